@@ -22,7 +22,7 @@ import { Worker } from 'node:worker_threads';
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
 import { require } from '@portcullis/lab/requirements.ts';
 import { type ConfigProblem, createApplyConfigFiles } from './apply.ts';
-import { EditLane } from './edit-thread.ts';
+import { EditThread } from './edit-thread.ts';
 
 const SCOPE = {
   environment: { MOTD: 'hello {{env.SECRET}}', SERVER_PORT: '25565' },
@@ -192,8 +192,12 @@ describe('a hostile server folder', () => {
   });
 
   it('with a file that takes too long loses its own values and delays others only once', async (t) => {
-    const lane = new EditLane(1000);
-    const [hostile, deep, other] = [tree(t, null, lane), tree(t, null, lane), tree(t, null, lane)];
+    const editThread = new EditThread(1000);
+    const [hostile, deep, other] = [
+      tree(t, null, editThread),
+      tree(t, null, editThread),
+      tree(t, null, editThread),
+    ];
     const names = ['a.yml', 'b.yml', 'c.yml'];
     for (const name of names) {
       writeFileSync(join(hostile.folder, name), 'x: [a, b, c]\n'.repeat(70_000));
@@ -265,7 +269,7 @@ interface Tree {
 function tree(
   t: TestContext,
   owner: { readonly uid: number; readonly gid: number } | null = null,
-  lane = new EditLane(),
+  editThread = new EditThread(),
 ): Tree {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-config-')));
   t.after(() => {
@@ -277,7 +281,7 @@ function tree(
   mkdirSync(folder);
   mkdirSync(outside);
   writeFileSync(join(outside, 'secret.cfg'), SECRET);
-  const run = createApplyConfigFiles(lane);
+  const run = createApplyConfigFiles(editThread);
   return { folder, outside, apply: (...files) => run({ folder, files, scope: SCOPE, owner }) };
 }
 

@@ -4,10 +4,10 @@ import {
   type TemplateScope,
 } from '@portcullis/core/game-servers/eggs/templates.ts';
 import { type FileContent, Folder, type Owner, Refusal } from '../server-folder/folder.ts';
-import { EditLane } from './edit-thread.ts';
+import { EditThread } from './edit-thread.ts';
 import type { Edit } from './editors/edit.ts';
 
-/** YAML and XML take a hundred times as long as lines do. */
+/** YAML and XML take a hundred times as long as line formats. */
 const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
   file: 4 * 1024 * 1024,
   properties: 4 * 1024 * 1024,
@@ -18,15 +18,15 @@ const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
 };
 const NEW_MODE = 0o644;
 
-/** See `ApplyConfigFiles`. Servers share the lane. */
-export function createApplyConfigFiles(lane = new EditLane()): ApplyConfigFiles {
+/** See `ApplyConfigFiles`. All servers share the thread. */
+export function createApplyConfigFiles(editThread = new EditThread()): ApplyConfigFiles {
   return async ({ folder, files, scope, owner }) => {
     const problems: ConfigProblem[] = [];
     let spent = false;
     for (const file of files) {
       const { edits, unknown } = editsOf(file, scope);
       const say = (detail: string): void => void problems.push({ path: file.path, detail });
-      // Others wait for the lane too.
+      // Other servers wait for the thread too.
       if (spent) {
         say('Left as it is: another file of the server took too long to edit.');
         continue;
@@ -34,7 +34,7 @@ export function createApplyConfigFiles(lane = new EditLane()): ApplyConfigFiles 
       for (const name of unknown)
         say(`Nothing stands for {{${name}}}; what it would replace stays.`);
       try {
-        const told = await rewrite({ root: folder, file, edits, owner, lane });
+        const told = await rewrite({ root: folder, file, edits, owner, editThread });
         for (const detail of told) say(detail);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -67,10 +67,16 @@ interface Rewriting {
   readonly file: ConfigFile;
   readonly edits: readonly Edit[];
   readonly owner: Owner | null;
-  readonly lane: EditLane;
+  readonly editThread: EditThread;
 }
 
-async function rewrite({ root, file, edits, owner, lane }: Rewriting): Promise<readonly string[]> {
+async function rewrite({
+  root,
+  file,
+  edits,
+  owner,
+  editThread,
+}: Rewriting): Promise<readonly string[]> {
   const { path, parser } = file;
   const parts = path.split('/');
   const name = parts.pop() ?? '';
@@ -78,7 +84,7 @@ async function rewrite({ root, file, edits, owner, lane }: Rewriting): Promise<r
   try {
     const found = await folder.read(name, MAX_BYTES[parser], owner);
     const { text, encoding } = decode(found, parser);
-    const answer = await lane.edit({ parser, text, edits });
+    const answer = await editThread.edit({ parser, text, edits });
     if (!answer.ok) throw answer.spent ? new Spent(answer.reason) : new Refusal(answer.reason);
     if (answer.text !== text) {
       const bytes = Buffer.from(answer.text, encoding);
@@ -90,7 +96,7 @@ async function rewrite({ root, file, edits, owner, lane }: Rewriting): Promise<r
   }
 }
 
-/** Down the directories of a path, each made where it is missing. Closes what it leaves. */
+/** Opens the directories of a path one after the other, creates missing ones, and closes all but the last. */
 async function enterAll(
   root: Folder,
   names: readonly string[],
@@ -110,7 +116,7 @@ async function enterAll(
   return folder;
 }
 
-/** Java's properties were Latin-1 for decades, and what is written into them is ASCII: they are kept byte for byte. */
+/** Java properties files may be Latin-1, and edits write only ASCII, so the other bytes stay unchanged. */
 function decode(
   found: FileContent | null,
   parser: ConfigFile['parser'],
@@ -125,16 +131,16 @@ function decode(
 }
 
 /**
- * Rewrites the configuration files of a server before it starts. Never throws for what is in the folder, which is
- * the game's: what cannot be done is a problem in words, and the server starts all the same, as with Wings. A file
- * that is missing is made, with the values alone; a file that already has them is not written.
+ * Rewrites the configuration files of a server before it starts. Never throws for hostile content: failures are
+ * returned as problems, and the server starts anyway, as with Wings. A missing file is created with the values only; a
+ * file that already has them is not written.
  */
 export type ApplyConfigFiles = (order: {
-  /** The server's folder, absolute; its own path is trusted, nothing in it is. */
+  /** The absolute path of the server folder; the path is trusted, its content is not. */
   readonly folder: string;
   readonly files: readonly ConfigFile[];
   readonly scope: TemplateScope;
-  /** Whom new and rewritten files belong to; null: whoever runs this. */
+  /** The owner of new and rewritten files. Null: the account of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | null;
 }) => Promise<readonly ConfigProblem[]>;
 

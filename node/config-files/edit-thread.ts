@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { EditAnswer, EditOrder } from './edit-worker.ts';
 
-/** A thread takes a tenth of a second to begin; one that has nothing to do is not worth its memory for long. */
+/** A thread takes 0.1 s to start, and an idle one uses memory. */
 const IDLE_MS = 1_000;
 const BEGIN_MS = 60_000;
 
 /**
- * Edits files in a thread of their own: what is in them is the game's, and a file that is made to take long, or much
- * memory, must cost nobody else anything. One thread for all servers, begun when there is something to do and ended
- * when there is nothing for a while; a file that overstays its time ends with the thread.
+ * Edits files in a separate thread, so that a hostile file that takes much time or memory does not affect the agent.
+ * All servers share one thread, which starts on demand and stops when idle. A file above the time limit is aborted by
+ * terminating the thread.
  */
-export class EditLane {
+export class EditThread {
   private readonly limitMs: number;
   private worker: Worker | null = null;
   private last: Promise<unknown> = Promise.resolve();
@@ -22,7 +22,7 @@ export class EditLane {
     this.limitMs = limitMs;
   }
 
-  /** In the order they are asked. Never rejects. */
+  /** In the order of the calls. Never rejects. */
   edit(order: EditOrder): Promise<EditAnswer> {
     this.waiting += 1;
     clearTimeout(this.idle);
@@ -55,15 +55,15 @@ export class EditLane {
     }
   }
 
-  /** Its beginning is not the file's fault, and not of its time. */
+  /** The start of the thread does not count against the time limit of the file. */
   private async begin(): Promise<Worker> {
     if (this.worker !== null) return this.worker;
     const worker = new Worker(new URL('edit-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
-      // A debugger or a test's flags are no business of it.
+      // Without the flags of a debugger or a test.
       execArgv: [],
     });
-    // `once` hears it too; without a listener of its own it would end the agent.
+    // `once` receives it too; without a listener the error would end the agent.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       if (this.worker === worker) this.worker = null;

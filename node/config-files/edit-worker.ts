@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { type Edit, type Edited, Unreadable } from './editors/edit.ts';
 import { EDITORS } from './editors/editors.ts';
 
-/** What the agent asks of its worker, and what it gets. */
+/** The requests of the agent to its worker, and the answers. */
 export interface EditOrder {
   readonly parser: keyof typeof EDITORS;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface EditOrder {
 }
 export type EditAnswer =
   | ({ readonly ok: true } & Edited)
-  /** `spent`: it took all that a file may take, of time or memory. */
+  /** `spent`: the file exceeded the limit of time or memory. */
   | { readonly ok: false; readonly reason: string; readonly spent?: true };
 
 parentPort?.on('message', (order: EditOrder) => tell(answer(order)));
@@ -26,7 +26,7 @@ function answer({ parser, text, edits }: EditOrder): EditAnswer {
     return { ok: true, ...EDITORS[parser](text, edits) };
   } catch (error) {
     if (error instanceof Unreadable) return { ok: false, reason: error.message };
-    // The parsers recurse: what is nested too deeply ends so.
+    // The parsers recurse, so deep nesting ends here.
     if (error instanceof RangeError) return { ok: false, reason: 'it is nested too deeply' };
     return { ok: false, reason: `it cannot be edited: ${(error as Error).message}` };
   }

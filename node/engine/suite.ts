@@ -3,20 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import type { Console, Engine, EngineEvent, InstanceSpec, Usage } from './engine.ts';
 
-/** One engine and what the suite needs to run a game on it, which does what `GAME` says. */
+/** One engine, and what the suite needs to run a game on it that behaves like `GAME`. */
 export interface Subject {
   readonly engine: Engine;
-  /** Another over the same instances, as an agent that starts again makes it; closed by the suite. */
+  /** Another engine over the same instances, as after a restart of the agent; the suite closes it. */
   readonly again: () => Engine;
-  /** Of the game, with a folder of its own. */
+  /** For the game, with its own folder. */
   readonly spec: (uuid: string) => InstanceSpec;
-  /** An address and a port that are free. */
+  /** A free address and port. */
   readonly freePort: () => { readonly ip: string; readonly port: number };
 }
 
 /**
- * The game of the suite as a shell has it. Prints `ready` and its $GREETING, then takes lines: `say X` prints X,
- * `flood N` prints N lines, `exit N` ends with N. TERM ends it with 0 after it printed `saving`; INT does nothing.
+ * The game of the suite as a shell script. Prints `ready` and its $GREETING, then reads lines: `say X` prints X, `flood
+ * N` prints N lines, `exit N` exits with N. TERM prints `saving` and exits with 0; INT does nothing.
  */
 export const GAME = `trap 'echo saving; exit 0' TERM; trap '' INT
 echo "ready $GREETING"
@@ -28,7 +28,7 @@ esac; done`;
 
 const PATIENCE_MS = 15_000;
 
-/** What every engine promises. */
+/** The guarantees of every engine. */
 export function engineSuite(open: () => Subject): void {
   it('describes itself', async () => {
     const { engine } = open();
@@ -36,7 +36,7 @@ export function engineSuite(open: () => Subject): void {
     await engine.ping();
   });
 
-  it('knows nothing of what was never made, and lets it be killed, signalled and removed', async () => {
+  it('reports a missing instance as absent, and accepts kill, signal and remove for it', async () => {
     const { engine } = open();
     const uuid = randomUUID();
     assert.equal(await engine.inspect(uuid), null);
@@ -50,7 +50,7 @@ export function engineSuite(open: () => Subject): void {
     );
   });
 
-  it('refuses an image that is not there, in words', async () => {
+  it('rejects a missing image with an explanation', async () => {
     const subject = open();
     const spec = { ...subject.spec(randomUUID()) };
     const image = { reference: 'not-there:1', local: true };
@@ -71,7 +71,7 @@ export function engineSuite(open: () => Subject): void {
     assert.equal(await subject.engine.inspect(spec.uuid), null);
   });
 
-  it('runs from creation to a graceful end, and tells each step once', async () => {
+  it('runs an instance from creation to a graceful end, and reports each step once', async () => {
     await play(open(), async (game) => {
       assert.equal((await game.inspect()).status, 'created');
       await game.start();
@@ -94,7 +94,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('tells the exit code of an instance that ends by itself, and starts it again', async () => {
+  it('reports the exit code of an instance that ends by itself, and starts it again', async () => {
     await play(open(), async (game) => {
       await game.start();
       await game.console.write(Buffer.from('exit 7\n'));
@@ -111,7 +111,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('kills at once, and again without effect', async () => {
+  it('kills at once; another kill has no effect', async () => {
     await play(open(), async (game) => {
       await game.start();
       await game.said(/ready/);
@@ -123,7 +123,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('removes what runs, and tells it', async () => {
+  it('removes a running instance and reports it', async () => {
     await play(open(), async (game) => {
       await game.start();
       await game.engine.remove(game.uuid);
@@ -132,7 +132,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('does not replace what runs', async () => {
+  it('does not replace a running instance', async () => {
     const subject = open();
     await play(subject, async (game) => {
       await game.start();
@@ -144,7 +144,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('says which port is taken', async () => {
+  it('names a port in use', async () => {
     const subject = open();
     const { ip, port } = subject.freePort();
     const ports = [{ ip, port, protocol: 'tcp' as const }];
@@ -165,7 +165,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('keeps the last output, and no more than was asked for', async () => {
+  it('keeps the requested amount of the last output', async () => {
     await play(open(), async (game) => {
       await game.start();
       await game.said(/ready hello/);
@@ -179,7 +179,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('is found again by an engine that starts anew, with its console', async () => {
+  it('finds instances and their consoles after a restart', async () => {
     const subject = open();
     await play(subject, async (game) => {
       await game.start();
@@ -204,7 +204,7 @@ export function engineSuite(open: () => Subject): void {
     });
   });
 
-  it('watches what it uses until told otherwise', async () => {
+  it('measures resources until the watch is stopped', async () => {
     await play(open(), async (game) => {
       await game.start();
       const seen: Usage[] = [];
@@ -219,20 +219,20 @@ export function engineSuite(open: () => Subject): void {
   });
 }
 
-/** One instance under test. */
+/** An instance under test. */
 interface Game {
   readonly uuid: string;
   readonly engine: Engine;
   readonly console: Console;
   start(): Promise<void>;
-  /** Made anew, with a console. */
+  /** Creates it again, with a console. */
   replace(): Promise<void>;
   inspect(): Promise<NonNullable<Awaited<ReturnType<Engine['inspect']>>>>;
-  /** What inspection says once it ended. */
+  /** The inspection after its end. */
   end(): Promise<{ status: string; exitCode: number | null; oomKilled: boolean }>;
   said(pattern: RegExp): Promise<void>;
   told<K extends EngineEvent['kind']>(kind: K): Promise<EngineEvent & { kind: K }>;
-  /** Of its events, in order. */
+  /** The kinds of its events in order. */
   kinds(): string[];
 }
 

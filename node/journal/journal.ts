@@ -10,9 +10,9 @@ const RECORDS = 'servers';
 const UUID_FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
 /**
- * What an agent must still know after it was killed: one file of the assignments, and one record for each server. Each
- * file is replaced atomically and is on the disk when the call resolves. An unreadable file counts as missing: the engine
- * lists what runs, and control sends the assignments again.
+ * The state that survives a kill of the agent: one file with the assignments, and one record per server. Each file is
+ * replaced atomically and is on the disk when the call resolves. An unreadable file counts as missing: the engine lists
+ * the running servers, and control sends the assignments again.
  */
 export class Journal {
   readonly #folder: string;

@@ -33,7 +33,7 @@ import {
 export const assignments = object({
   revision: text(1_024),
   servers: array(serverAssignment, MAX_SERVERS_OF_NODE),
-  /** Every egg that a server names. */
+  /** Every egg used by a server. */
   eggs,
 });
 export type Assignments = Static<typeof assignments>;
@@ -73,7 +73,7 @@ const machine = object<MachineState>({
 
 const build = object({
   epoch: integer(0, 2_147_483_647),
-  /** `building` in a file that a restarted agent reads was interrupted; the agent builds again. */
+  /** `building` in a file read after a restart means an interrupted build; the agent builds again. */
   state: oneOf('none', 'building', 'built', 'failed'),
   reason: nullable(prose(2_000)),
   log: nullable(prose(MAX_BUILD_LOG_LENGTH)),
@@ -87,7 +87,7 @@ const launchedWith = object({
 });
 export type LaunchedWith = Static<typeof launchedWith>;
 
-/** What the node must remember of one server. */
+/** The stored state of one server. */
 export const serverRecord = object({
   machine,
   build,

@@ -16,7 +16,7 @@ import type { AgentSide, ControlSide } from '@portcullis/link/transport/transpor
 
 export const NODE = 'node-1';
 
-/** The other side of a node, as its tests need it: says what it is to run, calls it, hears its reports. */
+/** The control side of a node for tests: sends assignments and calls, and records reports. */
 export class TestControl {
   readonly #link: MemoryLink = createMemoryLink(async (_from, request) => this.#answer(request));
   #side: Pick<ControlSide, 'notify' | 'close'> = this.#link.control;
@@ -27,30 +27,30 @@ export class TestControl {
   report: NodeHeartbeat | null = null;
   #joined = Promise.withResolvers<void>();
 
-  /** In place of the link of this process, one for the processes of this host. */
+  /** Replaces the link within this process by one for processes of this host. */
   async listen(path: string): Promise<void> {
     this.#side = await serveIpc({ path, handler: async (_from, request) => this.#answer(request) });
   }
 
-  /** Calls wait until another agent is there. */
+  /** Calls wait until another agent connects. */
   expectAgent(): void {
     this.#joined = Promise.withResolvers();
   }
 
-  /** Of an agent that is new. */
+  /** The messages of a new agent. */
   connect(): AgentSide {
     this.expectAgent();
     return this.#link.connect({ kind: 'node', name: NODE });
   }
 
-  /** What the node is to run from now on; by number and egg. */
+  /** The servers that the node must run from now on, by number and egg. */
   assign(servers: readonly ServerAssignment[], eggs: Readonly<Record<string, Egg>>): void {
     this.#servers = servers;
     this.#eggs = eggs;
     this.#side.notify({ kind: 'node.assignments', nodes: [NODE] });
   }
 
-  /** null: no answer in that time. */
+  /** Null if there is no answer in that time. */
   async call(uuid: string, call: NodeCall['call'], withinMs = 10_000): Promise<CallAnswer | null> {
     await this.#joined.promise;
     const id = randomUUID();
@@ -64,7 +64,7 @@ export class TestControl {
     return answer;
   }
 
-  /** Resolves with the first report on this server that is so; also one that came already. */
+  /** Resolves with the first matching report on this server, including past ones. */
   async reported(uuid: string, isSo: (build: ServerBuild) => boolean): Promise<ServerBuild> {
     for (;;) {
       const found = this.report?.builds.find((build) => build.uuid === uuid);
@@ -93,7 +93,7 @@ export class TestControl {
   }
 
   #page({ revision: held }: NodeSync): NodePage {
-    // It has been welcomed, so it hears calls.
+    // It has been welcomed, so it receives calls.
     this.#joined.resolve();
     const servers = this.#servers;
     const revision = createHash('sha256').update(JSON.stringify(servers)).digest('hex');

@@ -1,7 +1,7 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 
-/** What the programs of the fake engine are: `ready` is their done line, `stop` ends them. */
+/** The programs of the fake engine: `ready` is their done line, `stop` ends them. */
 export const EGG: Egg = {
   name: 'Game',
   description: '',
@@ -31,7 +31,7 @@ export function uuidOf(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }
 
-/** The `number`th server, at a port of its own. */
+/** The `number`th server with its own port. */
 export function assignmentOf(
   number: number,
   egg: string,

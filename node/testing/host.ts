@@ -19,7 +19,9 @@ import { assignmentOf, EGG, uuidOf } from './eggs.ts';
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const PATIENCE_MS = 30_000;
 
-/** A game host on which everything but the engine is real: the agent, its journal on the disk, the link to control. */
+/**
+ * A game host on which everything except the engine is real: the agent, its journal on the disk, the link to control.
+ */
 export class TestHost {
   readonly control = new TestControl();
   readonly stateDir = mkdtempSync(join(tmpdir(), 'portcullis-node-'));
@@ -36,7 +38,7 @@ export class TestHost {
     });
   }
 
-  /** An agent over the journal and the engine as they are. */
+  /** An agent over the present journal and engine. */
   begin(): void {
     this.agent = createNode({
       name: NODE,
@@ -51,14 +53,14 @@ export class TestHost {
     this.agent.start();
   }
 
-  /** The agent ends as killed: its objects are dropped, nothing that runs is told. */
+  /** Ends the agent as if it was killed: its objects are dropped without a shutdown. */
   async restart(): Promise<void> {
     await this.agent?.stop();
     this.engine = new FakeEngine(this.engine);
     this.begin();
   }
 
-  /** This many servers of one egg, built. Resolves with their uuids. */
+  /** Builds this number of servers of one egg. Resolves with their uuids. */
   async servers(
     count: number,
     egg: Egg = EGG,
@@ -86,13 +88,13 @@ export class TestHost {
     return this.control.call(uuid, { kind: 'power', signal });
   }
 
-  /** null: the node does not say. */
+  /** Null: unknown to the node. */
   async state(uuid: string): Promise<ServerState | null> {
     const answer = await this.control.call(uuid, { kind: 'look' });
     return answer?.kind === 'state' ? answer.state : null;
   }
 
-  /** Asks again and again, as callers of the API do; rejects when it takes too long. */
+  /** Polls like callers of the API; rejects after a timeout. */
   async becomes(uuid: string, wanted: ServerState | null): Promise<void> {
     let last: ServerState | null | undefined;
     let lines: readonly string[] = [];
@@ -104,7 +106,7 @@ export class TestHost {
     await until(isSo, () => `the server is ${last}, not ${wanted}: ${lines.join('; ')}`);
   }
 
-  /** Until its instance was started so often by this engine's agent, and runs. */
+  /** Waits until its instance was started this number of times and runs. */
   async started(uuid: string, times: number): Promise<void> {
     await until(async () => this.count('start', uuid) >= times);
     await this.becomes(uuid, 'running');
@@ -115,14 +117,14 @@ export class TestHost {
     return answer?.kind === 'lines' ? answer.lines : [];
   }
 
-  /** How often the engine was asked for this. */
+  /** The number of these requests to the engine. */
   count(operation: FakeEngine['calls'][number]['operation'], uuid: string | null): number {
     return this.engine.calls.filter((one) => one.operation === operation && one.uuid === uuid)
       .length;
   }
 }
 
-/** Asks again and again; rejects when it takes too long. */
+/** Polls; rejects after a timeout. */
 export async function until(
   isSo: () => Promise<boolean>,
   describe: () => string = () => `not so: ${isSo}`,

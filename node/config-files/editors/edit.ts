@@ -1,20 +1,20 @@
 import { RE2JS } from 're2js';
 
-/** One value to put into a file; templates are rendered, so it is the value itself. */
+/** A value for a file, with templates already rendered. */
 export interface Edit {
   readonly match: string;
-  /** Only where the value now is this; with `regex:` where it matches, and then only what matches is replaced. */
+  /** Applies only if the present value equals this; with `regex:` if it matches, and replaces only the match. */
   readonly ifValue: string | null;
   readonly value: string | number | boolean;
 }
 
 export interface Edited {
   readonly text: string;
-  /** What could not be done, in sentences; the rest was. */
+  /** Problems in sentences; all other edits were applied. */
   readonly problems: readonly string[];
 }
 
-/** Throws `Unreadable` when the text is not of its format; the file is then left as it is. */
+/** Throws `Unreadable` if the text is not in its format; the file is then left unchanged. */
 export type Editor = (text: string, edits: readonly Edit[]) => Edited;
 
 export class Unreadable extends Error {
@@ -24,8 +24,8 @@ export class Unreadable extends Error {
 const MAX_PATTERN = 1024;
 
 /**
- * What a value becomes: null where the edit does not apply to it. `current` is null where there is none yet; an edit
- * with a condition then does not apply.
+ * The new value, or null if the edit does not apply. `current` is null if there is no value; an edit with a condition
+ * then does not apply.
  */
 export function valueAfter(
   current: string | null,
@@ -37,7 +37,7 @@ export function valueAfter(
   return replaced(current, ifValue.slice('regex:'.length), String(value));
 }
 
-/** Every match replaced, with `$1` and `${1}` for its groups, as Go's regexp does it; null: nothing matched. */
+/** Replaces every match, with `$1` and `${1}` for its groups as in Go's regexp. Returns null if nothing matched. */
 function replaced(current: string, pattern: string, replacement: string): string | null {
   if (pattern.length > MAX_PATTERN) return null;
   let compiled: RE2JS;

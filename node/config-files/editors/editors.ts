@@ -8,8 +8,8 @@ import { editYaml } from './yaml.ts';
 import { linesOf, textOf } from './lines.ts';
 
 /**
- * The parser `file`: a line that begins with the match becomes the value, whole. Of several matches the longest counts
- * (`name` is not meant where `name_long` stands). A line that is not there is not added, as with Wings.
+ * The parser `file`: replaces every line that starts with the match by the value. The longest of several matches
+ * counts, so `name` does not replace `name_long`. Missing lines are not added, as with Wings.
  */
 export const editFile: Editor = (text, edits) => {
   const problems = edits

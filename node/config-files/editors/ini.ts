@@ -2,9 +2,8 @@ import { type Edit, type Editor, valueAfter } from './edit.ts';
 import { insertLines, isOneLine, type Line, linesOf, textOf } from './lines.ts';
 
 /**
- * Sections and keys. A match is `key` or `section.key`; what has dots of its own stands in brackets, as in
- * `[Script/Engine.Session].Max` or `General.[scum.Name]`. Only the lines of what changes are written; what is not
- * there is added at the end of its section.
+ * INI files. A match is `key` or `section.key`; names with dots are in brackets, as in `[Script/Engine.Session].Max` or
+ * `General.[scum.Name]`. Only changed lines are written; missing keys are added at the end of their section.
  */
 export const editIni: Editor = (text, edits) => {
   const lines = linesOf(text);
@@ -20,12 +19,12 @@ export const editIni: Editor = (text, edits) => {
 };
 
 interface Place {
-  /** null: before the first section. */
+  /** Null: before the first section. */
   readonly section: string | null;
   readonly key: string;
 }
 
-/** As Wings reads it: the first dot outside of brackets parts section and key, the brackets themselves go. */
+/** As in Wings: the first dot outside of brackets separates section and key, and the brackets are removed. */
 function parseMatch(match: string): Place | null {
   const parts: string[] = [];
   let part = '';
@@ -44,7 +43,7 @@ function parseMatch(match: string): Place | null {
 }
 
 interface Entry {
-  /** Of its line; -1: it is added. */
+  /** The index of its line; -1 for an added entry. */
   readonly at: number;
   /** The line up to the value. */
   readonly head: string;
@@ -52,17 +51,17 @@ interface Entry {
   value: string;
   changed: boolean;
 }
-/** All parts of the file under one heading. */
+/** All parts of the file with the same heading. */
 interface Section {
   readonly entries: Map<string, Entry[]>;
-  /** Behind the last line of its last part that is not empty: there, lines are added. -1: it is added itself. */
+  /** The index after the last non-empty line of its last part, where lines are added; -1 for an added section. */
   end: number;
   readonly added: Entry[];
 }
 interface IniFile {
-  /** As most of the file has it: `key=value` or `key = value`. */
+  /** The separator used by most lines: `key=value` or `key = value`. */
   readonly separator: string;
-  /** By heading; null: before the first. */
+  /** By heading; null: before the first section. */
   readonly sections: Map<string | null, Section>;
 }
 
@@ -135,7 +134,7 @@ function written(lines: readonly Line[], { sections }: IniFile): Line[] {
       }
     }
   }
-  // From behind, so that places before stay where they are; what is new follows at the end.
+  // From the end to the start, so that earlier indexes stay valid; new sections follow at the end.
   const behind = [...sections.values()].toSorted((a, b) => b.end - a.end);
   for (const { end, added } of behind) {
     if (end !== -1) insertLines(result, end, added.map(lineOf));

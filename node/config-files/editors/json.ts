@@ -3,7 +3,7 @@ import { parsePath, type Step, typed } from './path.ts';
 
 type Container = Record<string, unknown> | unknown[];
 
-/** JSON keeps its order, its indentation and every digit of its numbers; it has no comments to keep. */
+/** Keeps the order, the indentation and every digit of numbers of a JSON file. */
 export const editJson: Editor = (text, edits) => {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
   const root = parseDocument(text.slice(bom.length));
@@ -27,7 +27,7 @@ function parseDocument(text: string): Container {
   return root;
 }
 
-/** Steam's ids are numbers that a double has no room for: what would change in reading is carried as it was written. */
+/** Numbers that a double cannot represent, such as Steam ids, keep their source text. */
 function keepDigits(
   this: unknown,
   _key: string,
@@ -38,7 +38,7 @@ function keepDigits(
   return String(value) === context.source ? value : rawJson(context.source);
 }
 
-/** Of the language since 2025, not yet in TypeScript's library. */
+/** In ECMAScript since 2025, but not yet in TypeScript's library. */
 const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
   rawJSON(text: string): object;
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
@@ -106,7 +106,7 @@ function stepOf(at: Container, key: string): Step {
   return Array.isArray(at) ? { kind: 'index', index: Number(key) } : { kind: 'key', key };
 }
 
-/** Never through a setter: a key may be called `__proto__`. */
+/** Never uses a setter, because a key may be `__proto__`. */
 function set(at: Container, key: string, value: unknown): void {
   Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true });
 }

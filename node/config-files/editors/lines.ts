@@ -1,4 +1,4 @@
-/** A line with the end it has: `\n`, `\r\n`, or nothing at the end of the file. */
+/** A line with its line end: `\n`, `\r\n`, or none at the end of the file. */
 export interface Line {
   readonly text: string;
   readonly end: string;
@@ -15,12 +15,12 @@ export function textOf(lines: readonly Line[]): string {
   return lines.map(({ text, end }) => text + end).join('');
 }
 
-/** The line end that a file uses, for lines that are added to it. */
+/** The line end of a file, for added lines. */
 export function lineEndOf(lines: readonly Line[]): string {
   return lines[0]?.end || '\n';
 }
 
-/** More lines at a place; a last line without an end gets one. */
+/** Inserts lines at an index; a last line without a line end gets one. */
 export function insertLines(lines: Line[], at: number, texts: readonly string[]): void {
   const end = lineEndOf(lines);
   const before = lines[at - 1];
@@ -28,7 +28,7 @@ export function insertLines(lines: Line[], at: number, texts: readonly string[])
   lines.splice(at, 0, ...texts.map((text) => ({ text, end })));
 }
 
-/** A value that is put into one line must be one. */
+/** A value in a line-based file must be one line. */
 export function isOneLine(value: string): boolean {
   return !/[\r\n]/.test(value);
 }

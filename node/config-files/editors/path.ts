@@ -1,18 +1,16 @@
-/** A step into a document: a key, a place in a list, or every one of them. */
+/** A step into a document: a key, a list index, or all elements. */
 export type Step =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'every' };
 
 const MAX_STEPS = 32;
-/** A list never grows to it by an egg's mistake. */
+/** Prevents a huge list through a mistake in an egg. */
 const MAX_INDEX = 9999;
 
 /**
- *     path = step *( "." step / "[" index "]" )
- *     step = "*" / key                            in a key, ~1 is a dot and ~0 a tilde
- *
- * Null: it is none.
+ * path = step *( "." step / "[" index "]" ); step = "*" / key; in a key ~1 is a dot and ~0 a tilde. Returns null for an
+ * invalid path.
  */
 export function parsePath(text: string): readonly Step[] | null {
   const steps: Step[] = [];
@@ -31,8 +29,8 @@ export function parsePath(text: string): readonly Step[] | null {
 }
 
 /**
- * What type a value should have in a document: that of the value it replaces where there is one; else whole numbers
- * become numbers, as Wings has it (`"25565"` in an egg is the port 25565).
+ * Converts a value to the type of the value it replaces. A new value that is a whole number becomes a number, as with
+ * Wings (`"25565"` in an egg is the port 25565).
  */
 export function typed(
   value: string | number | boolean,

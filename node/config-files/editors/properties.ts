@@ -2,9 +2,9 @@ import { type Editor, valueAfter } from './edit.ts';
 import { insertLines, type Line, linesOf, textOf } from './lines.ts';
 
 /**
- * Java's properties (https://docs.oracle.com/en/java/javase/21/docs/api/java.base/java/util/Properties.html). Only the
- * lines of what changes are written; what is not there is added at the end. Values are written in ASCII with `\u`
- * escapes, which every reader understands, whatever it takes the file's encoding for.
+ * Java properties (https://docs.oracle.com/en/java/javase/21/docs/api/java.base/java/util/Properties.html). Only
+ * changed lines are written; missing keys are added at the end. Values are written in ASCII with `\u` escapes, which
+ * are valid in any encoding of the file.
  */
 export const editProperties: Editor = (text, edits) => {
   const lines = linesOf(text);
@@ -31,11 +31,11 @@ export const editProperties: Editor = (text, edits) => {
 };
 
 interface Entry {
-  /** Of its natural lines: a value may go on after a backslash. */
+  /** The indexes of its natural lines: a value may continue after a backslash. */
   readonly first: number;
   readonly last: number;
   readonly key: string;
-  /** What stands before the value. */
+  /** The text before the value. */
   readonly head: string;
   value: string;
   changed: boolean;
@@ -76,7 +76,7 @@ function entriesOf(lines: readonly Line[]): Entry[] {
   return entries;
 }
 
-/** An odd number of backslashes at the end. */
+/** Whether the line ends with an odd number of backslashes. */
 function goesOn(text: string): boolean {
   let count = 0;
   while (text[text.length - 1 - count] === '\\') count += 1;
@@ -93,7 +93,7 @@ function logicalLine(lines: readonly Line[], first: number, last: number): strin
   return parts.join('');
 }
 
-/** What stands before the value (with a separator, also where there was none), the key in it, and the value. */
+/** The text before the value (with a separator, also if it was missing), the key, and the value. */
 function partsOf(line: string): readonly [head: string, key: string, value: string] {
   const start = /^[ \t\f]*/.exec(line)?.[0].length ?? 0;
   let at = start;

@@ -8,9 +8,9 @@ const KEPT: ReadonlySet<number> = new Set([ELEMENT, COMMENT]);
 const MAX_DEPTH = 200;
 
 /**
- * XML. A match is the way of elements from the root, `Root.Child.Leaf`, each with a condition if need be:
- * `property[@name='ServerPort']`, `*`, `item[2]` (from 1, as XPath counts). A value `[attribute='text']` sets an
- * attribute, any other the text. Elements that are missing are made, unless the way has a `*`.
+ * XML. A match is a path of elements from the root, `Root.Child.Leaf`, each with an optional condition:
+ * `property[@name='ServerPort']`, `*`, `item[2]` (from 1, as in XPath). A value `[attribute='text']` sets an attribute,
+ * any other the text. Missing elements are created unless the path contains a `*`.
  */
 export const editXml: Editor = (text, edits) => {
   const document = parseDocument(text, edits);
@@ -42,7 +42,7 @@ function parseDocument(text: string, edits: readonly Edit[]): Document {
   }
 }
 
-/** A new file begins with the root that the first edit names. */
+/** A new file gets the root of the first edit. */
 function emptyDocument(edits: readonly Edit[]): string {
   const root = parseWay(edits[0]?.match ?? '')?.[0];
   if (root === undefined || root.name === '*')
@@ -50,7 +50,7 @@ function emptyDocument(edits: readonly Edit[]): string {
   return `<?xml version="1.0" encoding="utf-8"?>\n<${root.name}/>`;
 }
 
-/** How deep tags nest, roughly: the parser recurses. */
+/** The approximate nesting depth, because the parser recurses. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -63,10 +63,10 @@ function depthOf(text: string): number {
 }
 
 interface WayPart {
-  /** `*`: any. */
+  /** `*` matches any name. */
   readonly name: string;
   readonly attribute: { readonly name: string; readonly value: string } | null;
-  /** From 1. */
+  /** Counted from 1. */
   readonly position: number | null;
 }
 
@@ -112,7 +112,7 @@ function children(element: Element, part: WayPart, create: boolean): Element[] {
   return [made];
 }
 
-/** As the elements before it stand, on a line of its own. */
+/** On a new line with the indentation of the previous elements. */
 function append(element: Element, made: Element): void {
   const document = element.ownerDocument as Document;
   const last = element.lastChild;
@@ -128,7 +128,7 @@ function append(element: Element, made: Element): void {
   element.insertBefore(made, tail);
   if (tail === null) element.insertBefore(indent, made);
   else if (tail.previousSibling === made && space !== tail) {
-    // The white space before the closing tag stays there; the new element gets its own.
+    // The white space before the closing tag stays; the new element gets its own.
     element.insertBefore(indent, made);
   }
 }
@@ -154,7 +154,7 @@ function put(element: Element, edit: Edit): void {
   else element.setAttribute(name, text);
 }
 
-/** The text of an element, not of those in it. */
+/** The text of an element without its child elements. */
 function setText(element: Element, text: string): void {
   const own = [...element.childNodes].filter(({ nodeType }) => !KEPT.has(nodeType));
   for (const node of own) element.removeChild(node);

@@ -5,11 +5,9 @@ import { parsePath, type Step, typed } from './path.ts';
 type Path = readonly (string | number)[];
 
 /**
- * YAML. Values that are there are replaced where they stand, so that every other byte stays as it is; only where
- * something is added is the document written anew, with its comments and its order.
- *
- * Read without types (`failsafe`): readers of games are of YAML 1.1 or 1.2, and what is no business of ours must
- * survive both. What is written is quoted where either would take it for something else.
+ * YAML. Existing values are replaced in place, so that all other bytes stay; the document is rewritten, with comments
+ * and order, only if something is added. Parsed without types (`failsafe`), because games use YAML 1.1 or 1.2 and other
+ * values must keep their meaning in both. New values are quoted if either version would interpret them differently.
  */
 export const editYaml: Editor = (text, edits) => {
   const problems: string[] = [];
@@ -37,7 +35,7 @@ export const editYaml: Editor = (text, edits) => {
   }
   const spliced = splice(text, replaced);
   const after = missing.length === 0 ? spliced : add(spliced, missing, problems);
-  // What is written is never worse to read than what was there.
+  // The result must be as readable as the original.
   if (after !== text) read(after);
   return { text: after, problems };
 };
@@ -147,14 +145,14 @@ function written(current: unknown, node: Scalar | null, edit: Edit): Written | n
   return { value: result, type: plain ? 'PLAIN' : 'QUOTE_DOUBLE' };
 }
 
-/** What a plain scalar is to its reader, as far as a type is to be kept. */
+/** The type of a plain scalar, if it must be kept. */
 function meaning(text: string | null): unknown {
   if (text === null || text === '' || /^(?:~|null)$/i.test(text)) return undefined;
   if (/^(?:true|false|yes|no|on|off)$/i.test(text)) return true;
   return /^[-+.\d][\d._eE+-]*$/.test(text) ? 0 : text;
 }
 
-/** Text that no reader takes for anything else, whatever stands around it. */
+/** Whether the text is a plain string for every parser in any context. */
 function isPlain(text: string): boolean {
   if (!/^[A-Za-z/][\w ./@+-]*$/.test(text) || text.endsWith(' ')) return false;
   return !/^(?:null|true|false|yes|no|on|off|y|n)$/i.test(text);
@@ -203,7 +201,7 @@ function add(
   }
 }
 
-/** `key:` with nothing behind it is a place for a map. */
+/** `key:` without a value may become a map. */
 function clearEmpty(document: Document, path: Path): void {
   for (let length = 1; length < path.length; length += 1) {
     const part = path.slice(0, length);
