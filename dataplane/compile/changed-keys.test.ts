@@ -8,7 +8,7 @@ const entries = fc.uniqueArray(fc.tuple(fc.constantFrom(...KEYS), fc.nat(2)), {
   selector: ([key]) => key,
 });
 
-test('changed keys are those with another value, or without one, on either side, each once', () => {
+test('returns each key with a different or missing value on either side once', () => {
   fc.assert(
     fc.property(entries, entries, (one, two) => {
       const [before, after] = [new Map(one), new Map(two)];

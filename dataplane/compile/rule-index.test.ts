@@ -39,7 +39,7 @@ const rule: fc.Arbitrary<MatchRule> = fc
     return { outcome, protocol, port: protocol === null ? null : port, source: from };
   });
 
-test('indexes and short lists answer what comparing with every rule would', () => {
+test('indexes and short lists give the same result as a comparison with every rule', () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 12 }), rule, (rules, asked) => {
       const all = [...rules, asked];
@@ -82,7 +82,7 @@ const bySource = (at: number) => ({
 });
 const byPort = (at: number) => ({ port: at + 1, source: null });
 
-test('ten thousand rules of an address compile in seconds, whether they name sources or ports', () => {
+test('compiles ten thousand rules of an address in seconds, with sources or with ports', () => {
   for (const [of, elements] of [
     [bySource, 5_001],
     [byPort, 5_001],
@@ -94,7 +94,7 @@ test('ten thousand rules of an address compile in seconds, whether they name sou
   }
 });
 
-test('more ports beside more sources than an edge can compile in time are refused in words', () => {
+test('rejects combinations of ports and sources that cannot be compiled in time, with an explanation', () => {
   const rules = [...allowed(20_000, byPort), ...allowed(20_000, bySource)];
   const tookMs = processorClock();
   assert.throws(

@@ -12,8 +12,8 @@ function sorted(map: ReadonlyMap<string, number>): [string, number][] {
   return [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-describe('a map in versions', () => {
-  it('holds what a map that was changed in place would, and leaves the version before alone', () => {
+describe('a versioned map', () => {
+  it('equals a map changed in place and keeps the previous version unchanged', () => {
     fc.assert(
       fc.property(fc.array(changes), (steps) => {
         const plain = new Map<string, number>();
@@ -36,7 +36,7 @@ describe('a map in versions', () => {
     );
   });
 
-  it('differs from another by the keys that were changed, whichever way it is compared', () => {
+  it('differs from another version by the changed keys, in both directions', () => {
     fc.assert(
       fc.property(changes, changes, (first, second) => {
         const before = VersionedMap.from<number>([]).with(first);
@@ -48,7 +48,7 @@ describe('a map in versions', () => {
     );
   });
 
-  it('shares with another what they have in common', () => {
+  it('shares unchanged parts with another version', () => {
     const before = VersionedMap.from(
       Array.from({ length: 5_000 }, (_, index) => [`k${index}`, index] as const),
     );

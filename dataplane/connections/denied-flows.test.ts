@@ -55,7 +55,7 @@ function desired(sees: 'both' | 'inbound', ...policies: readonly Policy[]): Desi
   };
 }
 
-/** The kernel's table of connections, and what becomes of it; a pass is awaited by its number. */
+/** The connection table of the kernel and its changes; tests wait for a pass by its number. */
 function ground(t: TestContext, everyMs = 1) {
   const kernel: { connections: Connection[]; fails: Error | null; room: number } = {
     connections: [],
@@ -152,7 +152,7 @@ function compiledOf(policy: Policy): ReturnType<typeof compilePolicy> {
   return known;
 }
 
-test('what is denied is forgotten, what is allowed, unprotected or not ours to judge stays', async (t) => {
+test('deletes denied connections, and keeps allowed, unprotected and foreign ones', async (t) => {
   const edge = ground(t);
   const [ours, other, inside] = [
     connection(A, 19),
@@ -171,7 +171,7 @@ test('what is denied is forgotten, what is allowed, unprotected or not ours to j
   assert.equal(edge.wrote, 1);
 });
 
-test('ten thousand changes are one pass, and nothing that did not change is asked about', async (t) => {
+test('handles ten thousand changes in one pass, and queries nothing that did not change', async (t) => {
   const edge = ground(t);
   const [before, still] = [denyAll(A), denyAll(B)];
   edge.apply(desired('both', before, still));
@@ -185,7 +185,7 @@ test('ten thousand changes are one pass, and nothing that did not change is aske
   assert.deepEqual(edge.ports(), [2]);
 });
 
-test('a target that is gone is judged by the prefix around it', async (t) => {
+test('evaluates connections of a removed target by the containing prefix', async (t) => {
   const edge = ground(t);
   const prefix = denyAll(PREFIX);
   edge.apply(desired('both', openingUdp(A, 443), prefix));
@@ -196,7 +196,7 @@ test('a target that is gone is judged by the prefix around it', async (t) => {
   assert.deepEqual(edge.ports(), []);
 });
 
-test('an edge that sees one direction forgets too, and has nothing to remember', async (t) => {
+test('deletes connections also on an edge that sees one direction, and records none', async (t) => {
   const edge = ground(t);
   edge.kernel.connections = [connection(A, 19)];
   edge.kernel.room = 0;
@@ -205,21 +205,21 @@ test('an edge that sees one direction forgets too, and has nothing to remember',
   assert.deepEqual([edge.ports(), edge.kept, edge.wrote], [[], [], 0]);
 });
 
-test('what cannot be remembered is not forgotten', async (t) => {
+test('deletes no connection that cannot be recorded', async (t) => {
   const edge = ground(t);
   edge.kernel.connections = [connection(A, 1), connection(A, 2), connection(A, 3)];
   edge.kernel.room = 2;
   edge.apply(desired('both', denyAll(A)));
   await edge.passed(1);
   assert.deepEqual(edge.ports(), [3]);
-  // With the next change there may be room for it.
+  // The next change may find capacity.
   edge.kernel.room = 3;
   edge.apply(desired('both', denyAll(A), denyAll(B)));
   await edge.passed(2);
   assert.deepEqual(edge.ports(), []);
 });
 
-test('a kernel that does not answer is told once, and asked again with the next change', async (t) => {
+test('reports an unresponsive kernel once, and queries it again with the next change', async (t) => {
   const edge = ground(t);
   edge.kernel.connections = [connection(A, 1)];
   edge.kernel.fails = new Error('EPERM');
@@ -235,7 +235,7 @@ test('a kernel that does not answer is told once, and asked again with the next 
   assert.deepEqual([edge.ports(), edge.flows.problems()], [[], []]);
 });
 
-test('nothing is forgotten once hands are off', async (t) => {
+test('deletes nothing after it was disabled', async (t) => {
   const edge = ground(t);
   edge.kernel.connections = [connection(A, 1)];
   edge.apply(desired('both', denyAll(A)));

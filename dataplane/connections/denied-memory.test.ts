@@ -36,14 +36,14 @@ const keysOf = (change: Change | undefined): Record<string, string[]> =>
     (change?.steps?.elements ?? []).map(({ map, added }) => [map, added.map(([key]) => key)]),
   );
 
-test('what is forgotten is remembered for as long as it would have been known, in one transaction', async () => {
+test('records deleted connections for their remaining time in one transaction', async () => {
   const { written, added, learned, driver } = table();
   const flows = [
     forgotten(17, 30),
     forgotten(6, 5 * DAYS),
     forgotten(6, 9 * DAYS, { sourcePort: 4_001 }),
     forgotten(47, 100),
-    // What answers an echo begins nothing.
+    // An echo reply opens no connection.
     forgotten(1, 30, { icmp: { type: 8, code: 0 } }),
     forgotten(17, 30, { family: 6, source: '2001:db8::1', destination: '2001:db8:5::10' }),
   ];
@@ -58,11 +58,11 @@ test('what is forgotten is remembered for as long as it would have been known, i
     denied_pairs4: ['192.0.2.2 . 203.0.113.10 . gre timeout 600s'],
     denied_flows6: ['2001:db8::1 . 4000 . 2001:db8:5::10 . 80 . udp timeout 600s'],
   });
-  // For when somebody else deletes the table.
+  // In case another program deletes the table.
   assert.equal(added.length, 5);
 });
 
-test('nothing is forgotten that the table has no room to remember', async () => {
+test('deletes no connection beyond the capacity of the table', async () => {
   const { learned } = table();
   const change = async (): Promise<void> => {
     throw new DriverError('refused', 'Too many open files in system');

@@ -6,7 +6,7 @@ import { type Cidr, containsAddress, networkOf } from '@portcullis/core/net/cidr
 import { bytesOf } from '../kernel/netlink/conntrack.ts';
 import { Destinations } from './destinations.ts';
 
-/** Few bits differ, so that addresses meet networks. */
+/** Few bits differ, so that networks contain addresses. */
 function near(family: Family): fc.Arbitrary<bigint> {
   const base = family === 4 ? 0xcb007100n : 0x20010db8n << 96n;
   return fc.nat(1_023).map((low) => base + BigInt(low));
@@ -20,7 +20,7 @@ const cidr: fc.Arbitrary<Cidr> = family.chain((family) =>
 );
 const address = family.chain((family) => near(family).map((value) => ({ family, value })));
 
-test('an address is one of those that changed if and only if a changed target contains it', () => {
+test('contains an address if and only if a changed target contains it', () => {
   fc.assert(
     fc.property(fc.array(cidr, { maxLength: 8 }), address, (targets, asked) => {
       const destinations = new Destinations();
@@ -35,7 +35,7 @@ test('an address is one of those that changed if and only if a changed target co
   );
 });
 
-test('of very many changed targets none is remembered, and every address is asked about', () => {
+test('stores no targets above the limit, and then contains every address', () => {
   const destinations = new Destinations();
   const other = bytesOf({ family: 4, value: 1n });
   for (let value = 100n; value < 4_196n; value++) {

@@ -6,10 +6,10 @@ import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { type FrameOptions, frameOf, udpPacket } from '../testing/frames.ts';
 import type { Counted, CounterChange, CounterDriver } from './driver.ts';
 
-/** A driver with nothing watched, and a way to it. */
+/** A driver without subjects, and a way to send packets to it. */
 export interface CounterGround {
   readonly counters: CounterDriver;
-  /** What enters by a device of the edge, in this order. */
+  /** Packets received on a device of the edge, in this order. */
   send(frames: readonly Buffer[]): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const FAMILIES = [
   },
 ] as const;
 
-/** What every driver promises about packets to what is watched, and nobody's rules drop. */
+/** The guarantees of every driver for packets to counted subjects that no rule drops. */
 export function counterSuite(fresh: () => Promise<CounterGround>): void {
   let ground: CounterGround;
   beforeEach(async () => {
@@ -50,7 +50,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     const [one, two] = ours;
     const packets = packetsTo(one, theirs);
 
-    it(`counts packets and bytes of a followed IPv${family} address, and of the network around it`, async () => {
+    it(`counts packets and bytes of a followed IPv${family} address and of its network`, async () => {
       await watch(net);
       await change({ follow: [one] });
       const toOne = repeat(frameOf(udpPacket(theirs, one, 9)), 7);
@@ -63,7 +63,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
       assert.deepEqual([again.addresses, again.networks], [[], []]);
     });
 
-    it(`tells every vector of IPv${family} by its name, of an address and of the network around it`, async () => {
+    it(`reports every IPv${family} vector by name for an address and its network`, async () => {
       await watch(net);
       await change({ follow: [one], startVectors: [one, net] });
       for (const [vector, frame] of packets) {
@@ -76,7 +76,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
       }
     });
 
-    it(`says which IPv${family} address nobody follows gets much, whatever is sent to others`, async () => {
+    it(`reports a busy IPv${family} address that is not followed, for any other traffic`, async () => {
       await watch(net);
       const noise = Array.from({ length: 60 }, (_, index) =>
         frameOf(
@@ -102,7 +102,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     });
   }
 
-  it('counts nothing of what is not watched, and no more of what no longer is', async () => {
+  it('counts nothing for subjects that are not or no longer counted', async () => {
     const to = (address: string) => frameOf(udpPacket('198.51.100.7', address, 9));
     await watch('203.0.113.0/24', '203.0.112.9');
     await change({
@@ -131,7 +131,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     assert.deepEqual(await ground.counters.read(), nothing);
   });
 
-  it('counts in the longest network, and begins at nothing where a counter had another owner', async () => {
+  it('counts in the longest network, and starts a reused counter at zero', async () => {
     const frame = frameOf(udpPacket('198.51.100.7', '203.0.113.1', 9));
     await watch('203.0.112.0/22', '203.0.113.0/24');
     await ground.send(repeat(frame, 4));
@@ -154,7 +154,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     );
   });
 
-  it('follows and tells no more than it has room for', async () => {
+  it('follows and reports no more than its capacity', async () => {
     const { followed } = ground.counters.capacity;
     await watch('10.0.0.0/8');
     const all = Array.from({ length: followed + 2 }, (_, index) => ipv4(0x0a00_0001 + index));
@@ -172,7 +172,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
     assert.equal(named(networks, '10.0.0.0/8')?.packets, 3);
   });
 
-  it('tells no address one by one that gets too little, but those whose vectors are told', async () => {
+  it('omits addresses with too little traffic, except those with vectors', async () => {
     const [one, two] = ['203.0.113.1', '203.0.113.2'];
     const frame = frameOf(udpPacket('198.51.100.7', one, 9));
     const other = frameOf(udpPacket('198.51.100.7', two, 9));
@@ -189,7 +189,7 @@ export function counterSuite(fresh: () => Promise<CounterGround>): void {
   });
 }
 
-/** A frame of each vector, but those that come from other reflectors than DNS. */
+/** A frame of each vector, with DNS as the only reflector. */
 export function packetsTo(to: string, from: string): readonly (readonly [Vector, Buffer])[] {
   const family = to.includes(':') ? 6 : 4;
   const bare = (protocol: number): Packet => ({

@@ -18,7 +18,7 @@ function scope(name: string, subject = true, pps = PPS): WatchScope {
   return { ...THRESHOLDS, scope: name, pps, mitigation, safelist: [], subject };
 }
 
-/** A source over fake drivers, whose clock goes on by a bucket with each reading. */
+/** A source over fake drivers whose clock advances by a bucket per reading. */
 async function setUp(...scopes: WatchScope[]) {
   let nowMs = 0;
   const drivers = { xdp: new FakeCounterDriver(), nftables: new FakeCounterDriver() };
@@ -47,7 +47,7 @@ for (const [times, withinMs] of [
   [2, 1500],
   [10, 1500],
 ] as const) {
-  test(`a flood of ${times} times the threshold out of nothing is known, by its vector, within ${withinMs} ms`, async () => {
+  test(`detects a sudden flood of ${times} times the threshold with its vector within ${withinMs} ms`, async () => {
     const { send, read } = await setUp(scope(NET));
     let state = INITIAL;
     const events: AttackEvent[] = [];
@@ -68,7 +68,7 @@ for (const [times, withinMs] of [
   });
 }
 
-test('a network gets what its addresses get, whether they are counted one by one or not', async () => {
+test('counts the traffic of all addresses for their network, whether or not they are counted separately', async () => {
   const { send, read } = await setUp(scope(NET));
   for (const packets of [100, 80, 60]) {
     send(ONE, packets);
@@ -94,7 +94,7 @@ test('a network gets what its addresses get, whether they are counted one by one
   assert.equal(prefixes[0]?.vectors[0]?.vector, VECTOR_INDEX.udp);
 });
 
-test('an address that is watched by itself is counted exactly from its first packet on, in no network', async () => {
+test('counts an address with its own scope exactly from its first packet, and in no network', async () => {
   const { send, read } = await setUp(scope(ONE), scope('203.0.112.0/23', false));
   send(ONE, 2);
   send(TWO, 100);
@@ -106,7 +106,7 @@ test('an address that is watched by itself is counted exactly from its first pac
   assert.deepEqual(prefixes, []);
 });
 
-test('the nearest scope says how much is much', async () => {
+test('uses the thresholds of the nearest scope', async () => {
   const { send, read } = await setUp(scope(NET), scope(ONE, false, PPS * 1000));
   for (let bucket = 0; bucket < 3; bucket++) {
     send(ONE, 40);
@@ -121,7 +121,7 @@ test('the nearest scope says how much is much', async () => {
   );
 });
 
-test('where the first place cannot count any more the next one does, and nothing is counted in both', async () => {
+test('switches to the next driver when the first one fails, and counts nothing twice', async () => {
   const { source, send, read, able } = await setUp(scope(NET));
   assert.equal(source.mode(), 'xdp');
   send(ONE, 10);

@@ -10,13 +10,13 @@ function sharesOf(addresses: Readonly<Record<string, number>>, ...always: string
   return { addresses: own, networks: new Map(), always: new Set(always) };
 }
 
-/** Names in an attention: followed ones, and told ones. */
+/** The names of followed addresses, and of those with vectors. */
 function names({ followed, networks }: Priorities): { followed: string[]; told: string[] } {
   const told = [...followed, ...networks].filter(([, noted]) => noted.countsVectors);
   return { followed: [...followed.keys()].toSorted(), told: told.map(([name]) => name).toSorted() };
 }
 
-test('whoever gets a sixty-fourth of a threshold is followed, from a sixteenth on told, and others are not', () => {
+test('follows addresses from 1/64 of a threshold, counts their vectors from 1/16, and no others', () => {
   const { priorities, change } = updatePriorities(
     NO_PRIORITIES,
     sharesOf({ a: 0.01, b: 0.02, c: 0.07 }),
@@ -31,7 +31,7 @@ test('whoever gets a sixty-fourth of a threshold is followed, from a sixteenth o
   });
 });
 
-test('whoever gets little for long is hushed, then forgotten, and an address that is always followed stays', () => {
+test('stops vectors, then following of an idle address, and keeps an address that is always followed', () => {
   let { priorities } = updatePriorities(NO_PRIORITIES, sharesOf({ a: 1, b: 1 }, 'a'), ROOM);
   const seen: string[] = [];
   for (let reading = 1; reading <= 60; reading++) {
@@ -40,12 +40,12 @@ test('whoever gets little for long is hushed, then forgotten, and an address tha
     for (const name of next.change.stopVectors) seen.push(`${reading} hush ${name}`);
     for (const name of next.change.unfollow) seen.push(`${reading} forget ${name}`);
   }
-  // What is always followed is neither followed nor forgotten here.
+  // Addresses that are always followed are not listed here.
   assert.deepEqual(seen, ['20 hush a', '20 hush b', '40 forget b']);
   assert.deepEqual(names(priorities), { followed: [], told: [] });
 });
 
-test('without room, who gets twice as much takes the place of who gets least, and is told in his place', () => {
+test('at capacity, an address with twice the traffic replaces the one with the least, also for vectors', () => {
   const full = updatePriorities(NO_PRIORITIES, sharesOf({ a: 0.2, b: 0.3, c: 0.4, d: 0.5 }), ROOM);
   assert.deepEqual(names(full.priorities), { followed: ['a', 'b', 'c', 'd'], told: ['c', 'd'] });
   const steady = { a: 0.2, b: 0.3, c: 0.4, d: 0.5 };
@@ -61,7 +61,7 @@ test('without room, who gets twice as much takes the place of who gets least, an
   });
 });
 
-test('whatever is sent to whom, there is never more attention than room, and changes lead from one to the next', () => {
+test('never exceeds the capacity for any traffic, and each change leads to the next state', () => {
   const shares = fc.dictionary(
     fc.constantFrom(...'abcdefghij'.split('')),
     fc.double({ min: 0, max: 3, noNaN: true }),

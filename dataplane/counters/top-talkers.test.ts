@@ -10,13 +10,13 @@ function sampleFrom(source: string, sourcePort: number, packets = 64, destinatio
   return { protocol, destination: ONE, source, sourcePort, destinationPort, packets };
 }
 
-test('names who sent the most to an address and the network around it, by estimates, largest first', () => {
+test('lists the top sources of an address and its network by estimates, largest first', () => {
   const talkers = new TopTalkers();
   for (let index = 0; index < 3; index++) {
     talkers.add(sampleFrom('198.51.100.7', 53), [ONE, NET], 0);
   }
   talkers.add(sampleFrom('198.51.100.8', 123, 1024), [ONE, NET], 0);
-  // Without ports, as ICMP is.
+  // Without ports, like ICMP.
   talkers.add(sampleFrom('198.51.100.9', 0, 1, 0), [ONE], 0);
   const tops = talkers.of(ONE, 1000);
   assert.deepEqual(tops, {
@@ -39,7 +39,7 @@ test('names who sent the most to an address and the network around it, by estima
   assert.ok(isWireSample(sample));
 });
 
-test('a port of one vector is told apart from the same port of another', () => {
+test('distinguishes the same port of different vectors', () => {
   const talkers = new TopTalkers();
   const one = sampleFrom('198.51.100.7', 4000, 64, 443);
   talkers.add(one, [ONE], 0);
@@ -52,7 +52,7 @@ test('a port of one vector is told apart from the same port of another', () => {
   ]);
 });
 
-test('keeps few of each and of few, forgets what is old, and names no more than ten', () => {
+test('bounds subjects and entries, drops old ones, and lists at most ten', () => {
   const talkers = new TopTalkers();
   for (let index = 0; index < 2000; index++) {
     const source = `198.18.${index >> 8}.${index & 255}`;

@@ -21,7 +21,7 @@ function kernelWith(sets: Record<string, readonly Counted[]>) {
   };
 }
 
-test('counters have the address, port and reason, whichever way nft writes the protocol', async () => {
+test('reads address, port and reason of counters in every protocol notation of nft', async () => {
   const kernel = kernelWith({
     filtered4: [
       [['203.0.113.10', 'udp', 27015, 2], 5, 500],
@@ -41,7 +41,7 @@ test('counters have the address, port and reason, whichever way nft writes the p
   );
 });
 
-test('handshakes that were claimed and did not happen are counted with what else the SYN proxy refused', async () => {
+test('counts forged handshakes with the other drops of the SYN proxy', async () => {
   const kernel = kernelWith({
     filtered4: [
       [['203.0.113.10', 'tcp', 80, 5], 10, 400],
@@ -63,7 +63,7 @@ test('handshakes that were claimed and did not happen are counted with what else
   ]);
 });
 
-test('drops are told once, by address and reason, and counters that began again are told whole', async () => {
+test('reports drops once by address and reason, and restarted counters completely', async () => {
   const sets: Record<string, readonly Counted[]> = {
     filtered4: [[['203.0.113.10', 'udp', 1, 2], 100, 1000]],
   };

@@ -34,7 +34,7 @@ function keeperWith(settings: Map<string, number>, change: Partial<FilterKeeperO
   return { keeper, written };
 }
 
-test('the kernel is made strict about TCP while there is a SYN proxy, and never touched without one', async (t) => {
+test('sets strict TCP tracking in the kernel only while there is a SYN proxy', async (t) => {
   const settings = new Map([
     [LOOSE, 1],
     [COOKIES, 2],
@@ -53,7 +53,7 @@ test('the kernel is made strict about TCP while there is a SYN proxy, and never 
   assert.equal(keeper.count(), 2);
 });
 
-test('what stands in the way is said in words', async (t) => {
+test('reports obstacles in words', async (t) => {
   let failing = true;
   let walks = 0;
   const { keeper } = keeperWith(new Map([[LOOSE, 1]]), {
@@ -88,7 +88,7 @@ test('what stands in the way is said in words', async (t) => {
   assert.equal(keeper.count(), 0);
 });
 
-test('servers behind the proxy are asked, and addresses told when their answers change what is compiled', async (t) => {
+test('queries servers behind the proxy, and reports addresses whose answers change the compilation', async (t) => {
   const server: TcpServer = { mss: 1400, windowScale: 2, timestamps: false, sack: true };
   const { keeper } = keeperWith(new Map(), { askServer: async () => server });
   t.after(() => keeper.stop());

@@ -29,7 +29,7 @@ function connection(
   return { family, protocol, ...ends, sourcePort, destinationPort: port } as Connection;
 }
 
-test('a port changed when its filters did: applied, others than before, gone', () => {
+test('treats a port as changed when filters are added, replaced or removed', () => {
   const before = targets(
     filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80], ['udp-stateful', 80]),
     filteredPolicy('203.0.113.11', ['udp-stateful', 1]),
@@ -46,7 +46,7 @@ test('a port changed when its filters did: applied, others than before, gone', (
   assert.deepEqual(changedPorts(after, after, names), []);
 });
 
-test('connections and validated sources of changed ports go, and clients of TCP are told', async () => {
+test('deletes connections and validated sources of changed ports, and resets TCP clients', async () => {
   const applied: string[] = [];
   const validated = [
     ['10.0.0.1', 5, '203.0.113.10', 27015],

@@ -6,7 +6,7 @@ import { askServer, readInfo } from './server-probe.ts';
 import { KnownServers } from './servers.ts';
 import type { TcpServer } from './tcp-server.ts';
 
-test('a real server says what it can, and never more than Ethernet takes', async () => {
+test('reads the TCP options of a real server, limited to an Ethernet MTU', async () => {
   const listening = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(listening, 'listening');
   const { port } = listening.address() as { port: number };
@@ -19,7 +19,7 @@ test('a real server says what it can, and never more than Ethernet takes', async
   assert.equal(await askServer('127.0.0.1', port), null, 'nobody listens');
 });
 
-test('tcp_info is read as Linux writes it', () => {
+test('parses tcp_info as written by Linux', () => {
   const info = Buffer.alloc(24);
   info.writeUInt8(1 | 4, 5);
   info.writeUInt8(0x79, 6);
@@ -41,7 +41,7 @@ test('tcp_info is read as Linux writes it', () => {
 
 const LINUX: TcpServer = { mss: 1460, windowScale: 7, timestamps: true, sack: true };
 
-test('what servers say is asked once when they come, kept while they are silent, and told when it changes', async (t) => {
+test('queries new servers once, keeps the answers of silent ones, and reports changes', async (t) => {
   const said = new Map<string, TcpServer>([['203.0.113.10 80', LINUX]]);
   const asked: string[] = [];
   const changes: (readonly string[])[] = [];

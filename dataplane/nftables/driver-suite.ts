@@ -17,13 +17,13 @@ import { renderRewrite } from './table/rewrite.ts';
 
 const SETS = { version: '1', sets: {} };
 
-/** What every driver promises. `fresh` gives one whose kernel has no table of ours. */
+/** The guarantees of every driver. `fresh` returns one whose kernel has no Portcullis table. */
 export function driverSuite(fresh: () => Driver): void {
-  it('finds nothing missing where it can enforce', async () => {
+  it('reports nothing missing on a host that can enforce', async () => {
     assert.equal(await fresh().probe(), null);
   });
 
-  it('replaces whatever is there by a whole table', async () => {
+  it('replaces any existing table by a whole one', async () => {
     const driver = fresh();
     assert.equal(await driver.present(), false);
     await driver.apply(renderWhole(layoutOf(allowing(443))).text);
@@ -31,7 +31,7 @@ export function driverSuite(fresh: () => Driver): void {
     assert.equal(await driver.present(), true);
   });
 
-  it('has a stamp that every write changes and no look, if it has one', async () => {
+  it('changes its stamp, if it has one, on every write and on no read', async () => {
     const driver = fresh();
     const stamps = [await driver.stamp()];
     for (const port of [443, 80]) {
@@ -44,7 +44,7 @@ export function driverSuite(fresh: () => Driver): void {
     if (stamps[0] !== null) assert.equal(new Set(stamps).size, 3);
   });
 
-  it('applies a delta upon what is there, also as a change in steps', async () => {
+  it('applies a delta to the existing table, also in steps', async () => {
     for (const way of ['apply', 'change'] as const) {
       const driver = fresh();
       const apply = (delta: RenderedDelta | null): Promise<void> => {
@@ -56,14 +56,14 @@ export function driverSuite(fresh: () => Driver): void {
       await driver.apply(whole.text);
       const delta = renderDelta(before, after, after.targets.keys(), whole.sizes);
       await apply(delta);
-      // The way back is only valid when the way there was taken.
+      // The reverse delta is only valid after the first one.
       const back = renderDelta(after, before, after.targets.keys(), delta?.sizes ?? whole.sizes);
       await apply(back);
       await assert.rejects(apply(back), { name: 'DriverError', code: 'refused' });
     }
   });
 
-  it('exchanges every element of maps that have hardly any room left', async () => {
+  it('replaces every element of nearly full maps', async () => {
     for (const way of ['apply', 'change'] as const) {
       const driver = fresh();
       const [before, after] = [
@@ -84,13 +84,13 @@ export function driverSuite(fresh: () => Driver): void {
     }
   });
 
-  it('rewrites any table in place, whatever differs', async () => {
+  it('rewrites any table in place, for any difference', async () => {
     const driver = fresh();
     const few = layoutOf(allowing(443));
     const many = manyOf('203.0.113', '192.0.2.0/24');
     const tables: Layout[] = [
       few,
-      // Outgrows a map.
+      // Exceeds the size of a map.
       planLayout(
         few.rules,
         new Map([...many.targets, ...manyOf('203.0.114', '10.0.0.0/8').targets]),
@@ -111,13 +111,13 @@ export function driverSuite(fresh: () => Driver): void {
       const { text, sizes } = renderRewrite(layout, there);
       await driver.apply(text);
       assert.deepEqual(await driver.objects(), objectsOf(tableBlock(layout, sizes)));
-      // The rewrite of a table that is right changes no object.
+      // The rewrite of a correct table changes no object.
       const same = renderRewrite(layout, (await driver.objects()) ?? new Map()).text;
       assert.doesNotMatch(same, /^delete (?!limit)/m);
     }
   });
 
-  it('refuses a change of elements that are not there, chains that are not, and a key twice', async () => {
+  it('rejects a change of missing elements, missing chains, and a duplicate key', async () => {
     const driver = fresh();
     await driver.apply(renderWhole(layoutOf(allowing(443))).text);
     const none = { map: 'address4', removed: [], added: [] };
@@ -135,13 +135,13 @@ export function driverSuite(fresh: () => Driver): void {
         },
       );
     }
-    // Nothing of what was refused is there.
+    // Nothing of the rejected change exists.
     await assert.rejects(driver.change(changeOf([{ ...none, removed }])), DriverError);
     await driver.change(changeOf([good]));
     await driver.change(changeOf([{ ...none, removed }]));
   });
 
-  it('changes nothing when it refuses, and says which line', async () => {
+  it('changes nothing on an error and names the line', async () => {
     const driver = fresh();
     const layout = layoutOf(allowing(443));
     await driver.apply(renderWhole(layout).text);
@@ -167,7 +167,7 @@ export function driverSuite(fresh: () => Driver): void {
     await assert.rejects(driver.check('no such command\n'), DriverError);
   });
 
-  it('removes our table, and does nothing where there is none', async () => {
+  it('removes its table, and does nothing without one', async () => {
     const driver = fresh();
     await driver.apply(renderWhole(layoutOf(allowing(443))).text);
     await driver.remove();
@@ -187,7 +187,7 @@ function layoutOf(...policies: readonly Policy[]): Layout {
   return planLayout(edgeRules(), targets, SETS);
 }
 
-/** As many addresses as a smallest map is made for. */
+/** The number of addresses in the smallest map. */
 function manyOf(network: string, source: string): Layout {
   const hosts = Array.from({ length: 80 }, (_, index) => `${network}.${index + 1}`);
   return layoutOf(...hosts.map((target) => allowing(443, target, source)));

@@ -22,8 +22,8 @@ function compact(text: string): string {
 }
 
 /**
- * The lines that `text` removes (-) from `base` and adds (+). Above each group stand the block (@@) and the line
- * that it follows.
+ * The lines that `text` removes (-) from `base` and adds (+). Each group starts with its block (@@) and the preceding
+ * line.
  */
 function difference(base: string, text: string): string {
   const lines: string[] = [];
@@ -31,7 +31,7 @@ function difference(base: string, text: string): string {
   for (const [operation, line] of diff(base.split('\n'), text.split('\n'))) {
     if (operation !== 0 && !inGroup) lines.push(`@@ ${block}`, `  ${last}`);
     inGroup = operation !== 0;
-    // util.diff marks with 1 what only the first text has.
+    // util.diff marks lines of only the first text with 1.
     if (inGroup) lines.push(`${operation === 1 ? '-' : '+'} ${line}`);
     else last = line;
     if (/^\t?\S.*\{$/.test(line)) block = line.trim();
@@ -53,14 +53,14 @@ describe('rendered text', () => {
     assert.deepEqual(files.toSorted(), CASES.map(({ name }) => `${name}.nft`).toSorted());
   });
 
-  it('of a delta is empty where nothing changed', () => {
+  it('of a delta is empty if nothing changed', () => {
     const before = layout([HOST, ...PREFIXES]);
     const { sizes } = renderWhole(before);
     const delta = renderDelta(before, layout([HOST, ...PREFIXES]), before.targets.keys(), sizes);
     assert.equal(delta?.text, '');
   });
 
-  it('of a delta does not exist where a map outgrows its room or the stages change', () => {
+  it('of a delta does not exist if a map exceeds its size or the stages change', () => {
     const before = layout([HOST]);
     const { sizes } = renderWhole(before);
     const many = Array.from({ length: 100 }, (_, host) => ({
@@ -73,7 +73,7 @@ describe('rendered text', () => {
     assert.equal(renderDelta(before, others, [], sizes), null);
   });
 
-  it('of a delta fills the chains of devices anew where only those change', () => {
+  it('of a delta refills the device chains if only these change', () => {
     const before = layout([HOST]);
     const { sizes } = renderWhole(before);
     const delta = renderDelta(before, layout([HOST], { devices: ['wan', 'eth1'] }), [], sizes);

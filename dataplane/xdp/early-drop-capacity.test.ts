@@ -6,14 +6,14 @@ import type { EarlyDrop } from './early-drop.ts';
 
 const [A, B, C] = ['203.0.113.10', '203.0.113.11', '203.0.113.12'] as const;
 
-/** C comes last, and has no room of two. */
+/** C comes last and exceeds the capacity of two. */
 async function fill(early: EarlyDrop): Promise<void> {
   await early.apply(desired([denyAll(A), denyAll(B)]), []);
   await early.apply(desired([denyAll(A), denyAll(B), denyAll(C)]), []);
 }
 
-describe('an early drop without room for all', () => {
-  it('stays on, says how many it leaves to nftables, and goes on changing those that it holds', async () => {
+describe('an early drop at capacity', () => {
+  it('stays on, reports the number left to nftables, and updates the addresses it holds', async () => {
     const { early, driver, passes } = setUp({ room: 2 });
     await fill(early);
     assert.deepEqual(
@@ -26,7 +26,7 @@ describe('an early drop without room for all', () => {
     assert.deepEqual([passes(A, 9), passes(A, 8), driver.loads], [true, false, 1]);
   });
 
-  it('takes up in the same apply what there is room for again', async () => {
+  it('adds addresses in the same apply that frees capacity', async () => {
     const { early, passes } = setUp({ room: 2 });
     await fill(early);
     assert.equal(passes(C, 9), true);
@@ -34,13 +34,13 @@ describe('an early drop without room for all', () => {
     assert.deepEqual([passes(B, 9), passes(C, 9), early.problems()], [false, false, []]);
   });
 
-  it('learns the flows of what it takes up again before it drops', async () => {
+  it('learns the flows of an added address before it drops', async () => {
     let reads = 0;
     const { early, passes } = setUp({
       room: 2,
       openFlows: async (take) => {
         reads++;
-        // It began while nftables alone judged the address.
+        // It was opened while only nftables evaluated the address.
         if (reads > 2) take(flowTo(C, 4_000));
         return true;
       },
@@ -51,7 +51,7 @@ describe('an early drop without room for all', () => {
     assert.deepEqual([passes(C, 4_000), passes(C, 4_001)], [true, false]);
   });
 
-  it('drops no reply of what it takes up before the flows are known', async () => {
+  it('drops no reply to an added address before its flows are known', async () => {
     const reading = Promise.withResolvers<boolean>();
     let reads = 0;
     const { early, driver, passes } = setUp({
@@ -68,7 +68,7 @@ describe('an early drop without room for all', () => {
     assert.equal(passes(C, 9), false);
   });
 
-  it('asks for nothing while nothing changes', async () => {
+  it('reads and loads nothing while nothing changes', async () => {
     let reads = 0;
     const openFlows = async () => {
       reads++;

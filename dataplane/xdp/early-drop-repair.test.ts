@@ -6,8 +6,8 @@ import { denyAll } from '../testing/policies.ts';
 
 const A = '203.0.113.10';
 
-describe('an early drop that somebody takes off', () => {
-  it('is put back while an apply waits for something else', async () => {
+describe('an early drop that another program detaches', () => {
+  it('is attached again while an apply waits', async () => {
     const reading = Promise.withResolvers<boolean>();
     const { early, driver } = setUp({ openFlows: () => reading.promise });
     const applying = early.apply(desired([denyAll(A, [])]), []);
@@ -21,7 +21,7 @@ describe('an early drop that somebody takes off', () => {
     assert.deepEqual(driver.devices(), [WAN]);
   });
 
-  it('passes replies on from the look that finds what leaves unseen, until open flows are known again', async (t) => {
+  it('passes replies after a repair that found egress unobserved, until open flows are known again', async (t) => {
     const { early, driver, passes } = setUp();
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
@@ -34,7 +34,7 @@ describe('an early drop that somebody takes off', () => {
     assert.equal(passes(A, 9), false);
   });
 
-  it('is not said to be off what leaves where an earlier agent left it there', async (t) => {
+  it('does not report egress as unobserved if an earlier agent left its program there', async (t) => {
     const { early, driver } = setUp();
     driver.watch([WAN]);
     await early.apply(desired([denyAll(A, [])]), []);
@@ -42,7 +42,7 @@ describe('an early drop that somebody takes off', () => {
     assert.deepEqual([early.repair(), early.needsApply()], [null, false]);
   });
 
-  it('goes on as before, and is put back, while what is to judge next is verified', async () => {
+  it('continues with the old program, and is attached again, while the next one is verified', async () => {
     const { early, driver, passes } = setUp();
     await early.apply(desired([denyAll(A, [])]), []);
     const verified = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ describe('an early drop that somebody takes off', () => {
     assert.deepEqual([passes(A, 9), driver.loads, driver.preparedLoads], [false, 2, 1]);
   });
 
-  it('is made anew where somebody changed its maps, found in turn or by who asks, and says so until then', async () => {
+  it('is loaded again after another program changed its maps, found by a repair or a check, and reports it until then', async () => {
     const { early, driver } = setUp();
     const targets = Array.from({ length: 25 }, (_, index) => `198.18.0.${index}`);
     const wanted = desired([A, ...targets].map((target) => denyAll(target, [])));

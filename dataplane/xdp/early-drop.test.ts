@@ -18,14 +18,14 @@ import { allowPort, denyAll } from '../testing/policies.ts';
 const [A, B] = ['203.0.113.10', '203.0.113.11'] as const;
 
 describe('the early drop of an edge', () => {
-  it('drops what the policies deny once nftables has them', async () => {
+  it('drops denied packets once nftables has the policies', async () => {
     const { early, passes } = setUp();
     await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     assert.deepEqual([passes(A, 80), passes(A, 81), passes(B, 81)], [true, false, true]);
     assert.deepEqual(early.modeOf('wan'), { xdp: 'native', reason: null });
   });
 
-  it('keeps what a refused target had, and has nothing of one that nftables never had', async () => {
+  it('keeps the last policy of a refused target, and has none of a target that nftables never had', async () => {
     const { early, passes } = setUp();
     await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     const next = desired([denyAll(A, []), denyAll(B, [])]);
@@ -35,7 +35,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([passes(A, 80), passes(B, 81)], [false, false]);
   });
 
-  it('is taken off where it cannot be brought up to date, and says why, and comes back', async () => {
+  it('is detached with a reason if it cannot be updated, and attached again later', async () => {
     const { early, driver } = setUp();
     await early.apply(desired([denyAll(A, [])]), []);
     driver.fail = new Error('out of memory');
@@ -48,7 +48,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([driver.devices(), early.problems()], [[WAN], []]);
   });
 
-  it('changes single targets in place, and loads anew only for source sets', async () => {
+  it('changes single targets in place, and reloads only for source sets', async () => {
     const { early, driver } = setUp();
     const others = Array.from({ length: 20 }, (_, index) => denyAll(`198.18.0.${index}`, []));
     await early.apply(desired([denyAll(A, []), ...others]), []);
@@ -70,7 +70,7 @@ describe('the early drop of an edge', () => {
     assert.equal(driver.loads, 3);
   });
 
-  it('loads what it has prepared, source sets included, unless nftables refused a part', async () => {
+  it('loads the prepared state with source sets, unless nftables refused a part', async () => {
     const geo: Policy = {
       ...denyAll(A, []),
       rules: [],
@@ -88,7 +88,7 @@ describe('the early drop of an edge', () => {
     }
   });
 
-  it('looks at devices when it is told of a change and every half a minute, at its programs always', async (t) => {
+  it('checks devices after a change notification and every 30 s, and its programs on every repair', async (t) => {
     const { early, driver, devices } = setUp();
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
@@ -111,7 +111,7 @@ describe('the early drop of an edge', () => {
     assert.equal(early.needsApply(), true);
   });
 
-  it('sees that it was taken off, or that its device is another, and is put back', async () => {
+  it('detects a detached program or a replaced device, and attaches again', async () => {
     const { early, driver, devices } = setUp();
     const wanted = desired([denyAll(A, [])]);
     await early.apply(wanted, []);
@@ -131,7 +131,7 @@ describe('the early drop of an edge', () => {
     assert.equal(early.modeOf('wan').reason, 'there is no such device');
   });
 
-  it('drops nothing that may be a reply before it has learnt every open flow', async () => {
+  it('drops no possible reply before it has learned every open flow', async () => {
     const learnt = Promise.withResolvers<boolean>();
     const { early, driver, passes } = setUp({
       openFlows: (take) => {
@@ -147,7 +147,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([passes(A, 40_000), passes(A, 40_001)], [true, false]);
   });
 
-  it('learns open flows again before a port or an address is closed, and from no dump that may lack some', async () => {
+  it('learns open flows again before it closes a port or an address, and never from an incomplete dump', async () => {
     let [asked, whole] = [0, true];
     const { early, passes } = setUp({
       openFlows: async (take) => {
@@ -172,7 +172,7 @@ describe('the early drop of an edge', () => {
     assert.equal(asked, 2);
   });
 
-  it('drops as before while it learns what a closing needs, and closes then', async () => {
+  it('drops as before while it learns the flows needed to close a port, and then closes it', async () => {
     const dumps = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()] as const;
     const begun = Promise.withResolvers<void>();
     let asked = 0;
@@ -193,7 +193,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([asked, passes(A, 80), passes(A, 81)], [2, true, false]);
   });
 
-  it('closes at last what it cannot learn the flows of in time, and drops no replies then', async () => {
+  it('closes a port after a timeout without learned flows, and then drops no replies', async () => {
     const late = Promise.withResolvers<boolean>();
     let dumps = 0;
     const { early, passes, driver } = setUp({
@@ -211,7 +211,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([passes(A, 80), passes(A, 81)], [false, false]);
   });
 
-  it('leaves what an earlier agent put there in force until it knows the flows that are open', async () => {
+  it('keeps the program of an earlier agent until it knows the open flows', async () => {
     const learnt = Promise.withResolvers<boolean>();
     const begun = Promise.withResolvers<void>();
     const { early, driver, passes } = setUp({
@@ -229,7 +229,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([passes(A, 80), passes(A, 81)], [true, false]);
   });
 
-  it('remembers no flows but those of what it judges', async () => {
+  it('records flows of evaluated addresses only', async () => {
     const { early, driver, passes } = setUp({
       openFlows: async (take) => {
         for (const [to, port] of [
@@ -246,7 +246,7 @@ describe('the early drop of an edge', () => {
     assert.equal(driver.remembered, 2);
   });
 
-  it('watches what leaves by every device, and learns again when one is added', async () => {
+  it('observes egress on every device, and learns flows again when one is added', async () => {
     let asked = 0;
     const { early, driver, devices } = setUp({
       openFlows: async () => {
@@ -263,7 +263,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual(driver.devices(), [WAN]);
   });
 
-  it('never attaches where packets that are not judged would be seen', async () => {
+  it('never attaches where it would see packets that are not evaluated', async () => {
     const { early, driver, devices } = setUp();
     const wanted = desired([denyAll(A, [])]);
     for (const [change, why] of [
@@ -283,7 +283,7 @@ describe('the early drop of an edge', () => {
     assert.deepEqual([driver.devices(), early.needsApply()], [[WAN], false]);
   });
 
-  it('tells each drop once, those of a target that went away too', async () => {
+  it('reports each drop once, also of a removed target', async () => {
     const { early, passes } = setUp();
     await early.apply(desired([denyAll(A, []), denyAll(B, [])]), []);
     for (const port of [1, 2]) assert.equal(passes(A, port), false);
@@ -294,14 +294,14 @@ describe('the early drop of an edge', () => {
     assert.deepEqual(await packetsOf(early), {});
   });
 
-  it('is off every device once our hands are off', async () => {
+  it('is detached from every device when it is disabled', async () => {
     const { early, driver } = setUp();
     await early.apply(desired([denyAll(A, [])]), []);
     early.remove();
     assert.deepEqual([driver.devices(), early.needsApply()], [[], false]);
   });
 
-  it('does nothing where it cannot work, and says what is missing', async () => {
+  it('does nothing on an unsupported host, and reports what is missing', async () => {
     const { early, driver } = setUp();
     driver.obstacle = 'early drop needs root';
     await early.apply(desired([denyAll(A, [])]), []);

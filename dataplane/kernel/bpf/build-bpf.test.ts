@@ -19,7 +19,7 @@ describe('committed BPF artifacts', () => {
       assert.equal(readArtifact(artifactPath(source)).digest, sourceDigest(source));
     });
 
-    it(`${name} is what the compiler makes of these sources`, (t) => {
+    it(`${name} equals the compiler output for these sources`, (t) => {
       if (!require(t, ['clang'])) return;
       const compiler = compilerVersion() ?? '';
       const committed = readArtifact(artifactPath(source));

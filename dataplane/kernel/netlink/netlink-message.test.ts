@@ -13,8 +13,8 @@ import {
   u16Attribute,
 } from './netlink-message.ts';
 
-describe('messages of netlink', () => {
-  it('come back as they were written, padding left out', () => {
+describe('netlink messages', () => {
+  it('parse back to what was written, without padding', () => {
     const first = encodeMessage(
       7,
       FLAG.request,
@@ -31,13 +31,13 @@ describe('messages of netlink', () => {
     assert.deepEqual(attributes.get(2), Buffer.from([2, 1]));
   });
 
-  it('find what is nested under its type', () => {
+  it('find nested attributes by type', () => {
     const outer = nested(5, u16Attribute(1, 80), attribute(2, Buffer.from('x')));
     const inner = attributesOf(attributesOf(outer).get(5) ?? Buffer.alloc(0));
     assert.deepEqual([inner.get(1), inner.get(2)], [Buffer.from([0, 80]), Buffer.from('x')]);
   });
 
-  it('say the errno of an answer', () => {
+  it('contain the errno of an answer', () => {
     const answer = Buffer.alloc(4);
     answer.writeInt32LE(-17);
     assert.equal(messagesOf(encodeMessage(2, 0, 1, answer))[0]?.error, 17);
@@ -45,7 +45,7 @@ describe('messages of netlink', () => {
     assert.equal(messagesOf(encodeMessage(5, 0, 1, answer))[0]?.error, null);
   });
 
-  it('are refused where a length lies, at every cut', () => {
+  it('are rejected with a wrong length, truncated at any point', () => {
     const whole = encodeMessage(7, 0, 1, textAttribute(1, 'abcdefg'));
     for (let length = 1; length < whole.length; length++) {
       assert.throws(() => messagesOf(whole.subarray(0, length)), MalformedMessage);

@@ -8,7 +8,7 @@ const A = '203.0.113.10';
 const B = '2001:db8::1';
 const count = (packets: number): Count => ({ packets, bytes: packets * 60 });
 
-test('only what was added is told; a counter that shrank began anew', () => {
+test('reports increments only, and treats a decreased counter as restarted', () => {
   const last = new Map([
     ['same', count(5)],
     ['more', count(5)],
@@ -31,7 +31,7 @@ test('only what was added is told; a counter that shrank began anew', () => {
   );
 });
 
-test('what was counted for nobody is shared out by what was counted, and the sum stays', () => {
+test('distributes drops without an address in proportion to the others, and keeps the sum', () => {
   const counted = new Map([
     [A, count(300)],
     [B, count(100)],
@@ -47,7 +47,7 @@ test('what was counted for nobody is shared out by what was counted, and the sum
   assert.deepEqual([...shareOut(new Map(), count(7))], []);
 });
 
-test('what observing mitigations would have dropped is told as that, with its share of what no address was counted for', async () => {
+test('reports drops of observing mitigations as observed, with their share of drops without an address', async () => {
   const reader: CounterReader = {
     elements: async (set) => new Map(set === 'observed6' ? [[B, count(2_000)]] : []),
     chain: async (name) => count(name === 'observed' ? 6_000 : 0),
@@ -59,7 +59,7 @@ test('what observing mitigations would have dropped is told as that, with its sh
   ]);
 });
 
-test('a read that the kernel disturbed is told with the next one, once', async () => {
+test('reports an interrupted read once with the next one', async () => {
   let disturbed = false;
   let packets = 10;
   const reader: CounterReader = {
@@ -108,7 +108,7 @@ test('counts every drop once when the table is replaced', async () => {
   await driver.apply(
     'add table inet portcullis\ndelete table inet portcullis\ntable inet portcullis {\n}',
   );
-  // More than before the rewrite, all of it of after.
+  // More than before the rewrite, all from after it.
   packets = 30;
   assert.deepEqual(await told(), [4, 30]);
   packets = 31;

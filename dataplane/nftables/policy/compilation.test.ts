@@ -9,7 +9,7 @@ import { allowPort, denyAll } from '../../testing/policies.ts';
 
 const A = '203.0.113.10';
 
-/** A policy that knows how often it was read. */
+/** A policy that counts its reads. */
 function counting(policy: Policy): { readonly policy: Policy; readonly reads: () => number } {
   let reads = 0;
   const { rules, ...rest } = policy;
@@ -22,7 +22,7 @@ function counting(policy: Policy): { readonly policy: Policy; readonly reads: ()
   return { policy: counted as Policy, reads: () => reads };
 }
 
-describe('policies compiled before they are asked for', () => {
+describe('policies compiled ahead of the apply', () => {
   it('are not compiled again', () => {
     const compilation = new Compilation(DEFAULT_FILTERING);
     const { policy, reads } = counting(denyAll(A, [allowPort('udp', 80)]));
@@ -34,7 +34,7 @@ describe('policies compiled before they are asked for', () => {
     assert.deepEqual(targets.get(A), compilePolicy(denyAll(A, [allowPort('udp', 80)])));
   });
 
-  it('are compiled again where they are others by then, or what they depend on is', () => {
+  it('are compiled again if they or their dependencies have changed', () => {
     const proxied: Policy = {
       ...denyAll(A, [allowPort('tcp', 443)]),
       filters: [
@@ -61,7 +61,7 @@ describe('policies compiled before they are asked for', () => {
     }
   });
 
-  it('that make no sense are told when they are asked for', () => {
+  it('report invalid content at the apply', () => {
     const compilation = new Compilation(DEFAULT_FILTERING);
     const broken = denyAll(A, [{ ...allowPort('udp', 80), source: 'nowhere' }]);
     compilation.ahead([broken], 'both');

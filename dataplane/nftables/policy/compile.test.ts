@@ -52,7 +52,7 @@ const STATE = {
 };
 
 describe('compiled policies', () => {
-  it('say for every packet what the reference evaluator says', () => {
+  it('give the verdict of the reference evaluator for every packet', () => {
     const drawn = fc.record({
       policies: fc.tuple(...TARGETS.map((target) => fc.option(policyFor(target), { freq: 6 }))),
       sets: sourceSets(),
@@ -71,7 +71,7 @@ describe('compiled policies', () => {
     );
   });
 
-  it('say with filters what the reference evaluator says of the same state', () => {
+  it('give the verdict of the reference evaluator with filters for the same state', () => {
     const drawn = fc.record({
       policies: fc.tuple(
         ...TARGETS.map((target) =>
@@ -113,7 +113,7 @@ describe('compiled policies', () => {
     );
   });
 
-  it('leave out denies that nothing can tell from the deny at the end', () => {
+  it('omit denies that are equivalent to the final deny', () => {
     const { elements, chains } = compile(TARGET, [
       rule('allow', 'tcp', 443),
       ...[19, 53, 123].map((port) => rule('deny', 'udp', port)),
@@ -129,7 +129,7 @@ describe('compiled policies', () => {
     ]);
   });
 
-  it('look nothing up beside the address where no rule asks for more', () => {
+  it('look up only the address if no rule needs more', () => {
     const { elements } = compile(TARGET, [
       ...[19, 53, 123].map((port) => rule('deny', 'udp', port)),
       rule('deny', 'any'),
@@ -140,7 +140,7 @@ describe('compiled policies', () => {
     );
   });
 
-  it('compare the few protocols that rules name, and look up ports only of those', () => {
+  it('compare the few protocols named by rules, and look up ports only for these', () => {
     const { chains } = compile(TARGET, [
       rule('allow', 'udp', 53),
       rule('allow', 'icmp'),
@@ -157,7 +157,7 @@ describe('compiled policies', () => {
     ]);
   });
 
-  it('ask for the source only where a rule of that port names one', () => {
+  it('look up the source only if a rule of the port names one', () => {
     const { elements, chains } = compile(TARGET, [
       rule('allow', 'tcp', 22, '198.51.100.0/24'),
       rule('allow', 'tcp', 443),
@@ -175,7 +175,7 @@ describe('compiled policies', () => {
     );
   });
 
-  it('share one chain between all addresses of one shape', () => {
+  it('share one chain between all addresses with equal lookups', () => {
     const names = Array.from({ length: 50 }, (_, index) =>
       [
         ...compile(`203.0.113.${index}`, [
@@ -187,7 +187,7 @@ describe('compiled policies', () => {
     assert.equal(new Set(names).size, 1);
   });
 
-  it('refuse what no parser should have let through', () => {
+  it('reject invalid policies that a parser should have rejected', () => {
     const bad: readonly PolicyRule[] = [
       rule('allow', 'icmp', 22),
       rule('allow', 'tcp', 70_000),
@@ -242,7 +242,7 @@ function assertAgreement(
   }
 }
 
-/** What a filter on the packet's port is to say. */
+/** The result of a filter on the port of the packet. */
 function filterPasses({ protocol }: Packet, { sees, facts }: Filtered): boolean {
   if (sees === 'inbound') return facts.validatedWithinRate;
   if (protocol === PROTOCOL_NUMBERS.tcp) return !facts.established || facts.validatedWithinRate;

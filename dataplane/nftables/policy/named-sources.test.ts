@@ -11,13 +11,13 @@ import { renderDelta, renderWhole } from '../table/render.ts';
 
 const FIRST_BIT = { 4: 0, 6: 32 } as const;
 
-/** The field of an address as the kernel reads and masks it. */
+/** The field of an address as read and masked by the kernel. */
 function fieldOf(family: Family, value: bigint): number {
   return Number((value >> BigInt(BITS[family] - FIRST_BIT[family] - 16)) & 0xfff8n);
 }
 
 describe('the coarse set of named sources', () => {
-  it('has the key of every address in a network that it says it has', () => {
+  it('contains the key of every address in its networks', () => {
     const drawn = fc.constantFrom<Family>(4, 6).chain((family) =>
       fc.record({
         family: fc.constant(family),
@@ -51,7 +51,7 @@ const NEIGHBOUR = '198.51.100.8';
 /** Where both are: the first thirteen bits of 198.51. */
 const BLOCK = 0xc6_30;
 
-/** Hosts that let in one source each, and deny everybody else. */
+/** Hosts that allow one source each, and deny all others. */
 function layoutOf(sources: Readonly<Record<string, string>>, before: Layout | null): Layout {
   const targets = Object.entries(sources).map(([target, source]) => {
     const rules = [
@@ -71,8 +71,8 @@ function changesOfSet(before: Layout, after: Layout): string[] {
   return delta.text.split('\n').filter((line) => line.includes(` ${NAMED_SOURCES[4]} `));
 }
 
-describe('a source that several addresses name', () => {
-  it('stays in the set until none does', () => {
+describe('a source named by several addresses', () => {
+  it('stays in the set until no address names it', () => {
     const none = layoutOf({}, null);
     const one = layoutOf({ '203.0.113.1': SOURCE }, none);
     const two = layoutOf({ '203.0.113.1': SOURCE, '203.0.113.2': NEIGHBOUR }, one);

@@ -16,14 +16,14 @@ function layoutOf(policies: readonly Policy[], sets: SourceSets): Layout {
   return planLayout(edgeRules(), new Map(targets), sets);
 }
 
-/** The same whatever came first. */
+/** Independent of the order. */
 function linesOf(layout: Layout): string {
   return renderWhole(layout).text.replaceAll(',\n', '\n').split('\n').toSorted().join('\n');
 }
 
-test('a digest is of everything that is written, and of nothing else', async () => {
+test('covers everything that is written, and nothing else', async () => {
   const policies = fc.tuple(...TARGETS.map((target) => policyFor(target)));
-  // What it was asked before must not matter.
+  // Previous calls must not matter.
   const digest = new LayoutDigest();
   let [same, other] = [0, 0];
   await fc.assert(

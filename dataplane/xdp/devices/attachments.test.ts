@@ -11,7 +11,7 @@ const TWICE = 9;
 const BUSY: Attached = { mode: 'none', reason: 'another XDP program is on this device' };
 
 describe('programs on devices', () => {
-  it('are put back by a look that reads nothing of the devices, and that is counted', () => {
+  it('are attached again by a repair that reads no device properties, and that is counted', () => {
     const { attachments, driver, reads } = attached();
     const before = reads();
     assert.deepEqual([attachments.repair(), attachments.repairs], [[], 0]);
@@ -21,7 +21,7 @@ describe('programs on devices', () => {
     assert.equal(reads(), before);
   });
 
-  it("say that they are off while somebody else's program is in their place, and come back after it", (t) => {
+  it('are reported as off while another program is attached, and are attached again after it', (t) => {
     let nowMs = 0;
     t.mock.method(performance, 'now', () => nowMs);
     const { attachments, driver } = attached();
@@ -38,7 +38,7 @@ describe('programs on devices', () => {
     assert.deepEqual([driver.devices(), attachments.modeOf('wan')?.xdp], [[WAN], 'native']);
   });
 
-  it('stay on a device that is being renamed, and leave one that is gone, or not ours any more', () => {
+  it('stay on a device during a rename, and are removed from one that is gone or no longer named', () => {
     const { attachments, driver, call } = attached();
     const apply = (...named: string[]): number[] => {
       attachments.readDevices(named);
@@ -57,7 +57,7 @@ describe('programs on devices', () => {
     assert.deepEqual(apply('wan'), []);
   });
 
-  it('are not put back on a device that is not ours any more, nor once they are removed', () => {
+  it('are not attached again to a device that is no longer named, or after their removal', () => {
     const { attachments, driver } = attached();
     attachments.readDevices([]);
     attachments.attach();
@@ -68,13 +68,13 @@ describe('programs on devices', () => {
     assert.deepEqual([attachments.repair(), driver.devices()], [[], []]);
   });
 
-  it('are on a device beneath and not on what is built upon it, whose packets would be counted twice', (t) => {
+  it('are attached to the lower device and not to its upper devices, which would count packets twice', (t) => {
     const { attachments, driver } = stacked('vlan', 'wan', 'twice');
     assert.deepEqual(driver.devices(), [WAN, TWICE], 'tags in tags are read by nobody beneath');
     const mode = attachments.modeOf('vlan');
     assert.deepEqual(mode, { xdp: 'native', reason: 'its packets are evaluated on wan' });
     assert.deepEqual([attachments.isComplete, attachments.hasChanged()], [true, false]);
-    // What keeps it off the device beneath leaves the other to itself.
+    // If the lower device is not possible, the upper device gets its own program.
     const attach = driver.attach.bind(driver);
     t.mock.method(driver, 'attach', (index: number) => (index === WAN ? BUSY : attach(index)));
     driver.detach(WAN);
@@ -87,7 +87,7 @@ describe('programs on devices', () => {
   });
 });
 
-/** Two VLANs on each other, on a device. */
+/** Two stacked VLANs on a device. */
 function stacked(...named: string[]) {
   const driver = createFakeEarlyDrop();
   const devices: Readonly<Record<string, Device>> = {
@@ -107,7 +107,7 @@ function stacked(...named: string[]) {
 function attached() {
   const driver = createFakeEarlyDrop();
   let reads = 0;
-  /** What the device is called; null: it is gone. */
+  /** The name of the device, or null if it is gone. */
   let called: string | null = 'wan';
   const attachments = new Attachments(driver, {
     readDevice: (name) => {

@@ -9,7 +9,7 @@ import {
   shapeOf,
 } from './device.ts';
 
-/** What stands in folders of /sys/class/net of a host: two ports in a bond, VLANs upon it, one of them in a bridge. */
+/** The content of /sys/class/net of a host: two ports in a bond with VLANs, one of them in a bridge. */
 const SYS: Readonly<Record<string, readonly string[]>> = {
   eno1: ['address', 'bonding_slave', 'device', 'master', 'queues', 'type', 'upper_bond0'],
   eno2: ['address', 'bonding_slave', 'device', 'master', 'queues', 'type', 'upper_bond0'],
@@ -23,7 +23,7 @@ const SYS: Readonly<Record<string, readonly string[]>> = {
   eno4: ['address', 'device', 'type', 'upper_vxlan0'],
   vxlan0: ['lower_eno4', 'type'],
 };
-/** As /proc/net/vlan has it. */
+/** As in /proc/net/vlan. */
 const vlanFile = (name: string, tag: number): string =>
   `${name}  VID: ${tag}\t REORDER_HDR: 1  dev->priv_flags: 1021\n         total frames received  9\n`;
 const VLANS: Readonly<Record<string, string>> = {
@@ -55,50 +55,50 @@ function beneath(name: string, ...named: string[]): string | undefined {
   return lowerDeviceWithProgram(name, seen, new Set(seen.keys()))?.name;
 }
 
-describe('how a device of a host is used', () => {
-  it('never is a port of a bond or bridge, whatever else is named', () => {
+describe('the use of a device of a host', () => {
+  it('never includes a port of a bond or bridge, for any other named devices', () => {
     const reason = 'nothing enters by a port of a bridge or bond';
     assert.deepEqual(plan('eno1', 'eno2', 'bond0'), { attach: false, reason });
     assert.deepEqual(plan('bond0.200', 'vmbr0'), { attach: false, reason });
   });
 
-  it('is a bond with the VLANs upon it that are named, and leaves what is for others alone', () => {
+  it('covers a bond with its named VLANs, and passes traffic of other VLANs', () => {
     assert.deepEqual(plan('bond0'), { attach: true, vlans: [] });
     assert.deepEqual(plan('bond0', 'bond0.100'), { attach: true, vlans: [100] });
     assert.deepEqual(plan('bond0', 'bond0.100', 'bond0.200'), { attach: true, vlans: [100, 200] });
     assert.deepEqual(plan('vmbr0'), { attach: true, vlans: [] });
   });
 
-  it('sees what leaves once: beneath a VLAN of any depth, and by the master of a port', () => {
+  it('sees outgoing packets once: below VLANs of any depth, and at the master of a port', () => {
     const leaving = new Set(egressDevices([...devices.values()]));
     const names = [...devices.values()].filter(({ ifindex }) => leaving.has(ifindex));
     assert.deepEqual(
       names.map(({ name }) => name),
       ['bond0', 'vmbr0', 'eno3', 'macvlan0', 'eno4', 'vxlan0'],
     );
-    // Beneath it is another network namespace, whose devices nobody sees from here.
+    // The lower device is in another network namespace and is not visible here.
     const alone = [devices.get('bond0.100') as Device, devices.get('bond0.100.7') as Device];
     assert.deepEqual(egressDevices(alone), [alone[0]?.ifindex]);
     const tunnel = { ...(devices.get('eno3') as Device), isEthernet: false };
     assert.deepEqual(egressDevices([tunnel]), []);
   });
 
-  it('is none that another is built upon, unless that is named or of a tag that can be read', () => {
+  it('excludes lower devices, unless the upper one is named or has a readable tag', () => {
     const reason = 'macvlan0 is on top of it and is not protected';
     assert.deepEqual(plan('eno3'), { attach: false, reason });
     assert.deepEqual(plan('eno3', 'macvlan0'), { attach: true, vlans: [] });
   });
 
-  it('is used whatever tunnels are built upon it: their packets come wrapped, and it judges them so', () => {
+  it('includes devices with tunnels, whose packets are evaluated encapsulated', () => {
     assert.deepEqual(plan('eno4'), { attach: true, vlans: [] });
     assert.equal(beneath('vxlan0', 'eno4'), undefined);
   });
 
-  it('is judged once: beneath, where that sees all of it', () => {
+  it('evaluates packets once: at the lower device if that sees all of them', () => {
     assert.equal(beneath('bond0.100', 'bond0'), 'bond0');
     assert.equal(beneath('macvlan0', 'eno3'), 'eno3');
     assert.equal(beneath('bond0.100'), undefined, 'nothing beneath it is named');
-    // Two tags are read by nobody but the device of the first.
+    // Two tags are read only at the device of the first.
     assert.equal(beneath('bond0.100.7', 'bond0'), undefined);
     assert.equal(beneath('bond0', 'eno1', 'eno2'), undefined, 'ports have no program');
     assert.equal(beneath('vmbr0', 'bond0.200'), undefined);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { pinsFolder, pinsFolders, recordPins } from './pins.ts';
 
-it('finds what an agent pinned elsewhere, also without knowing how the agent was started', (t) => {
+it('finds pins of an agent at another path without its start options', (t) => {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-pins-'));
   t.after(() => rmSync(stateDir, { recursive: true }));
   const usual = pinsFolder(stateDir, {});
@@ -15,7 +15,7 @@ it('finds what an agent pinned elsewhere, also without knowing how the agent was
   assert.deepEqual(pinsFolders(stateDir, {}), [usual, elsewhere]);
 });
 
-it('empties no folder but one of ours, whatever is recorded', (t) => {
+it('empties only its own folder, for any recorded path', (t) => {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-pins-'));
   t.after(() => rmSync(stateDir, { recursive: true }));
   mkdirSync(join(stateDir, 'enforced'));

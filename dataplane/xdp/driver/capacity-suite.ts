@@ -17,7 +17,7 @@ const AROUND = '203.0.113.0/24';
 const WIDER = '203.0.0.0/16';
 const ELSEWHERE = '198.51.100.0/24';
 const PORTS = [1, 2] as const;
-/** More rules than stand in a value, so as many look-ups. */
+/** More rules than fit in a value, so they need lookups. */
 const LONG = Array.from({ length: 200 }, (_, index) => allowPort('udp', 1_000 + 3 * index));
 const SETTINGS: EarlySettings = {
   keepReplies: false,
@@ -28,7 +28,7 @@ const SETTINGS: EarlySettings = {
   remember: { tcp: 432_000, udp: 180, other: 600 },
 };
 
-/** What every driver promises where there is not room for all. `fresh` gives one with nothing loaded. */
+/** The guarantees of every driver at capacity. `fresh` returns an empty one. */
 export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: number): void {
   const loaded = (room: number, policies: readonly Policy[]): EarlyDropDriver => {
     const driver = fresh(room);
@@ -44,7 +44,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     [...targets].map(({ target }) => target).toSorted();
   const left = (driver: EarlyDropDriver): string[] => names(driver.beyondCapacity().values());
 
-  it('holds who it held, leaves who comes to nftables, and has room for him when another goes', () => {
+  it('keeps its addresses, leaves new ones to nftables, and adds one when another is removed', () => {
     const driver = loaded(2, [denyAll(A), denyAll(B)]);
     change(driver, [denyAll(C)]);
     assert.deepEqual(
@@ -64,7 +64,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     assert.deepEqual([left(driver), driver.readmissible()], [[], []]);
   });
 
-  it('never goes on judging an address by the rules of before where those of now have no room', () => {
+  it('never applies the old rules of an address if its new ones exceed the capacity', () => {
     const driver = loaded(100, [denyAll(A), denyAll(B)]);
     change(driver, [denyAll(A, LONG)]);
     assert.deepEqual(
@@ -76,7 +76,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     assert.deepEqual([drops(driver, A, 1_000), drops(driver, A), left(driver)], [false, true, []]);
   });
 
-  it('has no prefix judge an address that has no room', () => {
+  it('never applies a prefix policy to an address beyond the capacity', () => {
     const driver = loaded(100, [denyAll(AROUND), denyAll(WIDER), denyAll(ELSEWHERE), denyAll(B)]);
     change(driver, [denyAll(A, LONG)]);
     assert.deepEqual(
@@ -84,7 +84,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
       [false, false, false, true, true],
     );
     assert.deepEqual([left(driver), driver.readmissible()], [[WIDER, AROUND, A].toSorted(), []]);
-    // Nor one that comes or changes later.
+    // Nor to one that is added or changed later.
     change(driver, [denyAll(AROUND, [allowPort('udp', 7)]), denyAll('203.0.113.0/28')]);
     assert.deepEqual([drops(driver, A), drops(driver, '203.0.113.99')], [false, false]);
     change(driver, [], [A]);
@@ -96,7 +96,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     );
   });
 
-  it('prefers who was held when all is loaded anew, and addresses to prefixes', () => {
+  it('prefers held addresses on a reload, and addresses to prefixes', () => {
     const driver = loaded(2, [denyAll(AROUND), denyAll(A), denyAll(B)]);
     assert.deepEqual([drops(driver, A), drops(driver, B), left(driver)], [true, true, [AROUND]]);
     driver.load([denyAll(C), denyAll(B)].map(compileEarly), SETTINGS, NO_UNIONS);
@@ -109,7 +109,7 @@ export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: num
     );
   });
 
-  it('drops nothing that the policies pass, whatever comes, changes and goes while it is full', () => {
+  it('drops nothing that the policies pass, for any changes at capacity', () => {
     const places = [A, B, C, AROUND, '203.0.113.8/29', WIDER, ELSEWHERE, '0.0.0.0/0'];
     const policy = fc.tuple(fc.constantFrom(...places), fc.constantFrom([], ...PORTS, LONG));
     const step = fc.array(fc.tuple(policy, fc.boolean()), { minLength: 1, maxLength: 4 });

@@ -18,9 +18,9 @@ const SETTINGS: EarlySettings = {
   remember: { tcp: 432_000, udp: 180, other: 600 },
 };
 
-/** What every driver promises about what it counts. `fresh` gives one with nothing loaded. */
+/** The guarantees of every driver about drop counts. `fresh` returns an empty one. */
 export function countSuite(fresh: () => EarlyDropDriver): void {
-  it('tells every drop once, also of what was removed or loaded anew before anybody asked', () => {
+  it('reports every drop once, also of targets removed or reloaded before the read', () => {
     const driver = fresh();
     const load = (...addresses: readonly string[]): void =>
       driver.load(addresses.map(closed), SETTINGS, NO_UNIONS);
@@ -33,7 +33,7 @@ export function countSuite(fresh: () => EarlyDropDriver): void {
     assert.deepEqual(told(driver), {});
     drop(FIRST);
     driver.change([], [FIRST]);
-    // It gets what the removed one had.
+    // It gets the slot of the removed one.
     driver.change([closed(THIRD)], []);
     for (const address of [THIRD, SECOND, THIRD]) drop(address);
     assert.deepEqual(told(driver), { [FIRST]: 1, [SECOND]: 1, [THIRD]: 2 });

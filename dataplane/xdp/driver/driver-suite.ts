@@ -28,7 +28,7 @@ const SETTINGS: EarlySettings = {
   remember: { tcp: 432_000, udp: 180, other: 600 },
 };
 
-/** What every driver promises about frames. `fresh` gives one with nothing loaded; `numRuns`: of each property. */
+/** The guarantees of every driver about frames. `fresh` returns an empty one; `numRuns` applies to each property. */
 export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): void {
   const loaded = (
     policies: readonly Policy[],
@@ -43,7 +43,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     return driver;
   };
 
-  it('drops what the rules of an address deny, and nothing of an address without rules', () => {
+  it('drops packets that the rules of an address deny, and none of an address without rules', () => {
     for (const { server, neighbour, client } of [V4, V6]) {
       const driver = loaded([denyAll(server, [allowPort('udp', 27_015)])]);
       assert.equal(verdict(driver, udpPacket(client, server, 27_015)), 'pass');
@@ -52,7 +52,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('judges by what is loaded, whatever it was made ready for', async () => {
+  it('evaluates by the loaded state, independent of the prepared one', async () => {
     const { server, neighbour, client } = V4;
     const targets = [denyAll(server, [allowPort('udp', 27_015)])].map(compileEarly);
     const others = [denyAll(neighbour, [])].map(compileEarly);
@@ -67,7 +67,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('counts what it drops by address and reason', () => {
+  it('counts drops by address and reason', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const frame = frameOf(udpPacket(V4.client, V4.server, 9));
     for (let sent = 0; sent < 3; sent++) driver.evaluate(frame, DEVICE);
@@ -76,7 +76,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     ]);
   });
 
-  it('counts for a reason that came with a change, and for the one before it', () => {
+  it('counts for a changed reason, and for the previous one', () => {
     const rules = denyAll(V4.server, []);
     const driver = loaded([rules]);
     const frame = frameOf(udpPacket(V4.client, V4.server, 9));
@@ -88,7 +88,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.deepEqual(told.toSorted(), ['baseline 2', 'rules 1']);
   });
 
-  it('reads through VLAN tags of VLANs that are judged, and leaves others alone', () => {
+  it('parses VLAN tags of evaluated VLANs, and passes other VLANs', () => {
     const vlans = [{ ifindex: DEVICE, outer: 100, inner: 0 }];
     const driver = loaded([denyAll(V4.server, [])], { vlans });
     const tagged = (...tags: number[]) => frameOf(udpPacket(V4.client, V4.server, 9), { tags });
@@ -97,7 +97,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.equal(driver.evaluate(tagged(100, 200), DEVICE), 'pass');
   });
 
-  it('reads through IPv6 extension headers, and passes on what it cannot read', () => {
+  it('parses IPv6 extension headers, and passes unreadable packets', () => {
     const driver = loaded([denyAll(V6.server, []), denyAll(V4.server, [])]);
     const six = udpPacket(V6.client, V6.server, 9);
     for (const extensions of [[0], [60], [0, 60, 43, 60]]) {
@@ -115,7 +115,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('passes on management ports, DHCP, errors, and replies to what the protected side opened', () => {
+  it('passes management ports, DHCP, ICMP errors, and replies to flows of the protected side', () => {
     for (const { client, server, family } of [V4, V6]) {
       const driver = loaded([denyAll(server, [])]);
       assert.equal(verdict(driver, tcp(client, server, 22)), 'pass');
@@ -132,14 +132,14 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('passes on all that may be a reply until every open flow is known', () => {
+  it('passes every possible reply until every open flow is known', () => {
     const driver = loaded([denyAll(V4.server, [])], { flowsComplete: false });
     assert.equal(verdict(driver, udpPacket(V4.client, V4.server, 9)), 'pass');
     assert.equal(verdict(driver, tcp(V4.client, V4.server, 9), { flags: 0x10 }), 'pass');
     assert.equal(verdict(driver, tcp(V4.client, V4.server, 9), { flags: 2 }), 'drop');
   });
 
-  it('judges by an address before the longest prefix around it', () => {
+  it('evaluates by the address first, then by its longest prefix', () => {
     const driver = loaded([
       denyAll('203.0.113.0/24', [allowPort('udp', 1)]),
       denyAll('203.0.0.0/16', [allowPort('udp', 2)]),
@@ -162,7 +162,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   });
 
   for (const count of [15, 16, 17, 128, 129, 600]) {
-    it(`judges by ${count} rules of one address like by few`, () => {
+    it(`evaluates ${count} rules of one address correctly`, () => {
       const ports = Array.from({ length: count }, (_, index) => 1000 + index * 7);
       for (const { client, server } of [V4, V6]) {
         const driver = loaded([
@@ -193,7 +193,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.ok(dropped > numRuns / 100, `only ${dropped} of the packets were dropped`);
   });
 
-  it('drops everything that rules on the packet alone deny', () => {
+  it('drops everything that stateless rules deny', () => {
     fc.assert(
       fc.property(situation(), (situation) => {
         const policies = situation.policies.map((one) => ({ ...one, ...ONLY_RULES }));
@@ -206,7 +206,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     );
   });
 
-  it('changes one address and leaves the others as they are', () => {
+  it('changes one address and no others', () => {
     const others = Array.from({ length: 50 }, (_, index) =>
       denyAll(`203.0.113.${index + 100}`, []),
     );
@@ -218,7 +218,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     assert.deepEqual([passes('203.0.113.100', 9), passes('203.0.113.101', 9)], [true, false]);
   });
 
-  it('judges each of many scattered addresses by its own rules while others come, change and go', () => {
+  it('evaluates each of many scattered addresses by its own rules while others are added, changed and removed', () => {
     const many = Array.from({ length: 700 }, (_, index) => scattered(index));
     const portOf = (index: number, round: number) => 1000 + 10 * index + round;
     const policy = (index: number, round: number) =>
@@ -248,7 +248,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('judges by many sources of an address like by few', () => {
+  it('evaluates many sources of an address correctly', () => {
     for (const [{ server, client }, network, inside] of [
       [V4, (index: number) => `10.${index}.0.0/16`, (index: number) => `10.${index}.7.7`],
       [
@@ -268,7 +268,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('drops what a port is closed to where all else is open, but for who is allowed, and management', () => {
+  it('drops packets to a closed port of an otherwise open address, except allowed sources and management', () => {
     for (const { client, server } of [V4, V6]) {
       const driver = loaded([openBut(server, [], client)]);
       const other = client.replace(/9$/, '8');
@@ -290,7 +290,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     }
   });
 
-  it('makes room when more addresses come than there was room for', () => {
+  it('grows when more addresses are added than its maps hold', () => {
     const driver = loaded([denyAll(V4.server, [])]);
     const many = Array.from({ length: 2_000 }, (_, index) =>
       denyAll(`198.18.${index >> 8}.${index & 255}`, [allowPort('tcp', 80)]),
@@ -305,7 +305,7 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
 function allowFrom(source: string): PolicyRule {
   return { ref: 'rule:1', action: 'allow', protocol: 'any', port: null, source };
 }
-/** These ports of UDP are closed, but not to the friend. */
+/** These UDP ports are closed except for the friend. */
 function openBut(target: string, ports: readonly number[], friend: string): Policy {
   const closed = ports.map((port): PolicyRule => {
     return { ref: `rule:${port}`, action: 'deny', protocol: 'udp', port, source: null };
@@ -313,7 +313,7 @@ function openBut(target: string, ports: readonly number[], friend: string): Poli
   return { ...denyAll(target), rules: [allowFrom(friend), ...closed] };
 }
 
-/** All over both families, some of them neighbours. */
+/** Spread over both families, some of them neighbours. */
 function scattered(index: number): string {
   const drawn = Math.imul(index + 1, 0x9e3779b1) >>> 0;
   const [high, low] = [drawn >>> 16, index % 3 === 0 ? index & 0xff : drawn & 0xffff];
@@ -322,7 +322,7 @@ function scattered(index: number): string {
     : `2001:db8:5:${high.toString(16)}::${(low + 1).toString(16)}`;
 }
 
-/** Nothing that only more than this packet could tell. */
+/** Without properties that a single packet does not show. */
 const STATE = {
   returnTraffic: false,
   icmpWithinRate: true,
@@ -340,7 +340,7 @@ function viewOf({ settings, policies, sourceSets }: Situation): EdgeView {
   return { settings, policies: createPolicyTable(policies), sourceSets };
 }
 
-/** What early drop leaves to nftables whatever the rules say. */
+/** The packets that early drop leaves to nftables for any rules. */
 function mustPassOn({ packet, settings }: Situation): boolean {
   const { family, protocol, destinationPort } = packet;
   const managed = settings.management.some(

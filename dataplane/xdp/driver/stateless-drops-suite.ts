@@ -31,7 +31,7 @@ const GROUNDS = [
   },
 ] as const;
 
-/** What every driver promises of mitigations. `fresh` gives one with nothing loaded. */
+/** The guarantees of every driver about mitigations. `fresh` returns an empty one. */
 export function struckSuite(fresh: () => EarlyDropDriver): void {
   const loaded = (...policies: readonly Policy[]): EarlyDropDriver => {
     const driver = fresh();
@@ -42,9 +42,9 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
   const judge = (driver: EarlyDropDriver, packet: Packet): 'pass' | 'drop' =>
     driver.evaluate(frameOf(packet), DEVICE);
 
-  it('drops answers of reflectors to an attacked address, and counts them as what mitigations drop', () => {
+  it('drops answers of reflectors to an attacked address, and counts them as mitigation drops', () => {
     for (const { server, other, from } of GROUNDS) {
-      // A rule that opens its port is asked after mitigations.
+      // A rule that opens its port is evaluated after mitigations.
       const driver = loaded({ ...attacked(server, REFLECTOR), rules: [allowPort('udp', GAME)] });
       const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
       assert.equal(judge(driver, answer), 'drop');
@@ -58,7 +58,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
-  it('drops one of few sources by the protocol of its flood alone', () => {
+  it('drops a named source only for the protocol of its flood', () => {
     for (const { server, from } of GROUNDS) {
       const driver = loaded(attacked(server, { source: `${from}9` }));
       const flood = udpPacket(`${from}9`, server, GAME);
@@ -68,7 +68,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
-  it('spares the safelist, and leaves to nftables what spares more than it can hold', () => {
+  it('exempts the safelist, and leaves larger safelists to nftables', () => {
     for (const { server, from } of GROUNDS) {
       const safe = Array.from({ length: 9 }, (_, index) => `${from}${2 * index + 1}`);
       for (const count of [1, 8, 9]) {
@@ -84,13 +84,13 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
-  it('judges by what is against a prefix too, and by none any more when it has gone', () => {
+  it('applies mitigations of a prefix too, and none after their removal', () => {
     for (const { server, around, other, from } of GROUNDS) {
       const driver = loaded(attacked(around, REFLECTOR), filteredPolicy(server));
       const answer = { ...udpPacket(`${from}9`, other, GAME), sourcePort: DNS };
       assert.equal(judge(driver, answer), 'drop');
       assert.ok(driver.isIntact(around));
-      // Has a policy of its own, without mitigations.
+      // It has its own policy without mitigations.
       assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
       driver.change([compileEarly(filteredPolicy(around))], []);
       assert.equal(judge(driver, answer), 'pass');
@@ -101,7 +101,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
-  it('passes replies to what the protected side asked for', () => {
+  it('passes replies to flows of the protected side', () => {
     for (const { server, from } of GROUNDS) {
       const driver = loaded(attacked(server, REFLECTOR));
       const answer = { ...udpPacket(`${from}9`, server, 40_000), sourcePort: DNS };
@@ -115,7 +115,7 @@ export function struckSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
-  it('drops nothing of what only observes, asks for a rate or for parts of datagrams', () => {
+  it('drops nothing for mitigations that observe, limit a rate or match fragments', () => {
     for (const { server, from } of GROUNDS) {
       const limit = { per: 'destination', pps: 0, strangersOnly: false } as const;
       const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };

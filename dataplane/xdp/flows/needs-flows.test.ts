@@ -18,7 +18,7 @@ const REFLECTOR: Mitigation = {
   limit: null,
 };
 
-test('flows are learnt before an address gets its first mitigation, for nobody remembered what left it', () => {
+test('learns flows before the first mitigation of an address, because its egress was not recorded', () => {
   const open = compileEarly(filteredPolicy(TARGET));
   const attacked = compileEarly({ ...filteredPolicy(TARGET), mitigations: [REFLECTOR] });
   const another = { ...REFLECTOR, sourcePort: 123 };
@@ -29,7 +29,7 @@ test('flows are learnt before an address gets its first mitigation, for nobody r
   );
 });
 
-test('flows are learnt before a port is closed', () => {
+test('learns flows before a port is closed', () => {
   const open = compileEarly(denyAll(TARGET, [allowPort('udp', 80)]));
   const closed = compileEarly(denyAll(TARGET));
   assert.deepEqual([needsFlows(open, closed), needsFlows(closed, open)], [true, false]);

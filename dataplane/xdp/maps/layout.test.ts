@@ -18,7 +18,7 @@ import { STATELESS_DROP_BYTES } from '../compile/stateless-drops.ts';
 const header = readFileSync(join(import.meta.dirname, '..', 'bpf', 'layout.h'), 'utf8');
 const artifact = readArtifact(join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json'));
 
-test('every number that both sides know is the same in C and in TypeScript', () => {
+test('all shared constants are equal in C and TypeScript', () => {
   for (const [name, value] of Object.entries(LAYOUT)) {
     const definition = new RegExp(`^#define ${name} (.*)$`, 'm').exec(header)?.[1];
     assert.ok(definition, `layout.h has no ${name}`);
@@ -31,11 +31,11 @@ test('every number that both sides know is the same in C and in TypeScript', () 
   }
 });
 
-test('the programs sort packets by the vectors that the detector knows', () => {
+test('the programs classify packets by the vectors of the detector', () => {
   assert.equal(LAYOUT.VECTORS, VECTOR_COUNT);
 });
 
-test('values are as long as the programs say', () => {
+test('values have the length that the programs define', () => {
   for (const family of [4, 6] as const) {
     assert.equal(artifact.maps[`small_${family}`]?.valueSize, valueBytes(family, 'small'));
     assert.equal(artifact.maps[`large_${family}`]?.valueSize, valueBytes(family, 'large'));

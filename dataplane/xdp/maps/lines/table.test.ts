@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { LineTable } from './table.ts';
 
 const LINES = 64;
-/** Many share a first place, and some a second one too. */
+/** Many share a first slot, and some also a second one. */
 const hash = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 const step = fc.record({ adds: fc.boolean(), hash });
 
-describe('the table of lines', () => {
-  it('has a place for each that it has taken, and none for two', () => {
+describe('the line table', () => {
+  it('has a slot for each accepted key, and no slot for two', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
         const table = new LineTable(LINES);
@@ -41,7 +41,7 @@ describe('the table of lines', () => {
     );
   });
 
-  it('takes all neighbours where two in three places are used', () => {
+  it('accepts all neighbours with two of three slots in use', () => {
     const table = new LineTable(16_384);
     for (let address = 0; address < 10_000; address++) {
       const added = table.add(Math.imul(0x0a_00_00_00 + address, 0x9e3779b1) >>> 0);
@@ -49,7 +49,7 @@ describe('the table of lines', () => {
     }
   });
 
-  it('takes nearly all that are scattered', () => {
+  it('accepts nearly all scattered keys', () => {
     const table = new LineTable(16_384);
     let refused = 0;
     for (let index = 1; index <= 10_000; index++) {
