@@ -1,6 +1,6 @@
 import { parseAddress } from '@portcullis/core/net/address.ts';
 
-/** Datagrams of exporters, made of numbers and their lengths, as the documents of the formats draw them. */
+/** Datagrams of exporters, built from numbers and their lengths as in the format specifications. */
 export type Part = readonly [value: number | bigint, bytes: number] | Buffer;
 
 export function bytesOf(...parts: readonly Part[]): Buffer {
@@ -65,7 +65,7 @@ export function netflowV5(
   return bytesOf([5, 2], [count, 2], ...times, [sequence, 4], [0, 2], [sampling, 2], ...records);
 }
 
-/** Field numbers with lengths; a number above 0x8000 is of an enterprise, which follows in IPFIX. */
+/** Field numbers with lengths; in IPFIX the enterprise number follows a field number above 0x8000. */
 export type Spec = readonly [field: number, length: number];
 
 function specBytes(specs: readonly Spec[], enterprises: boolean): Buffer {
@@ -135,7 +135,7 @@ export interface Ipv4Packet {
   readonly source?: string;
   readonly destination: string;
   readonly protocol: number;
-  /** Offset and flags, as in the header. */
+  /** Fragment offset and flags, as in the header. */
   readonly fragment?: number;
   readonly totalBytes: number;
   readonly transport: Buffer;
@@ -158,7 +158,7 @@ export function ipv4({ source = '192.0.2.9', destination, ...packet }: Ipv4Packe
   );
 }
 
-/** `extensions`: headers between, each with the number of the next in its first byte. */
+/** `extensions`: extension headers, each with the number of the next header in its first byte. */
 export function ipv6(
   destination: string,
   next: number,
@@ -185,7 +185,7 @@ export function tcp(source: number, destination: number, flags: number): Buffer 
   return bytesOf([source, 2], [destination, 2], [0, 8], [0x50, 1], [flags, 1], [0, 6]);
 }
 
-/** A frame whose type follows tags of VLANs and labels of MPLS. */
+/** A frame with VLAN tags and MPLS labels. */
 export function ethernet(type: number, payload: Buffer, ...tags: readonly Part[]): Buffer {
   return bytesOf([0, 12], ...tags, [type, 2], payload);
 }
@@ -194,7 +194,7 @@ export interface SflowSample {
   readonly rate: number;
   readonly records: readonly Buffer[];
   readonly expanded?: boolean;
-  /** Numbers of interfaces: where it was sampled, came in and went out. */
+  /** Interface indexes: of the sampler, ingress and egress. */
   readonly source?: number;
   readonly input?: number;
   readonly output?: number;

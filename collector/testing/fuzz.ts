@@ -22,15 +22,15 @@ export interface Fuzzed {
   readonly datagrams: number;
   readonly records: number;
   readonly malformed: number;
-  /** Of processor time. */
+  /** In CPU time. */
   readonly slowestMs: number;
   readonly objects: number;
   readonly waitingBytes: number;
-  /** A record that cannot be, in words; null: none. */
+  /** The description of an impossible record, or null. */
   readonly wrong: string | null;
 }
 
-/** Reads so many datagrams: of real shape with bytes changed, cut, joined and repeated, or of chance alone. */
+/** Decodes this number of datagrams: valid ones with changed, truncated, joined and repeated bytes, or random ones. */
 export function fuzz(datagrams: number, seed: number): Fuzzed {
   const drawn = fuzzedDatagrams(seed);
   const exporter = new Exporter('192.0.2.1');
@@ -79,7 +79,7 @@ function complaintAbout(record: FlowRecord): string | null {
   return protocol > 255 || sourcePort > 65_535 ? 'a number out of its range' : null;
 }
 
-/** Datagrams without end, the same for the same seed: of real shape with bytes changed, or of chance alone. */
+/** An endless sequence of datagrams, deterministic by seed: valid ones with changed bytes, or random ones. */
 export function* fuzzedDatagrams(seed: number): Generator<Buffer, never> {
   const draw = randomOf(seed);
   const seeds = wellFormed();
@@ -179,7 +179,7 @@ function mutated(seeds: readonly Buffer[], draw: Draw): Buffer {
   if (kind === 1) bytes = Buffer.concat([bytes, seeds[draw(seeds.length)] as Buffer]);
   if (kind === 2) bytes = Buffer.concat(Array<Buffer>(1 + draw(40)).fill(bytes));
   if (kind < 6) bytes = bytes.subarray(0, draw(bytes.length + 1));
-  // Few changes in most, so that they get far; lengths and numbers of fields change as often as anything.
+  // Most have few changes, so that decoding gets far.
   const changes = draw(4) === 0 ? draw(40) : draw(4);
   for (let change = 0; change < changes && bytes.length > 0; change++) {
     const value = draw(2) === 0 ? (EDGES[draw(EDGES.length)] as number) : draw(256);

@@ -1,7 +1,7 @@
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { createRecord, type FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 
-/** A record of one packet of 100 bytes of UDP from nowhere, but for what is said. */
+/** A record of one UDP packet of 100 bytes without addresses, with the given overrides. */
 export function recordTo(
   destination: string,
   { from = '198.51.100.7', ...fields }: Partial<FlowRecord> & { readonly from?: string } = {},

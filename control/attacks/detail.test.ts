@@ -49,7 +49,7 @@ test('describes the mitigations of a visible attack and allows withdrawing them'
     read.data.mitigations.map(({ action, mode, until }) => [action, mode, until]),
     [
       ['UDP from port 53 (dns) is dropped', 'enforce', null],
-      ['parts of UDP datagrams after the first are dropped', 'enforce', null],
+      ['later fragments of UDP datagrams are dropped', 'enforce', null],
     ],
   );
   const cancelled = await acme.delete(`${path}/mitigations`, undefined);

@@ -30,8 +30,8 @@ export interface TestCluster {
 }
 
 /**
- * A migrated, empty database of the test's own, closed and dropped after the test and all its `after` hooks.
- * Whatever else the test connected to it must be closed by then: a connection left over fails the run.
+ * A migrated, empty database for one test, closed and dropped after the test and all its `after` hooks. Other
+ * connections of the test must be closed by then: a remaining connection fails the run.
  */
 export async function testDatabase(t: Lifetime): Promise<TestDatabase> {
   const server = await serverUrl();
@@ -73,8 +73,8 @@ const open = new Set<Lent>();
 let watchingExit = false;
 
 /**
- * Closes what is left when the process has nothing more to do: the databases of whole files. node:test runs
- * a file's own hooks when the process would exit for the first time, so ours is the second.
+ * Closes the databases of whole files when the process would exit. node:test runs the hooks of a file at the first
+ * exit, so this one is the second.
  */
 function closeAtExit(): void {
   process.once('beforeExit', () => {

@@ -7,7 +7,7 @@ import type { FoundEgg } from './desired.ts';
 import { type FleetFileResult, namedEggs, parseFleet } from './parse/parse.ts';
 import type { LoadedEggs } from './parse/game-servers.ts';
 
-/** For tests of the fleet file and of what it makes. */
+/** Fixtures for tests of the fleet file and its effects. */
 
 export const TEST_ACTOR: Actor = {
   kind: 'fleet',

@@ -19,7 +19,7 @@ export async function insertOrganisation(db: Db, slug: string): Promise<number> 
 }
 
 export interface HoldingOptions {
-  /** As PostgreSQL reads a timestamptz; default a day ago and for ever. */
+  /** As a PostgreSQL timestamptz; by default from a day ago without an end. */
   readonly from?: string;
   readonly until?: string;
   /** Held through a service with this id, instead of an ASN. */
@@ -61,7 +61,7 @@ export interface RuleOptions {
   readonly source?: string | null;
 }
 
-/** Accepts one rule on an address, as a write does; its id and generation. */
+/** Accepts one rule on an address, as a write does. Returns its id and generation. */
 export async function acceptRule(
   db: Db,
   holding: number,

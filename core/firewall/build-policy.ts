@@ -61,10 +61,10 @@ export interface PolicySource {
  */
 export function buildPolicy(source: PolicySource): Policy {
   const target = networkOf(source.target);
-  const struck = mitigationsOf(source.mitigations);
+  const split = mitigationsOf(source.mitigations);
   return {
     target: formatNetwork(target),
-    mitigations: struck.mitigations,
+    mitigations: split.mitigations,
     baseline: rulesOf('baseline', source.baseline, target.family),
     geo: source.geo
       .map(geoRuleOf)
@@ -79,7 +79,7 @@ export function buildPolicy(source: PolicySource): Policy {
       ...source.managedFilters.map((filter) =>
         filterOf(`managed-filter:${filter.type}:${filter.port}`, filter, true),
       ),
-      ...struck.filters,
+      ...split.filters,
     ].toSorted((a, b) => order(a.port, b.port) || order(a.type, b.type) || order(a.ref, b.ref)),
   };
 }

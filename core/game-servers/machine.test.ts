@@ -93,17 +93,17 @@ describe('the power machine', () => {
     saving.pass(15_000);
     saving.change(saving.ends(0));
     saving.settle();
-    assert.deepEqual(told(saving), ['egg']);
+    assert.deepEqual(sentStops(saving), ['egg']);
 
     const hanging = worldIn('stopping');
     hanging.pass(59_999);
-    assert.deepEqual(told(hanging), ['egg']);
+    assert.deepEqual(sentStops(hanging), ['egg']);
     hanging.pass(1);
     hanging.answer(0, true);
     hanging.pass(19_999);
-    assert.deepEqual(told(hanging), ['egg', 'term']);
+    assert.deepEqual(sentStops(hanging), ['egg', 'term']);
     hanging.settle();
-    assert.deepEqual(told(hanging), ['egg', 'term', 'kill']);
+    assert.deepEqual(sentStops(hanging), ['egg', 'term', 'kill']);
     assert.equal(serverState(hanging.machine), 'offline');
   });
 
@@ -112,15 +112,15 @@ describe('the power machine', () => {
     deaf.nowMs = 2_000_000;
     deaf.post(STOP);
     deaf.answer(0, false);
-    assert.deepEqual(told(deaf), ['egg', 'term']);
+    assert.deepEqual(sentStops(deaf), ['egg', 'term']);
 
     const away = worldIn('running');
     away.nowMs = 2_000_001;
     away.post(STOP);
     away.answer(0, false);
-    assert.deepEqual(told(away), ['egg']);
+    assert.deepEqual(sentStops(away), ['egg']);
     away.pass(2_000);
-    assert.deepEqual(told(away), ['egg', 'egg']);
+    assert.deepEqual(sentStops(away), ['egg', 'egg']);
   });
 
   it('restarts a crashed server once; after a second crash soon after it stays offline', () => {
@@ -377,6 +377,6 @@ describe('the power machine', () => {
   });
 });
 
-function told(world: World): string[] {
+function sentStops(world: World): string[] {
   return world.effects.flatMap((effect) => (effect.kind === 'tell' ? [effect.rung] : []));
 }

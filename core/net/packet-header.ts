@@ -32,14 +32,14 @@ export function readPacket(
   const at = afterLink(bytes, begin, end, first);
   if (at < 0 || at >= end) return false;
   const version = (bytes[at] as number) >> 4;
-  const told =
+  const statedBytes =
     version === 4
       ? readIpv4(bytes, at, end, record)
       : version === 6
         ? readIpv6(bytes, at, end, record)
         : NO_PACKET;
-  record.bytes = told > 0 ? told : Math.max(0, frameBytes - (at - begin));
-  return told !== NO_PACKET;
+  record.bytes = statedBytes > 0 ? statedBytes : Math.max(0, frameBytes - (at - begin));
+  return statedBytes !== NO_PACKET;
 }
 
 function afterLink(bytes: Uint8Array, begin: number, end: number, first: FirstHeader): number {

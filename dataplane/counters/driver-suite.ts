@@ -7,7 +7,7 @@ import { type FrameOptions, frameOf, udpPacket } from '../testing/frames.ts';
 import type { Counted, CounterChange, CounterDriver } from './driver.ts';
 
 /** A driver without subjects, and a way to send packets to it. */
-export interface CounterGround {
+export interface CounterFixture {
   readonly counters: CounterDriver;
   /** Packets received on a device of the edge, in this order. */
   send(frames: readonly Buffer[]): Promise<void>;
@@ -30,8 +30,8 @@ const FAMILIES = [
 ] as const;
 
 /** The guarantees of every driver for packets to counted subjects that no rule drops. */
-export function counterSuite(fresh: () => Promise<CounterGround>): void {
-  let ground: CounterGround;
+export function counterSuite(fresh: () => Promise<CounterFixture>): void {
+  let ground: CounterFixture;
   beforeEach(async () => {
     ground = await fresh();
   });

@@ -36,7 +36,7 @@ export function denyAll(target: string, rules: readonly PolicyRule[] = []): Poli
   return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
 }
 
-/** From every source. */
+/** From any source. */
 export function allowPort(protocol: 'tcp' | 'udp', port: number): PolicyRule {
   return { ref: `rule:${port}`, action: 'allow', protocol, port, source: null };
 }

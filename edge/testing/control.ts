@@ -11,18 +11,18 @@ import { createEdgeAgent } from '../agent/agent.ts';
 import type { EdgeAgent, EdgeAgentOptions } from '../agent/agent-options.ts';
 import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 
-/** A control plane of one edge for tests: what it wants can be changed, what it hears is kept. */
+/** A control plane of one edge for tests: its desired state can be changed, and its requests are recorded. */
 export class FakeControl {
   readonly heard: AgentRequest[] = [];
   readonly link: MemoryLink;
   generation = 1;
   policies = new Map<string, Policy>();
-  /** What is to be watched for attacks; its version is raised with it by `watch`. */
+  /** The watch settings; `watch` changes them with their version. */
   scopes: readonly WatchScope[] = [];
   watchVersion = 'w0';
-  /** Answers instead of the usual, once. */
+  /** Replaces the usual answer once. */
   refuseNext: ControlReply | null = null;
-  /** Hears what is of this kind and never answers. */
+  /** Receives requests of this kind and never answers. */
   deafTo: AgentRequest['kind'] | null = null;
   #changes: { readonly generation: number; readonly target: string }[] = [];
   #waiting: { readonly wanted: (request: AgentRequest) => boolean; readonly met: () => void }[] =
@@ -48,7 +48,7 @@ export class FakeControl {
     return this.#reply(request);
   }
 
-  /** A write: these policies from now on, the named targets no more. */
+  /** A write: sets these policies and removes the named targets. */
   change(policies: readonly Policy[], removed: readonly string[] = []): void {
     this.generation++;
     for (const policy of policies) this.policies.set(policy.target, policy);
@@ -59,7 +59,7 @@ export class FakeControl {
     this.link.control.notify({ kind: 'generation', generation: this.generation });
   }
 
-  /** Others are to be watched. */
+  /** Changes the watch settings. */
   watch(scopes: readonly WatchScope[], version: string): void {
     this.scopes = scopes;
     this.watchVersion = version;
@@ -75,7 +75,7 @@ export class FakeControl {
     return new Promise((met) => this.#waiting.push({ wanted, met }));
   }
 
-  /** Resolves when a generation is confirmed, also when it was already. */
+  /** Resolves when a generation is confirmed, or if it already was. */
   async confirmed(generation = this.generation): Promise<EdgeConfirm> {
     const wanted = (request: AgentRequest): boolean =>
       request.kind === 'edge.confirm' && request.generation === generation;
@@ -134,7 +134,7 @@ export interface TestEdge {
   start(options?: Partial<EdgeAgentOptions>): Promise<EdgeAgent>;
 }
 
-/** Everything is stopped and removed with the test. */
+/** Everything is stopped and removed after the test. */
 export function testEdge(t: TestContext): TestEdge {
   const control = new FakeControl();
   const kernel = createFakeKernel();
@@ -163,7 +163,7 @@ export function testEdge(t: TestContext): TestEdge {
   return { control, kernel, stateDir, start };
 }
 
-/** One port open, everything else shut. */
+/** One port is open, everything else is closed. */
 export function opening(target: string, port: number): Policy {
   return {
     target,

@@ -4,7 +4,7 @@ import { opening } from './control.ts';
 
 const TARGETS = 40;
 
-/** A desired state that its generation alone says: each differs from the one before in a few policies. */
+/** A desired state determined by its generation: each differs from the previous one in a few policies. */
 export function stateOf(generation: number): Desired {
   const policies = new Map<string, Policy>();
   for (let index = 0; index < TARGETS; index += 1) {

@@ -4,8 +4,7 @@ import { DesiredStore } from '../state/desired-store.ts';
 import { stateOf } from './states.ts';
 
 /**
- * Keeps one state after another in the folder that is named, and says the generation of each on standard output
- * once it is kept, until somebody kills it.
+ * Saves one state after another in the given folder, and prints the generation of each saved one, until it is killed.
  */
 const [, , stateDir = ''] = process.argv;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -15,7 +14,7 @@ for (;;) {
   generation += 1;
   await store.keep(stateOf(generation));
   if (store.problem !== null) throw new Error(store.problem);
-  // Before there is anything, nobody waits for the first.
+  // The first save happens in the background.
   if (existsSync(join(stateDir, 'policy.jsonl'))) process.stdout.write(`${generation}\n`);
   await new Promise(setImmediate);
 }

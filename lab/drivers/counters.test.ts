@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { NftCounters } from '@portcullis/dataplane/counters/nftables/driver.ts';
-import { type CounterGround, counterSuite } from '@portcullis/dataplane/counters/driver-suite.ts';
+import { type CounterFixture, counterSuite } from '@portcullis/dataplane/counters/driver-suite.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { createNftDriver } from '@portcullis/dataplane/nftables/nft.ts';
@@ -51,7 +51,7 @@ describe('the counters of the XDP programs on a device', { skip }, () => {
     driver?.close();
     wire.destroy();
   });
-  counterSuite(async (): Promise<CounterGround> => {
+  counterSuite(async (): Promise<CounterFixture> => {
     const attached = wire.edge.within(() => {
       driver?.detach(wire.ifindex);
       driver?.close();

@@ -21,8 +21,8 @@ import {
   updateElement,
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
-import { roomSuite } from '@portcullis/dataplane/xdp/driver/capacity-suite.ts';
-import { struckSuite } from '@portcullis/dataplane/xdp/driver/stateless-drops-suite.ts';
+import { capacitySuite } from '@portcullis/dataplane/xdp/driver/capacity-suite.ts';
+import { statelessDropsSuite } from '@portcullis/dataplane/xdp/driver/stateless-drops-suite.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { keysOf, withMapsOf } from '../kernel/bpf-maps.ts';
 import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
@@ -38,8 +38,8 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
   countSuite(() => createKernelDriver({ pins: '' }));
-  struckSuite(() => createKernelDriver({ pins: '' }));
-  roomSuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
+  statelessDropsSuite(() => createKernelDriver({ pins: '' }));
+  capacitySuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
 });
 
 const SETTINGS = {

@@ -102,7 +102,7 @@ export function kindTests(meet: Meet): void {
   });
 }
 
-/** Admits by the name of the agent. */
+/** Admits agents by name. */
 const BY_NAME: Admit = async (agent, credential) =>
   credential === `secret of ${agent.name}`
     ? { ok: true }

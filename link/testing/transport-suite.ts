@@ -259,7 +259,7 @@ function nextNotice(agent: AgentSide): Promise<Notice> {
   return new Promise((resolve) => agent.onNotice(resolve));
 }
 
-/** The other side sees a close a moment later. */
+/** The other side notices a close with a delay. */
 async function eventually(attempt: () => Promise<void>): Promise<void> {
   for (let tries = 0; tries < 4_000; tries += 1) {
     const failed = await attempt().then(

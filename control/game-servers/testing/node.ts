@@ -20,7 +20,7 @@ export class TestNode {
   readonly calls: NodeCall[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => CallAnswer | null = () => ({ kind: 'accepted' });
-  /** Before each answer. */
+  /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
   readonly #heard = new EventEmitter();

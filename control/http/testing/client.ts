@@ -9,7 +9,7 @@ export interface TestReply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; null when there is none. */
+  /** The body as JSON, or null without a body. */
   readonly body: unknown;
 }
 
@@ -81,7 +81,7 @@ function checkReply(method: string, path: string, reply: TestReply): void {
   assert.match(reply.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{8,64}$/);
   const bare = path.split('?', 1)[0] ?? '';
   const row = rows.find((one) => one.row.method === method && one.pattern.test(bare))?.row;
-  // Power and command answer some refusals in an envelope of their own.
+  // Power and command return some errors in their own envelope.
   const isProblem = reply.headers.get('content-type') === 'application/problem+json';
   const acknowledges = row?.responses[reply.status]?.schema !== undefined && !isProblem;
   if (reply.status >= 400 && method !== 'HEAD' && !acknowledges) checkProblem(reply);

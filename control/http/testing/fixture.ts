@@ -21,9 +21,9 @@ export interface TestEnvironment {
   readonly metricsUrl: string;
   /** The link for nodes. */
   readonly nodes: MemoryLink;
-  /** Of acme, with every ability; limits are the defaults. */
+  /** A key of acme with every ability and the default limits. */
   readonly acme: TestClient;
-  /** Of the other organisation. */
+  /** A key of the other organisation. */
   readonly other: TestClient;
   /** A client with a new key. */
   client(options?: KeyOptions): Promise<TestClient>;
@@ -39,7 +39,7 @@ export interface KeyOptions {
   readonly prefixes?: readonly string[];
   readonly servers?: readonly string[];
   readonly managedServers?: readonly string[];
-  /** Addresses that the key may be used from; absent: anywhere. */
+  /** The allowed source addresses of the key; absent means any. */
   readonly sources?: readonly string[];
 }
 

@@ -92,23 +92,23 @@ export function describeAction(action: MitigationAction): string {
     case 'reflector':
       return `UDP from port ${REFLECTORS[action.reflector]} (${action.reflector}) is dropped`;
     case 'fragments':
-      return 'parts of UDP datagrams after the first are dropped';
+      return 'later fragments of UDP datagrams are dropped';
     case 'source':
       return action.protocol === 'tcp'
-        ? `TCP from ${action.source} is dropped, but for connections that were answered`
+        ? `TCP from ${action.source} is dropped, except answered connections`
         : `${nameOf(action.protocol)} from ${action.source} is dropped`;
     case 'limit':
       return describeLimit(action);
     case 'filter':
     default:
-      return `the filter ${findFilter(action.type)?.name ?? action.type} stands before port ${action.port}`;
+      return `the filter ${findFilter(action.type)?.name ?? action.type} is applied to port ${action.port}`;
   }
 }
 
 const PER: Readonly<Record<MitigationLimit['per'], string>> = {
   destination: '',
-  source: ' of each source',
-  attack: ' over all addresses together',
+  source: ' per source',
+  attack: ' for all addresses together',
 };
 
 function describeLimit({
@@ -117,10 +117,10 @@ function describeLimit({
   fragment,
   limit,
 }: Extract<MitigationAction, { kind: 'limit' }>): string {
-  const parts = fragment === 'later' ? ' in parts after the first' : '';
+  const parts = fragment === 'later' ? ' in later fragments' : '';
   const what = `${nameOf(protocol)}${parts}${port === null ? '' : ` to port ${port}`}`;
-  const whose = limit.strangersOnly ? ' of whoever was not answered' : '';
-  return `${what}${whose} is held to ${limit.pps} packets/s${PER[limit.per]}`;
+  const whose = limit.strangersOnly ? ' from unanswered sources' : '';
+  return `${what}${whose} is limited to ${limit.pps} packets/s${PER[limit.per]}`;
 }
 
 function nameOf(protocol: RuleProtocol): string {
@@ -132,12 +132,12 @@ export function describeMitigation(mitigation: Mitigation): string {
   const { protocol, sourcePort, destinationPort, source, fragment, limit } = mitigation;
   const parts = [
     nameOf(protocol),
-    ...(fragment === 'later' ? ['in parts after the first'] : []),
+    ...(fragment === 'later' ? ['in later fragments'] : []),
     ...(source === null ? [] : [`from ${source}`]),
     ...(sourcePort === null ? [] : [`from port ${sourcePort}`]),
     ...(destinationPort === null ? [] : [`to port ${destinationPort}`]),
-    ...(limit?.strangersOnly ? ['of whoever was not answered'] : []),
+    ...(limit?.strangersOnly ? ['from unanswered sources'] : []),
   ];
   if (limit === null || limit.pps === 0) return `drops ${parts.join(' ')}`;
-  return `holds ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
+  return `limits ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
 }

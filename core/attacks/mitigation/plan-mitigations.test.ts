@@ -50,7 +50,7 @@ function policyOf(actions: readonly MitigationAction[], safelist: readonly strin
 }
 
 /** Evaluated with every rate limit exhausted, by an edge that sees both directions. */
-function judge(policy: Policy, packet: Packet, answered: boolean): 'pass' | 'drop' {
+function evaluate(policy: Policy, packet: Packet, answered: boolean): 'pass' | 'drop' {
   const settings = {
     localAddresses: [],
     management: [],
@@ -121,7 +121,7 @@ describe('the mitigation plan of an attack', () => {
     fc.assert(
       fc.property(attack, tops, fc.ipV4(), fc.nat(65_535), (one, seen, source, port) => {
         const policy = policyOf(planMitigations({ ...one, subject: SUBJECT }, seen, CONTEXT));
-        assert.equal(judge(policy, packetFrom(source, 6, port, GAME), true), 'pass');
+        assert.equal(evaluate(policy, packetFrom(source, 6, port, GAME), true), 'pass');
       }),
       { numRuns: 1000 },
     );
@@ -138,7 +138,7 @@ describe('the mitigation plan of an attack', () => {
         // The limit per source counts only its own packets, so it is not exhausted.
         const mine = policy.mitigations.filter(({ limit }) => limit?.per !== 'source');
         const packet = packetFrom(source, 17, port, GAME);
-        assert.equal(judge({ ...policy, mitigations: mine }, packet, true), 'pass');
+        assert.equal(evaluate({ ...policy, mitigations: mine }, packet, true), 'pass');
       }),
       { numRuns: 1000 },
     );
@@ -155,7 +155,7 @@ describe('the mitigation plan of an attack', () => {
           const actions = planMitigations({ ...one, subject: SUBJECT }, seen, CONTEXT);
           const policy = policyOf(actions, ['198.51.100.0/24']);
           const packet = packetFrom('198.51.100.7', protocol, 53, GAME);
-          assert.equal(judge(policy, packet, answered), 'pass');
+          assert.equal(evaluate(policy, packet, answered), 'pass');
         },
       ),
     );
@@ -165,7 +165,7 @@ describe('the mitigation plan of an attack', () => {
     for (const name of Object.keys(REFLECTORS) as Reflector[]) {
       const policy = policyOf(planned(`${name}_amplification`));
       for (const [other, port] of Object.entries(REFLECTORS)) {
-        const action = judge(policy, packetFrom('192.0.2.1', 17, port, 40_000), false);
+        const action = evaluate(policy, packetFrom('192.0.2.1', 17, port, 40_000), false);
         assert.equal(action, other === name ? 'drop' : 'pass');
       }
       const later = {
@@ -173,7 +173,7 @@ describe('the mitigation plan of an attack', () => {
         sourcePort: null,
         destinationPort: null,
       };
-      assert.equal(judge(policy, { ...later, fragment: 'later' }, false), 'drop');
+      assert.equal(evaluate(policy, { ...later, fragment: 'later' }, false), 'drop');
     }
   });
 
@@ -183,7 +183,7 @@ describe('the mitigation plan of an attack', () => {
     for (const [flood, protocol] of Object.entries(protocols)) {
       const policy = policyOf(planned(flood as AttackType, aimed));
       const packet = packetFrom('192.0.2.1', protocol, 40_000, GAME);
-      assert.equal(judge(policy, packet, false), 'drop', flood);
+      assert.equal(evaluate(policy, packet, false), 'drop', flood);
     }
     for (const flood of [
       'tcp_syn_flood',
@@ -199,7 +199,7 @@ describe('the mitigation plan of an attack', () => {
       // A rate limit would exclude clients that the proxy admits.
       assert.deepEqual(mitigations, []);
       const anywhere = policyOf(planned(flood));
-      assert.equal(judge(anywhere, packetFrom('192.0.2.1', 6, 40_000, GAME), false), 'drop');
+      assert.equal(evaluate(anywhere, packetFrom('192.0.2.1', 6, 40_000, GAME), false), 'drop');
     }
   });
 

@@ -4,7 +4,7 @@ import { type Vector, VECTOR_INDEX } from '../vectors.ts';
 
 export const PREFIX = '203.0.113.0/24';
 export const HOSTS = ['203.0.113.10', '203.0.113.11', '203.0.113.12'] as const;
-/** Any time. */
+/** An arbitrary time. */
 export const BEGIN_MS = 1_790_000_000_000;
 
 /** A bucket with the given packet rates (100 bytes each) for addresses of one prefix. */
@@ -46,7 +46,7 @@ function subject(
   };
 }
 
-/** Minutes of traffic: pieces of some seconds with a rate per host, around a threshold of 1000. */
+/** Minutes of traffic: several seconds each with a rate per host, near a threshold of 1000. */
 export const traffic: fc.Arbitrary<readonly Sample[]> = fc
   .array(
     fc.record({

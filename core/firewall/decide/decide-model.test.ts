@@ -74,7 +74,7 @@ function sentences(drawn: Situation, policy: Policy): Sentence[] {
     ['fragment-limits', 'drop', overLimit(packet, state)],
     ['needed-icmp', 'pass', needed(packet) && state.icmpWithinRate],
     ['return-traffic', 'pass', state.returnTraffic && settings.sees === 'both'],
-    ['mitigations', 'drop', struck(policy, packet, 'enforce', drawn).length > 0],
+    ['mitigations', 'drop', matchingMitigations(policy, packet, 'enforce', drawn).length > 0],
     ['baseline', 'filter', some(policy.baseline, 'allow')],
     ['baseline', 'drop', some(policy.baseline, 'deny')],
     ['named-allows', 'filter', some(policy.rules, 'allow', true)],
@@ -91,13 +91,13 @@ function overLimit(packet: Packet, state: PacketState): boolean {
   return packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
 
-function struck(
+function matchingMitigations(
   policy: Policy,
   packet: Packet,
   mode: string,
   { settings, state }: Pick<Situation, 'settings' | 'state'>,
 ): string[] {
-  const toldApart = settings.sees === 'both' && !state.answered;
+  const isUnanswered = settings.sees === 'both' && !state.answered;
   return policy.mitigations
     .filter(
       (one) =>
@@ -107,7 +107,7 @@ function struck(
         !one.safelist.some((network) => inside(network, packet.source)) &&
         (one.fragment === 'any' || packet.fragment === 'later') &&
         (one.limit === null ||
-          ((!one.limit.strangersOnly || toldApart) &&
+          ((!one.limit.strangersOnly || isUnanswered) &&
             (one.limit.pps === 0 || state.aboveLimit.includes(one.ref)))),
     )
     .map((one) => one.ref);
@@ -178,21 +178,24 @@ test('changes no verdict in observe mode, and marks exactly the packets that enf
   fc.assert(
     fc.property(situation(), (drawn) => {
       const { settings, sourceSets, packet, state } = drawn;
-      const judge = (policies: readonly Policy[]) =>
+      const evaluate = (policies: readonly Policy[]) =>
         decide({ settings, sourceSets, policies: createPolicyTable(policies) }, packet, state);
       const observing = drawn.policies.map((policy) => ({
         ...policy,
         mitigations: policy.mitigations.map((one) => ({ ...one, mode: 'observe' as const })),
       }));
       const without = drawn.policies.map((policy) => ({ ...policy, mitigations: [] }));
-      const { observed, ...verdict } = judge(observing);
-      const { observed: none, ...bare } = judge(without);
+      const { observed, ...verdict } = evaluate(observing);
+      const { observed: none, ...bare } = evaluate(without);
       assert.deepEqual(verdict, bare);
       assert.deepEqual(none, []);
       const policy = judging(observing, packet.destination);
       const early = ['management', 'needed-icmp', 'fragment-limits', 'return-traffic'];
       const marks = early.includes(verdict.stage) || policy === undefined;
-      assert.deepEqual(observed, marks ? [] : struck(policy, packet, 'observe', drawn));
+      assert.deepEqual(
+        observed,
+        marks ? [] : matchingMitigations(policy, packet, 'observe', drawn),
+      );
     }),
     { numRuns: 1000 },
   );

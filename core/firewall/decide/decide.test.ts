@@ -52,7 +52,7 @@ function rule(action: 'allow' | 'deny', parts: Partial<PolicyRule>): PolicyRule 
   return { ref: `rule:${action}`, action, protocol: 'any', port: null, source: null, ...parts };
 }
 
-function judge(
+function evaluate(
   policy: Partial<Policy> | null,
   packet: Partial<Packet> = {},
   state: Partial<PacketState> = {},
@@ -88,18 +88,18 @@ test('evaluates the stages in the specified order', () => {
 });
 
 test('passes packets to destinations without a policy and packets without a matching rule', () => {
-  assert.equal(outcome(judge(null)), 'pass default');
-  assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'tcp' })] })), 'pass default');
+  assert.equal(outcome(evaluate(null)), 'pass default');
+  assert.equal(outcome(evaluate({ rules: [rule('deny', { protocol: 'tcp' })] })), 'pass default');
 });
 
 test('passes management traffic despite a deny-all, only on addresses of the edge itself', () => {
   const management = [{ protocol: 'tcp', port: 22 }] as const;
   const ssh = { protocol: 6, destinationPort: 22 };
   const own = { management, localAddresses: [TARGET] };
-  assert.equal(outcome(judge({ rules: [denyAll] }, ssh, {}, own)), 'pass management');
-  assert.equal(outcome(judge({ rules: [denyAll] }, ssh, {}, { management })), 'drop rules');
+  assert.equal(outcome(evaluate({ rules: [denyAll] }, ssh, {}, own)), 'pass management');
+  assert.equal(outcome(evaluate({ rules: [denyAll] }, ssh, {}, { management })), 'drop rules');
   assert.equal(
-    outcome(judge({ rules: [denyAll] }, { destinationPort: 22 }, {}, own)),
+    outcome(evaluate({ rules: [denyAll] }, { destinationPort: 22 }, {}, own)),
     'drop rules',
   );
 });
@@ -111,20 +111,20 @@ test('passes necessary ICMP despite a deny-all within its rate, and evaluates it
   ];
   for (const packet of needed) {
     const icmp = { ...packet, sourcePort: null, destinationPort: null };
-    assert.equal(outcome(judge({ rules: [denyAll] }, icmp)), 'pass needed-icmp');
+    assert.equal(outcome(evaluate({ rules: [denyAll] }, icmp)), 'pass needed-icmp');
     assert.equal(
-      outcome(judge({ rules: [denyAll] }, icmp, { icmpWithinRate: false })),
+      outcome(evaluate({ rules: [denyAll] }, icmp, { icmpWithinRate: false })),
       'drop rules',
     );
   }
   for (const type of [0, 8, 5, 13]) {
     assert.equal(
-      outcome(judge({ rules: [denyAll] }, { protocol: 1, icmp: { type, code: 0 } })),
+      outcome(evaluate({ rules: [denyAll] }, { protocol: 1, icmp: { type, code: 0 } })),
       'drop rules',
     );
   }
   assert.equal(
-    outcome(judge({ rules: [denyAll] }, { protocol: 1, icmp: { type: 3, code: 1 } })),
+    outcome(evaluate({ rules: [denyAll] }, { protocol: 1, icmp: { type: 3, code: 1 } })),
     'drop rules',
   );
 });
@@ -139,39 +139,39 @@ test('accepts neighbour discovery only from the link, with hop limit 255', () =>
   };
   for (const type of [133, 134, 135, 136, 137]) {
     const icmp = { type, code: 0 };
-    assert.equal(outcome(judge(policy, { ...to, icmp, hopLimit: 255 })), 'pass needed-icmp');
-    assert.equal(outcome(judge(policy, { ...to, icmp, hopLimit: 254 })), 'drop rules');
+    assert.equal(outcome(evaluate(policy, { ...to, icmp, hopLimit: 255 })), 'pass needed-icmp');
+    assert.equal(outcome(evaluate(policy, { ...to, icmp, hopLimit: 254 })), 'drop rules');
   }
   assert.equal(
-    outcome(judge(policy, { ...to, icmp: { type: 2, code: 0 }, hopLimit: 3 })),
+    outcome(evaluate(policy, { ...to, icmp: { type: 2, code: 0 }, hopLimit: 3 })),
     'pass needed-icmp',
   );
 });
 
 test('drops fragments above the limit of a protected destination before any final pass', () => {
   const over = { fragmentsWithinLimit: false, returnTraffic: true };
-  assert.equal(outcome(judge({}, { fragment: 'first' }, over)), 'drop fragment-limits');
-  assert.equal(outcome(judge({}, { fragment: 'none' }, over)), 'pass return-traffic');
+  assert.equal(outcome(evaluate({}, { fragment: 'first' }, over)), 'drop fragment-limits');
+  assert.equal(outcome(evaluate({}, { fragment: 'none' }, over)), 'pass return-traffic');
   assert.equal(
-    outcome(judge(null, { fragment: 'first' }, { fragmentsWithinLimit: false })),
+    outcome(evaluate(null, { fragment: 'first' }, { fragmentsWithinLimit: false })),
     'pass default',
   );
   const ssh = { protocol: 6, destinationPort: 22, fragment: 'first' } as const;
   const own = { localAddresses: [TARGET], management: [{ protocol: 'tcp', port: 22 }] } as const;
-  assert.equal(outcome(judge({}, ssh, {}, own)), 'pass management');
-  assert.equal(outcome(judge({}, ssh, over, own)), 'drop fragment-limits');
+  assert.equal(outcome(evaluate({}, ssh, {}, own)), 'pass management');
+  assert.equal(outcome(evaluate({}, ssh, over, own)), 'drop fragment-limits');
   const error = { protocol: 1, icmp: { type: 3, code: 4 }, fragment: 'first' } as const;
-  assert.equal(outcome(judge({}, error)), 'pass needed-icmp');
-  assert.equal(outcome(judge({}, error, over)), 'drop fragment-limits');
+  assert.equal(outcome(evaluate({}, error)), 'pass needed-icmp');
+  assert.equal(outcome(evaluate({}, error, over)), 'drop fragment-limits');
 });
 
 test('passes return traffic despite a deny-all only if the edge sees both directions', () => {
   assert.equal(
-    outcome(judge({ rules: [denyAll] }, {}, { returnTraffic: true })),
+    outcome(evaluate({ rules: [denyAll] }, {}, { returnTraffic: true })),
     'pass return-traffic',
   );
   assert.equal(
-    outcome(judge({ rules: [denyAll] }, {}, { returnTraffic: true }, { sees: 'inbound' })),
+    outcome(evaluate({ rules: [denyAll] }, {}, { returnTraffic: true }, { sees: 'inbound' })),
     'drop rules',
   );
 });
@@ -179,8 +179,11 @@ test('passes return traffic despite a deny-all only if the edge sees both direct
 test('does not match later fragments by rules with a port', () => {
   const later = { fragment: 'later' as const, sourcePort: null, destinationPort: null };
   const named = rule('deny', { protocol: 'udp', port: 27015 });
-  assert.equal(outcome(judge({ rules: [named] }, later)), 'pass default');
-  assert.equal(outcome(judge({ rules: [rule('deny', { protocol: 'udp' })] }, later)), 'drop rules');
+  assert.equal(outcome(evaluate({ rules: [named] }, later)), 'pass default');
+  assert.equal(
+    outcome(evaluate({ rules: [rule('deny', { protocol: 'udp' })] }, later)),
+    'drop rules',
+  );
 });
 
 test('drops by an enforcing mitigation, marks by an observing one, and exempts safelisted sources from both', () => {
@@ -195,41 +198,41 @@ test('drops by an enforcing mitigation, marks by an observing one, and exempts s
     source: null,
     safelist: [],
   };
-  assert.equal(outcome(judge({ mitigations: [mitigation] })), 'drop mitigations');
-  const observed = judge({ mitigations: [{ ...mitigation, mode: 'observe' }] });
+  assert.equal(outcome(evaluate({ mitigations: [mitigation] })), 'drop mitigations');
+  const observed = evaluate({ mitigations: [{ ...mitigation, mode: 'observe' }] });
   assert.deepEqual([observed.action, observed.observed], ['pass', ['mitigation:1']]);
   assert.equal(
-    outcome(judge({ mitigations: [{ ...mitigation, safelist: ['198.51.100.0/24'] }] })),
+    outcome(evaluate({ mitigations: [{ ...mitigation, safelist: ['198.51.100.0/24'] }] })),
     'pass default',
   );
 });
 
 test('exempts safelisted sources from filters of a mitigation, but not from filters of a holder', () => {
   const filter = { type: 'udp-stateful', port: 27015, managed: true } as const;
-  const brought = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
-  const asked = { ...filter, ref: 'filter:1', safelist: [] };
+  const ofMitigation = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
+  const requested = { ...filter, ref: 'filter:1', safelist: [] };
   const dropping = { filters: { 'mitigation:1': 'drop', 'filter:1': 'drop' } } as const;
   const others = { source: '192.0.2.1' };
-  assert.equal(outcome(judge({ filters: [brought] }, {}, dropping)), 'pass default');
-  assert.equal(outcome(judge({ filters: [brought] }, others, dropping)), 'drop filters');
-  const { stage, ref } = judge({ filters: [brought, asked] }, {}, dropping);
+  assert.equal(outcome(evaluate({ filters: [ofMitigation] }, {}, dropping)), 'pass default');
+  assert.equal(outcome(evaluate({ filters: [ofMitigation] }, others, dropping)), 'drop filters');
+  const { stage, ref } = evaluate({ filters: [ofMitigation, requested] }, {}, dropping);
   assert.deepEqual([stage, ref], ['filters', 'filter:1']);
 });
 
 test('evaluates the operator baseline before the rules of the holder: a deny is final, an allow continues to the filters', () => {
   const open = { rules: [rule('allow', { source: SOURCE })] };
   assert.equal(
-    outcome(judge({ ...open, baseline: [rule('deny', { protocol: 'udp' })] })),
+    outcome(evaluate({ ...open, baseline: [rule('deny', { protocol: 'udp' })] })),
     'drop baseline',
   );
   assert.equal(
-    outcome(judge({ rules: [denyAll], baseline: [rule('allow', { protocol: 'udp' })] })),
+    outcome(evaluate({ rules: [denyAll], baseline: [rule('allow', { protocol: 'udp' })] })),
     'pass baseline',
   );
   const filters = [
     { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
   ] as const;
-  const filtered = judge(
+  const filtered = evaluate(
     { filters, baseline: [rule('allow', {})] },
     {},
     { filters: { 'filter:1': 'drop' } },
@@ -240,11 +243,11 @@ test('evaluates the operator baseline before the rules of the holder: a deny is 
 test('lets an allow with a source override geo rules, but not an allow for any source', () => {
   const geo = [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] }];
   assert.equal(
-    outcome(judge({ geo, rules: [rule('allow', { source: SOURCE })] })),
+    outcome(evaluate({ geo, rules: [rule('allow', { source: SOURCE })] })),
     'pass named-allows',
   );
   assert.equal(
-    outcome(judge({ geo, rules: [rule('allow', { protocol: 'udp', port: 27015 })] })),
+    outcome(evaluate({ geo, rules: [rule('allow', { protocol: 'udp', port: 27015 })] })),
     'drop geo',
   );
 });
@@ -253,17 +256,17 @@ test('drops sources in the union of "deny" first, then sources outside of "only"
   const deny = { ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] };
   const only = { ref: 'geo-rule:2', action: 'only' as const, sets: ['country:XX'] };
   const nowhere = { ref: 'geo-rule:3', action: 'only' as const, sets: ['country:ZZ'] };
-  assert.equal(judge({ geo: [only, deny] }).ref, 'geo-rule:1');
-  assert.equal(outcome(judge({ geo: [only] })), 'pass default');
-  assert.equal(judge({ geo: [only] }, { source: '192.0.2.1' }).ref, 'geo-rule:2');
-  assert.equal(judge({ geo: [nowhere] }).ref, 'geo-rule:3');
+  assert.equal(evaluate({ geo: [only, deny] }).ref, 'geo-rule:1');
+  assert.equal(outcome(evaluate({ geo: [only] })), 'pass default');
+  assert.equal(evaluate({ geo: [only] }, { source: '192.0.2.1' }).ref, 'geo-rule:2');
+  assert.equal(evaluate({ geo: [nowhere] }).ref, 'geo-rule:3');
 });
 
 test('prefers an allow to a deny in any order and of any prefix length', () => {
   const narrow = rule('deny', { protocol: 'udp', port: 27015, source: SOURCE });
   const wide = rule('allow', { protocol: 'udp' });
-  assert.equal(outcome(judge({ rules: [narrow, wide] })), 'pass rules');
-  assert.equal(outcome(judge({ rules: [denyAll, wide] })), 'pass rules');
+  assert.equal(outcome(evaluate({ rules: [narrow, wide] })), 'pass rules');
+  assert.equal(outcome(evaluate({ rules: [denyAll, wide] })), 'pass rules');
 });
 
 test('does not exempt an allow from the filters', () => {
@@ -272,11 +275,11 @@ test('does not exempt an allow from the filters', () => {
   ] as const;
   const dropped = { filters: { 'filter:1': 'drop' as const } };
   assert.equal(
-    outcome(judge({ filters, rules: [rule('allow', { source: SOURCE })] }, {}, dropped)),
+    outcome(evaluate({ filters, rules: [rule('allow', { source: SOURCE })] }, {}, dropped)),
     'drop filters',
   );
-  assert.equal(outcome(judge({ filters }, { protocol: 6 }, dropped)), 'pass default');
-  assert.equal(outcome(judge({ filters }, { destinationPort: 1 }, dropped)), 'pass default');
+  assert.equal(outcome(evaluate({ filters }, { protocol: 6 }, dropped)), 'pass default');
+  assert.equal(outcome(evaluate({ filters }, { destinationPort: 1 }, dropped)), 'pass default');
 });
 
 test('matches "icmp" on an IPv6 address only for ICMPv6', () => {
@@ -287,8 +290,8 @@ test('matches "icmp" on an IPv6 address only for ICMPv6', () => {
     icmp: { type: 128, code: 0 },
   };
   const policy = { target: '2001:db8::10', rules: [rule('deny', { protocol: 'icmp' })] };
-  assert.equal(outcome(judge(policy, { ...to, protocol: 58 })), 'drop rules');
-  assert.equal(outcome(judge(policy, { ...to, protocol: 1 })), 'pass default');
+  assert.equal(outcome(evaluate(policy, { ...to, protocol: 58 })), 'drop rules');
+  assert.equal(outcome(evaluate(policy, { ...to, protocol: 1 })), 'pass default');
 });
 
 test('evaluates only the policy of the address, or else that of the longest prefix that has one', () => {

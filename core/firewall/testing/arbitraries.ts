@@ -16,11 +16,11 @@ import type {
 } from '../policy.ts';
 
 /**
- * Random policies and packets for property and differential tests. Everything is drawn from small, nested
- * pools, so that rules overlap, precedence matters, and most packets meet some rule.
+ * Random policies and packets for property and differential tests. All values come from small, nested pools, so that
+ * rules overlap, precedence matters, and most packets match a rule.
  */
 
-/** Pool sources all lie in one block of each family: a kernel test can route it. */
+/** All pool sources are in one block per family, which a kernel test can route. */
 const BLOCKS: Readonly<Record<Family, Address>> = {
   4: { family: 4, value: (10n << 24n) | (77n << 16n) },
   6: { family: 6, value: 0xfd77n << 112n },
@@ -34,7 +34,7 @@ const PROTOCOLS: readonly RuleProtocol[] = ['tcp', 'udp', 'icmp', 'gre', 'esp', 
 
 export const SOURCE_SET_NAMES = ['country:AA', 'country:BB', 'asn:64496', 'asn:64497'] as const;
 
-/** A source address of a pool of about forty. */
+/** A source address from a pool of about forty. */
 export function sourceAddress(family: Family): fc.Arbitrary<string> {
   const base = BLOCKS[family].value;
   const shift = family === 4 ? 8n : 64n;
@@ -43,7 +43,7 @@ export function sourceAddress(family: Family): fc.Arbitrary<string> {
     .map(([high, low]) => formatAddress({ family, value: base | (high << shift) | low }));
 }
 
-/** A network around such a source; null is any. */
+/** A network that contains such a source; null is any. */
 export function sourceNetwork(family: Family): fc.Arbitrary<string | null> {
   const network = fc
     .tuple(sourceAddress(family), fc.constantFrom(...SOURCE_LENGTHS[family]))
@@ -76,7 +76,7 @@ function geoRule(): fc.Arbitrary<PolicyGeoRule> {
   });
 }
 
-/** A policy of a given target: rules, group rules, baseline and geo rules in any mixture. */
+/** A policy of a given target with any mixture of rules, group rules, baseline and geo rules. */
 export function policyFor(target: string): fc.Arbitrary<Policy> {
   const { family } = networkParsed(target);
   return fc
@@ -104,7 +104,7 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
     });
 }
 
-/** A limit is either never used up or lets nobody pass, so that a kernel's verdict depends on no time. */
+/** A limit is never exhausted or drops everything, so that the verdict of a kernel does not depend on time. */
 export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
   return fc.oneof(
     { weight: 2, arbitrary: anyMitigation(family) },
@@ -112,7 +112,7 @@ export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
   );
 }
 
-/** Drops by the packet alone: answers of reflectors, and one of few sources. */
+/** Stateless drops: answers of reflectors, and named sources. */
 function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
   const address = sourceAddress(family);
   return fc
@@ -168,7 +168,7 @@ function anyMitigation(family: Family): fc.Arbitrary<Mitigation> {
     });
 }
 
-/** Filters of ports, as holders ask for them and as attacks bring them: those spare a safelist, mostly. */
+/** Filters of ports, of holders and of mitigations; the latter usually exempt a safelist. */
 export function filtersFor(
   family: Family,
   ports: readonly number[],
@@ -192,7 +192,7 @@ export function filtersFor(
   );
 }
 
-/** Contents for `SOURCE_SET_NAMES`, of both families, sorted and merged as the real data is. */
+/** Contents for `SOURCE_SET_NAMES` in both families, sorted and merged like the real data. */
 export function sourceSets(): fc.Arbitrary<SourceSets> {
   const one = fc
     .array(
@@ -210,7 +210,7 @@ export function sourceSets(): fc.Arbitrary<SourceSets> {
   }));
 }
 
-/** A packet to a destination, from the pool, of a protocol and port that rules are likely to name. */
+/** A packet to a destination from a pool source, with a protocol and port that rules are likely to name. */
 export function packetTo(destination: string): fc.Arbitrary<Packet> {
   const { family } = networkParsed(destination);
   return fc
@@ -238,7 +238,7 @@ export function packetTo(destination: string): fc.Arbitrary<Packet> {
     });
 }
 
-/** Of the family's own ICMP; both those that networks need and others. */
+/** ICMP of the family, both necessary types and others. */
 function icmpType(family: Family): fc.Arbitrary<number> {
   return ICMP_NUMBERS[family] === 1
     ? fc.constantFrom(8, 0, 3, 11, 13)

@@ -10,7 +10,7 @@ import {
 import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
 import type { Policy, SourceSets } from '../policy.ts';
 
-/** Prefixes nested around addresses, of both families. */
+/** Nested prefixes that contain addresses, in both families. */
 export const TARGETS = [
   '203.0.113.10',
   '203.0.113.0/28',
@@ -21,7 +21,7 @@ export const TARGETS = [
   '2001:db8::/32',
 ] as const;
 
-/** In one target, in several, and in none. */
+/** Destinations in one, several and no targets. */
 export const DESTINATIONS = [
   '203.0.113.10',
   '203.0.113.11',
@@ -36,14 +36,14 @@ export const DESTINATIONS = [
 
 const LOCAL = ['203.0.113.10', '2001:db8:5::10'] as const;
 const PORTS = [19, 53, 80, 443, 27015] as const;
-/** So many of every port. */
+/** This number for every port. */
 const FILTERS = { minLength: 5, maxLength: 15 };
 const DROPPING = Array.from({ length: FILTERS.maxLength }, (_, index) => [
   `filter:${index + 1}`,
   `mitigation:${index + 1}`,
 ]).flat();
 
-/** Everything that a verdict depends on, with mitigations, filters and state: all ten stages get their turn. */
+/** All inputs of a verdict, with mitigations, filters and state, so that all ten stages are reached. */
 export interface Situation {
   readonly policies: readonly Policy[];
   readonly settings: EdgeSettings;
@@ -52,7 +52,7 @@ export interface Situation {
   readonly state: PacketState;
 }
 
-/** Half of them the addresses that an edge may hold itself. */
+/** Half of them are addresses that an edge may hold itself. */
 function destination(): fc.Arbitrary<string> {
   return fc.oneof(fc.constantFrom(...LOCAL), fc.constantFrom(...DESTINATIONS));
 }
@@ -77,12 +77,12 @@ export function situation(): fc.Arbitrary<Situation> {
     });
 }
 
-/** None mostly. */
+/** Usually none. */
 function rare<T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(one, { maxLength: 2 }));
 }
 
-/** As `policyFor`, with mitigations and filters. */
+/** Like `policyFor`, with mitigations and filters. */
 export function fullPolicy(target: string): fc.Arbitrary<Policy> {
   const family = target.includes(':') ? 6 : 4;
   const mitigation = mitigationFor(family);
@@ -106,7 +106,7 @@ function edgeSettings(): fc.Arbitrary<EdgeSettings> {
   });
 }
 
-/** As `packetTo`, fragments included, and source ports that a mitigation may name. */
+/** Like `packetTo`, with fragments, and source ports that a mitigation may name. */
 function anyPacket(destination: string): fc.Arbitrary<Packet> {
   return fc
     .tuple(
@@ -129,7 +129,7 @@ function cut(packet: Packet, fragment: Packet['fragment']): Packet {
   return { ...packet, fragment, ...(fragment === 'later' ? header : {}) };
 }
 
-/** Quiet most of the time, so that packets reach the later stages. */
+/** Usually below the limits, so that packets reach the later stages. */
 function packetState(): fc.Arbitrary<PacketState> {
   const seldom = fc.integer({ min: 0, max: 7 }).map((drawn) => drawn === 0);
   return fc.record({

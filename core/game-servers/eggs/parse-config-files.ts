@@ -19,30 +19,30 @@ const PARSERS: Readonly<Record<string, ConfigFile['parser']>> = {
 export function parseConfigFiles(reader: Reader, value: unknown): readonly ConfigFile[] {
   if (isBlank(value)) return [];
   return reader.entries(value, 'config.files', MAX_FILES).flatMap(([path, entry]) => {
-    const place = `config.files[${shown(path)}]`;
+    const location = `config.files[${shown(path)}]`;
     if (!isFields(entry) || isBlank(entry['find'])) {
-      reader.note(`${place} says nothing to find, it is left out`);
+      reader.note(`${location} says nothing to find, it is left out`);
       return [];
     }
-    const said = reader.text(entry['parser'], `${place}.parser`, 64).trim().toLowerCase();
+    const said = reader.text(entry['parser'], `${location}.parser`, 64).trim().toLowerCase();
     const parser = Object.hasOwn(PARSERS, said) ? PARSERS[said] : undefined;
     if (parser === undefined) {
-      reader.note(`${place}: there is no parser ${shown(said)}, the file is left alone`);
+      reader.note(`${location}: there is no parser ${shown(said)}, the file is left alone`);
       return [];
     }
-    const replacements = parseFind(reader, entry['find'], `${place}.find`);
-    return [{ path: parsePath(reader, path, place), parser, replacements }];
+    const replacements = parseFind(reader, entry['find'], `${location}.find`);
+    return [{ path: parsePath(reader, path, location), parser, replacements }];
   });
 }
 
 /** Relative to the server's folder, in one form: `a/b.yml`. Panels read a leading slash as the folder itself. */
-function parsePath(reader: Reader, path: string, place: string): string {
-  const parts = reader.text(path, place, 512).trim().split('/');
+function parsePath(reader: Reader, path: string, location: string): string {
+  const parts = reader.text(path, location, 512).trim().split('/');
   const kept = parts.filter((part) => part !== '' && part !== '.');
-  if (kept.length === 0 || kept.length > MAX_DEPTH) reader.refuse(place, 'is no path of a file');
-  if (kept.includes('..')) reader.refuse(place, "leads out of the server's folder");
+  if (kept.length === 0 || kept.length > MAX_DEPTH) reader.refuse(location, 'is no path of a file');
+  if (kept.includes('..')) reader.refuse(location, "leads out of the server's folder");
   if (kept.some((part) => part.length > 255 || /\p{Cc}/u.test(part))) {
-    reader.refuse(place, 'is no path of a file');
+    reader.refuse(location, 'is no path of a file');
   }
   return kept.join('/');
 }
@@ -51,17 +51,19 @@ function parsePath(reader: Reader, path: string, place: string): string {
  *     "find": { "key": value }                     always
  *     "find": { "key": { "was": value } }          only where the value now is `was`, or matches `regex:...`
  */
-function parseFind(reader: Reader, value: unknown, place: string): readonly ConfigReplacement[] {
-  const found = reader.entries(value, place, MAX_REPLACEMENTS).flatMap(([match, replacement]) => {
-    const own = `${place}[${shown(match)}]`;
-    reader.text(match, own, 1024);
-    if (!isFields(replacement)) return replacementOf(reader, match, null, replacement, own);
-    return reader
-      .entries(replacement, own, MAX_REPLACEMENTS)
-      .flatMap(([ifValue, inner]) => replacementOf(reader, match, ifValue, inner, own));
-  });
+function parseFind(reader: Reader, value: unknown, location: string): readonly ConfigReplacement[] {
+  const found = reader
+    .entries(value, location, MAX_REPLACEMENTS)
+    .flatMap(([match, replacement]) => {
+      const own = `${location}[${shown(match)}]`;
+      reader.text(match, own, 1024);
+      if (!isFields(replacement)) return replacementOf(reader, match, null, replacement, own);
+      return reader
+        .entries(replacement, own, MAX_REPLACEMENTS)
+        .flatMap(([ifValue, inner]) => replacementOf(reader, match, ifValue, inner, own));
+    });
   if (found.length > MAX_REPLACEMENTS) {
-    reader.refuse(place, `has ${found.length} entries; at most ${MAX_REPLACEMENTS} are taken`);
+    reader.refuse(location, `has ${found.length} entries; at most ${MAX_REPLACEMENTS} are taken`);
   }
   return found;
 }
@@ -71,16 +73,16 @@ function replacementOf(
   match: string,
   ifValue: string | null,
   value: unknown,
-  place: string,
+  location: string,
 ): readonly ConfigReplacement[] {
   if (match === '') {
-    reader.note(`${place} matches nothing, it is left out`);
+    reader.note(`${location} matches nothing, it is left out`);
     return [];
   }
   if (typeof value === 'number' || typeof value === 'boolean') return [{ match, ifValue, value }];
   if (typeof value === 'string') {
-    return [{ match, ifValue, value: reader.text(value, place, MAX_VALUE) }];
+    return [{ match, ifValue, value: reader.text(value, location, MAX_VALUE) }];
   }
-  reader.note(`${place} is neither text nor a number nor true or false, it is left out`);
+  reader.note(`${location} is neither text nor a number nor true or false, it is left out`);
   return [];
 }

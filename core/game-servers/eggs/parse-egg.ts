@@ -62,12 +62,12 @@ function documentOf(reader: Reader, source: unknown): Fields {
   return reader.object(parseJson(reader, source.replace(/^\ufeff/, ''), 'the egg'), 'the egg');
 }
 
-function parseJson(reader: Reader, text: string, place: string): unknown {
+function parseJson(reader: Reader, text: string, location: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
     const why = error instanceof Error ? error.message.replaceAll(/[^\x20-\x7e]/g, '?') : '';
-    return reader.refuse(place, `is not JSON: ${why}`);
+    return reader.refuse(location, `is not JSON: ${why}`);
   }
 }
 
@@ -117,9 +117,9 @@ function readConfig(reader: Reader, fields: Fields): Fields {
 }
 
 /** PTDL writes JSON into strings, newer exporters write objects, and some both. */
-function embedded(reader: Reader, value: unknown, place: string): unknown {
+function embedded(reader: Reader, value: unknown, location: string): unknown {
   if (typeof value !== 'string' || value.trim() === '') return value;
-  return parseJson(reader, reader.text(value, place, MAX_SCRIPT), place);
+  return parseJson(reader, reader.text(value, location, MAX_SCRIPT), location);
 }
 
 function readImages(
@@ -127,23 +127,25 @@ function readImages(
   fields: Fields,
   version: (typeof VERSIONS)[number],
 ): readonly EggImage[] {
-  const images = imageEntries(reader, fields, version).map(([label, value, place]) => ({
-    label: reader.text(label, place, 512).trim(),
-    ...readReference(reader, value, place),
+  const images = imageEntries(reader, fields, version).map(([label, value, location]) => ({
+    label: reader.text(label, location, 512).trim(),
+    ...readReference(reader, value, location),
   }));
   if (images.length === 0) reader.refuse('docker_images', 'names no image');
   return images;
 }
 
-type ImageEntry = readonly [label: string, value: unknown, place: string];
+type ImageEntry = readonly [label: string, value: unknown, location: string];
 
 function imageEntries(
   reader: Reader,
   fields: Fields,
   version: (typeof VERSIONS)[number],
 ): readonly ImageEntry[] {
-  const listed = (value: unknown, place: string): ImageEntry[] =>
-    reader.list(value, place, 64).map((one, index) => [String(one), one, `${place}[${index}]`]);
+  const listed = (value: unknown, location: string): ImageEntry[] =>
+    reader
+      .list(value, location, 64)
+      .map((one, index) => [String(one), one, `${location}[${index}]`]);
   const images = fields['docker_images'];
   if (!isBlank(images)) {
     if (Array.isArray(images)) return listed(images, 'docker_images');
@@ -162,13 +164,16 @@ function imageEntries(
 function readReference(
   reader: Reader,
   value: unknown,
-  place: string,
+  location: string,
 ): { readonly reference: string; readonly local: boolean } {
-  const text = reader.text(value, place, 512).trim();
+  const text = reader.text(value, location, 512).trim();
   const local = text.startsWith('~');
   const reference = local ? text.slice(1) : text;
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9._/:@-]*[A-Za-z0-9])?$/.test(reference)) {
-    reader.refuse(place, `${shown(text)} is no image, such as ghcr.io/pelican-eggs/yolks:java_21`);
+    reader.refuse(
+      location,
+      `${shown(text)} is no image, such as ghcr.io/pelican-eggs/yolks:java_21`,
+    );
   }
   return { reference, local };
 }
@@ -197,13 +202,13 @@ function readLaunch(reader: Reader, launch: Egg['launch'], startup: string | nul
 function readDone(reader: Reader, startup: unknown): readonly DonePattern[] {
   const done = isFields(startup) ? startup['done'] : undefined;
   if (isBlank(done)) return [];
-  const place = 'config.startup.done';
-  const patterns = Array.isArray(done) ? reader.list(done, place, 64) : [done];
+  const location = 'config.startup.done';
+  const patterns = Array.isArray(done) ? reader.list(done, location, 64) : [done];
   const read = patterns
-    .map((pattern, index) => reader.scalarText(pattern, `${place}[${index}]`, 1024))
+    .map((pattern, index) => reader.scalarText(pattern, `${location}[${index}]`, 1024))
     // An empty one would be found in the first line, whatever it says.
     .filter((pattern) => pattern !== '' && pattern !== 'regex:');
-  if (read.length < patterns.length) reader.note(`${place}: an empty pattern is left out`);
+  if (read.length < patterns.length) reader.note(`${location}: an empty pattern is left out`);
   return read.map((pattern) =>
     pattern.startsWith('regex:')
       ? { kind: 'regex', pattern: pattern.slice('regex:'.length) }
@@ -223,19 +228,19 @@ function readInstall(reader: Reader, fields: Fields): InstallScript | null {
   if (isBlank(fields['scripts'])) return null;
   const scripts = reader.object(fields['scripts'], 'scripts');
   if (isBlank(scripts['installation'])) return null;
-  const place = 'scripts.installation';
-  const installation = reader.object(scripts['installation'], place);
+  const location = 'scripts.installation';
+  const installation = reader.object(scripts['installation'], location);
   if (isBlank(installation['script'])) return null;
-  const container = readReference(reader, installation['container'], `${place}.container`);
+  const container = readReference(reader, installation['container'], `${location}.container`);
   const entrypoint = isBlank(installation['entrypoint'])
     ? 'bash'
-    : reader.text(installation['entrypoint'], `${place}.entrypoint`, 255).trim();
+    : reader.text(installation['entrypoint'], `${location}.entrypoint`, 255).trim();
   return {
     image: { label: container.reference, ...container },
     entrypoint,
     // Written in browsers: no shell takes the carriage returns of `text/plain` forms.
     script: reader
-      .text(installation['script'], `${place}.script`, MAX_SCRIPT)
+      .text(installation['script'], `${location}.script`, MAX_SCRIPT)
       .replaceAll('\r\n', '\n'),
   };
 }
@@ -244,40 +249,45 @@ function readVariables(reader: Reader, value: unknown): readonly EggVariable[] {
   if (isBlank(value)) return [];
   const read = new Map<string, EggVariable>();
   for (const [index, entry] of reader.list(value, 'variables', 256).entries()) {
-    const place = `variables[${index}]`;
-    const variable = readVariable(reader, reader.object(entry, place), place);
+    const location = `variables[${index}]`;
+    const variable = readVariable(reader, reader.object(entry, location), location);
     if (isReserved(variable.env)) {
-      reader.note(`${place}: ${variable.env} is set for every server, this variable is not used`);
+      reader.note(
+        `${location}: ${variable.env} is set for every server, this variable is not used`,
+      );
       continue;
     }
-    if (read.has(variable.env)) reader.note(`${place}: ${variable.env} again, this one counts`);
+    if (read.has(variable.env)) reader.note(`${location}: ${variable.env} again, this one counts`);
     read.set(variable.env, variable);
   }
   return [...read.values()];
 }
 
-function readVariable(reader: Reader, fields: Fields, place: string): EggVariable {
-  const env = reader.text(fields['env_variable'], `${place}.env_variable`, 191).trim();
+function readVariable(reader: Reader, fields: Fields, location: string): EggVariable {
+  const env = reader.text(fields['env_variable'], `${location}.env_variable`, 191).trim();
   if (!isVariableName(env)) {
-    reader.refuse(`${place}.env_variable`, `${shown(env)}: write letters, digits and underscores`);
+    reader.refuse(
+      `${location}.env_variable`,
+      `${shown(env)}: write letters, digits and underscores`,
+    );
   }
-  const name = isBlank(fields['name']) ? env : reader.text(fields['name'], `${place}.name`, 512);
+  const name = isBlank(fields['name']) ? env : reader.text(fields['name'], `${location}.name`, 512);
   const given = fields['default_value'];
   return {
     name: name.trim(),
     env,
     defaultValue: isBlank(given)
       ? ''
-      : reader.scalarText(given, `${place}.default_value`, MAX_TEXT),
-    rules: readRules(reader, fields['rules'], `${place}.rules`),
+      : reader.scalarText(given, `${location}.default_value`, MAX_TEXT),
+    rules: readRules(reader, fields['rules'], `${location}.rules`),
   };
 }
 
-function readRules(reader: Reader, value: unknown, place: string): readonly string[] {
+function readRules(reader: Reader, value: unknown, location: string): readonly string[] {
   if (isBlank(value)) return [];
-  if (!Array.isArray(value)) return parseRules(reader.text(value, place, 4096));
+  if (!Array.isArray(value)) return parseRules(reader.text(value, location, 4096));
   return reader
-    .list(value, place, 64)
-    .map((rule, index) => reader.text(rule, `${place}[${index}]`, 4096).trim())
+    .list(value, location, 64)
+    .map((rule, index) => reader.text(rule, `${location}[${index}]`, 4096).trim())
     .filter((rule) => rule !== '');
 }

@@ -67,13 +67,13 @@ function readLaunch(reader: Reader, value: unknown): Egg['launch'] {
 
 function readStopTimes(reader: Reader, value: unknown): StopTimes {
   if (value === undefined) return DEFAULT_STOP_TIMES;
-  const place = 'portcullis.stop_times';
-  const block = reader.object(value, place);
-  closed(reader, block, place, ['term_after_seconds', 'kill_after_seconds']);
+  const location = 'portcullis.stop_times';
+  const block = reader.object(value, location);
+  closed(reader, block, location, ['term_after_seconds', 'kill_after_seconds']);
   const milliseconds = (name: string, low: number, otherwise: number): number =>
     block[name] === undefined
       ? otherwise
-      : 1000 * reader.whole(block[name], `${place}.${name}`, low, 3600);
+      : 1000 * reader.whole(block[name], `${location}.${name}`, low, 3600);
   return {
     termAfterMs: milliseconds('term_after_seconds', 0, DEFAULT_STOP_TIMES.termAfterMs),
     killAfterMs: milliseconds('kill_after_seconds', 1, DEFAULT_STOP_TIMES.killAfterMs),
@@ -90,15 +90,15 @@ function readProtocols(reader: Reader, value: unknown): Egg['protocols'] {
 function readChosen<T extends string>(
   reader: Reader,
   value: unknown,
-  place: string,
+  location: string,
   known: readonly T[],
 ): readonly T[] {
   if (value === undefined) return [];
-  const chosen = reader.list(value, place, 64).map((one, index) => {
+  const chosen = reader.list(value, location, 64).map((one, index) => {
     const found = known.find((name) => name === one);
     if (found !== undefined) return found;
     const said = typeof one === 'string' ? shown(one) : 'this';
-    return reader.refuse(`${place}[${index}]`, `${said} is none of ${known.join(', ')}`);
+    return reader.refuse(`${location}[${index}]`, `${said} is none of ${known.join(', ')}`);
   });
   return [...new Set(chosen)];
 }
@@ -106,11 +106,11 @@ function readChosen<T extends string>(
 function closed(
   reader: Reader,
   block: Readonly<Record<string, unknown>>,
-  place: string,
+  location: string,
   keys: readonly string[],
 ): void {
   const unknown = Object.keys(block).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
-    reader.refuse(place, `${shown(unknown)} is not known; known are ${keys.join(', ')}`);
+    reader.refuse(location, `${shown(unknown)} is not known; known are ${keys.join(', ')}`);
   }
 }

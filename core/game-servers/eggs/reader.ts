@@ -23,54 +23,54 @@ export class Reader {
     return this.dropped === 0 ? this.notes : [...this.notes, `and ${this.dropped} more`];
   }
 
-  refuse(place: string, what: string): never {
-    throw new EggMistake(`${place}: ${what}`);
+  refuse(location: string, what: string): never {
+    throw new EggMistake(`${location}: ${what}`);
   }
 
-  object(value: unknown, place: string): Fields {
-    if (!isFields(value)) this.refuse(place, `must be an object, not ${kindOf(value)}`);
+  object(value: unknown, location: string): Fields {
+    if (!isFields(value)) this.refuse(location, `must be an object, not ${kindOf(value)}`);
     return value;
   }
 
-  list(value: unknown, place: string, maxItems: number): readonly unknown[] {
-    if (!Array.isArray(value)) this.refuse(place, `must be a list, not ${kindOf(value)}`);
+  list(value: unknown, location: string, maxItems: number): readonly unknown[] {
+    if (!Array.isArray(value)) this.refuse(location, `must be a list, not ${kindOf(value)}`);
     if (value.length > maxItems) {
-      this.refuse(place, `has ${value.length} entries; at most ${maxItems} are taken`);
+      this.refuse(location, `has ${value.length} entries; at most ${maxItems} are taken`);
     }
     return value;
   }
 
   entries(
     value: unknown,
-    place: string,
+    location: string,
     maxItems: number,
   ): readonly (readonly [string, unknown])[] {
-    const entries = Object.entries(this.object(value, place));
+    const entries = Object.entries(this.object(value, location));
     if (entries.length > maxItems) {
-      this.refuse(place, `has ${entries.length} entries; at most ${maxItems} are taken`);
+      this.refuse(location, `has ${entries.length} entries; at most ${maxItems} are taken`);
     }
     return entries;
   }
 
   /** Without NUL, which no environment, file name or console takes. */
-  text(value: unknown, place: string, maxLength: number): string {
-    if (typeof value !== 'string') this.refuse(place, `must be text, not ${kindOf(value)}`);
+  text(value: unknown, location: string, maxLength: number): string {
+    if (typeof value !== 'string') this.refuse(location, `must be text, not ${kindOf(value)}`);
     if (value.length > maxLength) {
-      this.refuse(place, `has ${value.length} characters; at most ${maxLength} are taken`);
+      this.refuse(location, `has ${value.length} characters; at most ${maxLength} are taken`);
     }
-    if (value.includes('\0')) this.refuse(place, 'has a NUL character');
+    if (value.includes('\0')) this.refuse(location, 'has a NUL character');
     return value;
   }
 
   /** Text, or a number or truth value as text: exporters are not of one mind. */
-  scalarText(value: unknown, place: string, maxLength: number): string {
+  scalarText(value: unknown, location: string, maxLength: number): string {
     const scalar = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
-    return this.text(scalar, place, maxLength);
+    return this.text(scalar, location, maxLength);
   }
 
-  whole(value: unknown, place: string, low: number, high: number): number {
+  whole(value: unknown, location: string, low: number, high: number): number {
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < low || value > high) {
-      this.refuse(place, `must be a whole number from ${low} to ${high}`);
+      this.refuse(location, `must be a whole number from ${low} to ${high}`);
     }
     return value;
   }

@@ -21,15 +21,15 @@ export const SETTINGS: PowerSettings = {
 type Pending = Extract<Effect, { kind: 'launch' | 'tell' | 'inspect' }>;
 
 /**
- * An engine, a game and a clock around one machine. What the machine asks for waits until the test answers it, well
- * or badly and in any order; the invariants hold after every step.
+ * An engine, a game and a clock for one machine. Requests of the machine wait until the test completes them, with
+ * success or failure and in any order; the invariants are checked after every step.
  */
 export class World {
   machine: MachineState = NEW_MACHINE;
   settings: PowerSettings = SETTINGS;
   nowMs = 1_000_000;
   instance: InstanceFacts | null = null;
-  /** What the game does about what it is told: a stubborn one ends only by a kill. */
+  /** The reaction of the game to stops: a stubborn one ends only by a kill. */
   endsBy: 'egg' | 'term' | 'kill' = 'egg';
   readonly effects: Effect[] = [];
   pending: Pending[] = [];
@@ -49,7 +49,7 @@ export class World {
     return done.answer;
   }
 
-  /** A game of its own accord, or somebody else, starts, ends, pauses or removes it. */
+  /** The game ends by itself, or another client starts, ends, pauses or removes it. */
   change(instance: InstanceFacts | null): void {
     this.instance = instance;
     this.post({ kind: 'changed' });
@@ -69,7 +69,7 @@ export class World {
     return this.instance && { ...this.instance, status: 'exited', exitCode };
   }
 
-  /** The agent is killed and comes back with what was on its disk. A launch it was at may have got through. */
+  /** The agent is killed and restarts with the state on its disk. A pending launch may have succeeded. */
   restartAgent(launchGotThrough: boolean): void {
     if (launchGotThrough && !this.isAlive && this.pending.some(({ kind }) => kind === 'launch')) {
       this.instance = this.begins();
@@ -81,7 +81,7 @@ export class World {
     this.#take(recover(kept), null, kept);
   }
 
-  /** The `index`th of what is asked for is done, or fails; no-op when there is none. */
+  /** Completes or fails the `index`th pending request; does nothing without one. */
   answer(index: number, isWell: boolean): void {
     const [effect] = this.pending.splice(index % Math.max(1, this.pending.length), 1);
     if (effect === undefined) return;
@@ -93,7 +93,7 @@ export class World {
     } else this.#tell(effect, isWell);
   }
 
-  /** Time passes; timers ring in their order. */
+  /** Advances the time and fires timers in order. */
   pass(ms: number): void {
     const untilMs = this.nowMs + ms;
     for (;;) {
@@ -108,7 +108,7 @@ export class World {
     this.nowMs = untilMs;
   }
 
-  /** Everything is answered well until nothing is left to do; fails when that does not come. */
+  /** Completes all requests until none is left; fails if that does not happen. */
   settle(): void {
     this.post({ kind: 'gap' });
     for (let rounds = 0; rounds < 500; rounds += 1) {
@@ -124,7 +124,7 @@ export class World {
   }
 
   #launch(run: number, isWell: boolean): void {
-    // A cancelled one may still get through; which, the test says.
+    // A cancelled one may still succeed, as the test chooses.
     if (isWell && !this.#cancelled) {
       if (!this.isAlive) this.instance = this.begins();
       this.post({ kind: 'launched', run });
@@ -169,7 +169,7 @@ export class World {
     this.pending.push(effect);
   }
 
-  /** A stop goes on to what is harsher only in its time, or when the gentler could not be said. */
+  /** A stop escalates only after its time, or if the previous step could not be delivered. */
   #checkPatience(rung: string, event: MachineEvent | null, before: MachineState): void {
     if (event?.kind !== 'phase_timer' || before.phase.kind !== 'stopping') return;
     const { told, rung: last } = before.phase;

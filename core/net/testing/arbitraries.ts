@@ -4,7 +4,7 @@ import { type Cidr, networkOf } from '../cidr.ts';
 
 export const anyFamily = fc.constantFrom<Family>(4, 6);
 
-/** Addresses of a family, corners often; no IPv4-mapped one, which has no text. */
+/** Addresses of a family with frequent boundary values; no IPv4-mapped one, which has no canonical text. */
 export function anyAddress(family: Family): fc.Arbitrary<Address> {
   const max = (1n << BigInt(BITS[family])) - 1n;
   const groups = fc

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The cases of a vector file of `core/net/vectors`: one a line, comments and empty lines left out. */
+/** The cases of a vector file of `core/net/vectors`: one per line, without comments and empty lines. */
 export function readVectors(name: string): string[] {
   const text = readFileSync(new URL(`../vectors/${name}.txt`, import.meta.url), 'utf8');
   const cases = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -8,7 +8,7 @@ export function readVectors(name: string): string[] {
   return cases;
 }
 
-/** A line that begins with a JSON string: hostile input has characters that a text file would hide. */
+/** A line that starts with a JSON string, because hostile input has invisible characters. */
 export function splitQuoted(line: string): { input: string; rest: string } {
   const match = /^("(?:[^"\\]|\\.)*") (.+)$/.exec(line);
   if (match === null) throw new Error(`not a vector: ${line}`);

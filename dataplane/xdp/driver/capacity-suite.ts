@@ -29,7 +29,7 @@ const SETTINGS: EarlySettings = {
 };
 
 /** The guarantees of every driver at capacity. `fresh` returns an empty one. */
-export function roomSuite(fresh: (room: number) => EarlyDropDriver, numRuns: number): void {
+export function capacitySuite(fresh: (room: number) => EarlyDropDriver, numRuns: number): void {
   const loaded = (room: number, policies: readonly Policy[]): EarlyDropDriver => {
     const driver = fresh(room);
     driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);

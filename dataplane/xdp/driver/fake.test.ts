@@ -2,12 +2,12 @@ import { describe } from 'node:test';
 import { countSuite } from './count-suite.ts';
 import { earlyDropSuite } from './driver-suite.ts';
 import { createFakeEarlyDrop } from './fake.ts';
-import { roomSuite } from './capacity-suite.ts';
-import { struckSuite } from './stateless-drops-suite.ts';
+import { capacitySuite } from './capacity-suite.ts';
+import { statelessDropsSuite } from './stateless-drops-suite.ts';
 
 describe('the fake early drop', () => {
   earlyDropSuite(createFakeEarlyDrop, 1_000);
   countSuite(createFakeEarlyDrop);
-  struckSuite(createFakeEarlyDrop);
-  roomSuite((room) => createFakeEarlyDrop({ capacity: room }), 200);
+  statelessDropsSuite(createFakeEarlyDrop);
+  capacitySuite((room) => createFakeEarlyDrop({ capacity: room }), 200);
 });

@@ -32,7 +32,7 @@ const GROUNDS = [
 ] as const;
 
 /** The guarantees of every driver about mitigations. `fresh` returns an empty one. */
-export function struckSuite(fresh: () => EarlyDropDriver): void {
+export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
   const loaded = (...policies: readonly Policy[]): EarlyDropDriver => {
     const driver = fresh();
     driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
