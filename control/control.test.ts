@@ -172,7 +172,7 @@ test('announces a generation to agents at the commit', async (t) => {
   const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   await agent.request(HELLO, 5_000);
-  const heard = new Promise<Notice>((resolve) =>
+  const received = new Promise<Notice>((resolve) =>
     agent.onNotice((notice) => {
       if (notice.kind === 'generation' && notice.generation > 0) resolve(notice);
     }),
@@ -180,7 +180,7 @@ test('announces a generation to agents at the commit', async (t) => {
   await db
     .transaction()
     .execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
-  assert.deepEqual(await heard, { kind: 'generation', generation: 1 });
+  assert.deepEqual(await received, { kind: 'generation', generation: 1 });
   await agent.close();
   await control.stop();
 });

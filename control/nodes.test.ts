@@ -94,16 +94,18 @@ test('serves a node on its own socket, notifies it of changes and shows it in th
   const site = await prepare(t);
   const { facts } = await start(t, site);
   const node = await nodeAt(t, site).join();
-  node.answer = ({ call: asked }) =>
-    asked.kind === 'look' ? stateAnswer('running') : { kind: 'accepted' };
+  node.answer = ({ call: requested }) =>
+    requested.kind === 'look' ? stateAnswer('running') : { kind: 'accepted' };
   await node.beat({ uuid: uuidOf(1), power: 'running' });
   const { body } = await call(facts, site.key, SERVER);
   assert.equal((body['data'] as { state: string }).state, 'running');
   const power = await call(facts, site.key, `${SERVER}/power`, { signal: 'restart' });
   assert.deepEqual(power, { status: 200, body: { ok: true, message: '' } });
-  const told = new Promise<string>((resolve) => node.link.onNotice(({ kind }) => resolve(kind)));
+  const reported = new Promise<string>((resolve) =>
+    node.link.onNotice(({ kind }) => resolve(kind)),
+  );
   await sql`update game_servers set suspended = true`.execute(site.db);
-  assert.equal(await told, 'node.assignments');
+  assert.equal(await reported, 'node.assignments');
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
   assert.match(metrics, /^portcullis_nodes_connected 1$/m);
   assert.match(metrics, /^portcullis_game_servers\{state="running"\} 1$/m);
@@ -145,9 +147,9 @@ test('on a restart during a call, the caller gets an error and the node receives
   const site = await prepare(t);
   const first = await start(t, site);
   const node = await nodeAt(t, site).join();
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   node.answer = () => {
-    asked.resolve();
+    requested.resolve();
     return null;
   };
   const command = { command: 'give alex diamond' };
@@ -155,7 +157,7 @@ test('on a restart during a call, the caller gets an error and the node receives
     ({ status }) => status,
     () => 'hung up',
   );
-  await asked.promise;
+  await requested.promise;
   const back = new Promise<void>((resolve) => {
     let connections = 0;
     node.link.onConnect(() => {
@@ -175,7 +177,7 @@ test('on a restart during a call, the caller gets an error and the node receives
     200,
   );
   assert.deepEqual(
-    node.calls.map(({ call: heard }) => heard),
+    node.calls.map(({ call: received }) => received),
     [
       { kind: 'command', ...command },
       { kind: 'command', command: 'x' },

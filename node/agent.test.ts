@@ -13,8 +13,8 @@ describe('a node', () => {
     assert.equal(await host.state(uuid), 'offline');
     assert.deepEqual(await host.power(uuid, 'start'), ACCEPTED);
     await host.becomes(uuid, 'running');
-    const said = await host.control.call(uuid, { kind: 'command', command: 'say hello' });
-    assert.deepEqual(said, ACCEPTED);
+    const output = await host.control.call(uuid, { kind: 'command', command: 'say hello' });
+    assert.deepEqual(output, ACCEPTED);
     const lines = await host.lines(uuid);
     assert.ok(lines.includes('ready') && lines.includes('say hello'), lines.join('\n'));
     assert.deepEqual(await host.power(uuid, 'stop'), ACCEPTED);

@@ -15,9 +15,9 @@ import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 
 it('locks its state directory: rejects a second agent, and accepts the next one after the first was killed', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'pcl-alone-'));
-  const begun: ChildProcess[] = [];
+  const started: ChildProcess[] = [];
   t.after(() => {
-    for (const agent of begun) agent.kill('SIGKILL');
+    for (const agent of started) agent.kill('SIGKILL');
     rmSync(home, { recursive: true });
   });
   const config: NodeConfig = {
@@ -36,7 +36,7 @@ it('locks its state directory: rejects a second agent, and accepts the next one 
       env,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
-    begun.push(agent);
+    started.push(agent);
     return agent;
   };
   const first = begin();
@@ -44,11 +44,11 @@ it('locks its state directory: rejects a second agent, and accepts the next one 
   await once(first, 'message');
 
   const second = begin();
-  const said = text(second.stderr as NodeJS.ReadableStream);
+  const output = text(second.stderr as NodeJS.ReadableStream);
   const [code] = (await once(second, 'exit')) as [number | null];
   assert.equal(code, 1);
   assert.equal(
-    await said,
+    await output,
     `portcullis node: another node (process ${first.pid}) works on ${config.stateDir}\n`,
   );
 

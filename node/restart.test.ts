@@ -53,22 +53,22 @@ describe('an agent that was killed', () => {
 
   it('continues a pending stop and the restart after it, without sending the stop twice', async (t) => {
     const host = new TestHost(t);
-    let said = 0;
+    let printed = 0;
     const slow: StartProgram = ({ output }) => {
       output('ready\n');
-      return { input: (line) => void (said += line === 'stop' ? 1 : 0) };
+      return { input: (line) => void (printed += line === 'stop' ? 1 : 0) };
     };
     host.engine.program = slow;
     const uuid = await running(host);
     await host.power(uuid, 'restart');
     await host.becomes(uuid, 'stopping');
-    await until(async () => said > 0);
+    await until(async () => printed > 0);
     await host.control.reported(uuid, ({ power }) => power === 'stopping');
     await host.restart();
     await host.becomes(uuid, 'stopping');
     host.engine.crash(uuid, 0);
     await host.becomes(uuid, 'running');
-    assert.equal(said, 1);
+    assert.equal(printed, 1);
     assert.equal(host.count('signal', uuid) + host.count('kill', uuid), 0);
   });
 
@@ -197,8 +197,8 @@ describe('an engine that does not answer', () => {
     assert.equal(looked?.kind, 'state');
     const stopped = await host.control.call(uuid, { kind: 'power', signal: 'stop' }, 5_000);
     assert.deepEqual(stopped, ACCEPTED);
-    const said = await host.control.call(uuid, { kind: 'command', command: 'x' }, 5_000);
-    assert.equal(said?.kind, 'refused');
+    const printed = await host.control.call(uuid, { kind: 'command', command: 'x' }, 5_000);
+    assert.equal(printed?.kind, 'refused');
     assert.ok(performance.now() - begin < 5_000);
     host.engine.before = () => {};
     await host.power(uuid, 'kill');

@@ -39,9 +39,9 @@ test('a crowded sample keeps the subjects nearest to their thresholds', () => {
 });
 
 test('only subjects near their thresholds carry evidence, up to a limit', () => {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const tops = (subject: string) => {
-    asked.push(subject);
+    requested.push(subject);
     return { subject, sources: [], sourcePorts: [], destinationPorts: [] };
   };
   const { pps } = DEFAULT_THRESHOLDS;

@@ -24,12 +24,12 @@ const PAGES: readonly (readonly WatchScope[])[] = [
 
 const CANCELLED = [{ subject: '203.0.113.7', startedAtMs: 1_790_000_000_000 }];
 
-async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
+async function meet(t: TestContext, answer: (requested: WatchAsk) => ControlReply) {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-watch-'));
-  const asked: WatchAsk[] = [];
+  const requested: WatchAsk[] = [];
   const link = createMemoryLink(async (_, request) => {
     assert.ok(request.kind === 'watch.ask');
-    asked.push(request);
+    requested.push(request);
     return answer(request);
   });
   const agent = link.connect({ kind: 'edge', name: 'fra1' });
@@ -58,11 +58,11 @@ async function meet(t: TestContext, answer: (asked: WatchAsk) => ControlReply) {
       await delay(5);
     }
   };
-  return { keeper, create, asked, changes, cancels, folder, until };
+  return { keeper, create, requested, changes, cancels, folder, until };
 }
 
 /** Two pages of one version. */
-function paged(version: () => string): (asked: WatchAsk) => ControlReply {
+function paged(version: () => string): (requested: WatchAsk) => ControlReply {
   return ({ version: held, cursor }) => {
     if (held === version()) {
       return { kind: 'watch.settings', version: held, scopes: null, next: null };
@@ -76,7 +76,7 @@ function paged(version: () => string): (asked: WatchAsk) => ControlReply {
 }
 
 test('settings come in pages and are fetched again only for a new version', async (t) => {
-  const { keeper, asked, changes, until } = await meet(
+  const { keeper, requested, changes, until } = await meet(
     t,
     paged(() => 'v1'),
   );
@@ -84,11 +84,11 @@ test('settings come in pages and are fetched again only for a new version', asyn
   await until(() => changes.length === 1);
   assert.deepEqual(changes, [PAGES.flat()]);
   keeper.poke();
-  await until(() => asked.length === 3);
-  assert.equal(asked[2]?.version, 'v1');
+  await until(() => requested.length === 3);
+  assert.equal(requested[2]?.version, 'v1');
   keeper.poke('v1');
   keeper.poke('v2');
-  await until(() => asked.length === 4);
+  await until(() => requested.length === 4);
   assert.equal(changes.length, 1);
 });
 
@@ -163,7 +163,7 @@ test('settings that change between two pages are fetched again', async (t) => {
 test('endless pages and too many scopes are rejected', async (t) => {
   const many = Array.from({ length: 10_000 }, (_, n) => scopeOf(`10.0.${n >> 8}.${n & 255}`));
   for (const scopes of [[], many]) {
-    const { keeper, asked, changes, until } = await meet(t, () => ({
+    const { keeper, requested, changes, until } = await meet(t, () => ({
       kind: 'watch.settings',
       version: 'v1',
       scopes,
@@ -172,29 +172,30 @@ test('endless pages and too many scopes are rejected', async (t) => {
     keeper.greeted();
     const pages = scopes.length === 0 ? 2 : 11;
     await until(
-      () => asked.length >= pages && asked.filter(({ cursor }) => cursor === null).length === 2,
+      () =>
+        requested.length >= pages && requested.filter(({ cursor }) => cursor === null).length === 2,
     );
     assert.equal(changes.length, 0);
     await keeper.stop();
-    const first = asked.findLastIndex(({ cursor }) => cursor === null);
+    const first = requested.findLastIndex(({ cursor }) => cursor === null);
     assert.equal(first, scopes.length === 0 ? 2 : 11);
   }
 });
 
 test('control of an older version is not asked again before the next hello', async (t) => {
   const detail = 'an old one';
-  const { keeper, asked, until } = await meet(t, () => ({
+  const { keeper, requested, until } = await meet(t, () => ({
     kind: 'refused',
     code: 'unsupported',
     detail,
   }));
   keeper.greeted();
-  await until(() => asked.length === 1);
+  await until(() => requested.length === 1);
   await delay(20);
   keeper.poke();
   keeper.poke('v9');
   await delay(20);
-  assert.equal(asked.length, 1);
+  assert.equal(requested.length, 1);
   keeper.greeted();
-  await until(() => asked.length === 2);
+  await until(() => requested.length === 2);
 });

@@ -83,8 +83,11 @@ describe('NetFlow 5', () => {
   });
 
   it('multiplies by the sampling rate of the header or of the operator', () => {
-    const told = one(read(created(50), netflowV5([FLOW], { sampling: 0x4000 | 100 })));
-    assert.deepEqual([told.packets, told.bytes, told.samplingRate], [1000, 500_000, 100]);
+    const reported = one(read(created(50), netflowV5([FLOW], { sampling: 0x4000 | 100 })));
+    assert.deepEqual(
+      [reported.packets, reported.bytes, reported.samplingRate],
+      [1000, 500_000, 100],
+    );
     const given = one(read(created(50), netflowV5([FLOW])));
     assert.deepEqual([given.packets, given.samplingRate], [500, 50]);
   });
@@ -359,7 +362,7 @@ describe('sFlow 5', () => {
       ipv4({ destination: TARGET, protocol: 6, totalBytes: 40, transport: tcp(5, 80, 2) }),
       11,
     );
-    const told = bytesOf(
+    const reported = bytesOf(
       [3, 4],
       [32, 4],
       [40, 4],
@@ -371,8 +374,8 @@ describe('sFlow 5', () => {
       [2, 4],
       [0, 4],
     );
-    const both = one(read(created(), sflow([{ rate: 10, records: [syn, told] }])));
-    const only = one(read(created(), sflow([{ rate: 10, records: [told] }])));
+    const both = one(read(created(), sflow([{ rate: 10, records: [syn, reported] }])));
+    const only = one(read(created(), sflow([{ rate: 10, records: [reported] }])));
     for (const record of [both, only]) {
       assert.deepEqual([record.packets, record.bytes, record.tcpFlags], [10, 400, 2]);
     }

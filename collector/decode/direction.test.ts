@@ -61,12 +61,12 @@ const SPECS: readonly Spec[] = [
 const WITH_INPUT: readonly Spec[] = [...SPECS, [10, 2]];
 
 for (const version of [9, 10] as const) {
-  const told = (specs: readonly Spec[], ...flows: readonly Part[][]): Buffer =>
+  const reported = (specs: readonly Spec[], ...flows: readonly Part[][]): Buffer =>
     message(version, [templateSet(version, 300, specs), ...flows.map((one) => set(300, ...one))]);
 
   describe(`direction in ${version === 9 ? 'NetFlow 9' : 'IPFIX'}`, () => {
     it('counts a packet once that is exported on ingress and on egress', () => {
-      const both = told(WITH_INPUT, flow(INGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 700));
+      const both = reported(WITH_INPUT, flow(INGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 700));
       const { packets, exporter } = counted([both]);
       assert.equal(packets, 700);
       assert.equal(exporter.counters.toldTwice, 1);
@@ -75,17 +75,17 @@ for (const version of [9, 10] as const) {
     it('counts egress of interfaces that export no ingress for it', () => {
       // Interface 2 of the customers exports both directions; ingress on interface 1 is not exported.
       const answers = flow(INGRESS, 2, 1, 50).with(1, addressBytes('198.51.100.7'));
-      const both = told(WITH_INPUT, answers, flow(EGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 300));
+      const both = reported(WITH_INPUT, answers, flow(EGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 300));
       assert.equal(counted([both]).packets, 1000);
     });
 
     it('counts the larger direction when interfaces are not exported', () => {
-      const both = told(SPECS, flow(INGRESS, null, 2, 700), flow(EGRESS, null, 2, 690));
+      const both = reported(SPECS, flow(INGRESS, null, 2, 700), flow(EGRESS, null, 2, 690));
       assert.equal(counted([both]).packets, 700);
     });
 
     it('counts everything of an exporter with egress only', () => {
-      const out = told(WITH_INPUT, flow(EGRESS, 1, 2, 700), flow(EGRESS, 3, 2, 300));
+      const out = reported(WITH_INPUT, flow(EGRESS, 1, 2, 700), flow(EGRESS, 3, 2, 300));
       assert.equal(counted([out]).packets, 1000);
     });
   });

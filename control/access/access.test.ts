@@ -127,20 +127,20 @@ test('revokes a key within two seconds on a replica without notifications', asyn
 test('revokes a key at once on a replica that listens for notifications', async (t) => {
   const access = open(t);
   const ready = Promise.withResolvers<void>();
-  let told = Promise.withResolvers<void>();
+  let reported = Promise.withResolvers<void>();
   const listener = listen(url, ['portcullis_access'], (_channel, payload) => {
     access.forget();
     if (payload === null) ready.resolve();
-    else told.resolve();
+    else reported.resolve();
   });
   t.after(() => listener.stop());
   await ready.promise;
   const { id, secret } = await create({ name: 'listening' });
-  await told.promise;
+  await reported.promise;
   await access.authenticate(`Bearer ${secret}`, '');
-  told = Promise.withResolvers<void>();
+  reported = Promise.withResolvers<void>();
   await db.transaction().execute((tx) => revokeKey(tx, id, OPERATOR));
-  await told.promise;
+  await reported.promise;
   await assert.rejects(access.authenticate(`Bearer ${secret}`, ''), unauthenticated(/revoked/));
 });
 

@@ -6,10 +6,10 @@ test('dates an answer by its query, so that a query during a change expires soon
   let now = 0;
   const cache = new KeyCache<string>(() => now);
   const slow = Promise.withResolvers<string>();
-  const asked = cache.get('key', () => slow.promise);
+  const requested = cache.get('key', () => slow.promise);
   now = 900;
   slow.resolve('old');
-  assert.equal(await asked, 'old');
+  assert.equal(await requested, 'old');
   now = 999;
   assert.equal(await cache.get('key', async () => 'new'), 'old');
   now = 1_000;
@@ -18,16 +18,16 @@ test('dates an answer by its query, so that a query during a change expires soon
 
 test('shares concurrent equal queries and caches no failure', async () => {
   const cache = new KeyCache<string>(() => 0);
-  let asked = 0;
+  let requested = 0;
   const fail = async () => {
-    asked++;
+    requested++;
     throw new Error('no database');
   };
   await Promise.all([
     assert.rejects(cache.get('key', fail)),
     assert.rejects(cache.get('key', fail)),
   ]);
-  assert.equal(asked, 1);
+  assert.equal(requested, 1);
   assert.equal(await cache.get('key', async () => 'back'), 'back');
 });
 

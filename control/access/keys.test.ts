@@ -52,10 +52,10 @@ test('shows a key once; the database stores its SHA-256 and a hint', async () =>
   const listed = (await listKeys(db, acme.id)).find((key) => key.id === id);
   assert.equal(listed?.hint, secret.slice(0, 10));
   assert.equal(JSON.stringify(listed).includes(secret.slice(12)), false);
-  const told = await sql<{
+  const reported = await sql<{
     detail: unknown;
   }>`select detail from audit where target = ${`key:${id}`}`.execute(db);
-  assert.deepEqual(told.rows, [{ detail: { name: 'once', abilities: ['firewall.read'] } }]);
+  assert.deepEqual(reported.rows, [{ detail: { name: 'once', abilities: ['firewall.read'] } }]);
 });
 
 test('cannot grant an ability of an area whose flag is off', async () => {

@@ -37,13 +37,13 @@ interface Detail {
 
 test('describes the mitigations of a visible attack and allows withdrawing them', async (t) => {
   const { acme, db } = await startEnvironment(t);
-  const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondTo(db, heard);
-  const path = `${X1}/${heard.attackId}`;
+  const received = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
+  await respondTo(db, received);
+  const path = `${X1}/${received.attackId}`;
   const read = (await acme.get(path)).body as Detail;
   assert.deepEqual(
     [read.data.attack.id, read.data.attack.destination_ip],
-    [heard.attackId, '203.0.113.10'],
+    [received.attackId, '203.0.113.10'],
   );
   assert.deepEqual(
     read.data.mitigations.map(({ action, mode, until }) => [action, mode, until]),
@@ -54,7 +54,7 @@ test('describes the mitigations of a visible attack and allows withdrawing them'
   );
   const cancelled = await acme.delete(`${path}/mitigations`, undefined);
   assert.equal(cancelled.status, 200, cancelled.text);
-  assert.deepEqual(await activeKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, received.attackId), []);
   const after = (await acme.get(path)).body as Detail;
   assert.ok(after.data.cancelled_at !== null);
   assert.deepEqual(
@@ -102,9 +102,9 @@ test('shows the dropped and observed packets of an attack once, and of no other 
 
 test('shows autonomous mitigations of an edge next to those of control, with edge name and time', async (t) => {
   const { acme, db } = await startEnvironment(t);
-  const heard = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondTo(db, heard);
-  const { startedAtMs } = heard.attack;
+  const received = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
+  await respondTo(db, received);
+  const { startedAtMs } = received.attack;
   const second = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}+00:00`;
   const reflector = { kind: 'reflector', reflector: 'ntp' } as const;
   const done: OverlayAction = {
@@ -116,9 +116,9 @@ test('shows autonomous mitigations of an edge next to those of control, with edg
   const before = { ...done, sinceMs: startedAtMs - 9_000, untilMs: startedAtMs - 5_000 };
   const attack = { ...wireAttack(startedAtMs, null), actions: [before, done] };
   const late = { edge: 'fra1', attack, thresholds: DEFAULT_THRESHOLDS };
-  const told = await recordDelayed(db, late);
-  assert.equal(told?.attackId, heard.attackId);
-  const read = (await acme.get(`${X1}/${heard.attackId}`)).body as Detail;
+  const reported = await recordDelayed(db, late);
+  assert.equal(reported?.attackId, received.attackId);
+  const read = (await acme.get(`${X1}/${received.attackId}`)).body as Detail;
   const [first, ...others] = read.data.mitigations.filter(({ edge }) => edge !== null);
   assert.deepEqual(others, []);
   assert.deepEqual(first, {

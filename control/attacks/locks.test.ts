@@ -39,12 +39,12 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
     update edges set mode = 'enforce', in_service = true, confirmed_generation = 1000000`.execute(
     db,
   );
-  const heard: ReportedAttack[] = [];
+  const received: ReportedAttack[] = [];
   for (let last = 1; last <= ATTACKS; last++) {
-    heard.push(await recordOngoing(db, `203.0.113.${last}`, 'dns_amplification'));
+    received.push(await recordOngoing(db, `203.0.113.${last}`, 'dns_amplification'));
   }
-  await respondToAll(db, heard);
-  const backwards = heard.toReversed();
+  await respondToAll(db, received);
+  const backwards = received.toReversed();
   let rate = 1e9;
   const records = async (): Promise<void> => {
     // The values grow each time, so that all rows are written each time.
@@ -66,8 +66,8 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
   };
   const late = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();
-    const told = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
-    await recordDelayed(db, { edge: 'fra1', attack: told, thresholds: DEFAULT_THRESHOLDS });
+    const reported = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
+    await recordDelayed(db, { edge: 'fra1', attack: reported, thresholds: DEFAULT_THRESHOLDS });
   };
   // Each round has a new date.
   const date = async (): Promise<void> => {
@@ -86,7 +86,7 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
     rounds(date),
     rounds(date),
     rounds(late),
-    rounds(() => respondToAll(db, heard)),
+    rounds(() => respondToAll(db, received)),
     rounds(() => respondToAll(db, backwards)),
     rounds(() => sweepAll(db)),
   ]);

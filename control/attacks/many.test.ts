@@ -68,7 +68,12 @@ test('records, mitigates, dates and ends a thousand concurrent attacks in few ge
   };
   const mitigations = startMitigations({ db, events });
   t.after(() => mitigations.stop());
-  const watch = new TestWatch(db, Date.now(), 'one', (heard) => void mitigations.onAttack(heard));
+  const watch = new TestWatch(
+    db,
+    Date.now(),
+    'one',
+    (received) => void mitigations.onAttack(received),
+  );
   const standing = async (): Promise<number> => {
     const { rows } = await sql<{ count: number }>`
       select count(distinct attack_id)::int as count from mitigations
@@ -103,16 +108,16 @@ test('records, mitigates, dates and ends a thousand concurrent attacks in few ge
 
 test('an attack whose plan fails does not delay the others of its batch', async (t) => {
   const db = await attacked(t);
-  const heard: ReportedAttack[] = [];
+  const received: ReportedAttack[] = [];
   for (let last = 1; last <= 20; last++) {
-    heard.push(await recordOngoing(db, `10.0.0.${last}`, 'dns_amplification'));
+    received.push(await recordOngoing(db, `10.0.0.${last}`, 'dns_amplification'));
   }
   await sql`alter table mitigations add check (target <> '10.0.0.7')`.execute(db);
   const failed: string[] = [];
-  let told = 0;
-  await respondToReports(db, heard, {
-    tell: () => void told++,
+  let reported = 0;
+  await respondToReports(db, received, {
+    tell: () => void reported++,
     failed: (what) => void failed.push(what),
   });
-  assert.deepEqual([told, failed], [19, ['mitigating an attack']]);
+  assert.deepEqual([reported, failed], [19, ['mitigating an attack']]);
 });

@@ -12,35 +12,35 @@ async function notify(db: Db, channel: string, payload: string): Promise<void> {
 
 /** Emits notifications as events named after the channel, so that a test can wait for them. */
 function heardOn(t: { after(fn: () => Promise<void>): void }, url: string): EventEmitter {
-  const heard = new Emitter();
+  const received = new Emitter();
   const listener = listen(url, ['portcullis_generation', 'portcullis_access'], (channel, payload) =>
-    heard.emit(channel, payload),
+    received.emit(channel, payload),
   );
   t.after(() => listener.stop());
-  return heard;
+  return received;
 }
 
 test('reports each channel by name, after an initial call to read the current state', async (t) => {
   const { db, url } = await testDatabase(t);
-  const heard = heardOn(t, url);
-  assert.deepEqual(await once(heard, 'portcullis_access'), [null]);
-  const told = once(heard, 'portcullis_generation');
+  const received = heardOn(t, url);
+  assert.deepEqual(await once(received, 'portcullis_access'), [null]);
+  const reported = once(received, 'portcullis_generation');
   await notify(db, 'somebody_else', 'x');
   await notify(db, 'portcullis_generation', '17');
-  assert.deepEqual(await told, ['17']);
+  assert.deepEqual(await reported, ['17']);
 });
 
 test('listens again after a lost connection and requests a new read', async (t) => {
   const { db, url } = await testDatabase(t);
-  const heard = heardOn(t, url);
-  await once(heard, 'portcullis_access');
-  const again = once(heard, 'portcullis_access');
+  const received = heardOn(t, url);
+  await once(received, 'portcullis_access');
+  const again = once(received, 'portcullis_access');
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'portcullis listen'`.execute(db);
   assert.deepEqual(await again, [null]);
-  const told = once(heard, 'portcullis_access');
+  const reported = once(received, 'portcullis_access');
   await notify(db, 'portcullis_access', 'after');
-  assert.deepEqual(await told, ['after']);
+  assert.deepEqual(await reported, ['after']);
 });
 
 test('stops while the server is unreachable', async () => {

@@ -58,10 +58,10 @@ test('takes a generation without targets', async (t) => {
 
 test('a rollback takes no generation and sends no notification', async (t) => {
   const { db, url } = await testDatabase(t);
-  const heard: (string | null)[] = [];
+  const received: (string | null)[] = [];
   const { promise: both, resolve } = Promise.withResolvers<void>();
   const listener: Listener = listen(url, ['portcullis_generation'], (_, payload) => {
-    heard.push(payload);
+    received.push(payload);
     if (payload === null) void takeTwo();
     if (payload === '1') resolve();
   });
@@ -79,7 +79,7 @@ test('a rollback takes no generation and sends no notification', async (t) => {
   }
   await both;
   await listener.stop();
-  assert.deepEqual(heard, [null, '1']);
+  assert.deepEqual(received, [null, '1']);
   const { rows } = await sql<{ cause: string }>`select cause from generations`.execute(db);
   assert.deepEqual(rows, [{ cause: 'done' }]);
 });

@@ -90,7 +90,7 @@ test('commands: accepts one line of 1 to 2048 characters without control charact
   for (const command of ['x', 'x'.repeat(2048), '😀'.repeat(2048), "'; rm -rf / #", '${jndi:x}']) {
     acknowledged(await acme.post(COMMAND, { command }), 200, '');
   }
-  const heard = node.calls.length;
+  const received = node.calls.length;
   const wrong: unknown[] = [
     '',
     'x'.repeat(2049),
@@ -122,7 +122,7 @@ test('commands: accepts one line of 1 to 2048 characters without control charact
   for (const body of [{}, [], 'say', null, { command: 'x', lines: 2 }, { Command: 'x' }]) {
     assertRefused(await acme.post(COMMAND, body), 422, 'invalid_request');
   }
-  assert.equal(node.calls.length, heard);
+  assert.equal(node.calls.length, received);
 });
 
 test('signals: accepts the four of the interface, everything else is 422', async (t) => {

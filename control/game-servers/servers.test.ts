@@ -72,8 +72,8 @@ test('lets a key see its servers and instruct those with the ability', async (t)
     assert.equal((await some.get(at(number))).status, wanted(reads), `read ${number}`);
     const reply = await some.post(`${at(number)}/power`, power);
     assert.equal(reply.status, wanted(instructs), `power ${number}`);
-    const said = await some.post(`${at(number)}/command`, { command: 'say hi' });
-    assert.equal(said.status, wanted(instructs), `command ${number}`);
+    const output = await some.post(`${at(number)}/command`, { command: 'say hi' });
+    assert.equal(output.status, wanted(instructs), `command ${number}`);
     const seen = await some.get(`/api/x1/game-servers/${uuidOf(number)}/console`);
     assert.equal(seen.status, wanted(instructs), `console ${number}`);
   }

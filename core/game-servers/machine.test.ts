@@ -254,17 +254,17 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'offline');
     assert.match(world.machine.problem ?? '', /could not be started/);
 
-    const asked = worldIn('running');
-    asked.change(asked.ends());
-    asked.settle();
-    asked.post(STOP);
-    asked.settle();
-    asked.nowMs = 2_000_000;
-    asked.post(START);
-    asked.answer(0, false);
-    asked.settle();
-    assert.equal(serverState(asked.machine), 'offline');
-    assert.equal(asked.effects.filter(({ kind }) => kind === 'launch').length, 3);
+    const requested = worldIn('running');
+    requested.change(requested.ends());
+    requested.settle();
+    requested.post(STOP);
+    requested.settle();
+    requested.nowMs = 2_000_000;
+    requested.post(START);
+    requested.answer(0, false);
+    requested.settle();
+    assert.equal(serverState(requested.machine), 'offline');
+    assert.equal(requested.effects.filter(({ kind }) => kind === 'launch').length, 3);
   });
 
   it('treats a crash long after the last one as the first, and restarts none if the policy forbids it', () => {

@@ -41,10 +41,10 @@ const rule: fc.Arbitrary<MatchRule> = fc
 
 test('indexes and short lists give the same result as a comparison with every rule', () => {
   fc.assert(
-    fc.property(fc.array(rule, { maxLength: 12 }), rule, (rules, asked) => {
-      const all = [...rules, asked];
+    fc.property(fc.array(rule, { maxLength: 12 }), rule, (rules, requested) => {
+      const all = [...rules, requested];
       const lengths = sourceLengths(all);
-      const wanted = rules.findLastIndex((one) => overlapping(one, asked));
+      const wanted = rules.findLastIndex((one) => overlapping(one, requested));
       for (const [overlap, cover] of [
         [new OverlapIndex(lengths), new CoverIndex(lengths)],
         [overlapsAmong(all), coversAmong(all)],
@@ -53,10 +53,10 @@ test('indexes and short lists give the same result as a comparison with every ru
           overlap.add(one, at);
           cover.add(one);
         }
-        assert.equal(Math.max(-1, overlap.highest(asked)), wanted);
+        assert.equal(Math.max(-1, overlap.highest(requested)), wanted);
         assert.equal(
-          cover.covers(asked),
-          rules.some((one) => covers(one, asked)),
+          cover.covers(requested),
+          rules.some((one) => covers(one, requested)),
         );
       }
     }),

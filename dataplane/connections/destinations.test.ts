@@ -22,14 +22,14 @@ const address = family.chain((family) => near(family).map((value) => ({ family, 
 
 test('contains an address if and only if a changed target contains it', () => {
   fc.assert(
-    fc.property(fc.array(cidr, { maxLength: 8 }), address, (targets, asked) => {
+    fc.property(fc.array(cidr, { maxLength: 8 }), address, (targets, requested) => {
       const destinations = new Destinations();
       for (const target of targets) destinations.add(target);
       const later = new Destinations();
       later.addFrom(destinations);
-      const expected = targets.some((target) => containsAddress(target, asked));
-      assert.equal(destinations.has(asked.family, bytesOf(asked)), expected);
-      assert.equal(later.has(asked.family, bytesOf(asked)), expected);
+      const expected = targets.some((target) => containsAddress(target, requested));
+      assert.equal(destinations.has(requested.family, bytesOf(requested)), expected);
+      assert.equal(later.has(requested.family, bytesOf(requested)), expected);
       assert.equal(later.empty, targets.length === 0);
     }),
   );

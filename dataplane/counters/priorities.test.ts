@@ -11,9 +11,12 @@ function sharesOf(addresses: Readonly<Record<string, number>>, ...always: string
 }
 
 /** The names of followed addresses, and of those with vectors. */
-function names({ followed, networks }: Priorities): { followed: string[]; told: string[] } {
-  const told = [...followed, ...networks].filter(([, noted]) => noted.countsVectors);
-  return { followed: [...followed.keys()].toSorted(), told: told.map(([name]) => name).toSorted() };
+function names({ followed, networks }: Priorities): { followed: string[]; reported: string[] } {
+  const reported = [...followed, ...networks].filter(([, noted]) => noted.countsVectors);
+  return {
+    followed: [...followed.keys()].toSorted(),
+    reported: reported.map(([name]) => name).toSorted(),
+  };
 }
 
 test('follows addresses from 1/64 of a threshold, counts their vectors from 1/16, and no others', () => {
@@ -22,7 +25,7 @@ test('follows addresses from 1/64 of a threshold, counts their vectors from 1/16
     sharesOf({ a: 0.01, b: 0.02, c: 0.07 }),
     ROOM,
   );
-  assert.deepEqual(names(priorities), { followed: ['b', 'c'], told: ['c'] });
+  assert.deepEqual(names(priorities), { followed: ['b', 'c'], reported: ['c'] });
   assert.deepEqual(change, {
     stopVectors: [],
     unfollow: [],
@@ -42,17 +45,23 @@ test('stops vectors, then following of an idle address, and keeps an address tha
   }
   // Addresses that are always followed are not listed here.
   assert.deepEqual(seen, ['20 hush a', '20 hush b', '40 forget b']);
-  assert.deepEqual(names(priorities), { followed: [], told: [] });
+  assert.deepEqual(names(priorities), { followed: [], reported: [] });
 });
 
 test('at capacity, an address with twice the traffic replaces the one with the least, also for vectors', () => {
   const full = updatePriorities(NO_PRIORITIES, sharesOf({ a: 0.2, b: 0.3, c: 0.4, d: 0.5 }), ROOM);
-  assert.deepEqual(names(full.priorities), { followed: ['a', 'b', 'c', 'd'], told: ['c', 'd'] });
+  assert.deepEqual(names(full.priorities), {
+    followed: ['a', 'b', 'c', 'd'],
+    reported: ['c', 'd'],
+  });
   const steady = { a: 0.2, b: 0.3, c: 0.4, d: 0.5 };
   const small = updatePriorities(full.priorities, sharesOf({ ...steady, e: 0.3 }), ROOM);
   assert.deepEqual(names(small.priorities).followed, ['a', 'b', 'c', 'd']);
   const large = updatePriorities(full.priorities, sharesOf({ ...steady, e: 0.9 }), ROOM);
-  assert.deepEqual(names(large.priorities), { followed: ['b', 'c', 'd', 'e'], told: ['d', 'e'] });
+  assert.deepEqual(names(large.priorities), {
+    followed: ['b', 'c', 'd', 'e'],
+    reported: ['d', 'e'],
+  });
   assert.deepEqual(large.change, {
     stopVectors: ['c'],
     unfollow: ['a'],
@@ -70,21 +79,21 @@ test('never exceeds the capacity for any traffic, and each change leads to the n
     fc.property(fc.array(shares, { maxLength: 60 }), (readings) => {
       let priorities = NO_PRIORITIES;
       const followed = new Set(['a', 'b']);
-      const told = new Set<string>();
+      const reported = new Set<string>();
       for (const one of readings) {
         const next = updatePriorities(priorities, sharesOf(one, 'a', 'b'), ROOM);
         ({ priorities } = next);
         const { stopVectors, unfollow, follow, startVectors } = next.change;
-        for (const name of stopVectors) told.delete(name);
+        for (const name of stopVectors) reported.delete(name);
         for (const name of unfollow) {
           followed.delete(name);
-          told.delete(name);
+          reported.delete(name);
         }
         for (const name of follow) followed.add(name);
-        for (const name of startVectors) told.add(name);
-        assert.ok(followed.size <= ROOM.followed && told.size <= ROOM.vectors);
+        for (const name of startVectors) reported.add(name);
+        assert.ok(followed.size <= ROOM.followed && reported.size <= ROOM.vectors);
         const noted = names(priorities);
-        assert.deepEqual(noted.told, [...told].toSorted());
+        assert.deepEqual(noted.reported, [...reported].toSorted());
         assert.deepEqual(new Set(['a', 'b', ...noted.followed]), followed);
       }
     }),

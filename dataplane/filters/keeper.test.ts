@@ -92,14 +92,14 @@ test('queries servers behind the proxy, and reports addresses whose answers chan
   const server: TcpServer = { mss: 1400, windowScale: 2, timestamps: false, sack: true };
   const { keeper } = keeperWith(new Map(), { askServer: async () => server });
   t.after(() => keeper.stop());
-  const told = Promise.withResolvers<readonly string[]>();
-  keeper.onServers(told.resolve);
+  const reported = Promise.withResolvers<readonly string[]>();
+  keeper.onServers(reported.resolve);
   const policies = [
     filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]),
     filteredPolicy('203.0.113.0/24', ['tcp-syn-proxy', 80]),
   ];
   await keeper.applied(NOTHING, targets(...policies));
-  assert.deepEqual(await told.promise, ['203.0.113.10']);
+  assert.deepEqual(await reported.promise, ['203.0.113.10']);
   assert.deepEqual(keeper.serverAt('203.0.113.10', 80), server);
   const compiled = compilePolicy(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), {
     ...DEFAULT_FILTERING,

@@ -39,10 +39,10 @@ test('treats a port as changed when filters are added, replaced or removed', () 
     filteredPolicy('203.0.113.12', ['udp-stateful', 1]),
   );
   const names = [...before.keys(), ...after.keys()];
-  const told = changedPorts(before, after, new Set(names)).map(
+  const reported = changedPorts(before, after, new Set(names)).map(
     ({ cidr, protocol, port }) => `${cidr.value & 255n} ${protocol} ${port}`,
   );
-  assert.deepEqual(told.toSorted(), ['10 udp 80', '10 udp 81', '11 udp 1', '12 udp 1']);
+  assert.deepEqual(reported.toSorted(), ['10 udp 80', '10 udp 81', '11 udp 1', '12 udp 1']);
   assert.deepEqual(changedPorts(after, after, names), []);
 });
 

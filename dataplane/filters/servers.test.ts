@@ -42,15 +42,15 @@ test('parses tcp_info as written by Linux', () => {
 const LINUX: TcpServer = { mss: 1460, windowScale: 7, timestamps: true, sack: true };
 
 test('queries new servers once, keeps the answers of silent ones, and reports changes', async (t) => {
-  const said = new Map<string, TcpServer>([['203.0.113.10 80', LINUX]]);
-  const asked: string[] = [];
+  const output = new Map<string, TcpServer>([['203.0.113.10 80', LINUX]]);
+  const requested: string[] = [];
   const changes: (readonly string[])[] = [];
   const again = Promise.withResolvers<void>();
   const servers = new KnownServers({
     ask: async (address, port) => {
-      asked.push(`${address} ${port}`);
-      if (asked.length === 6) again.resolve();
-      return said.get(`${address} ${port}`) ?? null;
+      requested.push(`${address} ${port}`);
+      if (requested.length === 6) again.resolve();
+      return output.get(`${address} ${port}`) ?? null;
     },
     onChange: (addresses) => changes.push(addresses),
     everyMs: 30,
@@ -62,11 +62,11 @@ test('queries new servers once, keeps the answers of silent ones, and reports ch
   ];
   await servers.change([], ports);
   await servers.change(ports, ports);
-  assert.deepEqual(asked.toSorted(), ['203.0.113.10 80', '203.0.113.11 80']);
+  assert.deepEqual(requested.toSorted(), ['203.0.113.10 80', '203.0.113.11 80']);
   assert.deepEqual(servers.at('203.0.113.10', 80), LINUX);
   assert.equal(servers.at('203.0.113.11', 80), null);
   assert.deepEqual(changes, [['203.0.113.10']]);
-  said.delete('203.0.113.10 80');
+  output.delete('203.0.113.10 80');
   await again.promise;
   assert.deepEqual(servers.at('203.0.113.10', 80), LINUX);
   assert.deepEqual(changes, [['203.0.113.10']]);

@@ -148,49 +148,49 @@ describe('the early drop of an edge', () => {
   });
 
   it('learns open flows again before it closes a port or an address, and never from an incomplete dump', async () => {
-    let [asked, whole] = [0, true];
+    let [requested, whole] = [0, true];
     const { early, passes } = setUp({
       openFlows: async (take) => {
-        asked++;
+        requested++;
         take(flowTo(A, 80));
         return whole;
       },
     });
     await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     await early.apply(desired([denyAll(A, [allowPort('udp', 80), allowPort('udp', 81)])]), []);
-    assert.equal(asked, 1);
+    assert.equal(requested, 1);
     whole = false;
     await early.apply(desired([denyAll(A, [])]), []);
-    assert.ok(asked > 2, 'a dump that may lack some is asked for again');
+    assert.ok(requested > 2, 'a dump that may lack some is asked for again');
     assert.deepEqual([passes(A, 80), passes(A, 82)], [true, true]);
     assert.match(early.problems().join(), /open flows are not known/);
     whole = true;
-    asked = 0;
+    requested = 0;
     await early.apply(desired([denyAll(A, [])]), []);
-    assert.deepEqual([asked, passes(A, 80), passes(A, 82)], [1, true, false]);
+    assert.deepEqual([requested, passes(A, 80), passes(A, 82)], [1, true, false]);
     await early.apply(desired([denyAll(A, []), denyAll(B, [])]), []);
-    assert.equal(asked, 2);
+    assert.equal(requested, 2);
   });
 
   it('drops as before while it learns the flows needed to close a port, and then closes it', async () => {
     const dumps = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()] as const;
-    const begun = Promise.withResolvers<void>();
-    let asked = 0;
+    const started = Promise.withResolvers<void>();
+    let requested = 0;
     const { early, passes } = setUp({
       openFlows: (take) => {
         take(flowTo(A, 80));
-        if (asked === 1) begun.resolve();
-        return dumps[asked++]?.promise ?? Promise.resolve(true);
+        if (requested === 1) started.resolve();
+        return dumps[requested++]?.promise ?? Promise.resolve(true);
       },
     });
     dumps[0].resolve(true);
     await early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
     const closing = early.apply(desired([denyAll(A, [])]), []);
-    await begun.promise;
+    await started.promise;
     assert.deepEqual([passes(A, 80), passes(A, 81)], [true, false]);
     dumps[1].resolve(true);
     await closing;
-    assert.deepEqual([asked, passes(A, 80), passes(A, 81)], [2, true, false]);
+    assert.deepEqual([requested, passes(A, 80), passes(A, 81)], [2, true, false]);
   });
 
   it('closes a port after a timeout without learned flows, and then drops no replies', async () => {
@@ -213,16 +213,16 @@ describe('the early drop of an edge', () => {
 
   it('keeps the program of an earlier agent until it knows the open flows', async () => {
     const learnt = Promise.withResolvers<boolean>();
-    const begun = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     const { early, driver, passes } = setUp({
       openFlows: () => {
-        begun.resolve();
+        started.resolve();
         return learnt.promise;
       },
     });
     driver.predecessor = () => 'drop';
     const applied = early.apply(desired([denyAll(A, [allowPort('udp', 80)])]), []);
-    await begun.promise;
+    await started.promise;
     assert.deepEqual([driver.watchesExactly([WAN]), passes(A, 80)], [true, false]);
     learnt.resolve(true);
     await applied;
@@ -247,10 +247,10 @@ describe('the early drop of an edge', () => {
   });
 
   it('observes egress on every device, and learns flows again when one is added', async () => {
-    let asked = 0;
+    let requested = 0;
     const { early, driver, devices } = setUp({
       openFlows: async () => {
-        asked++;
+        requested++;
         return true;
       },
     });
@@ -259,7 +259,7 @@ describe('the early drop of an edge', () => {
     devices.set('out', device('out', { ifindex: 9 }));
     assert.equal(early.needsApply(), true);
     await early.apply(desired([denyAll(A, [])]), []);
-    assert.deepEqual([driver.watchesExactly([WAN, 9]), asked], [true, 2]);
+    assert.deepEqual([driver.watchesExactly([WAN, 9]), requested], [true, 2]);
     assert.deepEqual(driver.devices(), [WAN]);
   });
 

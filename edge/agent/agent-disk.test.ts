@@ -28,7 +28,7 @@ async function rebooted(t: TestContext) {
   await agent.stop();
   await kernel.remove();
   await control.link.control.close();
-  control.heard.length = 0;
+  control.received.length = 0;
   const written = Promise.withResolvers<void>();
   const { apply } = kernel;
   kernel.apply = async (text) => {
@@ -53,7 +53,7 @@ describe('an edge agent with a state on disk', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
     assert.equal(kernel.elements()?.has(`address4 ${B}`), false);
     assert.equal(agent.status().generation, 2);
-    assert.deepEqual(control.heard, []);
+    assert.deepEqual(control.received, []);
   });
 
   it('requests the whole state when control is back, and confirms nothing before', async (t) => {
@@ -63,7 +63,7 @@ describe('an edge agent with a state on disk', () => {
     control.change([opening(B, 81)]);
     serve();
     await control.confirmed(3);
-    const [hello, sync, confirm] = control.heard;
+    const [hello, sync, confirm] = control.received;
     assert.equal(hello?.kind, 'edge.hello');
     assert.equal(sync?.kind === 'edge.sync' && sync.after, 0);
     assert.equal(sync?.kind === 'edge.sync' && sync.sourceSetsVersion, '1');
@@ -120,7 +120,7 @@ describe('an edge agent with a state on disk', () => {
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
     await agent.stop();
     assert.equal(agent.status().lastError, null);
-    control.heard.length = 0;
+    control.received.length = 0;
     await kernel.remove();
     const again = await start();
     assert.equal(again.status().lastError, null);
@@ -130,7 +130,7 @@ describe('an edge agent with a state on disk', () => {
     const { control, kernel, start, agent } = await enforcing(t);
     await agent.stop();
     const before = kernel.applied.length;
-    control.heard.length = 0;
+    control.received.length = 0;
     await start();
     await control.confirmed(2);
     assert.equal(kernel.applied.length, before);
@@ -148,7 +148,7 @@ describe('an edge agent with a state on disk', () => {
       const { control, kernel, start, agent } = await enforcing(t);
       await agent.stop();
       await meddle(kernel);
-      control.heard.length = 0;
+      control.received.length = 0;
       await start();
       await control.confirmed(2);
       assert.equal(wholes(kernel), 2);
@@ -158,7 +158,7 @@ describe('an edge agent with a state on disk', () => {
   it('rewrites its table when the settings differ', async (t) => {
     const { control, kernel, start, agent } = await enforcing(t);
     await agent.stop();
-    control.heard.length = 0;
+    control.received.length = 0;
     await start({ management: [{ protocol: 'tcp', port: 8080 }] });
     await control.confirmed(2);
     assert.equal(wholes(kernel), 2);
@@ -174,7 +174,7 @@ describe('an edge agent with a state on disk', () => {
     assert.deepEqual((await control.confirmed(4)).refused, refused);
     await agent.stop();
     await kernel.remove();
-    control.heard.length = 0;
+    control.received.length = 0;
     const again = await start();
     assert.deepEqual((await control.confirmed(4)).refused, refused);
     const ports = [80, 81].filter((port) => kernel.elements()?.has(`port4 ${A} . tcp . ${port}`));

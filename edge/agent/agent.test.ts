@@ -23,7 +23,7 @@ describe('an edge agent', () => {
     assert.equal(kernel.applied.length, 1);
     assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 443`), 'accept');
     assert.deepEqual(
-      control.heard.map(({ kind }) => kind).filter((kind) => kind !== 'edge.heartbeat'),
+      control.received.map(({ kind }) => kind).filter((kind) => kind !== 'edge.heartbeat'),
       ['edge.hello', 'edge.sync', 'edge.confirm'],
     );
   });
@@ -51,13 +51,13 @@ describe('an edge agent', () => {
     await start();
     await control.confirmed();
     const held = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     kernel.beforeApply = () => {
-      begun.resolve();
+      started.resolve();
       return held.promise;
     };
     control.change([opening(A, 1)]);
-    await begun.promise;
+    await started.promise;
     for (let port = 2; port <= 20; port++) {
       control.change([opening(A, port)]);
       await control.next((request) => request.kind === 'edge.sync');
@@ -144,7 +144,7 @@ describe('an edge agent', () => {
     await first.stop();
     rmSync(join(stateDir, 'enforced'), { recursive: true });
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
-    control.heard.length = 0;
+    control.received.length = 0;
     await start();
     await control.confirmed();
     const [, whole, ...others] = kernel.applied;
@@ -208,7 +208,7 @@ describe('an edge agent', () => {
     await agent.stop();
     const restarted = await start();
     assert.equal(restarted.status().mode, 'observe');
-    control.heard.length = 0;
+    control.received.length = 0;
     edgeOn(stateDir);
     await control.confirmed();
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
@@ -240,7 +240,7 @@ describe('an edge agent', () => {
     await control.confirmed();
     await killed.stop();
     now += 119_000;
-    control.heard.length = 0;
+    control.received.length = 0;
     await start(options);
     await control.confirmed();
     now += 1_000;
@@ -317,7 +317,7 @@ describe('an edge agent', () => {
     assert.equal(edgeConfirm(stateDir), 'confirmed');
     now += 3_600_000;
     await agent.stop();
-    control.heard.length = 0;
+    control.received.length = 0;
     await start(options);
     await control.confirmed();
     assert.notEqual(kernel.elements(), null);

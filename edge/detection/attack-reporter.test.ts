@@ -21,12 +21,12 @@ const A = wireAttack('203.0.113.10');
 const B = wireAttack('203.0.113.11');
 
 async function meet(t: TestContext) {
-  const heard: EdgeAttacks[] = [];
-  const told: string[] = [];
+  const received: EdgeAttacks[] = [];
+  const reported: string[] = [];
   const control = { reply: DONE };
   const link = createMemoryLink(async (_, request) => {
     assert.ok(request.kind === 'edge.attacks');
-    heard.push(request);
+    received.push(request);
     return control.reply;
   });
   const agent = link.connect({ kind: 'edge', name: 'fra1' });
@@ -38,7 +38,7 @@ async function meet(t: TestContext) {
     instance: 'one',
     nowMs: () => 7,
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    acknowledged: (attacks) => void told.push(...attacks.map(({ id }) => id)),
+    acknowledged: (attacks) => void reported.push(...attacks.map(({ id }) => id)),
     firstRetryMs: 20,
   });
   t.after(async () => {
@@ -48,59 +48,59 @@ async function meet(t: TestContext) {
   });
   /** Offers these until control has received this number of messages. */
   const offer = async (attacks: readonly WireAttack[], messages: number): Promise<void> => {
-    for (let tries = 0; heard.length < messages; tries++) {
-      assert.ok(tries < 10_000, `${heard.length} messages`);
+    for (let tries = 0; received.length < messages; tries++) {
+      assert.ok(tries < 10_000, `${received.length} messages`);
       reporter.report(attacks);
       await delay(2);
     }
     while (!reporter.ready && control.reply === DONE) await delay(1);
   };
-  return { reporter, control, heard, told, offer };
+  return { reporter, control, received, reported, offer };
 }
 
 test('an unacknowledged message is repeated unchanged', async (t) => {
-  const { control, heard, told, offer } = await meet(t);
+  const { control, received, reported, offer } = await meet(t);
   control.reply = refused('unavailable');
   await offer([A], 2);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   control.reply = DONE;
   await offer([{ ...A, endedAtMs: A.startedAtMs }, B], 3);
-  assert.deepEqual(heard[2], heard[0]);
-  assert.deepEqual(told, [A.id]);
+  assert.deepEqual(received[2], received[0]);
+  assert.deepEqual(reported, [A.id]);
   await offer([B], 4);
-  assert.deepEqual([heard[0]?.sequence, heard[3]?.sequence], [1, 2]);
-  assert.deepEqual(heard[3]?.attacks, [B]);
+  assert.deepEqual([received[0]?.sequence, received[3]?.sequence], [1, 2]);
+  assert.deepEqual(received[3]?.attacks, [B]);
 });
 
 test('control of an older version gets no attacks before the next hello', async (t) => {
-  const { reporter, control, heard, offer } = await meet(t);
+  const { reporter, control, received, offer } = await meet(t);
   control.reply = refused('unsupported');
   await offer([A], 1);
   await delay(60);
   reporter.report([A]);
   await delay(20);
-  assert.equal(heard.length, 1);
+  assert.equal(received.length, 1);
   control.reply = DONE;
   reporter.greeted();
   await offer([A], 2);
 });
 
 test('many attacks are split over several messages', async (t) => {
-  const { heard, told, offer } = await meet(t);
+  const { received, reported, offer } = await meet(t);
   const all = Array.from({ length: 100 }, (_, n) => wireAttack(`10.0.0.${n}`));
   await offer(all, 1);
-  await offer(all.slice(told.length), 2);
+  await offer(all.slice(reported.length), 2);
   assert.deepEqual(
-    heard.map(({ attacks }) => attacks.length),
+    received.map(({ attacks }) => attacks.length),
     [MAX_ATTACKS_PER_MESSAGE, 100 - MAX_ATTACKS_PER_MESSAGE],
   );
-  assert.equal(told.length, 100);
+  assert.equal(reported.length, 100);
 });
 
 test('a malformed attack is dropped and blocks no other', async (t) => {
-  const { heard, told, offer } = await meet(t);
+  const { received, reported, offer } = await meet(t);
   const rubbish = wireAttack('203.0.113.12', { startedAtMs: Number.NaN });
   await offer([rubbish, A], 1);
-  assert.deepEqual(heard[0]?.attacks, [A]);
-  assert.deepEqual(told, [rubbish.id, A.id]);
+  assert.deepEqual(received[0]?.attacks, [A]);
+  assert.deepEqual(reported, [rubbish.id, A.id]);
 });

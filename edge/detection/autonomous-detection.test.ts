@@ -47,9 +47,9 @@ function loneEdge(
   cancelled: readonly CancelledAttack[] = [],
 ) {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
-  const told: WireAttack[] = [];
+  const reported: WireAttack[] = [];
   const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
-    if (request.kind === 'edge.attacks') told.push(...request.attacks);
+    if (request.kind === 'edge.attacks') reported.push(...request.attacks);
     if (request.kind !== 'watch.ask') return { kind: 'done' };
     const scopes = request.version === 'v1' ? null : [scope];
     return { kind: 'watch.settings', version: 'v1', scopes, cancelled, next: null };
@@ -102,7 +102,7 @@ function loneEdge(
     }
   };
   return {
-    told,
+    reported,
     dead: dead.promise,
     start,
     until,
@@ -113,7 +113,7 @@ function loneEdge(
 }
 
 test('a flood while control is away is mitigated and reported once afterwards', async (t) => {
-  const { told, start, until, lose, come } = loneEdge(t);
+  const { reported, start, until, lose, come } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
@@ -125,12 +125,12 @@ test('a flood while control is away is mitigated and reported once afterwards', 
   await until(() => counters.reads > reads);
   counters.rates = {};
   await until(() => kernel.mitigations.length === 0);
-  assert.equal(told.length, 0);
+  assert.equal(reported.length, 0);
   come();
-  await until(() => told.length > 0);
+  await until(() => reported.length > 0);
   await delay(100);
-  assert.equal(told.length, 1);
-  const [attack] = told;
+  assert.equal(reported.length, 1);
+  const [attack] = reported;
   assert.deepEqual([attack?.subject, attack?.type], [A, 'udp_flood']);
   assert.ok(attack?.endedAtMs !== null && attack?.mitigatedAtMs !== null);
   assert.ok((attack?.mitigatedAtMs ?? 0) >= (attack?.openedAtMs ?? Infinity));
@@ -140,17 +140,17 @@ test('a flood while control is away is mitigated and reported once afterwards', 
 });
 
 test('an edge mitigates nothing by itself while control answers', async (t) => {
-  const { told, start, until } = loneEdge(t);
+  const { reported, start, until } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   counters.rates = FLOOD;
   const reads = counters.reads + 100;
   await until(() => counters.reads > reads);
-  assert.deepEqual([kernel.applies, kernel.mitigations, told.length], [1, [], 0]);
+  assert.deepEqual([kernel.applies, kernel.mitigations, reported.length], [1, [], 0]);
 });
 
 test('a flood whose start control missed is reported, even after a short outage', async (t) => {
-  const { told, start, until, lose, come } = loneEdge(t);
+  const { reported, start, until, lose, come } = loneEdge(t);
   const { counters } = start();
   await until(() => counters.watched.length > 0);
   const passing = async (count: number): Promise<void> => {
@@ -162,13 +162,13 @@ test('a flood whose start control missed is reported, even after a short outage'
   await passing(10);
   come();
   counters.rates = {};
-  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
-  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
-  assert.ok(told.every(({ subject, actions }) => subject === A && actions.length === 0));
+  await until(() => reported.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(reported.map(({ id }) => id)).size, 1);
+  assert.ok(reported.every(({ subject, actions }) => subject === A && actions.length === 0));
 });
 
 test('an attack that control saw start is mitigated when control goes away', async (t) => {
-  const { told, start, until, lose, come } = loneEdge(t);
+  const { reported, start, until, lose, come } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   counters.rates = FLOOD;
@@ -177,17 +177,17 @@ test('an attack that control saw start is mitigated when control goes away', asy
   await lose();
   await until(() => kernel.mitigations.length > 0);
   come();
-  await until(() => told.length === 1);
-  assert.equal(told[0]?.endedAtMs, null);
+  await until(() => reported.length === 1);
+  assert.equal(reported[0]?.endedAtMs, null);
   counters.rates = {};
-  await until(() => told.length === 2);
-  assert.equal(told[1]?.id, told[0]?.id);
-  assert.ok(told[1]?.endedAtMs !== null);
+  await until(() => reported.length === 2);
+  assert.equal(reported[1]?.id, reported[0]?.id);
+  assert.ok(reported[1]?.endedAtMs !== null);
   await until(() => kernel.mitigations.length === 0);
 });
 
 test('a killed agent continues its mitigations as the same attack', async (t) => {
-  const { told, start, until, lose, come, dead } = loneEdge(t);
+  const { reported, start, until, lose, come, dead } = loneEdge(t);
   const first = start();
   await until(() => first.counters.watched.length > 0);
   await lose();
@@ -202,22 +202,25 @@ test('a killed agent continues its mitigations as the same attack', async (t) =>
   await until(() => second.counters.reads > reads);
   assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
   come();
-  await until(() => told.length > 0);
+  await until(() => reported.length > 0);
   second.counters.rates = {};
-  await until(() => told.some(({ endedAtMs }) => endedAtMs !== null));
-  assert.equal(new Set(told.map(({ id }) => id)).size, 1);
+  await until(() => reported.some(({ endedAtMs }) => endedAtMs !== null));
+  assert.equal(new Set(reported.map(({ id }) => id)).size, 1);
 });
 
 test('a scope with mitigation off is counted and not mitigated', async (t) => {
-  const { told, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
+  const { reported, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
   counters.rates = FLOOD;
   await delay(AWAY_MS * 1.5);
   come();
-  await until(() => told.length === 1);
-  assert.deepEqual([kernel.mitigations, told[0]?.actions, told[0]?.mitigatedAtMs], [[], [], null]);
+  await until(() => reported.length === 1);
+  assert.deepEqual(
+    [kernel.mitigations, reported[0]?.actions, reported[0]?.mitigatedAtMs],
+    [[], [], null],
+  );
 });
 
 test('a cancelled attack is not mitigated autonomously, also after a kill', async (t) => {
@@ -242,7 +245,7 @@ test('a cancelled attack is not mitigated autonomously, also after a kill', asyn
 });
 
 test('a clock jump of a day neither opens nor closes an attack', async (t) => {
-  const { told, start, until, lose, come, setClock } = loneEdge(t);
+  const { reported, start, until, lose, come, setClock } = loneEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
@@ -266,10 +269,10 @@ test('a clock jump of a day neither opens nor closes an attack', async (t) => {
   counters.rates = {};
   await until(() => kernel.mitigations.length === 0);
   come();
-  await until(() => told.length > 0);
+  await until(() => reported.length > 0);
   await delay(50);
-  assert.equal(told.length, 1);
-  const { startedAtMs = 0, endedAtMs = null } = told[0] ?? {};
+  assert.equal(reported.length, 1);
+  const { startedAtMs = 0, endedAtMs = null } = reported[0] ?? {};
   const lastedMs = (endedAtMs ?? 0) - startedAtMs;
   assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
   // The clock is corrected: the attack is dated by it.

@@ -185,9 +185,9 @@ test('the record has the autonomous mitigations with their times', () => {
   ledger.mitigated(new Set([A, '203.0.113.11']), sinceMs + 10);
   ledger.mitigated(new Set([A]), sinceMs + 99);
   ledger.mitigating([], sinceMs + 200);
-  const [told] = ledger.unreported();
-  assert.equal(told?.mitigatedAtMs, sinceMs + 10);
-  assert.deepEqual(told?.actions, [
+  const [reported] = ledger.unreported();
+  assert.equal(reported?.mitigatedAtMs, sinceMs + 10);
+  assert.deepEqual(reported?.actions, [
     { action: dns, mode: 'enforce', sinceMs, untilMs: sinceMs + 200 },
   ]);
 });

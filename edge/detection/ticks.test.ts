@@ -44,14 +44,14 @@ test('long work never overlaps and pauses for twice its duration', async () => {
 test('stop waits for the running work and starts no more', async () => {
   let count = 0;
   let ended = 0;
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const ticks = tick(2, async () => {
     count++;
-    begun.resolve();
+    started.resolve();
     await delay(10);
     ended++;
   });
-  await begun.promise;
+  await started.promise;
   await ticks.stop();
   assert.equal(ended, count);
   await delay(20);

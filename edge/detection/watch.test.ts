@@ -30,7 +30,7 @@ function watchingEdge(t: TestContext) {
     const watch = new EdgeWatch({ link, counters, stateDir, log, periodMs: 2 });
     return { counters, start: () => edge.start({ link, watch }), watch };
   };
-  const samples = (): WatchSamples[] => edge.control.heard.filter(isSamples);
+  const samples = (): WatchSamples[] => edge.control.received.filter(isSamples);
   const until = async (hope: () => boolean): Promise<void> => {
     for (let tries = 0; !hope(); tries++) {
       assert.ok(tries < 6_000, `in vain: ${hope}`);

@@ -28,14 +28,14 @@ test('reports devices in the order of the operator, with problems before the rea
         : { xdp: 'generic' as const, reason: 'no native support' },
   };
   const host = hostOf({ lone: null, port: 'br-none', member: 'bond-none', 'bond-none': null });
-  const told = describeDevices(
+  const reported = describeDevices(
     ['port', 'nope', 'member', 'bond-none', 'lone', 'lone'],
     host,
     modes,
   ).map(({ name, present, xdp, reason, master }) => ({ name, present, xdp, reason, master }));
   const there = { present: true, xdp: 'generic' } as const;
   const generic = 'no native support';
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     {
       name: 'port',
       ...there,

@@ -28,9 +28,9 @@ describe('an edge whose table another program changes', () => {
     await start();
     await control.confirmed();
     const reported = async (): Promise<[string, number]> => {
-      const seen = control.heard.length;
+      const seen = control.received.length;
       await control.next(({ kind }) => kind === 'edge.heartbeat');
-      const beat = control.heard.slice(seen).findLast((one) => one.kind === 'edge.heartbeat');
+      const beat = control.received.slice(seen).findLast((one) => one.kind === 'edge.heartbeat');
       return beat === undefined ? ['', 0] : [beat.report.kernel, beat.report.repairs];
     };
     assert.deepEqual(await reported(), ['undisturbed', 0]);

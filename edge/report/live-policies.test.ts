@@ -66,8 +66,8 @@ test('evaluates a refused target by the policy that the kernel still has, over s
   for (const generation of [2, 3]) {
     const refused = [{ target: A, reason: 'no memory', goodGeneration: 1 }];
     live.set(desired(generation, opening(A, 80 + generation)), { refused });
-    const told = live.explain(tcp(A, 443), []);
-    assert.deepEqual([told?.verdict.action, told?.generation], ['pass', 1]);
+    const reported = live.explain(tcp(A, 443), []);
+    assert.deepEqual([reported?.verdict.action, reported?.generation], ['pass', 1]);
     assert.equal(live.explain(tcp(A, 80 + generation), [])?.verdict.action, 'drop');
   }
   live.set(desired(4, opening(A, 84)), { refused: [] });

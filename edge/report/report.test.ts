@@ -25,9 +25,9 @@ const dropped = (packets: number): DropEntry => ({
 
 /** A reporter of a source with this number of drops per poll; `answer` is the reply of control. */
 function reporting() {
-  const heard: EdgeDropReport[] = [];
+  const received: EdgeDropReport[] = [];
   const world = {
-    heard,
+    received,
     answer: (): ControlReply => DONE,
     source: async (): Promise<DropReading> => ({ entries: [dropped(5)], samples: [] }),
     nowMs: 1_000_000,
@@ -35,7 +35,7 @@ function reporting() {
   const link = {
     request: async (request: AgentRequest): Promise<ControlReply> => {
       assert.ok(request.kind === 'edge.drops');
-      heard.push(request);
+      received.push(request);
       return world.answer();
     },
     onNotice() {},
@@ -50,16 +50,16 @@ function reporting() {
     log: SILENT,
     nowMs: () => world.nowMs,
   });
-  const told = () =>
-    heard.map(({ sequence, drops }) => [
+  const reported = () =>
+    received.map(({ sequence, drops }) => [
       sequence,
       drops.entries.reduce((sum, one) => sum + one.packets, 0),
     ]);
-  return { world, reporter, told };
+  return { world, reporter, reported };
 }
 
 test('reports each poll once, and repeats unanswered reports unchanged', async () => {
-  const { world, reporter, told } = reporting();
+  const { world, reporter, reported } = reporting();
   await reporter.sendDrops();
   world.answer = () => {
     throw new LinkError('timeout', 'nobody answers');
@@ -68,26 +68,26 @@ test('reports each poll once, and repeats unanswered reports unchanged', async (
   await assert.rejects(reporter.sendDrops(), { code: 'timeout' });
   world.answer = () => DONE;
   await reporter.sendDrops();
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     [1, 5],
     [2, 5],
     [2, 5],
     [2, 5],
     [3, 10],
   ]);
-  assert.deepEqual(world.heard[2]?.drops, world.heard[1]?.drops);
+  assert.deepEqual(world.received[2]?.drops, world.received[1]?.drops);
 });
 
 test('sends nothing more to a control plane without drop reports until the next hello', async () => {
-  const { world, reporter, told } = reporting();
+  const { world, reporter, reported } = reporting();
   world.answer = () => UNSUPPORTED;
   await reporter.sendDrops();
   await reporter.sendDrops();
-  assert.equal(told().length, 1);
+  assert.equal(reported().length, 1);
   world.answer = () => DONE;
   reporter.greeted();
   await reporter.sendDrops();
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     [1, 5],
     [1, 5],
   ]);
@@ -109,31 +109,31 @@ test('reports an unreadable source as a problem until it is readable', async () 
 });
 
 test('keeps drops by minute while control is away, and reports them when it is back', async () => {
-  const { world, reporter, told } = reporting();
+  const { world, reporter, reported } = reporting();
   for (let minute = 0; minute < 3; minute += 1) {
     await Promise.all([reporter.collect(), reporter.collect()]);
     world.nowMs += 60_000;
   }
   await reporter.sendDrops();
-  assert.deepEqual(told(), [
+  assert.deepEqual(reported(), [
     [1, 5],
     [2, 5],
     [3, 5],
     [4, 5],
   ]);
-  const ends = world.heard.map(({ drops }) => drops.untilMs - 1_000_000);
+  const ends = world.received.map(({ drops }) => drops.untilMs - 1_000_000);
   assert.deepEqual(ends, [0, 60_000, 120_000, 180_000]);
 });
 
 test('never overlaps polls, however slow the source or control is', async () => {
-  const { world, reporter, told } = reporting();
+  const { world, reporter, reported } = reporting();
   const gate = Promise.withResolvers<DropReading>();
   world.source = () => gate.promise;
   const slow = reporter.sendDrops();
   await reporter.sendDrops();
   gate.resolve({ entries: [dropped(7)], samples: [] });
   await slow;
-  assert.deepEqual(told(), [[1, 7]]);
+  assert.deepEqual(reported(), [[1, 7]]);
 });
 
 test('sends a report without the parts that control would reject, and logs that', () => {

@@ -153,19 +153,19 @@ describe('the desired state on disk', () => {
       const child = spawn(process.execPath, [script, stateDir], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      let said = '';
+      let output = '';
       const patience = 20_000 + 500 * round;
       const enough = Promise.withResolvers<void>();
       child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.length > patience % 7_000) enough.resolve();
+        output += chunk.toString();
+        if (output.length > patience % 7_000) enough.resolve();
       });
       const gone = once(child, 'exit');
       await Promise.race([enough.promise, gone]);
       child.kill('SIGKILL');
       await gone;
       assert.equal(child.signalCode, 'SIGKILL');
-      const kept = Number(said.split('\n').at(-2));
+      const kept = Number(output.split('\n').at(-2));
       const { held } = await look(stateDir);
       assert.ok(held !== null && held.generation >= kept, `${held?.generation}, said ${kept}`);
       assert.ok(kept > newest);

@@ -13,7 +13,7 @@ import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftable
 
 /** A control plane of one edge for tests: its desired state can be changed, and its requests are recorded. */
 export class FakeControl {
-  readonly heard: AgentRequest[] = [];
+  readonly received: AgentRequest[] = [];
   readonly link: MemoryLink;
   generation = 1;
   policies = new Map<string, Policy>();
@@ -36,7 +36,7 @@ export class FakeControl {
   }
 
   answer(request: AgentRequest): ControlReply {
-    this.heard.push(request);
+    this.received.push(request);
     const { refuseNext } = this;
     if (refuseNext !== null && request.kind === 'edge.sync') {
       this.refuseNext = null;
@@ -67,7 +67,7 @@ export class FakeControl {
   }
 
   confirms(): EdgeConfirm[] {
-    return this.heard.filter((request) => request.kind === 'edge.confirm');
+    return this.received.filter((request) => request.kind === 'edge.confirm');
   }
 
   /** Resolves at the next request of this kind. */
@@ -79,8 +79,8 @@ export class FakeControl {
   async confirmed(generation = this.generation): Promise<EdgeConfirm> {
     const wanted = (request: AgentRequest): boolean =>
       request.kind === 'edge.confirm' && request.generation === generation;
-    if (!this.heard.some(wanted)) await this.next(wanted);
-    return this.heard.findLast(wanted) as EdgeConfirm;
+    if (!this.received.some(wanted)) await this.next(wanted);
+    return this.received.findLast(wanted) as EdgeConfirm;
   }
 
   #reply(request: AgentRequest): ControlReply {

@@ -32,15 +32,15 @@ describe('a build', () => {
 
   it('is repeated after its agent ended during it', async (t) => {
     const host = new TestHost(t);
-    const begun = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     host.engine.install = (_spec, _output, signal) => {
-      begun.resolve();
+      started.resolve();
       return new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new EngineError('aborted', 'Called off.')));
       });
     };
     const building = host.server(INSTALLED_EGG);
-    await begun.promise;
+    await started.promise;
     const report = await host.control.reported(uuidOf(1), ({ state }) => state === 'building');
     assert.equal(report.epoch, 1);
     await host.restart();

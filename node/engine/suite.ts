@@ -75,17 +75,17 @@ export function engineSuite(open: () => Subject): void {
     await play(open(), async (game) => {
       assert.equal((await game.inspect()).status, 'created');
       await game.start();
-      await game.said(/ready hello\r?\n/);
+      await game.waitForOutput(/ready hello\r?\n/);
       const { status, exitCode, startedAtMs } = await game.inspect();
       assert.deepEqual([status, exitCode], ['running', null]);
       assert.ok(startedAtMs !== null);
       await game.engine.start(game.uuid);
       await game.engine.signal(game.uuid, 'SIGINT');
       await game.console.write(Buffer.from('say still here\n'));
-      await game.said(/said still here\r?\n/);
+      await game.waitForOutput(/said still here\r?\n/);
       await game.engine.signal(game.uuid, 'SIGTERM');
-      await game.told('exited');
-      await game.said(/saving\r?\n/);
+      await game.waitForEvent('exited');
+      await game.waitForOutput(/saving\r?\n/);
       assert.deepEqual(await game.end(), { status: 'exited', exitCode: 0, oomKilled: false });
       assert.deepEqual(game.kinds(), ['started', 'exited']);
       let isEnded = false;
@@ -98,7 +98,7 @@ export function engineSuite(open: () => Subject): void {
     await play(open(), async (game) => {
       await game.start();
       await game.console.write(Buffer.from('exit 7\n'));
-      assert.equal((await game.told('exited')).exitCode, 7);
+      assert.equal((await game.waitForEvent('exited')).exitCode, 7);
       assert.equal((await game.end()).exitCode, 7);
       await assert.rejects(game.console.write(Buffer.from('say too late\n')), {
         name: 'EngineError',
@@ -106,7 +106,7 @@ export function engineSuite(open: () => Subject): void {
       });
       await game.replace();
       await game.start();
-      await game.said(/ready hello[^]*ready hello/);
+      await game.waitForOutput(/ready hello[^]*ready hello/);
       assert.equal((await game.inspect()).status, 'running');
     });
   });
@@ -114,9 +114,9 @@ export function engineSuite(open: () => Subject): void {
   it('kills at once; another kill has no effect', async () => {
     await play(open(), async (game) => {
       await game.start();
-      await game.said(/ready/);
+      await game.waitForOutput(/ready/);
       await Promise.all(Array.from({ length: 10 }, () => game.engine.kill(game.uuid)));
-      assert.equal((await game.told('exited')).exitCode, 137);
+      assert.equal((await game.waitForEvent('exited')).exitCode, 137);
       await game.engine.kill(game.uuid);
       await game.engine.signal(game.uuid, 'SIGTERM');
       assert.equal((await game.end()).exitCode, 137);
@@ -127,7 +127,7 @@ export function engineSuite(open: () => Subject): void {
     await play(open(), async (game) => {
       await game.start();
       await game.engine.remove(game.uuid);
-      await game.told('removed');
+      await game.waitForEvent('removed');
       assert.equal(await game.engine.inspect(game.uuid), null);
     });
   });
@@ -168,9 +168,9 @@ export function engineSuite(open: () => Subject): void {
   it('keeps the requested amount of the last output', async () => {
     await play(open(), async (game) => {
       await game.start();
-      await game.said(/ready hello/);
+      await game.waitForOutput(/ready hello/);
       await game.console.write(Buffer.from('flood 2000\nsay done\n'));
-      await game.said(/said done/);
+      await game.waitForOutput(/said done/);
       const recent = await game.engine.recentOutput(game.uuid, 1000);
       assert.ok(recent.length <= 1000, `${recent.length} bytes`);
       assert.match(recent.toString(), /1999\r?\n2000\r?\nsaid done\r?\n$/);
@@ -183,17 +183,17 @@ export function engineSuite(open: () => Subject): void {
     const subject = open();
     await play(subject, async (game) => {
       await game.start();
-      await game.said(/ready/);
+      await game.waitForOutput(/ready/);
       const again = subject.again();
       try {
         assert.equal((await again.inspect(game.uuid))?.status, 'running');
         assert.ok((await again.list()).some(({ uuid }) => uuid === game.uuid));
-        let heard = '';
+        let received = '';
         const events: EngineEvent[] = [];
         const stop = again.onEvent((event) => events.push(event));
-        const console = await again.attach(game.uuid, (chunk) => (heard += chunk.toString()));
+        const console = await again.attach(game.uuid, (chunk) => (received += chunk.toString()));
         await console.write(Buffer.from('say from the second\n'));
-        await eventually(() => /said from the second/.test(heard));
+        await eventually(() => /said from the second/.test(received));
         await again.kill(game.uuid);
         await eventually(() => events.some(({ kind }) => kind === 'exited'));
         assert.equal(events[0]?.kind, 'gap');
@@ -230,8 +230,8 @@ interface Game {
   inspect(): Promise<NonNullable<Awaited<ReturnType<Engine['inspect']>>>>;
   /** The inspection after its end. */
   end(): Promise<{ status: string; exitCode: number | null; oomKilled: boolean }>;
-  said(pattern: RegExp): Promise<void>;
-  told<K extends EngineEvent['kind']>(kind: K): Promise<EngineEvent & { kind: K }>;
+  waitForOutput(pattern: RegExp): Promise<void>;
+  waitForEvent<K extends EngineEvent['kind']>(kind: K): Promise<EngineEvent & { kind: K }>;
   /** The kinds of its events in order. */
   kinds(): string[];
 }
@@ -242,12 +242,12 @@ async function play(subject: Subject, test: (game: Game) => Promise<void>): Prom
   const spec = { ...subject.spec(uuid), env: { ...subject.spec(uuid).env, GREETING: 'hello' } };
   const events: EngineEvent[] = [];
   const stop = engine.onEvent((event) => events.push(event));
-  let heard = '';
+  let received = '';
   let console: Console;
   const create = async (): Promise<void> => {
     await engine.pull(spec.image, () => {}, new AbortController().signal);
     await engine.create(spec);
-    console = await engine.attach(uuid, (chunk) => (heard += chunk.toString()));
+    console = await engine.attach(uuid, (chunk) => (received += chunk.toString()));
   };
   const mine = (): EngineEvent[] =>
     events.filter((event) => 'uuid' in event && event.uuid === uuid);
@@ -272,12 +272,12 @@ async function play(subject: Subject, test: (game: Game) => Promise<void>): Prom
         const { status, exitCode, oomKilled } = await inspect();
         return { status, exitCode, oomKilled };
       },
-      said: (pattern) =>
+      waitForOutput: (pattern) =>
         eventually(
-          () => pattern.test(heard),
-          () => `${pattern} in: ${heard.slice(-2000)}`,
+          () => pattern.test(received),
+          () => `${pattern} in: ${received.slice(-2000)}`,
         ),
-      told: async (kind) => {
+      waitForEvent: async (kind) => {
         await eventually(
           () => mine().some((event) => event.kind === kind),
           () => kind,

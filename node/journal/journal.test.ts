@@ -33,12 +33,12 @@ describe('the journal of a node', () => {
         '--eval',
         writing(place),
       ]);
-      let said = '';
-      writer.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      while (said.split('\n').length < 20 + kill * 7) await once(writer.stdout, 'data');
+      let output = '';
+      writer.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      while (output.split('\n').length < 20 + kill * 7) await once(writer.stdout, 'data');
       writer.kill('SIGKILL');
       await once(writer, 'close');
-      const last = Number(said.trimEnd().split('\n').at(-1));
+      const last = Number(output.trimEnd().split('\n').at(-1));
       const { log, errors } = quiet();
       const kept = new Journal(place, log).loadRecords().get(uuidOf(1));
       assert.ok(kept !== undefined && kept.machine.run >= last, `${kept?.machine.run} < ${last}`);

@@ -199,8 +199,8 @@ describe('power on a node', () => {
       { kind: 'power', signal: 'start' },
       { kind: 'command', command: 'say hello' },
     ] as const;
-    const asked = calls.map((call) => host.control.call(uuid, call, 500));
-    for (const answer of await Promise.all(asked))
+    const requested = calls.map((call) => host.control.call(uuid, call, 500));
+    for (const answer of await Promise.all(requested))
       assert.deepEqual(answer, {
         kind: 'refused',
         reason: 'The engine of this node does not answer.',
@@ -264,8 +264,8 @@ describe('power on a node', () => {
     const answer = await host.control.call(uuid, { kind: 'command', command: 'say hello' });
     assert.match(answer?.kind === 'refused' ? answer.reason : '', /offline/);
     const unknown = '00000000-0000-4000-8000-00000000ffff';
-    const nobody = await host.control.call(unknown, { kind: 'look' });
-    assert.equal(nobody?.kind, 'refused');
+    const none = await host.control.call(unknown, { kind: 'look' });
+    assert.equal(none?.kind, 'refused');
   });
 
   it('stops a server above its disk limit, and allows a start below it', async (t) => {

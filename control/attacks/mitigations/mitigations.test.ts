@@ -38,10 +38,10 @@ async function policies(db: Db) {
 
 test('creates a policy for an attacked address without one, and removes it at the end', async (t) => {
   const { db } = await fleet(t);
-  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
-  const responded = await respondTo(db, heard);
+  const received = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  const responded = await respondTo(db, received);
   assert.deepEqual(responded, {
-    attackId: heard.attackId,
+    attackId: received.attackId,
     subject: SUBJECT,
     generation: await currentGeneration(db),
     actions: 2,
@@ -62,14 +62,14 @@ test('creates a policy for an attacked address without one, and removes it at th
     ],
   );
   // A repeated event changes nothing.
-  assert.equal(await respondTo(db, { ...heard, kind: 'changed' }), null);
-  const ended = await respondTo(db, { ...heard, kind: 'ended' });
+  assert.equal(await respondTo(db, { ...received, kind: 'changed' }), null);
+  const ended = await respondTo(db, { ...received, kind: 'ended' });
   assert.equal(ended?.actions, 0);
   assert.deepEqual(await policies(db), []);
   const whole = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
   assert.ok(whole.removed.includes(SUBJECT), 'an edge is told that the policy is gone');
   // It continues: the same record with the same mitigations.
-  assert.equal((await respondTo(db, { ...heard, kind: 'continued' }))?.actions, 2);
+  assert.equal((await respondTo(db, { ...received, kind: 'continued' }))?.actions, 2);
 });
 
 test('mitigates an attacked prefix for its holder, but not for other holders inside it', async (t) => {
@@ -96,10 +96,10 @@ test('adds actions for new facts, and keeps actions whose facts are no longer re
     sourcePorts: [],
     destinationPorts: [{ port: number, packets: 9000 }],
   });
-  const heard = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
-  await respondTo(db, heard);
-  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce filter']);
-  await respondTo(db, { ...heard, kind: 'changed', tops: port(443) });
+  const received = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
+  await respondTo(db, received);
+  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce filter']);
+  await respondTo(db, { ...received, kind: 'changed', tops: port(443) });
   const [policy] = await policies(db);
   assert.deepEqual(
     policy?.filters.map(({ type, port: at, managed }) => [type, at, managed]),
@@ -108,27 +108,27 @@ test('adds actions for new facts, and keeps actions whose facts are no longer re
       ['tcp-syn-proxy', 443, true],
     ],
   );
-  assert.equal(await respondTo(db, { ...heard, kind: 'changed', tops: null }), null);
+  assert.equal(await respondTo(db, { ...received, kind: 'changed', tops: null }), null);
 });
 
 test('applies changed modes and safelists: observe marks, off withdraws, on restores', async (t) => {
   const { db, holding } = await fleet(t);
   await set(db, holding, { mitigation: 'observe', safelist: ['192.0.2.0/24'] });
-  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondTo(db, heard);
-  assert.deepEqual(await activeKinds(db, heard.attackId), ['observe limit']);
+  const received = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondTo(db, received);
+  assert.deepEqual(await activeKinds(db, received.attackId), ['observe limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, ['192.0.2.0/24']);
   await set(db, holding, { mitigation: 'on' });
   assert.equal(await sweepAll(db), 1);
-  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce limit']);
+  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce limit']);
   assert.deepEqual((await policies(db))[0]?.mitigations[0]?.safelist, []);
   assert.equal(await sweepAll(db), 0);
   await set(db, holding, { mitigation: 'off' });
   await sweepAll(db);
-  assert.deepEqual(await activeKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, received.attackId), []);
   await set(db, holding, {});
   await sweepAll(db);
-  assert.deepEqual(await activeKinds(db, heard.attackId), ['enforce limit']);
+  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce limit']);
 });
 
 test('the next process mitigates an attack whose process was killed after recording it', async (t) => {
@@ -148,7 +148,7 @@ test('withdraws mitigations of attacks that are no longer reported, with or with
   const { db } = await fleet(t);
   const silent = await recordOngoing(db, SUBJECT, 'icmp_flood');
   const gone = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
-  for (const heard of [silent, gone]) await respondTo(db, heard);
+  for (const received of [silent, gone]) await respondTo(db, received);
   await sql`update attack_responses set expires_at = now() where attack_id = ${silent.attackId}`.execute(
     db,
   );
@@ -174,8 +174,8 @@ test('dates a mitigation when the first enforcing edge has it in its kernel', as
   await first.join();
   await refusing.join();
   await observing.hello('observe');
-  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondTo(db, heard);
+  const received = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondTo(db, received);
   assert.deepEqual(await recordConfirmed(db), []);
   await observing.sync();
   await observing.confirm();
@@ -186,12 +186,12 @@ test('dates a mitigation when the first enforcing edge has it in its kernel', as
     { target: SUBJECT, reason: 'too much', goodGeneration: generation - 1 },
   ]);
   assert.deepEqual(await recordConfirmed(db), [], 'a refused target is not mitigated');
-  assert.equal(await mitigatedAt(db, heard.attackId), null);
+  assert.equal(await mitigatedAt(db, received.attackId), null);
   await first.sync();
   assert.equal(first.policies.get(SUBJECT)?.mitigations.length, 1);
   await first.confirm();
-  assert.deepEqual(await recordConfirmed(db), [heard.attackId]);
-  assert.ok((await mitigatedAt(db, heard.attackId)) instanceof Date);
+  assert.deepEqual(await recordConfirmed(db), [received.attackId]);
+  assert.ok((await mitigatedAt(db, received.attackId)) instanceof Date);
   assert.deepEqual(await recordConfirmed(db), [], 'once');
 });
 
@@ -203,7 +203,7 @@ test('an edge without replies does not date mitigations that only limit unknown 
   await edge.join();
   const strangers = await recordOngoing(db, SUBJECT, 'gre_flood');
   const everybody = await recordOngoing(db, '203.0.113.11', 'icmp_flood');
-  for (const heard of [strangers, everybody]) await respondTo(db, heard);
+  for (const received of [strangers, everybody]) await respondTo(db, received);
   await edge.sync();
   await edge.confirm();
   assert.deepEqual(await recordConfirmed(db), [everybody.attackId]);
@@ -213,39 +213,39 @@ test('an edge without replies does not date mitigations that only limit unknown 
 
 test('withdraws all actions of a cancelled attack, and audits the caller', async (t) => {
   const { db } = await fleet(t);
-  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await respondTo(db, heard);
+  const received = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await respondTo(db, received);
   const cancel = (id: number) => db.transaction().execute((tx) => cancelIn(tx, id, OPERATOR));
-  const cancelled = await cancel(heard.attackId);
+  const cancelled = await cancel(received.attackId);
   assert.equal(cancelled?.generation, await currentGeneration(db));
   assert.deepEqual(await policies(db), []);
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...received, kind: 'changed' });
   await sweepAll(db);
-  assert.deepEqual(await activeKinds(db, heard.attackId), []);
-  assert.equal((await cancel(heard.attackId))?.generation, null);
+  assert.deepEqual(await activeKinds(db, received.attackId), []);
+  assert.equal((await cancel(received.attackId))?.generation, null);
   assert.equal(await cancel(4711), null);
   const { rows } = await sql<{ target: string }>`
     select target from audit where action = 'attack.cancel'`.execute(db);
   assert.deepEqual(rows, [
-    { target: `attack:${heard.attackId}` },
-    { target: `attack:${heard.attackId}` },
+    { target: `attack:${received.attackId}` },
+    { target: `attack:${received.attackId}` },
   ]);
 });
 
 test('plans nothing for an attack cancelled before its mitigation', async (t) => {
   const { db } = await fleet(t);
-  const heard = await recordOngoing(db, SUBJECT, 'icmp_flood');
-  await db.transaction().execute((tx) => cancelIn(tx, heard.attackId, OPERATOR));
-  assert.equal(await respondTo(db, heard), null);
+  const received = await recordOngoing(db, SUBJECT, 'icmp_flood');
+  await db.transaction().execute((tx) => cancelIn(tx, received.attackId, OPERATOR));
+  assert.equal(await respondTo(db, received), null);
   assert.equal(await sweepAll(db), 0);
-  assert.deepEqual(await activeKinds(db, heard.attackId), []);
+  assert.deepEqual(await activeKinds(db, received.attackId), []);
 });
 
 test('applies concurrent events once, also of several processes', async (t) => {
   const { db } = await fleet(t);
-  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
-  await Promise.all(Array.from({ length: 8 }, () => respondTo(db, heard)));
-  assert.equal((await activeKinds(db, heard.attackId)).length, 2);
+  const received = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  await Promise.all(Array.from({ length: 8 }, () => respondTo(db, received)));
+  assert.equal((await activeKinds(db, received.attackId)).length, 2);
   assert.equal(await currentGeneration(db), 1);
 });
 
@@ -264,12 +264,12 @@ test('mitigates reported attacks, dates them when an edge confirms, and survives
   };
   const responder = startMitigations({ db, events, sweepMs: 200 });
   t.after(() => responder.stop());
-  const heard = await recordOngoing(db, SUBJECT, 'dns_amplification');
-  const broken = { ...heard.attack, subject: 'nowhere' };
-  await responder.onAttack({ ...heard, attackId: 4711, attack: broken });
+  const received = await recordOngoing(db, SUBJECT, 'dns_amplification');
+  const broken = { ...received.attack, subject: 'nowhere' };
+  await responder.onAttack({ ...received, attackId: 4711, attack: broken });
   assert.deepEqual(failures, ['mitigating an attack']);
-  await responder.onAttack(heard);
+  await responder.onAttack(received);
   await edge.sync();
   await edge.confirm();
-  assert.equal(await mitigated.promise, heard.attackId);
+  assert.equal(await mitigated.promise, received.attackId);
 });

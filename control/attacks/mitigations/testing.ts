@@ -54,15 +54,18 @@ function hooksInto(all: Responded[]): RespondHooks {
 }
 
 /** The changed attacks. */
-export async function respondToAll(db: Db, heard: readonly ReportedAttack[]): Promise<Responded[]> {
+export async function respondToAll(
+  db: Db,
+  received: readonly ReportedAttack[],
+): Promise<Responded[]> {
   const all: Responded[] = [];
-  await respondToReports(db, heard, hooksInto(all));
+  await respondToReports(db, received, hooksInto(all));
   return all;
 }
 
 /** Null if nothing changed. */
-export async function respondTo(db: Db, heard: ReportedAttack): Promise<Responded | null> {
-  return (await respondToAll(db, [heard]))[0] ?? null;
+export async function respondTo(db: Db, received: ReportedAttack): Promise<Responded | null> {
+  return (await respondToAll(db, [received]))[0] ?? null;
 }
 
 /** The number of changed attacks. */

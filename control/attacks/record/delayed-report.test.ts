@@ -64,7 +64,7 @@ test('joins the parts that control saw before and after its outage into one reco
   const before = await recordsOf(db);
   assert.equal(before.length, 2);
   const pinned = await list(acme, '?per_page=1');
-  const heard = await late(db, wireAttack(beganMs + 3_000, null, 120_000));
+  const received = await late(db, wireAttack(beganMs + 3_000, null, 120_000));
   const [record, ...others] = await recordsOf(db);
   assert.deepEqual(others, []);
   assert.deepEqual(record, {
@@ -73,7 +73,7 @@ test('joins the parts that control saw before and after its outage into one reco
     ended: null,
     pps: 120_000,
   });
-  assert.equal(heard?.attackId, before[1]?.id);
+  assert.equal(received?.attackId, before[1]?.id);
   // Earlier pages show the earlier state.
   const next = (await acme.get(path(pinned.links.next))).body as typeof pinned;
   assert.deepEqual([next.meta.total, next.data[0]?.id], [2, before[0]?.id]);
@@ -124,11 +124,11 @@ test('corrects the clock of an edge, and records no attack on addresses without 
     values ('fra1', 'fra', '{eth0}', '{0.0.0.0/0,::/0}', 'both', 'reassemble', '[]', 'fleet')`.execute(
     db,
   );
-  const { scopes, judge } = watch;
+  const { scopes, evaluate } = watch;
   const desk = createDetectionService({
     db,
     scopes,
-    judge,
+    judge: evaluate,
     events: silentWatchEvents(),
     onAttack: () => {},
   });
@@ -204,12 +204,12 @@ test('continues a delayed attack with a new holder, and ends it as an attack of 
   const { db, other } = await startEnvironment(t);
   const since = new Date(Date.now() - 20 * MINUTE);
   await handOver(db, since);
-  const heard = await late(db, wireAttack(since.getTime() - 5 * MINUTE, null));
+  const received = await late(db, wireAttack(since.getTime() - 5 * MINUTE, null));
   const [mine, ...none] = (await list(other)).data;
-  assert.deepEqual([mine?.id, mine?.status, none], [heard?.attackId, 'ongoing', []]);
+  assert.deepEqual([mine?.id, mine?.status, none], [received?.attackId, 'ongoing', []]);
   const { rows } = await sql<{ id: number }>`
     select attack_id as id from ongoing_attacks where ended_at is null`.execute(db);
-  assert.deepEqual(rows, [{ id: heard?.attackId }]);
+  assert.deepEqual(rows, [{ id: received?.attackId }]);
   await late(db, wireAttack(since.getTime() - 5 * MINUTE, Date.now() - MINUTE));
   assert.equal((await recordsOf(db)).length, 2);
 });
@@ -221,8 +221,8 @@ test('hands an ongoing attack over to a new holder once, and raises no old peak 
   await watch.play(5, { [SUBJECT]: 40_000 });
   const [live] = await recordsOf(db);
   await handOver(db, new Date(watch.nowMs));
-  const heard = await late(db, wireAttack(watch.nowMs + MINUTE, null, 70_000));
-  assert.equal(heard?.attackId, live?.id);
+  const received = await late(db, wireAttack(watch.nowMs + MINUTE, null, 70_000));
+  assert.equal(received?.attackId, live?.id);
   assert.deepEqual(await recordsOf(db), [live]);
   const sinceMs = watch.nowMs;
   await watch.play(5, { [SUBJECT]: 30_000 });

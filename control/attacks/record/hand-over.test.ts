@@ -88,7 +88,7 @@ test('gives each holder of an address the part and the peak of its own time when
   assert.deepEqual(others, []);
   assert.ok(Math.abs((ended?.ended ?? 0) - (sinceMs + 7_000)) <= 1_000, String(ended?.ended));
   assert.deepEqual(
-    watch.heard
+    watch.received
       .filter(({ kind }) => kind !== 'changed')
       .map(({ kind, attackId }) => [kind, attackId]),
     [
@@ -161,13 +161,13 @@ test('moves mitigations with the address during a flood: withdraws those of the 
       const { db } = await startEnvironment(t);
       const watch = await startWatch(db);
       await live(watch, 5, flood(60_000));
-      await respondToAll(db, watch.heard.splice(0));
+      await respondToAll(db, watch.received.splice(0));
       const [before] = await recordsOf(db);
       assert.deepEqual(await modesOf(db, before?.id), ['enforce']);
       await assign(db, watch.nowMs, { mitigation: mode });
       await live(watch, 2, flood(60_000));
       // As in control: events received together are planned together, in one generation.
-      const last = new Map(watch.heard.map((one) => [one.attackId, one]));
+      const last = new Map(watch.received.map((one) => [one.attackId, one]));
       const responded = await respondToAll(db, [...last.values()]);
       assert.equal(new Set(responded.map(({ generation }) => generation)).size, 1);
       const [, second] = await recordsOf(db);

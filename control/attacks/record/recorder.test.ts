@@ -33,17 +33,17 @@ test('records a flood once: opened, with its peak, ended, with evidence', async 
   assert.ok(open !== undefined && open.ended === null);
   assert.ok(Math.abs(open.started.getTime() - beganMs) <= 500, String(open.started));
   assert.deepEqual(
-    watch.heard.map(({ kind, attackId }) => [kind, attackId]),
+    watch.received.map(({ kind, attackId }) => [kind, attackId]),
     [['opened', open.id]],
   );
-  assert.equal(watch.heard[0]?.tops?.sources[0]?.source, '192.0.2.66');
+  assert.equal(watch.received[0]?.tops?.sources[0]?.source, '192.0.2.66');
   const overMs = watch.nowMs;
   await watch.play(90, QUIET);
   const [ended, ...others] = await recordsOf(db);
   assert.deepEqual([ended?.id, others, watch.failures], [open.id, [], []]);
   assert.ok(Math.abs((ended?.ended?.getTime() ?? 0) - overMs) <= 1_000);
   assert.ok(Math.abs((ended?.pps ?? 0) - 60_000) < 600, String(ended?.pps));
-  assert.equal(watch.heard.at(-1)?.kind, 'ended');
+  assert.equal(watch.received.at(-1)?.kind, 'ended');
   const { data } = await list(acme);
   assert.deepEqual([data.length, data[0]?.status], [1, 'ended']);
   const { rows } = await sql<{ evidence: { series: { pps: number[] }; shares: unknown[] } }>`
@@ -62,7 +62,7 @@ test('continues an attack that returns within five minutes; later a new one open
   }
   const [first, ...none] = await recordsOf(db);
   assert.deepEqual(none, []);
-  const kinds = watch.heard.map(({ kind }) => kind);
+  const kinds = watch.received.map(({ kind }) => kind);
   assert.deepEqual(kinds, ['opened', 'ended', 'continued', 'ended', 'continued', 'ended']);
   await watch.play(301, QUIET);
   await watch.play(5, FLOOD);
@@ -109,7 +109,7 @@ test('continues a record under its only id after control was killed', async (t) 
   const third = await startWatch(db, second.nowMs, 'three');
   await third.play(5, FLOOD);
   assert.equal((await recordsOf(db)).length, 1);
-  assert.deepEqual(third.heard.map(({ kind }) => kind)[0], 'changed');
+  assert.deepEqual(third.received.map(({ kind }) => kind)[0], 'changed');
 });
 
 for (const [whose, set] of [
@@ -185,9 +185,9 @@ test('keeps one record for all concurrent recorders and ends it with the last of
   await Promise.all(watches.map((watch) => watch.play(5, FLOOD)));
   const [record, ...others] = await recordsOf(db);
   assert.deepEqual(others, []);
-  const told = watches.flatMap(({ heard }) => heard);
-  assert.equal(told.filter(({ kind }) => kind === 'opened').length, 1);
-  assert.ok(told.every(({ attackId }) => attackId === record?.id));
+  const reported = watches.flatMap(({ received }) => received);
+  assert.equal(reported.filter(({ kind }) => kind === 'opened').length, 1);
+  assert.ok(reported.every(({ attackId }) => attackId === record?.id));
   const [last, ...rest] = watches;
   await Promise.all(rest.map((watch) => watch.play(70, QUIET)));
   assert.equal((await recordsOf(db))[0]?.ended, null);
@@ -204,11 +204,11 @@ test('writes a record when the database is back, and announces nothing before', 
     assert.ok(tries < 1_000, 'nobody was told of the failure');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  assert.equal(watch.heard.length, 0);
+  assert.equal(watch.received.length, 0);
   await sql`alter table gone rename to attack_clock`.execute(db);
   await playing;
   assert.equal((await recordsOf(db)).length, 1);
-  assert.equal(watch.heard[0]?.kind, 'opened');
+  assert.equal(watch.received[0]?.kind, 'opened');
 });
 
 test('records an attack that started and ended during a database outage once and completely', async (t) => {
@@ -235,7 +235,7 @@ test('records an attack that started and ended during a database outage once and
   assert.ok(Math.abs(one.ended.getTime() - overMs) <= 500);
   assert.ok(one.pps > 59_000, String(one.pps));
   assert.deepEqual(
-    watch.heard.map(({ kind }) => kind),
+    watch.received.map(({ kind }) => kind),
     ['ended'],
   );
   const { data } = await list(acme);

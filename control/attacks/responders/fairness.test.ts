@@ -17,13 +17,13 @@ const HANGS_SECONDS = 600;
 
 /** A real server that never answers requests selected by `hangs`. */
 async function webhook(t: TestContext, hangs: (body: CallBody) => boolean) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const server = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk: Buffer) => (text += chunk.toString()));
     request.on('end', () => {
       const body = JSON.parse(text) as CallBody;
-      told.push(body.attack.target);
+      reported.push(body.attack.target);
       if (!hangs(body)) response.end('ok');
     });
   });
@@ -35,7 +35,7 @@ async function webhook(t: TestContext, hangs: (body: CallBody) => boolean) {
   });
   const { port } = server.address() as AddressInfo;
   const call = { kind: 'webhook', url: `http://127.0.0.1:${port}/`, secret: null } as const;
-  return { call, told };
+  return { call, reported };
 }
 
 async function addResponder(
@@ -60,11 +60,11 @@ async function addResponder(
 async function attack(db: Db, organisation: number, count: number): Promise<void> {
   const id = await insertOrganisation(db, `org${organisation}`);
   await insertHolding(db, id, `10.${organisation}.0.0/24`);
-  const heard = [];
+  const received = [];
   for (let last = 1; last <= count; last++) {
-    heard.push(await recordOngoing(db, `10.${organisation}.0.${last}`, 'udp_flood'));
+    received.push(await recordOngoing(db, `10.${organisation}.0.${last}`, 'udp_flood'));
   }
-  await respondToAll(db, heard);
+  await respondToAll(db, received);
 }
 
 async function until(db: Db, responder: string, succeeded: number): Promise<void> {
@@ -99,7 +99,7 @@ test('a hanging webhook or command does not delay other responders', async (t) =
   start(t, db);
   await until(db, 'c-works', 40);
   // The hanging one is not called too often either.
-  assert.equal(silent.told.length, 4);
+  assert.equal(silent.reported.length, 4);
 });
 
 test('hanging calls of an organisation do not delay those of others, also at the same responder', async (t) => {
@@ -111,7 +111,8 @@ test('hanging calls of an organisation do not delay those of others, also at the
   start(t, db);
   await until(db, 'hook', 20);
   const [first, second] = [1, 2].map(
-    (organisation) => hook.told.filter((target) => target.startsWith(`10.${organisation}.`)).length,
+    (organisation) =>
+      hook.reported.filter((target) => target.startsWith(`10.${organisation}.`)).length,
   );
   assert.deepEqual([first, second], [4, 20]);
 });
@@ -125,7 +126,7 @@ test('an organisation with one attack is served before those with many get a sec
   await attack(db, 20, 1);
   start(t, db);
   await until(db, 'hook', 1);
-  const place = hook.told.findIndex((target) => target.startsWith('10.20.'));
+  const place = hook.reported.findIndex((target) => target.startsWith('10.20.'));
   assert.ok(place <= 16, `called in place ${place + 1}`);
 });
 
@@ -141,8 +142,8 @@ test('several control planes together keep to the concurrency limit of a respond
   await until(db, 'b-works', 18);
   await attack(db, 4, 6);
   await until(db, 'b-works', 24);
-  assert.equal(hook.told.length, 8);
+  assert.equal(hook.reported.length, 8);
   const of = (organisation: number): number =>
-    hook.told.filter((target) => target.startsWith(`10.${organisation}.`)).length;
+    hook.reported.filter((target) => target.startsWith(`10.${organisation}.`)).length;
   assert.ok([1, 2, 3].every((organisation) => of(organisation) <= 4));
 });

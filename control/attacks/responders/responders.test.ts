@@ -226,22 +226,22 @@ test('sends a webhook JSON and its secret; error statuses, redirects and timeout
 test('calls a responder once at the start and once at the end of an attack, in this order, and retries failures', async (t) => {
   const server = await webhook(t, (_, count) => (count === 1 ? 503 : 200));
   const spec = { ...SPEC, call: { kind: 'webhook', url: server.url, secret: null } } as const;
-  const { db, heard } = await attacked(t, spec);
+  const { db, heard: messages } = await attacked(t, spec);
   const failures: unknown[] = [];
   const events = { called: () => {}, failed: (_: string, error: unknown) => failures.push(error) };
   const calls = startCalls({ db, events, everyMs: 20 });
   t.after(() => calls.stop());
-  await respondTo(db, heard);
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, messages);
+  await respondTo(db, { ...messages, kind: 'changed' });
   await server.until(2);
-  await respondTo(db, { ...heard, kind: 'ended' });
+  await respondTo(db, { ...messages, kind: 'ended' });
   const rows = await settled(db, 2);
   assert.deepEqual(rows, [
     { kind: 'start', attempts: 2, succeeded: true, result: '200 said 200' },
     { kind: 'withdraw', attempts: 1, succeeded: true, result: '200 said 200' },
   ]);
-  const told = server.received.map(({ body }) => [body.event, body.call, body.attack.id]);
-  const [start, again, back] = told;
+  const reported = server.received.map(({ body }) => [body.event, body.call, body.attack.id]);
+  const [start, again, back] = reported;
   assert.deepEqual(start, again, 'the same call, known by its id');
   assert.deepEqual(back?.[0], 'withdraw');
   assert.equal(server.received[2]?.body.run, server.received[0]?.body.run);
@@ -251,15 +251,15 @@ test('calls a responder once at the start and once at the end of an attack, in t
 test('withdraws a run that lasts too long during the attack, and does not start it again', async (t) => {
   const server = await webhook(t, () => 200);
   const spec = { ...SPEC, call: { kind: 'webhook', url: server.url, secret: null } } as const;
-  const { db, heard } = await attacked(t, spec);
+  const { db, heard: messages } = await attacked(t, spec);
   const calls = startCalls({ db, events: { called: () => {}, failed: () => {} }, everyMs: 20 });
   t.after(() => calls.stop());
-  await respondTo(db, heard);
+  await respondTo(db, messages);
   await settled(db, 1);
   await sql`update responder_runs set expires_at = now()`.execute(db);
   await sweepAll(db, false);
   await settled(db, 2);
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...messages, kind: 'changed' });
   await sweepAll(db);
   assert.deepEqual(
     server.received.map(({ body }) => body.event),
@@ -280,12 +280,12 @@ test('the next process repeats the call of a killed process, and a stopping proc
     const fs = require('node:fs');
     fs.appendFileSync(process.argv[1], 'x');
     if (fs.readFileSync(process.argv[1], 'utf8') === 'x') setInterval(() => {}, 1000);`;
-  const { db, heard } = await attacked(t, {
+  const { db, heard: messages } = await attacked(t, {
     ...SPEC,
     call: script(source, file),
     timeoutSeconds: 30,
   });
-  await respondTo(db, heard);
+  await respondTo(db, messages);
   const events = { called: () => {}, failed: () => {} };
   const first = startCalls({ db, events, everyMs: 20 });
   for (let look = 0; look < 1_200 && (await readFile(file, 'utf8')) === ''; look += 1)
@@ -300,24 +300,29 @@ test('the next process repeats the call of a killed process, and a stopping proc
 
 test('calls a responder only for attacks of its size and prefix, and not for observed ones', async (t) => {
   const command = script('');
-  const { db, heard } = await attacked(t, { ...SPEC, call: command, pps: 900_000, mbps: 9000 });
+  const { db, heard: messages } = await attacked(t, {
+    ...SPEC,
+    call: command,
+    pps: 900_000,
+    mbps: 9000,
+  });
   const count = async (): Promise<number> => (await callRows(db)).length;
-  await respondTo(db, heard);
+  await respondTo(db, messages);
   assert.equal(await count(), 0, 'too small');
   const set = (spec: ResponderSpec) =>
     sql`update responders set spec = ${JSON.stringify(spec)}::jsonb`.execute(db);
   await set({ ...SPEC, call: command, prefixes: ['198.51.100.0/24'] });
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...messages, kind: 'changed' });
   assert.equal(await count(), 0, 'elsewhere');
   await set({ ...SPEC, call: command, prefixes: ['203.0.113.0/25'], mbps: 1000 });
   await sql`update holdings set detection = '{"mitigation": "observe"}'`.execute(db);
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...messages, kind: 'changed' });
   assert.equal(await count(), 0, 'only observed');
   await sql`update holdings set detection = '{}'`.execute(db);
-  await respondTo(db, { ...heard, kind: 'changed' });
+  await respondTo(db, { ...messages, kind: 'changed' });
   assert.equal(await count(), 1);
   // Ended before the first call, so there is nothing to withdraw.
-  await respondTo(db, { ...heard, kind: 'ended' });
+  await respondTo(db, { ...messages, kind: 'ended' });
   assert.deepEqual(await callRows(db), [
     { kind: 'start', attempts: 0, succeeded: false, result: 'not needed any more' },
   ]);

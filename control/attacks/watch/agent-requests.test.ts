@@ -33,12 +33,12 @@ async function startDesk(t: TestContext, serves = '{203.0.113.0/25}') {
   await sql`update edges set serves = ${serves}::cidr[]`.execute(db);
   const watch = new TestWatch(db, Date.now());
   const refused: Refused[] = [];
-  const { scopes, judge } = watch;
+  const { scopes, evaluate } = watch;
   const open = () =>
     createDetectionService({
       db,
       scopes,
-      judge,
+      judge: evaluate,
       events: { ...silentWatchEvents(), refused: (one) => void refused.push(one) },
       onAttack: () => {},
     });
@@ -87,7 +87,7 @@ test('tells an edge about a lost database, so that it acts autonomously, and sti
   let nowMs = 0;
   const scopes = new ScopeTable(db, () => nowMs);
   let accepted = 0;
-  const judge = {
+  const evaluate = {
     async accept() {
       accepted++;
       return true;
@@ -96,7 +96,7 @@ test('tells an edge about a lost database, so that it acts autonomously, and sti
   const desk = createDetectionService({
     db,
     scopes,
-    judge,
+    judge: evaluate,
     events: silentWatchEvents(),
     onAttack: () => {},
   });
@@ -124,8 +124,8 @@ test('tells an edge about a lost database, so that it acts autonomously, and sti
 test('accepts delayed reports of an edge only for the prefixes it serves, and counts the others', async (t) => {
   const { tellAttacks, subjects, why } = await startDesk(t);
   const flood = wireAttack(minutesAgo(20), minutesAgo(15));
-  const told = ['203.0.113.200', '198.51.100.1', '8.8.8.8', SUBJECT, '198.51.100.0/24', PREFIX];
-  const reply = await tellAttacks(told.map((subject) => on(subject, flood)));
+  const reported = ['203.0.113.200', '198.51.100.1', '8.8.8.8', SUBJECT, '198.51.100.0/24', PREFIX];
+  const reply = await tellAttacks(reported.map((subject) => on(subject, flood)));
   assert.deepEqual(reply, { kind: 'done' });
   // It serves and counts a part of the prefix.
   assert.deepEqual(await subjects(), [PREFIX, `${SUBJECT}/32`]);

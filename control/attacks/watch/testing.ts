@@ -55,13 +55,13 @@ export class TestWatch {
   readonly host: DetectorHost;
   readonly recorder: Recorder;
   /** It has no other replicas. */
-  readonly judge: Pick<DetectionLeader, 'accept'> = {
-    accept: async (...told) => {
-      this.host.accept(...told);
+  readonly evaluate: Pick<DetectionLeader, 'accept'> = {
+    accept: async (...reported) => {
+      this.host.accept(...reported);
       return true;
     },
   };
-  readonly heard: ReportedAttack[] = [];
+  readonly received: ReportedAttack[] = [];
   readonly failures: unknown[] = [];
   readonly #db: Db;
   #sequence = 0;
@@ -74,7 +74,7 @@ export class TestWatch {
     db: Db,
     nowMs: number,
     name = 'one',
-    onAttack: (heard: ReportedAttack) => void = () => {},
+    onAttack: (received: ReportedAttack) => void = () => {},
   ) {
     this.#db = db;
     this.nowMs = nowMs;
@@ -82,9 +82,9 @@ export class TestWatch {
     this.recorder = new Recorder({
       db,
       name,
-      onAttack: (heard) => {
-        this.heard.push(heard);
-        onAttack(heard);
+      onAttack: (received) => {
+        this.received.push(received);
+        onAttack(received);
       },
       topsOf: (subject): AttackTops | null => this.host.trails.topsOf(subject),
       detector: {

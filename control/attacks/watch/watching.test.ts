@@ -21,10 +21,10 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
   );
   const log = createLogger({ level: 'silent' });
   const watching = createWatching({ db, log, registry: createRegistry() });
-  const heard: ReportedAttack[] = [];
+  const received: ReportedAttack[] = [];
   const versions: string[] = [];
   await watching.start({
-    onAttack: (one) => void heard.push(one),
+    onAttack: (one) => void received.push(one),
     onScopes: (version) => void versions.push(version),
   });
   t.after(() => watching.stop());
@@ -35,7 +35,7 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
   assert.ok(settings.scopes?.some(({ scope }) => scope === '203.0.113.0/24'));
   const again = await watching.desk.settings(FRA1, { ...ask, version: settings.version });
   assert.ok(again.kind === 'watch.settings' && again.scopes === null);
-  for (let sequence = 1; heard.length === 0; sequence++) {
+  for (let sequence = 1; received.length === 0; sequence++) {
     assert.ok(sequence < 120, 'no attack was recorded');
     const atMs = Date.now();
     const samples = [floodSample(atMs, { [SUBJECT]: 60_000 })];
@@ -44,6 +44,6 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
     await delay(50);
   }
   const [attack] = (await list(acme, '?ongoing=true')).data;
-  assert.deepEqual([attack?.id, attack?.destination_ip], [heard[0]?.attackId, SUBJECT]);
-  assert.equal(heard[0]?.kind, 'opened');
+  assert.deepEqual([attack?.id, attack?.destination_ip], [received[0]?.attackId, SUBJECT]);
+  assert.equal(received[0]?.kind, 'opened');
 });

@@ -74,11 +74,11 @@ async function startOwner(field: Field, as: { uid?: number; gid?: number } = {})
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   field.owners.push(child);
-  const [said] = (await once(child, 'message')) as [
+  const [output] = (await once(child, 'message')) as [
     { url: string; adopted: boolean; pid: number; error?: string },
   ];
-  if (said.error !== undefined) throw new Error(said.error);
-  return { process: child, ...said };
+  if (output.error !== undefined) throw new Error(output.error);
+  return { process: child, ...output };
 }
 
 async function kill(owner: Owner): Promise<void> {
@@ -211,17 +211,17 @@ test('the next start finds every acknowledged row after all processes were kille
 test('an unprivileged process owns, loses and adopts a server like root', {
   skip: process.getuid?.() === 0 ? false : 'the other tests here run unprivileged already',
 }, async (t) => {
-  const nobody = findAccount('nobody');
+  const unprivileged = findAccount('nobody');
   // Every Debian has it; root needs it for the embedded server too.
-  assert.ok(nobody !== null, 'there is no account nobody');
+  assert.ok(unprivileged !== null, 'there is no account nobody');
   const field = await openField(t, false);
-  await chown(field.dataDir, nobody.uid, nobody.gid);
-  const first = await startOwner(field, spawnAs(nobody));
+  await chown(field.dataDir, unprivileged.uid, unprivileged.gid);
+  const first = await startOwner(field, spawnAs(unprivileged));
   await kill(first);
-  const second = await startOwner(field, spawnAs(nobody));
+  const second = await startOwner(field, spawnAs(unprivileged));
   assert.deepEqual([second.adopted, second.pid], [true, first.pid]);
   await stop(second);
   // Started as root and continued as the account, which then owns its files.
   await stop(await startOwner(field));
-  await stop(await startOwner(field, spawnAs(nobody)));
+  await stop(await startOwner(field, spawnAs(unprivileged)));
 });

@@ -39,8 +39,8 @@ const explained = ({ status, body }: TestReply): Explained => {
 /** An edge that has not joined yet, or has an empty kernel, does not answer. */
 async function firstAnswered(ask: () => Promise<Explained>): Promise<Explained> {
   for (let tries = 0; tries < 3_000; tries += 1) {
-    const told = await ask();
-    if (told.edges.some(({ answer }) => answer !== null)) return told;
+    const reported = await ask();
+    if (reported.edges.some(({ answer }) => answer !== null)) return reported;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return assert.fail('no edge has answered');
@@ -142,9 +142,9 @@ test('an address without own objects uses the policy of its prefix, on the edge 
   });
   announce(generation);
   await enforced(generation);
-  const told = explained(await acme.post(`${X1}/203.0.113.77/explain`, TCP_80));
-  assert.deepEqual([told.verdict, told.edges[0]?.answer?.verdict], ['drop', 'drop']);
-  assert.deepEqual(told.differences, []);
+  const reported = explained(await acme.post(`${X1}/203.0.113.77/explain`, TCP_80));
+  assert.deepEqual([reported.verdict, reported.edges[0]?.answer?.verdict], ['drop', 'drop']);
+  assert.deepEqual(reported.differences, []);
 });
 
 test('an edge that refused the address answers from its last good policy', async (t) => {
@@ -161,10 +161,12 @@ test('an edge that refused the address answers from its last good policy', async
   await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'udp' });
   announce(2);
   await enforced(2);
-  const told = explained(await acme.post(`${X1}/${IP}/explain`, { ...TCP_80, protocol: 'udp' }));
+  const reported = explained(
+    await acme.post(`${X1}/${IP}/explain`, { ...TCP_80, protocol: 'udp' }),
+  );
   assert.deepEqual(
-    [told.verdict, told.edges[0]?.answer?.verdict, told.edges[0]?.answer?.generation],
+    [reported.verdict, reported.edges[0]?.answer?.verdict, reported.edges[0]?.answer?.generation],
     ['drop', 'pass', 1],
   );
-  assert.equal(told.edges[0]?.answer?.up_to_date, false);
+  assert.equal(reported.edges[0]?.answer?.up_to_date, false);
 });

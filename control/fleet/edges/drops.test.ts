@@ -168,8 +168,8 @@ test('keeps the newest samples of every address, and deletes everything after a 
 test('corrects an edge clock that is wrong by years', () => {
   const now = Date.UTC(2026, 10, 21, 12);
   const wrong = Date.UTC(1999, 0, 1);
-  const told = { sinceMs: wrong - 20_000, untilMs: wrong - 5_000, entries: [], samples: [] };
-  assert.deepEqual(spanOf(told, wrong, now), {
+  const reported = { sinceMs: wrong - 20_000, untilMs: wrong - 5_000, entries: [], samples: [] };
+  assert.deepEqual(spanOf(reported, wrong, now), {
     since: new Date(now - 22_000),
     until: new Date(now - 5_000),
   });

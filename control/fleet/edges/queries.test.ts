@@ -28,27 +28,27 @@ const answer = (generation: number): LiveVerdict => ({
 
 function asking(withinMs: number) {
   const questions = new EdgeQueries(withinMs);
-  const asked: Question[] = [];
+  const requested: Question[] = [];
   questions.attachLink({
     notify: (notice: Notice) => {
-      if (notice.kind === 'question') asked.push(notice);
+      if (notice.kind === 'question') requested.push(notice);
       return 1;
     },
   });
-  const say = (edge: string, generation: number, id = asked.at(-1)?.id ?? ''): void =>
+  const say = (edge: string, generation: number, id = requested.at(-1)?.id ?? ''): void =>
     questions.receiveAnswer(edge, {
       kind: 'edge.answer',
       instance: 'one',
       id,
       answer: answer(generation),
     });
-  return { questions, asked, say };
+  return { questions, requested, say };
 }
 
 test('returns when every edge has answered, and ignores edges that were not asked', async () => {
-  const { questions, asked, say } = asking(60_000);
+  const { questions, requested, say } = asking(60_000);
   const answered = questions.query(['fra1', 'ams1'], PACKET);
-  assert.deepEqual(asked[0]?.edges, ['fra1', 'ams1']);
+  assert.deepEqual(requested[0]?.edges, ['fra1', 'ams1']);
   say('par1', 9);
   say('fra1', 3);
   say('ams1', 4, 'another question');
@@ -70,8 +70,8 @@ test('waits for a silent edge until the timeout', async () => {
 });
 
 test('returns at once without edges or without a link', async () => {
-  const { questions, asked } = asking(60_000);
+  const { questions, requested } = asking(60_000);
   assert.equal((await questions.query([], PACKET)).size, 0);
   assert.equal((await new EdgeQueries(60_000).query(['fra1'], PACKET)).size, 0);
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requested, []);
 });

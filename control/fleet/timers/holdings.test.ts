@@ -31,7 +31,7 @@ async function scheduled(db: Db, moment: Date): Promise<Row[]> {
 }
 
 /** Resolves at the next notification that satisfies `done`. */
-async function heard(url: string, done: () => Promise<boolean>): Promise<void> {
+async function received(url: string, done: () => Promise<boolean>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const look = async (): Promise<void> => {
     if (await done()) resolve();
@@ -61,7 +61,7 @@ test("takes a generation within 100 ms of a holding's end; the new holder starts
   const taken = await currentGeneration(db);
 
   const scheduler = startHoldingScheduler({ db, events: silentEvents() });
-  await heard(url, async () => (await currentGeneration(db)) > taken);
+  await received(url, async () => (await currentGeneration(db)) > taken);
   await scheduler.stop();
 
   const made = (await scheduled(db, end)).filter((row) => row.generation > taken);
@@ -111,7 +111,7 @@ test('sees new holdings when woken', async (t) => {
   const scheduler = startHoldingScheduler({ db, events: silentEvents(), maxWaitMs: 600_000 });
   const org = await insertOrganisation(db, 'org');
   // The first check is done when it has stored its position.
-  await heard(url, async () => {
+  await received(url, async () => {
     for (let tries = 0; tries < 1000; tries += 1) {
       const { rows } = await sql<{ n: number }>`
         select count(*) as n from fleet where holdings_until > '-infinity'`.execute(db);
@@ -122,7 +122,7 @@ test('sees new holdings when woken', async (t) => {
   const end = new Date(Date.now() + 300);
   await insertHolding(db, org, '192.0.2.0/24', { until: end.toISOString() });
   scheduler.wake();
-  await heard(url, async () => (await currentGeneration(db)) === 1);
+  await received(url, async () => (await currentGeneration(db)) === 1);
   await scheduler.stop();
   const lateMs = (await scheduled(db, end))[0]?.lateMs ?? Number.NaN;
   assert.ok(lateMs >= 0 && lateMs < 100, `${lateMs} ms after the moment`);

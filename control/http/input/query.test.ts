@@ -13,7 +13,7 @@ const SCHEMA = {
     from: { type: 'string', maxLength: 30 },
   },
 };
-const judge = queryValidator(SCHEMA);
+const evaluate = queryValidator(SCHEMA);
 
 test('converts parameters strictly to their types', () => {
   const good: [string, object][] = [
@@ -27,7 +27,7 @@ test('converts parameters strictly to their types', () => {
     ['from=2026-11-21T02%3A00%3A00%2B00:00', { from: '2026-11-21T02:00:00+00:00' }],
     ['%66rom=x', { from: 'x' }],
   ];
-  for (const [query, value] of good) assert.deepEqual(judge(query), { ok: true, value });
+  for (const [query, value] of good) assert.deepEqual(evaluate(query), { ok: true, value });
   const bad = [
     'ongoing=yes',
     'ongoing=TRUE',
@@ -53,20 +53,20 @@ test('converts parameters strictly to their types', () => {
     `from=${'a'.repeat(31)}`,
   ];
   for (const query of bad) {
-    const judged = judge(query);
-    assert.equal(judged.ok, false, query);
-    assert.equal(judged.ok ? 0 : judged.errors.length, 1, query);
+    const evaluated = evaluate(query);
+    assert.equal(evaluated.ok, false, query);
+    assert.equal(evaluated.ok ? 0 : evaluated.errors.length, 1, query);
   }
 });
 
 test('validates any query string without throwing, with at most twenty errors', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (query) => {
-      const judged = judge(query);
-      assert.ok(judged.ok || (judged.errors.length > 0 && judged.errors.length <= 20));
+      const evaluated = evaluate(query);
+      assert.ok(evaluated.ok || (evaluated.errors.length > 0 && evaluated.errors.length <= 20));
     }),
   );
-  const many = judge(Array.from({ length: 5000 }, (_, index) => `x${index}=1`).join('&'));
+  const many = evaluate(Array.from({ length: 5000 }, (_, index) => `x${index}=1`).join('&'));
   assert.equal(many.ok ? 0 : many.errors.length, 20);
 });
 

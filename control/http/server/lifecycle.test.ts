@@ -96,7 +96,7 @@ test('uses X-Forwarded-For only from a trusted proxy, for the audit trail and fo
 });
 
 test('completes pending requests when the server closes, and then stops listening', async (t) => {
-  const { promise: asked, resolve: wasAsked } = Promise.withResolvers<void>();
+  const { promise: requested, resolve: wasAsked } = Promise.withResolvers<void>();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const ok = { ok: true, detail: 'yes' };
   let server: HttpServer | undefined;
@@ -117,7 +117,7 @@ test('completes pending requests when the server closes, and then stops listenin
     (started) => (server = started),
   );
   const slow = fetch(`${world.url}/readyz`);
-  await asked;
+  await requested;
   const closed = server?.close();
   open();
   assert.equal((await slow).status, 200);

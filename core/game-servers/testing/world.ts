@@ -172,8 +172,8 @@ export class World {
   /** A stop escalates only after its time, or if the previous step could not be delivered. */
   #checkPatience(rung: string, event: MachineEvent | null, before: MachineState): void {
     if (event?.kind !== 'phase_timer' || before.phase.kind !== 'stopping') return;
-    const { told, rung: last } = before.phase;
-    if (!told || last === 'kill') return;
+    const { told: reported, rung: last } = before.phase;
+    if (!reported || last === 'kill') return;
     const { termAfterMs, killAfterMs } = this.settings.stopTimes;
     const neededMs = rung === 'term' ? termAfterMs : killAfterMs;
     const wasTold = this.#told;

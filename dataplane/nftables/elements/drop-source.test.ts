@@ -71,15 +71,15 @@ test('reports an interrupted read once with the next one', async () => {
     close: () => {},
   };
   const drops = new NftablesDrops(() => reader);
-  const told = async () => (await drops.read()).entries.map((one) => [one.reason, one.packets]);
-  assert.deepEqual(await told(), [['denied', 10]]);
+  const reported = async () => (await drops.read()).entries.map((one) => [one.reason, one.packets]);
+  assert.deepEqual(await reported(), [['denied', 10]]);
   packets = 15;
   disturbed = true;
-  assert.deepEqual(await told(), []);
+  assert.deepEqual(await reported(), []);
   disturbed = false;
   packets = 17;
-  assert.deepEqual(await told(), [['denied', 7]]);
-  assert.deepEqual(await told(), []);
+  assert.deepEqual(await reported(), [['denied', 7]]);
+  assert.deepEqual(await reported(), []);
 });
 
 test('counts every drop once when the table is replaced', async () => {
@@ -102,15 +102,15 @@ test('counts every drop once when the table is replaced', async () => {
     },
     drops,
   );
-  const told = async () => (await drops.read()).entries.map((one) => one.packets);
-  assert.deepEqual(await told(), [10]);
+  const reported = async () => (await drops.read()).entries.map((one) => one.packets);
+  assert.deepEqual(await reported(), [10]);
   packets = 14;
   await driver.apply(
     'add table inet portcullis\ndelete table inet portcullis\ntable inet portcullis {\n}',
   );
   // More than before the rewrite, all from after it.
   packets = 30;
-  assert.deepEqual(await told(), [4, 30]);
+  assert.deepEqual(await reported(), [4, 30]);
   packets = 31;
   const both = await Promise.all([drops.read(), drops.read()]);
   assert.deepEqual(

@@ -29,21 +29,21 @@ export function countSuite(fresh: () => EarlyDropDriver): void {
     load(FIRST, SECOND);
     driver.enforce();
     for (const address of [FIRST, SECOND, FIRST]) drop(address);
-    assert.deepEqual(told(driver), { [FIRST]: 2, [SECOND]: 1 });
-    assert.deepEqual(told(driver), {});
+    assert.deepEqual(reported(driver), { [FIRST]: 2, [SECOND]: 1 });
+    assert.deepEqual(reported(driver), {});
     drop(FIRST);
     driver.change([], [FIRST]);
     // It gets the slot of the removed one.
     driver.change([closed(THIRD)], []);
     for (const address of [THIRD, SECOND, THIRD]) drop(address);
-    assert.deepEqual(told(driver), { [FIRST]: 1, [SECOND]: 1, [THIRD]: 2 });
+    assert.deepEqual(reported(driver), { [FIRST]: 1, [SECOND]: 1, [THIRD]: 2 });
     drop(SECOND);
     load(SECOND);
     drop(SECOND);
     driver.enforce();
     drop(SECOND);
-    assert.deepEqual(told(driver), { [SECOND]: 3 });
-    assert.deepEqual(told(driver), {});
+    assert.deepEqual(reported(driver), { [SECOND]: 3 });
+    assert.deepEqual(reported(driver), {});
   });
 }
 
@@ -51,7 +51,7 @@ function closed(address: string) {
   return compileEarly(denyAll(address, []));
 }
 
-function told(driver: EarlyDropDriver): Record<string, number> {
+function reported(driver: EarlyDropDriver): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { target, packets } of driver.counts()) sums[target] = (sums[target] ?? 0) + packets;
   return sums;

@@ -37,8 +37,8 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
   ) => {
     const driver = fresh();
     const targets = policies.map(compileEarly);
-    const asked = new Map(targets.flatMap(({ unions }) => [...unions]));
-    driver.load(targets, { ...SETTINGS, ...settings }, planUnions(asked, sourceSets));
+    const requested = new Map(targets.flatMap(({ unions }) => [...unions]));
+    driver.load(targets, { ...SETTINGS, ...settings }, planUnions(requested, sourceSets));
     driver.enforce();
     return driver;
   };
@@ -84,8 +84,8 @@ export function earlyDropSuite(fresh: () => EarlyDropDriver, numRuns: number): v
     driver.change([compileEarly({ ...rules, baseline: rules.rules, rules: [] })], []);
     driver.evaluate(frame, DEVICE);
     driver.evaluate(frame, DEVICE);
-    const told = driver.counts().map(({ reason, packets }) => `${reason} ${packets}`);
-    assert.deepEqual(told.toSorted(), ['baseline 2', 'rules 1']);
+    const reported = driver.counts().map(({ reason, packets }) => `${reason} ${packets}`);
+    assert.deepEqual(reported.toSorted(), ['baseline 2', 'rules 1']);
   });
 
   it('parses VLAN tags of evaluated VLANs, and passes other VLANs', () => {

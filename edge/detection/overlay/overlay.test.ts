@@ -42,62 +42,62 @@ function facts(change: Partial<OverlayFacts> & { mode?: MitigationMode } = {}): 
     ...rest,
   };
 }
-const begun = (): readonly OverlayEntry[] => stepOverlay([], facts());
+const started = (): readonly OverlayEntry[] => stepOverlay([], facts());
 const quiet = { attacks: new Map<string, readonly MitigationAction[]>() };
 
 test('an edge mitigates only while control is away, and never with mitigation off', () => {
-  assert.deepEqual(begun(), [
+  assert.deepEqual(started(), [
     { subject: A, actions: [DNS], mode: 'enforce', safelist: SAFE, expiresMs: OVERLAY_TTL_MS },
   ]);
   assert.deepEqual(stepOverlay([], facts({ controlMs: 0 })), []);
   assert.deepEqual(stepOverlay([], facts({ mode: 'off' })), []);
-  assert.deepEqual(stepOverlay(begun(), facts({ mode: 'off' })), []);
+  assert.deepEqual(stepOverlay(started(), facts({ mode: 'off' })), []);
 });
 
 test('an observed scope counts instead of dropping, also after a change to observe', () => {
   const [observed] = stepOverlay([], facts({ mode: 'observe' }));
   assert.deepEqual([observed?.mode, observed?.actions], ['observe', [DNS]]);
   for (const change of [{}, quiet, { controlMs: 1_000 }]) {
-    const [later] = stepOverlay(begun(), facts({ mode: 'observe', ...change }));
+    const [later] = stepOverlay(started(), facts({ mode: 'observe', ...change }));
     assert.equal(later?.mode, 'observe');
   }
 });
 
 test('unchanged facts return the same array', () => {
-  const before = begun();
+  const before = started();
   assert.equal(stepOverlay(before, facts({ nowMs: 1_000 })), before);
   assert.equal(stepOverlay(before, facts({ nowMs: 1_000, controlMs: 10, ...quiet })), before);
 });
 
 test('the end of the attack withdraws its mitigations', () => {
   const ended = new Set([A]);
-  assert.deepEqual(stepOverlay(begun(), facts({ ended, ...quiet })), []);
-  assert.deepEqual(stepOverlay(begun(), facts({ ended, controlMs: 5, ...quiet })), []);
+  assert.deepEqual(stepOverlay(started(), facts({ ended, ...quiet })), []);
+  assert.deepEqual(stepOverlay(started(), facts({ ended, controlMs: 5, ...quiet })), []);
 });
 
 test('a cancelled attack gets no mitigations and loses those it has', () => {
   const cancelled = new Set([A]);
   assert.deepEqual(stepOverlay([], facts({ cancelled })), []);
-  assert.deepEqual(stepOverlay(begun(), facts({ cancelled })), []);
-  assert.deepEqual(stepOverlay(begun(), facts({ cancelled, controlMs: 0, ...quiet })), []);
+  assert.deepEqual(stepOverlay(started(), facts({ cancelled })), []);
+  assert.deepEqual(stepOverlay(started(), facts({ cancelled, controlMs: 0, ...quiet })), []);
   assert.equal(stepOverlay([], facts({ cancelled: new Set(['203.0.113.11']) })).length, 1);
 });
 
 test('mitigations are renewed during the attack and expire after it', () => {
   const nowMs = OVERLAY_TTL_MS / 2 + 1;
-  const [renewed] = stepOverlay(begun(), facts({ nowMs }));
+  const [renewed] = stepOverlay(started(), facts({ nowMs }));
   assert.equal(renewed?.expiresMs, nowMs + OVERLAY_TTL_MS);
   const late = { nowMs: OVERLAY_TTL_MS, ...quiet };
-  assert.equal(stepOverlay(begun(), facts({ ...late, nowMs: OVERLAY_TTL_MS - 1 })).length, 1);
-  assert.deepEqual(stepOverlay(begun(), facts(late)), []);
+  assert.equal(stepOverlay(started(), facts({ ...late, nowMs: OVERLAY_TTL_MS - 1 })).length, 1);
+  assert.deepEqual(stepOverlay(started(), facts(late)), []);
 });
 
 test('control takes over on its return: with its own mitigations, or after a while', () => {
   const there = facts({ controlMs: 14_999 });
-  assert.equal(stepOverlay(begun(), there).length, 1);
-  assert.deepEqual(stepOverlay(begun(), { ...there, controlMs: 15_000 }), []);
+  assert.equal(stepOverlay(started(), there).length, 1);
+  assert.deepEqual(stepOverlay(started(), { ...there, controlMs: 15_000 }), []);
   const own = facts({ controlMs: 0, controlPolicyOf: () => control(NTP) });
-  assert.deepEqual(stepOverlay(begun(), own), []);
+  assert.deepEqual(stepOverlay(started(), own), []);
 });
 
 test('mitigations of control are not repeated, and missing ones are added', () => {
@@ -117,13 +117,13 @@ test('mitigations of control are not repeated, and missing ones are added', () =
 test('a source added to the safelist during the attack is spared', () => {
   const wider = { mitigation: 'on', safelist: [...SAFE, '192.0.2.1'] } as const;
   for (const change of [{}, quiet]) {
-    const [entry] = stepOverlay(begun(), facts({ scopeOf: () => wider, ...change }));
+    const [entry] = stepOverlay(started(), facts({ scopeOf: () => wider, ...change }));
     assert.deepEqual(entry?.safelist, wider.safelist);
   }
 });
 
 test('a change of the vector changes the mitigations', () => {
-  const turned = stepOverlay(begun(), facts({ nowMs: 5, attacks: new Map([[A, [NTP]]]) }));
+  const turned = stepOverlay(started(), facts({ nowMs: 5, attacks: new Map([[A, [NTP]]]) }));
   assert.deepEqual(
     turned.map(({ actions, expiresMs }) => [actions, expiresMs]),
     [[[NTP], OVERLAY_TTL_MS + 5]],

@@ -32,7 +32,7 @@ export class AutonomousEdge {
 
   /** What the edge told, in order. */
   get told(): WireAttack[] {
-    return this.control.heard.flatMap((one) => (one.kind === 'edge.attacks' ? one.attacks : []));
+    return this.control.received.flatMap((one) => (one.kind === 'edge.attacks' ? one.attacks : []));
   }
 
   startEdge(): void {

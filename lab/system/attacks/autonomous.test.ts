@@ -123,7 +123,7 @@ describe('an edge whose control plane is gone', () => {
     const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
     const { packets } = await fixture.flood('dns', target, FLOOD_PPS, 4);
     assert.equal(arrived(), packets);
-    const samples = fixture.control.heard.flatMap((one) =>
+    const samples = fixture.control.received.flatMap((one) =>
       one.kind === 'watch.samples' ? one.samples : [],
     );
     const counted = samples.flatMap(({ addresses }) => addresses);
@@ -149,7 +149,7 @@ async function prepare(
   fixture.startEdge();
   await fixture.control.confirmed();
   await eventually('it asked what to watch', async () =>
-    fixture.control.heard.some((one) => one.kind === 'watch.samples'),
+    fixture.control.received.some((one) => one.kind === 'watch.samples'),
   );
   return fixture;
 }

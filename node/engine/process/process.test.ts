@@ -157,12 +157,12 @@ describe('the process engine', () => {
     const next = open();
     try {
       assert.equal((await next.inspect(uuid))?.status, 'running');
-      let heard = '';
-      const console = await next.attach(uuid, (chunk) => (heard += chunk.toString()));
+      let received = '';
+      const console = await next.attach(uuid, (chunk) => (received += chunk.toString()));
       const ended = await listenForExit(next, uuid);
       await console.write(Buffer.from('say alone\nexit 9\n'));
       assert.equal((await ended()).exitCode, 9);
-      assert.match(heard, /said alone\n/);
+      assert.match(received, /said alone\n/);
       assert.match((await next.recentOutput(uuid, 1000)).toString(), /^ready \nsaid alone\n$/);
     } finally {
       await next.close();

@@ -11,10 +11,10 @@ test('reports Docker as alive with any number of pending calls, and as hanging w
   const folder = mkdtempSync(join(tmpdir(), 'pcl-client-'));
   let hangs = false;
   const waiting = Promise.withResolvers<void>();
-  const server = createServer((asked, answer) => {
-    if (asked.url === '/version')
+  const server = createServer((requested, answer) => {
+    if (requested.url === '/version')
       answer.end(JSON.stringify({ ApiVersion: '1.41', MinAPIVersion: '1.12' }));
-    else if (asked.url === '/_ping' && !hangs) answer.end('OK');
+    else if (requested.url === '/_ping' && !hangs) answer.end('OK');
     else waiting.resolve();
   });
   const socket = join(folder, 'docker.sock');

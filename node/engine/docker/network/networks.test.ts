@@ -44,13 +44,13 @@ test('creates a network again that is removed while a container is being created
   assert.equal(done, 'done');
   assert.equal(docker.created.length, 2);
   const refused = async (status: number, message: string): Promise<number> => {
-    let asked = 0;
+    let requested = 0;
     const work = async (): Promise<never> => {
-      asked += 1;
+      requested += 1;
       throw new DockerRefusal(status, message);
     };
     await assert.rejects(docker.networks.hold('acme', [], work), { message });
-    return asked;
+    return requested;
   };
   assert.equal(await refused(404, `network ${name} not found`), 3);
   assert.equal(await refused(404, 'network other not found'), 1);
@@ -127,9 +127,9 @@ async function startDocker(
   const deleted: string[] = [];
   const race = { deleteOnCreate: false };
   let absent = false;
-  const server = createServer((asked, answer) => {
-    const path = asked.url?.split('?')[0] ?? '';
-    if (asked.method === 'DELETE') deleted.push(path);
+  const server = createServer((requested, answer) => {
+    const path = requested.url?.split('?')[0] ?? '';
+    if (requested.method === 'DELETE') deleted.push(path);
     if (path.endsWith('/networks/create')) {
       created.push(path);
       absent = race.deleteOnCreate;
@@ -137,7 +137,7 @@ async function startDocker(
       if (absent) answer.statusCode = 409;
     } else if (absent && path.includes('/networks/')) {
       answer.statusCode = 404;
-      asked.resume();
+      requested.resume();
       answer.end(JSON.stringify({ message: `network ${path.split('/').at(-1)} not found` }));
       return;
     }
@@ -153,7 +153,7 @@ async function startDocker(
             },
           ],
     };
-    asked.resume();
+    requested.resume();
     answer.end(JSON.stringify(answers[path] ?? {}));
   });
   const socket = join(folder, 'docker.sock');
