@@ -1,5 +1,5 @@
 import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
-import { FIELD } from './fields.ts';
+import { FIELD, REVERSE } from './fields.ts';
 import { clearRecord, type FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
@@ -36,6 +36,10 @@ export class Reported {
   direction: Direction = UNREPORTED;
   /** The ingress interface; 0 if absent. */
   input = 0;
+  /** Of a bidirectional flow (RFC 5103): the packets from the destination to the source. */
+  reversePackets = 0;
+  reverseBytes = 0;
+  reverseTcpFlags = 0;
 
   clear(): void {
     this.packets = this.bytes = this.packetsTotal = this.bytesTotal = this.frameBytes = 0;
@@ -47,6 +51,7 @@ export class Reported {
     this.moreFragments = this.addressed = false;
     this.section = this.sectionAt = this.sectionBytes = this.input = 0;
     this.direction = UNREPORTED;
+    this.reversePackets = this.reverseBytes = this.reverseTcpFlags = 0;
   }
 }
 
@@ -204,6 +209,11 @@ const NUMBERS: Readonly<Record<number, (told: Reported, value: number) => void>>
   [FIELD.samplingSize]: (told, value) => (told.size = value),
   [FIELD.samplingPopulation]: (told, value) => (told.population = value),
   [FIELD.fragmentOffset]: (told, value) => (told.fragmentOffset = value),
+  [FIELD.packets + REVERSE]: (told, value) => (told.reversePackets = value),
+  [FIELD.packetsTotal + REVERSE]: (told, value) => (told.reversePackets ||= value),
+  [FIELD.octets + REVERSE]: (told, value) => (told.reverseBytes = value),
+  [FIELD.octetsTotal + REVERSE]: (told, value) => (told.reverseBytes ||= value),
+  [FIELD.tcpFlags + REVERSE]: (told, value) => (told.reverseTcpFlags = value & 255),
   [FIELD.fragmentFlags]: (told, value) => (told.moreFragments = (value & 0x20) !== 0),
 };
 

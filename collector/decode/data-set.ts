@@ -5,6 +5,7 @@ import {
   MAX_SAMPLING_RATE,
   setTimes,
 } from '@portcullis/core/attacks/flow-record.ts';
+import { type Direction, UNREPORTED } from '../exporter/interfaces.ts';
 import { type Template, walkRecord } from './template.ts';
 import { TemplateStore } from '../exporter/template-store.ts';
 
@@ -102,21 +103,54 @@ function learnRate({ store, domain }: Message): void {
 }
 
 function emitRecord(record: FlowRecord, message: Message): void {
-  const { exporter, nowMs, emit } = message.arrival;
-  const packets = told.packets > 0 ? told.packets : told.packetsTotal;
-  if (!told.addressed || packets <= 0 || packets > MAX_PACKETS) return;
+  if (!told.addressed) return;
   const own = reportedRate(told);
-  const rate = exporter.rate(
+  const rate = message.arrival.exporter.rate(
     own > 0 ? own : (message.store.rate(message.domain, told.sampler) ?? 0),
   );
-  record.packets = packets * rate;
-  record.bytes = (told.bytes > 0 ? told.bytes : told.bytesTotal) * rate;
-  record.samplingRate = rate;
   datePackets(record, message);
   if (record.protocol === 1 || record.protocol === 58) clearPorts(record);
   else record.icmpType = -1;
-  exporter.counters.records++;
-  exporter.pass(record, told.direction, told.input, nowMs, emit);
+  const { direction, input } = told;
+  const packets = told.packets > 0 ? told.packets : told.packetsTotal;
+  const bytes = told.bytes > 0 ? told.bytes : told.bytesTotal;
+  emitPackets(record, { packets, bytes, rate, direction, input }, message);
+  if (told.reversePackets === 0) return;
+  reverse(record);
+  const reversed = { packets: told.reversePackets, bytes: told.reverseBytes, rate };
+  emitPackets(record, { ...reversed, direction: UNREPORTED, input: 0 }, message);
+}
+
+interface Counted {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly rate: number;
+  readonly direction: Direction;
+  readonly input: number;
+}
+
+function emitPackets(record: FlowRecord, counted: Counted, { arrival }: Message): void {
+  const { packets, bytes, rate, direction, input } = counted;
+  if (packets <= 0 || packets > MAX_PACKETS) return;
+  record.packets = packets * rate;
+  record.bytes = bytes * rate;
+  record.samplingRate = rate;
+  arrival.exporter.counters.records++;
+  arrival.exporter.pass(record, direction, input, arrival.nowMs, arrival.emit);
+}
+
+/** Turns the record into the other direction of its flow. */
+function reverse(record: FlowRecord): void {
+  for (let word = 0; word < 4; word++) {
+    const source = record.source[word] as number;
+    record.source[word] = record.destination[word] as number;
+    record.destination[word] = source;
+  }
+  const { sourcePort } = record;
+  record.sourcePort = record.destinationPort;
+  record.destinationPort = sourcePort;
+  record.tcpFlags = told.reverseTcpFlags;
+  record.icmpType = -1;
 }
 
 /** Some exporters send the ICMP type and code as the destination port, as version 5 does. */

@@ -248,6 +248,52 @@ describe('IPFIX', () => {
     );
   });
 
+  it('reads both directions of a bidirectional flow (RFC 5103)', () => {
+    const specs: Spec[] = [
+      [8, 4],
+      [12, 4],
+      [4, 1],
+      [7, 2],
+      [11, 2],
+      [6, 1],
+      [1, 4],
+      [2, 4],
+      [0x8006, 1],
+      [0x8001, 8],
+      [0x8002, 4],
+    ];
+    const flow = (reverse: number): Part[] => [
+      addressBytes('198.51.100.7'),
+      addressBytes(TARGET),
+      [6, 1],
+      [40_000, 2],
+      [443, 2],
+      [0x02, 1],
+      [500, 4],
+      [5, 4],
+      [0x12, 1],
+      [0, 4],
+      [reverse * 1400, 4],
+      [reverse, 4],
+    ];
+    const records = read(
+      created(10),
+      message(10, [templateSet(10, 300, specs), set(300, ...flow(7), ...flow(0))]),
+    );
+    const seen = records.map(({ source, destination, ...record }) => [
+      source[3],
+      destination[3],
+      record.sourcePort,
+      record.destinationPort,
+      record.tcpFlags,
+      record.packets,
+      record.bytes,
+    ]);
+    const forward = [0xc6336407, 0xcb00710a, 40_000, 443, 0x02, 50, 5000];
+    const reverse = [0xcb00710a, 0xc6336407, 443, 40_000, 0x12, 70, 98_000];
+    assert.deepEqual(seen, [forward, reverse, forward]);
+  });
+
   it('forgets withdrawn templates', () => {
     const exporter = created();
     const templates = [templateSet(10, 300, SPECS), templateSet(10, 301, SPECS)];
@@ -293,6 +339,12 @@ describe('sFlow 5', () => {
       ethernet(0x8847, bytesOf([0x00010040, 4], [0x00020140, 4], UDP)),
     ),
     'MPLS without Ethernet': rawHeader(bytesOf([0x00020140, 4], UDP), 13),
+    'an Ethernet pseudowire': rawHeader(
+      ethernet(0x8847, bytesOf([0x00010140, 4], ethernet(0x0800, UDP, [0x8100, 2], [7, 2]))),
+    ),
+    'an Ethernet pseudowire with a control word': rawHeader(
+      ethernet(0x8847, bytesOf([0x00010140, 4], [0x00000001, 4], ethernet(0x0800, UDP))),
+    ),
     'a bare IP packet': rawHeader(UDP, 11),
     PPPoE: rawHeader(ethernet(0x8864, bytesOf([0x1100, 2], [1, 2], [514, 2], [0x21, 2], UDP))),
   })) {

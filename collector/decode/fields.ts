@@ -65,12 +65,25 @@ const ADDRESS_BYTES: Readonly<Record<number, number>> = {
 const SECTIONS: readonly number[] = [FIELD.ipSection, FIELD.frameSection, FIELD.packetSection9];
 const READ = new Set<number>(Object.values(FIELD));
 
+/** RFC 5103: the enterprise number of fields that describe the reverse direction of a flow. */
+export const REVERSE_ENTERPRISE = 29_305;
+/** Added to the number of a reverse field, which is above all registered numbers. */
+export const REVERSE = 0x4000;
+const REVERSED: readonly number[] = [
+  FIELD.octets,
+  FIELD.packets,
+  FIELD.octetsTotal,
+  FIELD.packetsTotal,
+  FIELD.tcpFlags,
+].map((field) => field + REVERSE);
+
 /** A field to skip. No registered field has this number. */
 export const SKIPPED = 0;
 
 /** The field to read a template field as, or `SKIPPED` if its length is invalid. */
 export function readAs(field: number, length: number, variable: boolean): number {
-  if (!READ.has(field)) return SKIPPED;
+  const isReverse = REVERSED.includes(field);
+  if (!READ.has(field) && !isReverse) return SKIPPED;
   if (SECTIONS.includes(field)) return field;
   if (variable) return SKIPPED;
   const addressBytes = ADDRESS_BYTES[field];

@@ -1,5 +1,5 @@
-import { u16 } from '@portcullis/core/net/bytes.ts';
-import { FIELD, readAs, SKIPPED } from './fields.ts';
+import { u16, u32 } from '@portcullis/core/net/bytes.ts';
+import { FIELD, readAs, REVERSE, REVERSE_ENTERPRISE, SKIPPED } from './fields.ts';
 
 /** More fields than any exporter sends, and few enough to bound the time of a record. */
 const MAX_FIELDS = 256;
@@ -72,7 +72,7 @@ function tellsSampling(numbers: ReadonlySet<number>): boolean {
   ].some((field) => numbers.has(field));
 }
 
-/** The field specifiers of an IPFIX template; those of enterprises are four bytes longer. */
+/** The field specifiers of a template; in IPFIX those of enterprises are four bytes longer. */
 export function readSpecs(
   bytes: Uint8Array,
   begin: number,
@@ -91,7 +91,9 @@ export function readSpecs(
     const own = (number & 0x8000) !== 0;
     if (own && enterprises) at += 4;
     if (at > end || (length === VARIABLE && !enterprises)) return null;
-    specs.push({ field: own ? SKIPPED : number, length });
+    const isReverse = own && enterprises && u32(bytes, at - 4) === REVERSE_ENTERPRISE;
+    const field = isReverse ? REVERSE + (number & 0x7fff) : own ? SKIPPED : number;
+    specs.push({ field, length });
   }
   return { specs, next: at };
 }

@@ -18,7 +18,7 @@ const TYPE_IPV6 = 0x86dd;
 
 /**
  * Reads the start of a sampled packet into a cleared record: addresses, protocol, ports, flags, fragment and the length
- * of the IP packet. Skips VLAN tags, MPLS label stacks and PPPoE. `frameBytes` is the length of the whole frame, used
+ * of the IP packet. Skips VLAN tags, MPLS label stacks, Ethernet pseudowires and PPPoE. `frameBytes` is the length of the whole frame, used
  * if the IP header has no length (large offloaded packets). Returns false if there is no IP packet.
  */
 export function readPacket(
@@ -44,10 +44,13 @@ export function readPacket(
 
 function afterLink(bytes: Uint8Array, begin: number, end: number, first: FirstHeader): number {
   if (first === RAW_IP) return begin;
-  return first === MPLS ? afterLabels(bytes, begin, end) : afterEthernet(bytes, begin, end);
+  return first === MPLS
+    ? afterLabels(bytes, begin, end, true)
+    : afterEthernet(bytes, begin, end, true);
 }
 
-function afterEthernet(bytes: Uint8Array, begin: number, end: number): number {
+/** `outer`: the frame is not inside a pseudowire, so it may contain one. */
+function afterEthernet(bytes: Uint8Array, begin: number, end: number, outer: boolean): number {
   let at = begin + 12;
   for (let tags = 0; tags <= MAX_TAGS; tags++) {
     if (at + 2 > end) return NO_PACKET;
@@ -56,21 +59,37 @@ function afterEthernet(bytes: Uint8Array, begin: number, end: number): number {
     if (type === TYPE_IPV4 || type === TYPE_IPV6) return at;
     // 802.1Q, 802.1ad, and the value that older switches use for the outer tag.
     if (type === 0x8100 || type === 0x88a8 || type === 0x9100 || type === 0x9200) at += 2;
-    else if (type === 0x8847 || type === 0x8848) return afterLabels(bytes, at, end);
+    else if (type === 0x8847 || type === 0x8848) return afterLabels(bytes, at, end, outer);
     else if (type === 0x8864) return afterPppoe(bytes, at, end);
     else return NO_PACKET;
   }
   return NO_PACKET;
 }
 
-/** RFC 3032. A pseudowire's control word or frame after the stack is not read. */
-function afterLabels(bytes: Uint8Array, begin: number, end: number): number {
+/** RFC 3032. After the stack comes an IP packet, or an Ethernet frame if the labels are those of a pseudowire. */
+function afterLabels(bytes: Uint8Array, begin: number, end: number, outer: boolean): number {
   for (let label = 0; label < MAX_LABELS; label++) {
     const at = begin + 4 * label;
     if (at + 4 > end) return NO_PACKET;
-    if (((bytes[at + 2] as number) & 1) === 1) return at + 4;
+    if (((bytes[at + 2] as number) & 1) === 0) continue;
+    const payload = at + 4;
+    if (isIp(bytes, payload, end) || !outer) return payload;
+    return afterPseudowire(bytes, payload, end);
   }
   return NO_PACKET;
+}
+
+/** RFC 4448: an Ethernet frame, usually after a control word (RFC 4385), whose first four bits are 0. */
+function afterPseudowire(bytes: Uint8Array, at: number, end: number): number {
+  const hasControlWord = at < end && (bytes[at] as number) >> 4 === 0;
+  const behindWord = hasControlWord ? afterEthernet(bytes, at + 4, end, false) : NO_PACKET;
+  return isIp(bytes, behindWord, end) ? behindWord : afterEthernet(bytes, at, end, false);
+}
+
+function isIp(bytes: Uint8Array, at: number, end: number): boolean {
+  if (at < 0 || at >= end) return false;
+  const version = (bytes[at] as number) >> 4;
+  return version === 4 || version === 6;
 }
 
 /** RFC 2516: six bytes, then the protocol of PPP. */
