@@ -28,9 +28,18 @@ export const HELD = {
   meta: { per_page: 1000, configured_addresses: { used: 1, limit: 10_000 } },
 };
 
+export const CLOSING = { target: '203.0.113.10', default: 'deny' };
+
+export const CLOSED_ADDRESS = {
+  data: { target: '203.0.113.10', default: 'deny' },
+  message:
+    'The change was accepted. Packets to 203.0.113.10 that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before. Changes take 3-5 minutes to propagate globally.',
+};
+
 export const ACCEPTED = {
   data: {
     ip: '203.0.113.10',
+    default: 'accept',
     rules: [
       {
         id: 1042,

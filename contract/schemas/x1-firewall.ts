@@ -4,6 +4,7 @@ import { FilterInput, RuleInput } from './firewall-writes.ts';
 import {
   Asn,
   choice,
+  choiceOrNull,
   CLOSED,
   id,
   integer,
@@ -85,6 +86,11 @@ const PropagationState = choice(PROPAGATION_STATES, {
     '`live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere.',
 });
 
+const DefaultAction = choice(['accept', 'deny'], {
+  title: 'DefaultAction',
+  description: 'What happens to a packet that no rule matches.',
+});
+
 const AcceptedRule = Type.Object(
   { ...ruleFields, status: PropagationState },
   { title: 'AcceptedRule', description: 'A rule as accepted, and how far it has come.' },
@@ -111,6 +117,7 @@ export const AcceptedAddress = Type.Object(
   {
     data: Type.Object({
       ip: IpAddress,
+      default: DefaultAction,
       rules: Type.Array(AcceptedRule, { description: 'Allow before deny, then by id.' }),
       filters: Type.Array(AcceptedFilter),
     }),
@@ -159,6 +166,33 @@ export const AddressReplaced = Type.Object(
     message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
   },
   { title: 'AddressReplaced', description: 'The difference that a replace made.' },
+);
+
+const DEFAULT_NOTES = {
+  description: 'What happens to packets that no rule matches; null: as of a containing prefix.',
+};
+
+export const DefaultChange = Type.Object(
+  {
+    target: Type.String({
+      maxLength: 50,
+      description: 'A held address, or a prefix inside a holding.',
+      examples: ['203.0.113.10', '203.0.113.0/24'],
+    }),
+    default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
+  },
+  { ...CLOSED, title: 'DefaultChange' },
+);
+
+export const DefaultChanged = Type.Object(
+  {
+    data: Type.Object({
+      target: Type.String({ description: 'Canonical; an address without its length.' }),
+      default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
+    }),
+    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+  },
+  { title: 'DefaultChanged' },
 );
 
 const octet = (description: string) =>
@@ -223,14 +257,15 @@ export const STAGES = [
   'named-allows',
   'geo',
   'rules',
-  'filters',
   'default',
+  'filters',
 ] as const;
 
 const decision = {
   verdict: choice(['pass', 'drop']),
   stage: choice(STAGES, {
-    description: 'The stage that decided; `default`: none did, so the packet passes.',
+    description:
+      'The stage that decided; `default`: no rule matched, so the default of the address did.',
   }),
   decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
   explanation: Type.String({ description: 'The same in words.' }),

@@ -1,3 +1,4 @@
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { AttackSchema } from './schema-attacks.ts';
@@ -26,6 +27,7 @@ export interface Schema extends AttackSchema, MitigationSchema {
   group_assignments: GroupAssignmentTable;
   geo_rules: GeoRuleTable;
   geo_assignments: GeoAssignmentTable;
+  default_actions: DefaultActionTable;
   baseline_rules: BaselineRuleTable;
   edges: EdgeTable;
   edge_refusals: EdgeRefusalTable;
@@ -238,6 +240,14 @@ export interface GeoAssignmentTable extends Generational {
   geo_rule_id: number;
   holding_id: number;
   target: string;
+}
+
+export interface DefaultActionTable extends Generational {
+  id: Id;
+  holding_id: number;
+  target: string;
+  action: DefaultAction;
+  owner: Owner;
 }
 
 export interface BaselineRuleTable extends RuleColumns {

@@ -23,6 +23,9 @@ with held as materialized (
 select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acceptedGeneration",
        ${ENFORCEMENT} as enforcement,
        ${asOf === 'live' ? 'false' : HAS_GEO_RULES} as "hasGeoRules",
+       coalesce((select s.action from default_actions s
+                  where s.holding_id = held.id and s.target >>= $1::inet and ${existsAt('s', generation)}
+                  order by masklen(s.target) desc limit 1), 'accept') as "default",
        (select coalesce(json_agg(json_build_array(r.id, r.action, r.protocol, abbrev(r.source::inet), r.port,
                                                   r.group_id, r.group_name) order by r.action, r.id)::text, '[]')
           from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name

@@ -1,4 +1,4 @@
-import type { RuleAction, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
+import type { DefaultAction, RuleAction, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 
 /** The group that owns an object; null for the holder's own. */
 export interface GroupRef {
@@ -42,6 +42,8 @@ export interface AddressState {
   readonly enforcement: Enforcement;
   /** Whether geo rules apply to the address; loaded only for the accepted state. */
   readonly hasGeoRules: boolean;
+  /** The verdict on packets that no rule matches. */
+  readonly default: DefaultAction;
   /** Allow before deny, then by id. */
   readonly rules: readonly StoredRule[];
   /** By type, then port. */

@@ -7,6 +7,7 @@ import { countConfigured } from './writes/configured.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
+import { setOwnDefault } from './writes/default.ts';
 import { replaceAddress } from './writes/replace.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
 import { readHeaders, writeHeaders } from './views.ts';
@@ -15,7 +16,12 @@ import { acceptedView, explanationView, heldView, replacedView } from './x1-view
 /** Operations beyond the interface, under /api/x1. */
 export type FirewallX1Handlers = Pick<
   Handlers,
-  'listHeldAddresses' | 'readAcceptedAddress' | 'replaceAddress' | 'explainPacket' | 'readDrops'
+  | 'listHeldAddresses'
+  | 'readAcceptedAddress'
+  | 'replaceAddress'
+  | 'setDefault'
+  | 'explainPacket'
+  | 'readDrops'
 >;
 
 export interface X1Deps extends ServiceDeps, ExplainDeps {
@@ -51,6 +57,15 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
     async replaceAddress(call, tx) {
       const replaced = await replaceAddress(deps, tx, call, call.body);
       return { status: 200, body: replacedView(replaced), headers: writeHeaders(replaced) };
+    },
+    async setDefault(call, tx) {
+      const { message, generation, target } = await setOwnDefault(tx, call, call.body);
+      const headers = { 'portcullis-generation': String(generation), 'cache-control': 'no-store' };
+      return {
+        status: 200,
+        body: { data: { target, default: call.body.default }, message },
+        headers,
+      };
     },
     async explainPacket(call, db) {
       const explained = await explainPacket(deps, db, call, call.body);

@@ -14,6 +14,7 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
   return {
     data: {
       ip: call.ip,
+      default: state.default,
       rules: rules.map((rule) => ({ ...ruleView(call.ip, rule), status: rule.status })),
       filters: filters.map((filter) => ({ ...filterView(filter), status: filter.status })),
     },

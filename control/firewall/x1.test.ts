@@ -269,3 +269,32 @@ test('refuses a packet with contradictory fields', async (t) => {
     assert.equal(error?.pointer, pointer);
   }
 });
+
+test('the default of an address or its prefix decides about what no rule matches', async (t) => {
+  const { acme, other, client } = await startEnvironment(t);
+  const set = (target: string, action: string | null, by = acme) =>
+    by.put('/api/x1/firewall/defaults', { target, default: action });
+  const verdict = async (port: number) => {
+    const packet = { protocol: 'tcp', destination_port: port, source_ip: '198.51.100.7' };
+    const { data } = asExplained(await acme.post(`${ACCEPTED}/explain`, packet));
+    return `${data.verdict} ${data.stage}`;
+  };
+  await acme.post(`${LIVE}/rules`, allow('80'));
+  assert.equal(await verdict(22), 'pass default');
+  const closed = await set('203.0.113.0/24', 'deny');
+  assert.equal(closed.status, 200);
+  assert.deepEqual([await verdict(80), await verdict(22)], ['pass rules', 'drop default']);
+  assert.partialDeepStrictEqual((await acme.get(ACCEPTED)).body, { data: { default: 'deny' } });
+  await set('203.0.113.10', 'accept');
+  assert.equal(await verdict(22), 'pass default');
+  await set('203.0.113.10', null);
+  assert.equal(await verdict(22), 'drop default');
+  const again = await set('203.0.113.10', null);
+  assert.match(JSON.stringify(again.body), /Nothing was changed/);
+  const generation = Number(closed.headers.get('portcullis-generation'));
+  assert.equal(Number(again.headers.get('portcullis-generation')), generation + 2);
+  const bound = await client({ prefixes: ['203.0.113.64/26'] });
+  assertRefused(await set('203.0.113.10', 'accept', bound), 404, 'not_found');
+  assertRefused(await set('203.0.113.10', 'accept', other), 404, 'not_found');
+  assertRefused(await set('203.0.113.1/24', 'deny'), 422, 'invalid_request');
+});

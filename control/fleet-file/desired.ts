@@ -6,6 +6,7 @@ import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../db/sch
 import type { ResponderSpec } from '../db/schema-mitigations.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { Position } from './mistakes.ts';
 
 /**
@@ -69,6 +70,8 @@ export interface DesiredHolding extends Located {
   readonly since: Date | null;
   /** Null means without end. */
   readonly until: Date | null;
+  /** Its own, or that of the organisation; null when neither has one. */
+  readonly default: DefaultAction | null;
   readonly detection: ScopeSettings;
 }
 

@@ -10,6 +10,7 @@ export type GenerationalTable =
   | 'group_assignments'
   | 'geo_rules'
   | 'geo_assignments'
+  | 'default_actions'
   | 'baseline_rules';
 
 /**

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from './policy.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -10,14 +11,10 @@ import { createPolicyTable } from './policy-table.ts';
 
 const source: PolicySource = {
   target: '203.0.113.10',
-  baseline: [],
-  rules: [],
+  ...EMPTY_POLICY,
   groupRules: [],
-  geo: [],
-  filters: [],
   groupFilters: [],
   managedFilters: [],
-  mitigations: [],
 };
 const any = { protocol: 'any', port: null, source: null } as const;
 const settings = {

@@ -3,6 +3,7 @@ import type { Family } from '../net/address.ts';
 import { type Cidr, formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
 import { type MitigationAction, renderAction } from '../attacks/mitigation/actions.ts';
 import {
+  type DefaultAction,
   type Mitigation,
   MITIGATION_REF,
   type Policy,
@@ -49,6 +50,7 @@ export interface PolicySource {
   readonly rules: readonly SourceRule[];
   readonly groupRules: readonly SourceRule[];
   readonly geo: readonly SourceGeoRule[];
+  readonly default: DefaultAction;
   readonly filters: readonly SourceFilter[];
   readonly groupFilters: readonly SourceFilter[];
   readonly managedFilters: readonly { readonly type: FilterType; readonly port: number }[];
@@ -73,6 +75,7 @@ export function buildPolicy(source: PolicySource): Policy {
       ...rulesOf('rule', source.rules, target.family),
       ...rulesOf('group-rule', source.groupRules, target.family),
     ]),
+    default: source.default,
     filters: [
       ...source.filters.map((filter) => filterOf(`filter:${filter.id}`, filter, false)),
       ...source.groupFilters.map((filter) => filterOf(`group-filter:${filter.id}`, filter, false)),
@@ -101,7 +104,8 @@ function mitigationsOf(
 /** A policy without effect. */
 export function isEmptyPolicy(policy: Policy): boolean {
   const { mitigations, baseline, geo, rules, filters } = policy;
-  return [mitigations, baseline, geo, rules, filters].every((stage) => stage.length === 0);
+  const stages = [mitigations, baseline, geo, rules, filters];
+  return policy.default === 'accept' && stages.every((stage) => stage.length === 0);
 }
 
 function rulesOf(kind: string, rules: readonly SourceRule[], family: Family): PolicyRule[] {

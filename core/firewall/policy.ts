@@ -16,9 +16,23 @@ export interface Policy {
   readonly geo: readonly PolicyGeoRule[];
   /** Stages 7 and 9: the holder's own rules and those of its groups, allow before deny. */
   readonly rules: readonly PolicyRule[];
-  /** Stage 10. */
+  /** Stage 10: the verdict on a packet that no rule matches. */
+  readonly default: DefaultAction;
+  /** Stage 11. */
   readonly filters: readonly PolicyFilter[];
 }
+
+export type DefaultAction = 'accept' | 'deny';
+
+/** The policy without effect, but for its target. */
+export const EMPTY_POLICY = {
+  mitigations: [],
+  baseline: [],
+  geo: [],
+  rules: [],
+  default: 'accept',
+  filters: [],
+} as const satisfies Omit<Policy, 'target'>;
 
 export type RuleAction = 'allow' | 'deny';
 export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';

@@ -12,6 +12,7 @@ export const STAGES = [
   { name: 'named-allows', pass: 'to-filters', needs: 'packet' },
   { name: 'geo', pass: 'none', needs: 'packet' },
   { name: 'rules', pass: 'to-filters', needs: 'packet' },
+  { name: 'default', pass: 'none', needs: 'packet' },
   { name: 'filters', pass: 'final', needs: 'connection' },
 ] as const satisfies readonly Stage[];
 

@@ -18,14 +18,16 @@ export interface MatchRule {
   readonly source: SourceMatch | null;
 }
 
+const DENY_ALL: MatchRule = { outcome: 'drop', protocol: null, port: null, source: null };
+
 /** An invalid policy. The target keeps its last good one. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
 }
 
 /**
- * Stages 6 to 9 as one list in which the first match decides:
- * baseline allow, baseline deny, allow with a source, geo deny, geo only, allow without a source, deny.
+ * Stages 6 to 10 as one list in which the first match decides:
+ * baseline allow, baseline deny, allow with a source, geo deny, geo only, allow without a source, deny, default deny.
  * A packet that matches nothing is accepted.
  */
 export function orderedRules(policy: Policy, family: Family): MatchRule[] {
@@ -40,6 +42,7 @@ export function orderedRules(policy: Policy, family: Family): MatchRule[] {
     ...geoRules(policy, 'only'),
     ...allows.filter((rule) => rule.source === null),
     ...of(policy.rules, 'deny'),
+    ...(policy.default === 'deny' ? [DENY_ALL] : []),
   ];
 }
 

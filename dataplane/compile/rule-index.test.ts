@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -64,7 +65,7 @@ test('indexes and short lists give the same result as a comparison with every ru
   );
 });
 
-const address = { target: '203.0.113.10', mitigations: [], baseline: [], geo: [], filters: [] };
+const address = { target: '203.0.113.10', ...EMPTY_POLICY };
 
 function allowed(count: number, of: (at: number) => Pick<PolicyRule, 'port' | 'source'>) {
   return Array.from({ length: count }, (_, at): PolicyRule => {

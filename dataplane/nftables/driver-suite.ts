@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
@@ -197,13 +198,10 @@ function allowing(port: number, target = '203.0.113.10', source = '192.0.2.0/24'
   const any = { protocol: 'any', port: null, source: null } as const;
   return {
     target,
-    mitigations: [],
-    baseline: [],
-    geo: [],
+    ...EMPTY_POLICY,
     rules: [
       { ref: 'rule:1', action: 'allow', protocol: 'tcp', port, source },
       { ref: 'rule:2', action: 'deny', ...any },
     ],
-    filters: [],
   };
 }

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/edge-rules.ts';
 
@@ -21,7 +22,7 @@ export function filteredPolicy(
   const of = ([type, port]: readonly [PolicyFilter['type'], number]): PolicyFilter => {
     return { ref: `filter:${type}:${port}`, type, port, managed: false, safelist: [] };
   };
-  return { target, mitigations: [], baseline: [], geo: [], rules: [], filters: filters.map(of) };
+  return { target, ...EMPTY_POLICY, filters: filters.map(of) };
 }
 
 /** Denies everything except what these rules allow. */
@@ -33,7 +34,7 @@ export function denyAll(target: string, rules: readonly PolicyRule[] = []): Poli
     port: null,
     source: null,
   } as const;
-  return { target, mitigations: [], baseline: [], geo: [], rules: [...rules, deny], filters: [] };
+  return { target, ...EMPTY_POLICY, rules: [...rules, deny], filters: [] };
 }
 
 /** From any source. */

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -167,13 +168,10 @@ export function testEdge(t: TestContext): TestEdge {
 export function opening(target: string, port: number): Policy {
   return {
     target,
-    mitigations: [],
-    baseline: [],
-    geo: [],
+    ...EMPTY_POLICY,
     rules: [
       { ref: 'rule:1', action: 'allow', protocol: 'tcp', port, source: null },
       { ref: 'rule:2', action: 'deny', protocol: 'any', port: null, source: null },
     ],
-    filters: [],
   };
 }

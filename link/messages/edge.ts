@@ -59,7 +59,7 @@ const packet = object<Packet>({
 
 const verdict = object<Verdict>({
   action: oneOf('pass', 'drop'),
-  stage: oneOf('default', ...STAGES.map(({ name }) => name)),
+  stage: oneOf(...STAGES.map(({ name }) => name)),
   ref: nullable(ref),
   observed: array(ref, 1_000),
 });

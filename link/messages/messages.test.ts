@@ -9,6 +9,7 @@ const POLICY = {
   target: '203.0.113.10',
   mitigations: [],
   baseline: [],
+  default: 'deny',
   geo: [{ ref: 'geo:1', action: 'only', sets: ['asn:64496', 'country:DE'] }],
   rules: [RULE],
   filters: [{ ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: true, safelist: [] }],

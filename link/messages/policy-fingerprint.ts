@@ -30,6 +30,7 @@ export function policyFingerprint(policy: Policy): string {
     geo.map((one) => [one.ref, one.action, one.sets]),
     rules.map(rule),
     filters.map((one) => [one.ref, one.type, one.port, one.managed]),
+    policy.default,
   ];
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }

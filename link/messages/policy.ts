@@ -104,6 +104,7 @@ const policy = object<Policy>({
   baseline: array(rule, MAX_OBJECTS_PER_POLICY),
   geo: array(geoRule, MAX_OBJECTS_PER_POLICY),
   rules: array(rule, MAX_OBJECTS_PER_POLICY),
+  default: withDefault(oneOf('accept', 'deny'), 'accept'),
   filters: array(filter, MAX_OBJECTS_PER_POLICY),
 });
 

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import { sql } from 'kysely';
 import type { Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
@@ -57,11 +58,7 @@ export async function queryServingEdges(
 /** The fingerprint of an address without a policy. */
 const NO_POLICY = policyFingerprint({
   target: '',
-  mitigations: [],
-  baseline: [],
-  geo: [],
-  rules: [],
-  filters: [],
+  ...EMPTY_POLICY,
 });
 
 /** Pure: a sentence for each difference between an edge and the accepted state. */

@@ -21,7 +21,7 @@ export async function requireConfiguredLimit(tx: Tx, organisationId: number): Pr
 }
 
 /**
- * Counts what needs a policy on edges: addresses with own objects, and every target of a group or geo rule, each once,
+ * Counts what needs a policy on edges: addresses with own objects, and every target of a group, geo rule or default, each once,
  * in the organisation's current holdings.
  */
 export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
@@ -35,6 +35,8 @@ export async function countConfigured(db: Db | Tx, organisationId: number): Prom
       union select target from group_assignments
        where holding_id in (select id from held) and deleted_generation is null
       union select target from geo_assignments
+       where holding_id in (select id from held) and deleted_generation is null
+      union select target from default_actions
        where holding_id in (select id from held) and deleted_generation is null
     ) as targets`.execute(db);
   return rows[0]?.configured ?? 0;

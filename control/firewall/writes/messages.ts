@@ -1,3 +1,4 @@
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
 /** The wording of the interface; metrics show the real duration. */
@@ -70,6 +71,16 @@ export function addressReplaced(
   }
   const what = `The change was accepted: ${counted(difference.created, 'object', 'objects')} created, ${difference.deleted} deleted.`;
   return sentences(difference.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, written);
+}
+
+export function defaultSet(target: string, action: DefaultAction | null, changed: boolean): string {
+  if (!changed) return 'Nothing was changed: the target has this default already.';
+  const what = {
+    accept: `Packets to ${target} that no rule matches pass.`,
+    deny: `Packets to ${target} that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before.`,
+    none: `${target} has no default of its own any more; that of a containing prefix applies, or accept.`,
+  }[action ?? 'none'];
+  return `The change was accepted. ${what} ${PROPAGATION}`;
 }
 
 export function ruleExists(ports: readonly number[]): string {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { decide } from '@portcullis/core/firewall/decide/decide.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
+import { type DefaultAction, EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import { packetTo } from '@portcullis/core/firewall/testing/arbitraries.ts';
 import { findDecidingRule } from '@portcullis/core/firewall/decide/no-effect.ts';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
 import { explainNewRules } from './no-effect.ts';
@@ -23,10 +28,13 @@ test('names the same rule as a comparison with every rule', () => {
       fc.array(content, { maxLength: 8 }),
       content,
       fc.boolean(),
-      (some, added, hasGeoRules) => {
+      fc.constantFrom('accept' as const, 'deny' as const),
+      (some, added, hasGeoRules, fallback) => {
         const rules = some.map((rule, at) => stored(rule, at + 1));
         const decider = findDecidingRule(rules, added, hasGeoRules);
-        const sentences = explainNewRules({ rules, hasGeoRules }, [added]);
+        const sentences = explainNewRules({ rules, hasGeoRules, default: fallback }, [
+          added,
+        ]).filter((sentence) => sentence.includes('decides first'));
         assert.equal(sentences.length, decider === null ? 0 : 1);
         if (decider !== null) assert.match(sentences[0] ?? '', new RegExp(`rule ${decider.id} `));
       },
@@ -45,6 +53,44 @@ test('compares thousands of rules with thousands without blocking', () => {
   const rules = Array.from({ length: 3_000 }, (_, at) => stored(deny(at), at + 1));
   const added = Array.from({ length: 3_000 }, (_, at) => deny(at + 3_000));
   const tookMs = processorClock();
-  assert.deepEqual(explainNewRules({ rules, hasGeoRules: false }, added), []);
+  const there = { rules, hasGeoRules: false, default: 'accept' } as const;
+  assert.deepEqual(explainNewRules(there, added), []);
+  const allow = added.map((rule) => ({ ...rule, action: 'allow' as const }));
+  assert.deepEqual(explainNewRules(there, allow), []);
+  assert.match(
+    explainNewRules({ ...there, rules: [] }, allow).join(),
+    /what no rule matches is open too/,
+  );
   assert.ok(tookMs() < 1_500);
+});
+
+/** Verdicts are those of `decide`, so the sentence says what edges do. */
+test('says that the default gives the verdict exactly where a rule changes none', () => {
+  const policy = { ...EMPTY_POLICY, target: '203.0.113.10' };
+  const packets = fc.sample(packetTo(policy.target), { numRuns: 300, seed: 7 });
+  const verdicts = (rules: readonly RuleContent[], fallback: DefaultAction): string[] => {
+    const own = rules.map((rule, at) => ({ ...rule, ref: `rule:${at + 1}` }));
+    const policies = createPolicyTable([{ ...policy, rules: own, default: fallback }]);
+    const settings = {
+      localAddresses: [],
+      management: [],
+      sees: 'both',
+      fragments: 'reassemble',
+    } as const;
+    const edge = { settings, policies, sourceSets: { version: '1', sets: {} } };
+    return packets.map((packet) => decide(edge, packet, FIRST_PACKET).action);
+  };
+  fc.assert(
+    fc.property(
+      fc.array(content, { maxLength: 3 }),
+      content,
+      fc.constantFrom('accept' as const, 'deny' as const),
+      (some, added, fallback) => {
+        const rules = some.map((rule, at) => stored(rule, at + 1));
+        const said = explainNewRules({ rules, hasGeoRules: false, default: fallback }, [added]);
+        if (said.length === 0) return;
+        assert.deepEqual(verdicts([...some, added], fallback), verdicts(some, fallback));
+      },
+    ),
+  );
 });

@@ -1,5 +1,5 @@
 import { describeRule } from '@portcullis/core/firewall/decide/explain.ts';
-import { findDecidingRule } from '@portcullis/core/firewall/decide/no-effect.ts';
+import { findDecidingRule, isDefaultAlready } from '@portcullis/core/firewall/decide/no-effect.ts';
 import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { portList } from './messages.ts';
 import type { AddressState, RuleContent, StoredRule } from '../objects.ts';
@@ -12,6 +12,31 @@ const MAX_NAMED = 5;
  * because the deciding rule may be deleted later.
  */
 export function explainNewRules(
+  there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
+  added: readonly RuleContent[],
+): string[] {
+  return [...explainByDefault(there, added), ...explainByRules(there, added)];
+}
+
+/** One sentence when no rule that is added changes a verdict, because the default gives it already. */
+function explainByDefault(
+  there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
+  added: readonly RuleContent[],
+): string[] {
+  const denies = [...there.rules, ...added].filter(({ action }) => action === 'deny');
+  const isPointless = (rule: RuleContent): boolean => isDefaultAlready(rule, { ...there, denies });
+  if (added.length === 0 || !added.every(isPointless)) return [];
+  if (there.default === 'deny') {
+    return [
+      'It changes no verdict now: the default of the address is deny, so what no rule allows is dropped already.',
+    ];
+  }
+  return [
+    'It changes no verdict now: what no rule matches is open too. Add a deny rule for any protocol, or set the default of the address to deny, to close it.',
+  ];
+}
+
+function explainByRules(
   there: Pick<AddressState, 'rules' | 'hasGeoRules'>,
   added: readonly RuleContent[],
 ): string[] {

@@ -12,6 +12,9 @@ const PROMISE = 'Changes take 3-5 minutes to propagate globally.';
 const NOT_ENFORCED =
   'At the moment no edge enforces rules for this address, so packets to it are not filtered until one does.';
 
+const OPEN =
+  'It changes no verdict now: what no rule matches is open too. Add a deny rule for any protocol, or set the default of the address to deny, to close it.';
+
 interface RuleBody {
   readonly id: number;
   readonly action: string;
@@ -38,7 +41,7 @@ test('returns a created rule until its deletion', async (t) => {
   assert.equal(created.status, 201);
   assert.deepEqual(created.body, {
     data: { ids: [1, 2], created: 2, requested: 2 },
-    message: `2 rules were accepted. ${PROMISE} ${NOT_ENFORCED}`,
+    message: `2 rules were accepted. ${PROMISE} ${OPEN} ${NOT_ENFORCED}`,
   });
   assert.equal(created.headers.get('portcullis-generation'), '1');
   assert.equal(created.headers.get('portcullis-enforcement'), 'none');
@@ -288,7 +291,7 @@ test('leaves a failed port out of the ids, and names it in the message', async (
   assert.equal(body.data.requested, 5);
   assert.equal(
     body.message,
-    `3 rules were accepted; ports 81, 83 did not land, send them again. ${PROMISE} ${NOT_ENFORCED}`,
+    `3 rules were accepted; ports 81, 83 did not land, send them again. ${PROMISE} ${OPEN} ${NOT_ENFORCED}`,
   );
   const rules = rulesOf(await world.acme.get(IP));
   assert.deepEqual(

@@ -18,6 +18,8 @@ interface Model {
   /** The target of acme's group: a held prefix or an address in it. */
   readonly onAddress: boolean;
   readonly countries: readonly string[];
+  /** What acme's prefixes do with packets that no rule matches. */
+  readonly fallback: 'accept' | 'deny' | null;
   readonly baseline: readonly number[];
   readonly edge: null | { sees: string; devices: string[] };
 }
@@ -43,6 +45,7 @@ const model: fc.Arbitrary<Model> = fc.record({
   ports: fc.uniqueArray(fc.integer({ min: 1, max: 6 })),
   onAddress: fc.boolean(),
   countries: fc.uniqueArray(fc.constantFrom('DE', 'US', 'FR')),
+  fallback: fc.constantFrom('accept' as const, 'deny' as const, null),
   baseline: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
   edge: fc.option(
     fc.record({
@@ -71,6 +74,7 @@ function write(wanted: Model): string {
   const acme = {
     ...organisation('acme', 64500),
     flags: wanted.flags,
+    ...(wanted.fallback && { default: wanted.fallback }),
     groups:
       wanted.ports.length === 0
         ? []
@@ -133,6 +137,9 @@ async function read(db: Db): Promise<string[]> {
      where a.deleted_generation is null and h.during @> now()
     union all select 'service ' || name || ' ' || active || ' ' || jsonb_array_length(managed_filters)
       from services s where active or exists (select from holdings where service_id = s.id and during @> now())
+    union all select 'default ' || d.action || ' ' || d.target from default_actions d
+      join holdings h on h.id = d.holding_id
+     where d.deleted_generation is null and h.during @> now()
     union all select 'baseline ' || port from baseline_rules where deleted_generation is null
     union all select 'edge ' || sees || ' ' || array_to_string(devices, ' ') from edges`.execute(
     db,
@@ -160,6 +167,9 @@ function expected(wanted: Model): string[] {
     ...(service !== null && held
       ? [`service ${service.name} ${service.active} ${service.managed ? 1 : 0}`]
       : []),
+    ...PREFIXES.filter((_, index) => wanted.fallback && wanted.prefixes[index] === 'acme').map(
+      (cidr) => `default ${wanted.fallback} ${cidr}`,
+    ),
     ...wanted.baseline.map((port) => `baseline ${port}`),
     ...(edge === null ? [] : [`edge ${edge.sees} ${edge.devices.join(' ')}`]),
   ].toSorted();

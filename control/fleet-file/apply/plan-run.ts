@@ -3,6 +3,7 @@ import { KEY_PREFIX } from '@portcullis/core/access/key-format.ts';
 import type { Actor } from '../../access/index.ts';
 import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
+import { setDefault } from '../../firewall/defaults/index.ts';
 import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import type { DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
@@ -88,6 +89,8 @@ export class PlanRun {
       case 'key.update':
       case 'key.revoke':
         return this.#saveKey(change);
+      case 'default.set':
+        return this.#saveDefault(change);
       case 'baseline.add':
       case 'baseline.remove':
         return this.#saveBaseline(change);
@@ -210,7 +213,7 @@ export class PlanRun {
         delete from ${sql.table(table)}
          where address_id in (select id from addresses where holding_id = ${id})`.execute(this.#tx);
     }
-    for (const table of ['addresses', 'group_assignments', 'geo_assignments']) {
+    for (const table of ['addresses', 'group_assignments', 'geo_assignments', 'default_actions']) {
       await sql`delete from ${sql.table(table)} where holding_id = ${id}`.execute(this.#tx);
     }
     await sql`delete from holdings where id = ${id}`.execute(this.#tx);
@@ -276,6 +279,10 @@ export class PlanRun {
     if (change.do === 'group.assign') {
       await assignGroup(batch, known(this.#groups, name), target, holdingId);
     } else await assignGeoRule(batch, known(this.#geoRules, name), target, holdingId);
+  }
+
+  async #saveDefault({ holding, cidr, action }: Change<'default.set'>): Promise<void> {
+    await setDefault(this.#batch, { holdingId: this.#holdingId(holding), target: cidr }, action);
   }
 
   async #saveDetection(change: DetectionChange): Promise<void> {

@@ -1,5 +1,6 @@
 import { ABILITIES, type Ability, flagOf } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { ManagedFilter } from '../../db/schema.ts';
 import type {
   DesiredHolding,
@@ -50,7 +51,9 @@ export function parseOrganisation(
     services: services.map((service, index) => parseService(service, scope.in('services', index))),
     holdings: [
       ...parsePrefixes(text, scope),
-      ...services.flatMap((service, index) => parseAddresses(service, scope.in('services', index))),
+      ...services.flatMap((service, index) =>
+        parseAddresses(service, text.default ?? null, scope.in('services', index)),
+      ),
     ],
     keys: parseKeys(text, scope.in('keys')),
     groups: parseGroups(text.groups ?? [], limits.maxPortsPerRequest, scope.in('groups')),
@@ -113,6 +116,7 @@ function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
             cidr,
             asn: prefix.asn,
             serviceId: null,
+            default: prefix.default ?? text.default ?? null,
             detection: parseDetection(prefix, itemScope),
             ...window,
           },
@@ -120,7 +124,11 @@ function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
   });
 }
 
-function parseAddresses(service: ServiceText, scope: Scope): DesiredHolding[] {
+function parseAddresses(
+  service: ServiceText,
+  fallback: DefaultAction | null,
+  scope: Scope,
+): DesiredHolding[] {
   return (service.addresses ?? []).flatMap((address, index) => {
     const itemScope = scope.in('addresses', index);
     const cidr = itemScope.in('ip').address(address.ip);
@@ -133,6 +141,7 @@ function parseAddresses(service: ServiceText, scope: Scope): DesiredHolding[] {
             cidr,
             asn: null,
             serviceId: service.id,
+            default: address.default ?? fallback,
             detection: parseDetection(address, itemScope),
             ...window,
           },

@@ -10,6 +10,7 @@ import type {
   DesiredService,
   OrganisationLimits,
 } from '../desired.ts';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
 /** A holding by its row, or by the change that creates it. */
@@ -101,6 +102,13 @@ export type FleetChange = ChangeDescription &
         readonly do: 'group.unassign' | 'geo.unassign';
         readonly assignmentId: number;
         readonly target: string;
+      }
+    | {
+        readonly do: 'default.set';
+        readonly holding: HoldingRef;
+        readonly cidr: string;
+        /** Null removes it. */
+        readonly action: DefaultAction | null;
       }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }

@@ -29,6 +29,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'group.create': 12,
   'group.edit': 12,
   'geo.create': 12,
+  'default.set': 13,
   'group.assign': 13,
   'geo.assign': 13,
   'key.create': 14,

@@ -2,7 +2,7 @@ import { describeRule, filterKey, ruleKey } from '../../firewall/groups/index.ts
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import { countOf, describeDifferences, type PlanDraft, planMatching, planNamed } from './draft.ts';
-import { type HoldingIndex, showCidr } from './holdings.ts';
+import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
   planMatching(draft, {
@@ -148,6 +148,24 @@ export function planGeoRules(draft: PlanDraft, holdings: HoldingIndex): void {
       draft.add({ do: 'geo.delete', sign: '-', subject, words: '', id: row.id, organisation });
     },
   });
+}
+
+export function planDefaults(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
+  const current = new Map(draft.state.defaults.map((row) => [row.holdingId, row]));
+  for (const { ref: holding, organisation, cidr, default: action, at } of planned) {
+    const row = holding.kind === 'existing' ? current.get(holding.id) : undefined;
+    if (at === null || action === (row?.action ?? null)) continue;
+    const subject = `default of ${showCidr(cidr)}`;
+    if (row?.owner === 'portal') {
+      if (action !== null) draft.refusePortal(at, `The ${subject}`);
+      continue;
+    }
+    const words = `${row?.action ?? 'none'} -> ${action ?? 'none'}`;
+    draft.add(
+      { do: 'default.set', sign: '~', subject, words, organisation, holding, cidr, action },
+      at,
+    );
+  }
 }
 
 export function planBaseline(draft: PlanDraft): void {

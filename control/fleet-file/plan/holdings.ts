@@ -11,9 +11,10 @@ export interface PlannedHolding extends HoldingContent {
   readonly ref: HoldingRef;
   readonly organisation: string;
   readonly owner: CurrentHolding['owner'];
-  /** Null when the file does not name it; so is `detection`. */
+  /** Null when the file does not name it; so are `detection` and `default`. */
   readonly at: Position | null;
   readonly detection: ScopeSettings | null;
+  readonly default: DesiredHolding['default'];
 }
 
 /** Plans every holding of the file and every row of the fleet file, and returns all holdings that there will be. */
@@ -94,7 +95,8 @@ function planChange(
       at,
     );
   }
-  return { ...content, ref: { kind: 'existing', id }, organisation, owner, at, detection };
+  const ref = { kind: 'existing', id } as const;
+  return { ...content, ref, organisation, owner, at, detection, default: wanted.default };
 }
 
 function fieldsOf({ since, until, asn, serviceId }: HoldingContent) {
@@ -141,13 +143,14 @@ function planCreate(
   const subject = describeHolding(organisation, wanted);
   draft.add({ do: 'holding.create', sign: '+', ...content, subject, words, organisation }, at);
   const ref = { kind: 'new', organisation, cidr, since } as const;
-  return { ...content, ref, organisation, owner: 'fleet', at, detection };
+  const { default: action } = wanted;
+  return { ...content, ref, organisation, owner: 'fleet', at, detection, default: action };
 }
 
 function unchanged(draft: PlanDraft, current: CurrentHolding): PlannedHolding {
   const organisation = draft.slugOf(current.organisationId);
   const ref = { kind: 'existing', id: current.id } as const;
-  return { ...current, ref, organisation, at: null, detection: null };
+  return { ...current, ref, organisation, at: null, detection: null, default: null };
 }
 
 /** A more specific holding takes its addresses out of the holding that contains it, and their rules out of effect. */

@@ -16,6 +16,7 @@ const EMPTY: FleetState = {
   keys: [],
   groups: [],
   geoRules: [],
+  defaults: [],
   baseline: [],
   edges: [],
   nodes: [],

@@ -70,6 +70,15 @@ const rule = closed(
 const filter = closed({ type: text('A filter of the catalogue.', 50), port: ports });
 const targets = list(text('An address or a CIDR.', 50), 'Addresses, or prefixes, that are held.');
 
+const fallback = {
+  default: Type.Optional(
+    oneOf(
+      ['accept', 'deny'],
+      'What happens to a packet that no rule matches. Default: as of the organisation, or accept.',
+    ),
+  ),
+};
+
 const service = closed({
   id: whole(1, LARGEST, 'The number of the service, unique in the fleet.'),
   name: text('What people call it.'),
@@ -77,7 +86,10 @@ const service = closed({
     Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' }),
   ),
   addresses: Type.Optional(
-    list(closed({ ip: text('One address.', 50), ...window }), 'Addresses assigned to it.'),
+    list(
+      closed({ ip: text('One address.', 50), ...window, ...fallback }),
+      'Addresses assigned to it.',
+    ),
   ),
   managed_filters: Type.Optional(
     list(
@@ -134,9 +146,13 @@ const organisation = closed({
     }),
   ),
   prefixes: Type.Optional(
-    list(closed({ cidr: text('A network.', 50), asn, ...window }), 'Prefixes that it announces.'),
+    list(
+      closed({ cidr: text('A network.', 50), asn, ...window, ...fallback }),
+      'Prefixes that it announces.',
+    ),
   ),
   services: Type.Optional(list(service, 'What it runs.')),
+  ...fallback,
   ...detection,
   keys: Type.Optional(list(key, 'API keys.')),
   groups: Type.Optional(

@@ -1,3 +1,4 @@
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
@@ -34,6 +35,7 @@ export interface FleetState {
   /** Groups that are not deleted. */
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
+  readonly defaults: readonly CurrentDefault[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly edges: readonly CurrentEdge[];
   readonly nodes: readonly CurrentNode[];
@@ -120,6 +122,12 @@ export interface CurrentGeoRule {
   readonly asns: readonly number[];
   readonly assignments: readonly CurrentAssignment[];
 }
+/** The default of a whole holding. */
+export interface CurrentDefault {
+  readonly holdingId: number;
+  readonly action: DefaultAction;
+  readonly owner: Owner;
+}
 export interface CurrentEdge {
   readonly id: number;
   readonly name: string;
@@ -155,6 +163,13 @@ export async function loadFleetState(
     keys: await loadKeys(db),
     groups: await loadGroups(db),
     geoRules: await loadGeoRules(db),
+    defaults: await rowsOf(
+      sql<CurrentDefault>`
+        select d.holding_id as "holdingId", d.action, d.owner
+          from default_actions d join holdings h on h.id = d.holding_id and h.cidr = d.target
+         where d.deleted_generation is null`,
+      db,
+    ),
     baseline: await rowsOf(
       sql<FleetState['baseline'][number]>`
         select id, prefix, action, protocol, source, port from baseline_rules
@@ -219,17 +234,22 @@ async function loadHoldings(db: Db | Tx): Promise<CurrentHolding[]> {
       ), located as (
         select a.holding_id, count(*) filter (where a.deleted_generation is null and g.owner = 'portal') as live
           from geo_assignments a join geo_rules g on g.id = a.geo_rule_id group by a.holding_id
+      ), defaulted as (
+        select holding_id, count(*) filter (where deleted_generation is null and owner = 'portal') as live
+          from default_actions group by holding_id
       )
       select h.id, h.organisation_id as "organisationId", h.cidr, h.asn, h.service_id as "serviceId",
              h.owner, lower(h.during) as since, upper(h.during) as until,
-             (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0))::integer
+             (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0)
+               + coalesce(defaulted.live, 0))::integer
                as "liveObjects",
              (own.holding_id is not null or assigned.holding_id is not null
-               or located.holding_id is not null) as referenced
+               or located.holding_id is not null or defaulted.holding_id is not null) as referenced
         from holdings h
         left join own on own.holding_id = h.id
         left join assigned on assigned.holding_id = h.id
         left join located on located.holding_id = h.id
+        left join defaulted on defaulted.holding_id = h.id
        order by h.id`,
     db,
   );

@@ -11,6 +11,7 @@ import {
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type {
   BaselineRow,
+  DefaultRow,
   FilterTuple,
   GeoAssignmentRow,
   GroupAssignmentRow,
@@ -45,6 +46,7 @@ export class PolicyAssembly {
   readonly #groups = new Map<number, GroupRow>();
   readonly #groupAssignments = new PrefixIndex<GroupAssignmentRow>();
   readonly #geoAssignments = new PrefixIndex<GeoAssignmentRow>();
+  readonly #defaults = new PrefixIndex<DefaultRow>();
   readonly #baseline = new PrefixIndex<BaselineRow>();
   readonly #mitigations = new PrefixIndex<MitigationRow>();
   readonly #rows: PolicyRows;
@@ -62,6 +64,7 @@ export class PolicyAssembly {
       this.#groupAssignments.add(storedCidr(row.target), row);
     }
     for (const row of rows.geoAssignments) this.#geoAssignments.add(storedCidr(row.target), row);
+    for (const row of rows.defaults) this.#defaults.add(storedCidr(row.target), row);
     for (const row of rows.baseline) this.#baseline.add(storedCidr(row.prefix), row);
     for (const row of rows.mitigations) this.#mitigations.add(storedCidr(row.target), row);
   }
@@ -83,6 +86,13 @@ export class PolicyAssembly {
       const target = this.#assignedTarget(row);
       if (target === null) continue;
       add(target, false);
+      assigned.add(target, target);
+    }
+    for (const row of this.#rows.defaults) {
+      const target = this.#assignedTarget(row);
+      if (target === null) continue;
+      // A default of accept is an empty policy, which hides the default of a containing prefix.
+      add(target, row.action === 'accept');
       assigned.add(target, target);
     }
     // Only while it is held: the holding may have ended.
@@ -124,6 +134,7 @@ export class PolicyAssembly {
       geo: [...geo.values()].map(({ ruleId: id, action, countries, asns }) => {
         return { id, action, countries, asns };
       }),
+      default: this.#defaults.covering(target).findLast(mine)?.action ?? 'accept',
       rules: own?.rules.map(ruleOf) ?? [],
       groupRules: groups.flatMap((group) => group.rules.map(ruleOf)),
       filters: own?.filters.flatMap(filterOf) ?? [],
@@ -140,7 +151,7 @@ export class PolicyAssembly {
   }
 
   /** The target inside the assignment's holding; null when a more specific holding has it. */
-  #assignedTarget(row: GroupAssignmentRow | GeoAssignmentRow): Cidr | null {
+  #assignedTarget(row: Pick<GroupAssignmentRow, 'target' | 'holdingId'>): Cidr | null {
     const held = this.#byId.get(row.holdingId);
     if (held === undefined) return null;
     const wanted = storedCidr(row.target);

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
 import type { Tx } from '../../db/database.ts';
@@ -43,6 +44,11 @@ export interface GeoAssignmentRow {
   readonly countries: readonly string[];
   readonly asns: readonly number[];
 }
+export interface DefaultRow {
+  readonly target: string;
+  readonly holdingId: number;
+  readonly action: DefaultAction;
+}
 export interface BaselineRow {
   readonly prefix: string;
   readonly rules: readonly RuleTuple[];
@@ -63,6 +69,7 @@ export interface PolicyRows {
   readonly groups: readonly GroupRow[];
   readonly groupAssignments: readonly GroupAssignmentRow[];
   readonly geoAssignments: readonly GeoAssignmentRow[];
+  readonly defaults: readonly DefaultRow[];
   readonly baseline: readonly BaselineRow[];
   readonly mitigations: readonly MitigationRow[];
 }
@@ -75,7 +82,7 @@ export interface RowsRequest {
   readonly generation: number | null;
 }
 
-/** Loads the rows in eight statements. Needs one snapshot (repeatable read) to be consistent. */
+/** Loads the rows in nine statements. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
   const groupAssignments = await loadGroupAssignments(tx, request);
   return {
@@ -84,6 +91,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
     groups: await loadGroups(tx, request, [...new Set(groupAssignments.map((a) => a.groupId))]),
     groupAssignments,
     geoAssignments: await loadGeoAssignments(tx, request),
+    defaults: await loadDefaults(tx, request),
     baseline: await loadBaseline(tx, request),
     mitigations: await loadMitigations(tx, request),
   };
@@ -211,6 +219,14 @@ async function loadGeoAssignments(tx: Tx, request: RowsRequest): Promise<GeoAssi
   return rows;
 }
 
+async function loadDefaults(tx: Tx, { region, generation }: RowsRequest): Promise<DefaultRow[]> {
+  const { rows } = await sql<DefaultRow>`
+    select d.target, d.holding_id as "holdingId", d.action from default_actions d
+     where ${exists('d', generation)} and ${touches('d', 'default_actions', 'target', region)}
+  `.execute(tx);
+  return rows;
+}
+
 async function loadBaseline(tx: Tx, { region, generation }: RowsRequest): Promise<BaselineRow[]> {
   const { rows } = await sql<BaselineRow>`
     select r.prefix, json_agg(${ruleTuple}) as rules
@@ -242,6 +258,7 @@ export async function loadFormerTargets(tx: Tx, region: readonly string[]): Prom
     select a.ip::cidr as target from addresses a where ${addressInside('a', region)}
     union select t.target from part join group_assignments t on t.target <<= part
     union select t.target from part join geo_assignments t on t.target <<= part
+    union select t.target from part join default_actions t on t.target <<= part
     union select t.target from part join mitigations t on t.target <<= part
     union select t.prefix from part join baseline_rules t on t.prefix <<= part
     union select t.cidr from part join holdings t on t.cidr <<= part

@@ -98,6 +98,7 @@ const OBJECT_TABLES = [
   'group_assignments',
   'geo_assignments',
   'geo_rules',
+  'default_actions',
   'baseline_rules',
 ] as const;
 

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '../../firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -40,12 +41,10 @@ function policyOf(actions: readonly MitigationAction[], safelist: readonly strin
     renderAction(action, { ref: `mitigation:${index}`, mode: 'enforce', safelist }),
   );
   return {
+    ...EMPTY_POLICY,
     target: SUBJECT,
     mitigations: rendered.flatMap((one) => (one.part === 'mitigation' ? [one.value] : [])),
     filters: rendered.flatMap((one) => (one.part === 'filter' ? [one.value] : [])),
-    baseline: [],
-    geo: [],
-    rules: [],
   };
 }
 

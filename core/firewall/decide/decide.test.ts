@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '../policy.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -27,11 +28,7 @@ const calm: PacketState = {
 };
 const empty: Policy = {
   target: TARGET,
-  mitigations: [],
-  baseline: [],
-  geo: [],
-  rules: [],
-  filters: [],
+  ...EMPTY_POLICY,
 };
 const sets = { version: '1', sets: { 'country:XX': ['198.51.100.0/24', '2001:db8::/32'] } };
 
@@ -82,6 +79,7 @@ test('evaluates the stages in the specified order', () => {
       'named-allows',
       'geo',
       'rules',
+      'default',
       'filters',
     ],
   );
@@ -319,7 +317,7 @@ test('evaluates only the policy of the address, or else that of the longest pref
   assert.equal(at('2001:db8:1::1', 6), 'rule:3');
 });
 
-test('passes without geo rules and baseline if an allow matches or no deny does', () => {
+test('passes without geo rules and baseline if an allow matches or no deny does and the default accepts', () => {
   const drawn = policyFor(TARGET).chain((policy) =>
     fc.tuple(fc.constant(policy), packetTo(TARGET), sourceSets()),
   );
@@ -340,7 +338,10 @@ test('passes without geo rules and baseline if an allow matches or no deny does'
       const denied = alone(bare.rules.filter((one) => one.action === 'deny'));
       const verdict = decide(view, packet, calm);
       if (verdict.stage === 'needed-icmp') return;
-      assert.equal(verdict.action, allowed || !denied ? 'pass' : 'drop');
+      assert.equal(
+        verdict.action,
+        allowed || (!denied && policy.default === 'accept') ? 'pass' : 'drop',
+      );
     }),
   );
 });

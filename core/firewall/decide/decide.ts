@@ -16,8 +16,8 @@ export interface EdgeView {
 
 export interface Verdict {
   readonly action: 'pass' | 'drop';
-  /** The deciding stage; `default` if none decided, which passes. */
-  readonly stage: StageName | 'default';
+  /** The deciding stage; `default` if no rule matched. */
+  readonly stage: StageName;
   /** The deciding rule, geo rule, mitigation or filter; null if a stage decides without one. */
   readonly ref: string | null;
   /** Observing mitigations that would have dropped the packet. */
@@ -122,6 +122,8 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
   },
 
   rules: ({ policy, packet }) => firstMatch(policy?.rules ?? [], packet),
+
+  default: ({ policy }) => (policy?.default === 'deny' ? { action: 'drop', ref: null } : null),
 
   filters: ({ policy, packet, state }) => {
     for (const filter of policy?.filters ?? []) {

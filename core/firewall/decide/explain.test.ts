@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Verdict } from './decide.ts';
 import { explainVerdict } from './explain.ts';
-import type { Policy } from '../policy.ts';
+import { EMPTY_POLICY, type Policy } from '../policy.ts';
 
 const policy: Policy = {
+  ...EMPTY_POLICY,
   target: '203.0.113.10',
-  mitigations: [],
   baseline: [{ ref: 'baseline:3', action: 'deny', protocol: 'udp', port: 1900, source: null }],
   geo: [{ ref: 'geo-rule:2', action: 'only', sets: ['asn:64496', 'country:DE'] }],
   rules: [
@@ -58,7 +58,9 @@ describe('explainVerdict', () => {
   it('distinguishes an address without a policy from a policy without a matching rule', () => {
     const passed = { action: 'pass', stage: 'default', ref: null, observed: [] } as const;
     assert.match(explainVerdict(passed, null), /no policy covers this address/);
-    assert.match(explainVerdict(passed, policy), /no rule matches it/);
+    assert.match(explainVerdict(passed, policy), /default of this address is accept/);
+    const dropped = { ...passed, action: 'drop' } as const;
+    assert.match(explainVerdict(dropped, policy), /is dropped: no rule.*default.* is deny/);
   });
 
   it('describes the action of a mitigation', () => {

@@ -9,7 +9,11 @@ const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
   'needed-icmp': 'The packet passes: it is ICMP that networks need, within its rate.',
   'fragment-limits': 'The packet is dropped: fragments to this address exceed their limit.',
   'return-traffic': 'The packet passes: it answers a connection that the protected host opened.',
-  default: 'The packet passes: no rule matches it, and what no rule matches is accepted.',
+};
+
+const DEFAULT: Readonly<Record<Verdict['action'], string>> = {
+  pass: 'The packet passes: no rule matches it, and the default of this address is accept.',
+  drop: 'The packet is dropped: no rule matches it, and the default of this address is deny.',
 };
 
 /** The verdict as a sentence to act on. `policy` is the evaluated one, null if none covers the address. */
@@ -24,6 +28,7 @@ export function explainVerdict(verdict: Verdict, policy: Policy | null): string 
 function decision(verdict: Verdict, policy: Policy | null): string {
   if (verdict.stage === 'default' && policy === null)
     return 'The packet passes: no policy covers this address.';
+  if (verdict.stage === 'default') return DEFAULT[verdict.action];
   const does = verdict.action === 'pass' ? 'passes' : 'is dropped';
   return WITHOUT_RULE[verdict.stage] ?? `The packet ${does}: ${describe(verdict, policy)} decides.`;
 }

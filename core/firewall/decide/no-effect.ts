@@ -1,5 +1,5 @@
 import { containsCidr, parseCidr } from '../../net/cidr.ts';
-import type { PolicyRule } from '../policy.ts';
+import type { DefaultAction, PolicyRule } from '../policy.ts';
 
 type Match = Pick<PolicyRule, 'action' | 'protocol' | 'port' | 'source'>;
 
@@ -27,6 +27,29 @@ export function findDecidingRule<R extends Match>(
   if (allow !== undefined) return allow;
   if (added.action === 'allow') return null;
   return covering.find((rule) => rule.action === 'deny') ?? null;
+}
+
+/**
+ * Whether adding a rule changes no verdict because the default already gives it: a deny under `deny`, and an allow
+ * under `accept` that no deny rule and no geo rule overlaps. `denies` are the deny rules of the address.
+ */
+export function isDefaultAlready(
+  added: Match,
+  there: {
+    readonly default: DefaultAction;
+    readonly denies: readonly Match[];
+    readonly hasGeoRules: boolean;
+  },
+): boolean {
+  if (added.action === 'deny') return there.default === 'deny';
+  if (there.default === 'deny' || there.hasGeoRules) return false;
+  return !there.denies.some((deny) => overlap(deny, added));
+}
+
+/** Whether one packet could match both, were it for protocol and port. Thousands are compared, so sources are not. */
+function overlap(a: Match, b: Match): boolean {
+  if (a.protocol !== 'any' && b.protocol !== 'any' && a.protocol !== b.protocol) return false;
+  return a.port === null || b.port === null || a.port === b.port;
 }
 
 /** Every packet that `inner` matches, `outer` matches too. */

@@ -85,12 +85,13 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
       own: fc.array(policyRule(family, 'rule'), { maxLength: 10 }),
       group: fc.array(policyRule(family, 'group-rule'), { maxLength: 4 }),
       denyAll: fc.boolean(),
+      fallback: fc.constantFrom('accept' as const, 'accept' as const, 'deny' as const),
       geo: fc.oneof(
         { weight: 3, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: fc.array(geoRule(), { minLength: 1, maxLength: 2 }) },
       ),
     })
-    .map(({ baseline, own, group, denyAll, geo }) => {
+    .map(({ baseline, own, group, denyAll, fallback, geo }) => {
       const last: PolicyRule = {
         ref: 'rule:10000',
         action: 'deny',
@@ -100,7 +101,8 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
       };
       const rules = [...own, ...group, ...(denyAll ? [last] : [])];
       const allowFirst = rules.toSorted((a, b) => a.action.localeCompare(b.action));
-      return { target, mitigations: [], baseline, geo, rules: allowFirst, filters: [] };
+      const rest = { default: fallback, filters: [] };
+      return { target, mitigations: [], baseline, geo, rules: allowFirst, ...rest };
     });
 }
 

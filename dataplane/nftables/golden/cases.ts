@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import type {
   Mitigation,
   Policy,
@@ -25,7 +26,7 @@ export interface GoldenCase {
 
 export const HOST: Policy = {
   target: '203.0.113.10',
-  mitigations: [],
+  ...EMPTY_POLICY,
   baseline: [rule('deny', 'udp', 1900)],
   geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['asn:64496', 'country:AA'] }],
   rules: [
@@ -37,7 +38,6 @@ export const HOST: Policy = {
     rule('deny', 'udp', 19),
     rule('deny', 'any', null),
   ],
-  filters: [],
 };
 
 export const PREFIXES: readonly Policy[] = [
@@ -108,10 +108,7 @@ const ATTACKED: readonly Policy[] = [
   {
     ...HOST,
     target: '2001:db8:7::/48',
-    rules: [],
-    baseline: [],
-    geo: [],
-    filters: [],
+    ...EMPTY_POLICY,
     mitigations: [{ ...MITIGATION, ref: 'mitigation:5', fragment: 'later', sourcePort: null }],
   },
 ];
@@ -124,7 +121,7 @@ export function layout(policies: readonly Policy[], change: Partial<EdgeRules> =
 }
 
 function policy(target: string, rules: readonly PolicyRule[]): Policy {
-  return { target, mitigations: [], baseline: [], geo: [], rules, filters: [] };
+  return { target, ...EMPTY_POLICY, rules, filters: [] };
 }
 
 export function allow(

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -269,7 +270,7 @@ function compile(target: string, rules: readonly PolicyRule[]): CompiledTarget {
 }
 
 function policyOf(target: string, rules: readonly PolicyRule[]): Policy {
-  return { target, mitigations: [], baseline: [], geo: [], rules, filters: [] };
+  return { target, ...EMPTY_POLICY, rules, filters: [] };
 }
 
 function rule(

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
@@ -58,7 +59,7 @@ function layoutOf(sources: Readonly<Record<string, string>>, before: Layout | nu
       { ref: 'a', action: 'allow', protocol: 'any', port: null, source },
       { ref: 'b', action: 'deny', protocol: 'any', port: null, source: null },
     ] as const;
-    const policy = { target, mitigations: [], baseline: [], geo: [], filters: [], rules };
+    const policy = { target, ...EMPTY_POLICY, rules };
     return [target, compilePolicy(policy)] as const;
   });
   return planLayout(edgeRules(), new Map(targets), { version: '1', sets: {} }, before);

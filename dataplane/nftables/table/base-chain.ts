@@ -109,6 +109,7 @@ const renderStage: Readonly<
   ],
   // In a hook of its own, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
+  default: () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? [`ct direction reply jump ${REPLIES}`] : []),
   // A target's mitigations stand before its rules, in its own chain (mitigations.ts).
   mitigations: () => [],

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import { createHash } from 'node:crypto';
 import { renderAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import {
@@ -98,12 +99,12 @@ export class OverlayPolicies {
   }
 
   #merge(target: string, base: Policy | undefined): Merged {
-    const added = (this.#isCovered(target) ? this.#nearest.of(target) : null) ?? NOTHING;
+    const added = (this.#isCovered(target) ? this.#nearest.of(target) : null) ?? EMPTY_POLICY;
     const there = base?.filters ?? [];
     const known = this.#merged.get(target);
     if (known !== undefined && known.base === base) return known;
     const policy: Policy = {
-      ...(base ?? NOTHING),
+      ...(base ?? EMPTY_POLICY),
       target,
       mitigations: [...(base?.mitigations ?? []), ...added.mitigations],
       filters: [...there, ...added.filters.filter((one) => !there.some((own) => isSame(own, one)))],
@@ -113,7 +114,6 @@ export class OverlayPolicies {
 }
 
 const NOBODY: readonly string[] = [];
-const NOTHING = { mitigations: [], baseline: [], geo: [], rules: [], filters: [] } as const;
 
 /** An address without a policy of its own uses that of the longest prefix that contains it. */
 function prefixPolicies(policies: ReadonlyMap<string, Policy>): () => NearestScope<Policy> {

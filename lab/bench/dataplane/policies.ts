@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import type { Policy, PolicyRule, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Flow } from '@portcullis/dataplane/xdp/flows/mark-keys.ts';
@@ -58,11 +59,9 @@ export function policyOf(fleet: Fleet, index: number): Policy {
   const last = end === 'deny' ? [rule('deny', 'any')] : [];
   return {
     target: addressOf(family, index),
-    mitigations: [],
-    baseline: [],
+    ...EMPTY_POLICY,
     geo: geo === true ? [{ ref: 'geo-rule:1', action: 'deny', sets: [COUNTRY] }] : [],
     rules: [first, ...mixed, ...last],
-    filters: [],
   };
 }
 

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FRAGMENT_LIMITS } from '@portcullis/core/firewall/fragment-limits.ts';
@@ -178,9 +179,8 @@ async function protect(
   fragments: EdgeSettings['fragments'] | null,
 ): Promise<void> {
   const driver = createNftDriver({ command: edge.command('nft') });
-  const open = { mitigations: [], baseline: [], geo: [], filters: [], rules: [] };
   const targets = new Map(
-    [SERVER[4], PREFIX].map((target) => [target, compilePolicy({ ...open, target })]),
+    [SERVER[4], PREFIX].map((target) => [target, compilePolicy({ ...EMPTY_POLICY, target })]),
   );
   const rules = {
     devices: fragments === null ? [] : [EDGE_DEVICE],

@@ -1,3 +1,4 @@
+import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { DEFAULT_LIMITS } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
@@ -91,11 +92,10 @@ async function flood(kind: ProbePacket): Promise<void> {
 
 async function denyEverything(): Promise<void> {
   const all = { ref: 'rule:1', action: 'deny', protocol: 'any', port: null, source: null } as const;
-  const empty = { mitigations: [], baseline: [], geo: [], filters: [] };
   const targets = new Map(
     [SERVER[4], SERVER[6]].map((target) => [
       target,
-      compilePolicy({ ...empty, target, rules: [all] }),
+      compilePolicy({ ...EMPTY_POLICY, target, rules: [all] }),
     ]),
   );
   const rules = {

@@ -1,0 +1,2 @@
+/** The verdict on packets that no rule matches, of addresses and prefixes. */
+export { setDefault } from './service.ts';

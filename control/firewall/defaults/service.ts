@@ -1,0 +1,89 @@
+import { sql } from 'kysely';
+import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import { containsCidr, formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Tx } from '../../db/database.ts';
+import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import type { Owner } from '../../db/schema.ts';
+import { Problem } from '../../problem.ts';
+import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
+import { requireConfiguredLimit } from '../writes/configured.ts';
+
+/** An address or a prefix inside a holding; `target` with its length. */
+export interface DefaultTarget {
+  readonly holdingId: number;
+  readonly target: string;
+}
+
+/**
+ * Sets the default of an address or a prefix, or removes it (`action` null). Returns whether that changed anything.
+ * Throws a `Problem` when the default belongs to the other side.
+ */
+export async function setDefault(
+  batch: Batch,
+  { holdingId, target }: DefaultTarget,
+  action: DefaultAction | null,
+): Promise<boolean> {
+  const { tx, owner } = batch;
+  await lockHoldings(tx, [holdingId]);
+  const { rows } = await sql<{ id: number; action: DefaultAction; owner: Owner }>`
+    select id, action, owner from default_actions
+     where holding_id = ${holdingId} and target = ${target}::cidr and deleted_generation is null`.execute(
+    tx,
+  );
+  const current = rows[0];
+  if (current !== undefined && current.owner !== owner) throw ownedElsewhere(target, current.owner);
+  if ((current?.action ?? null) === action) return false;
+  if (current !== undefined) await batch.end('default_actions', [current.id]);
+  if (action !== null) await insertDefault(batch, { holdingId, target }, action);
+  batch.touch(target);
+  return true;
+}
+
+async function insertDefault(
+  batch: Batch,
+  { holdingId, target }: DefaultTarget,
+  action: DefaultAction,
+): Promise<void> {
+  const { rows } = await sql<{ id: number; organisationId: number }>`
+    insert into default_actions (holding_id, target, action, owner, created_generation)
+    values (${holdingId}, ${target}, ${action}, ${batch.owner}, ${BEGINS.created_generation})
+    returning id, (select organisation_id from holdings where id = ${holdingId}) as "organisationId"
+  `.execute(batch.tx);
+  for (const { id, organisationId } of rows) {
+    batch.begin('default_actions', [id]);
+    await requireConfiguredLimit(batch.tx, organisationId);
+  }
+}
+
+/** Finds the caller's holding that contains an address or a prefix. Throws 404 and 422. */
+export async function findDefaultTarget(
+  tx: Tx,
+  caller: { readonly organisationId: number; readonly prefixes: readonly string[] | null },
+  text: string,
+): Promise<DefaultTarget> {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) {
+    throw new Problem('invalid_request', `The target is not valid: ${cidr.reason}.`, {
+      errors: [{ pointer: '/target', detail: cidr.reason }],
+    });
+  }
+  const target = formatCidr(cidr.value);
+  const reach = caller.prefixes?.flatMap((prefix) => {
+    const parsed = parseCidr(prefix);
+    return parsed.ok ? [parsed.value] : [];
+  });
+  const isInReach = reach === undefined || reach.some((one) => containsCidr(one, cidr.value));
+  if (!isInReach) {
+    const shown = formatNetwork(cidr.value);
+    throw new Problem('not_found', `The organisation does not hold ${shown}.`);
+  }
+  return { target, holdingId: await findAssignableHolding(tx, caller.organisationId, target) };
+}
+
+function ownedElsewhere(target: string, owner: Owner): Problem {
+  const side = owner === 'fleet' ? 'fleet file' : 'portal';
+  return new Problem(
+    'invalid_request',
+    `The default of ${target} belongs to the ${side}; change it there.`,
+  );
+}
