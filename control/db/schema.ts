@@ -2,6 +2,7 @@ import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely';
 import type { AttackSchema } from './schema-attacks.ts';
+import type { GameServerSchema } from './schema-game-servers.ts';
 import type { MitigationSchema } from './schema-mitigations.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { MitigationSchema } from './schema-mitigations.ts';
  * bigint reads as number, timestamptz as Date (`infinity` as the last Date there is), and inet, cidr
  * and tstzrange as PostgreSQL's text: a cidr always with its length, a single inet without.
  */
-export interface Schema extends AttackSchema, MitigationSchema {
+export interface Schema extends AttackSchema, MitigationSchema, GameServerSchema {
   organisations: OrganisationTable;
   asns: AsnTable;
   services: ServiceTable;
@@ -34,9 +35,6 @@ export interface Schema extends AttackSchema, MitigationSchema {
   drop_counts: DropCountTable;
   drop_samples: DropSampleTable;
   drop_reports: DropReportTable;
-  nodes: NodeTable;
-  eggs: EggTable;
-  game_servers: GameServerTable;
   collectors: CollectorTable;
   audit: AuditTable;
   idempotency_keys: IdempotencyKeyTable;
@@ -321,53 +319,6 @@ export interface DropReportTable {
   edge_id: number;
   instance: string;
   sequence: number;
-}
-
-export interface NodeTable {
-  id: Id;
-  name: string;
-  owner: Owner;
-  credential_hash: Buffer | null;
-  enrolled_at: Date | null;
-  instance: string | null;
-  last_seen_at: Date | null;
-  engine: Json<object> | null;
-}
-
-export interface EggTable {
-  digest: string;
-  /** The egg from `parseEgg`; see link/messages/egg.ts. */
-  egg: Json<object>;
-}
-
-export type BuildState = 'waiting' | 'building' | 'built' | 'failed';
-
-export interface GameServerTable {
-  uuid: string;
-  organisation_id: number;
-  service_id: number;
-  node_id: number;
-  name: string;
-  egg_digest: string;
-  egg_name: string;
-  image: string | null;
-  variables: JsonWithDefault<Record<string, string>>;
-  memory_mib: number;
-  cpu_percent: number;
-  disk_mib: number;
-  ip: string;
-  port: number;
-  suspended: Generated<boolean>;
-  crash_restart: Generated<boolean>;
-  crash_within_ms: Generated<number>;
-  build_epoch: Generated<number>;
-  build_state: Generated<BuildState>;
-  build_reason: string | null;
-  build_log: string | null;
-  provisioned: GeneratedAlways<boolean>;
-  identifier: string | null;
-  owner: Owner;
-  created_at: Generated<Date>;
 }
 
 export interface AuditTable {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
-import type { BuildState } from '../db/schema.ts';
+import type { BuildState } from '../db/schema-game-servers.ts';
 
 /** A server of the list. */
 export interface ListedServer {

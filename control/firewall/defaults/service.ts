@@ -55,12 +55,12 @@ async function insertDefault(
   }
 }
 
-/** Finds the caller's holding that contains an address or a prefix. Throws 404 and 422. */
+/** Finds the caller's holding that contains an address or a prefix (`shown`: canonical). Throws 404 and 422. */
 export async function findDefaultTarget(
   tx: Tx,
   caller: { readonly organisationId: number; readonly prefixes: readonly string[] | null },
   text: string,
-): Promise<DefaultTarget> {
+): Promise<DefaultTarget & { readonly shown: string }> {
   const cidr = parseCidr(text);
   if (!cidr.ok) {
     throw new Problem('invalid_request', `The target is not valid: ${cidr.reason}.`, {
@@ -73,11 +73,12 @@ export async function findDefaultTarget(
     return parsed.ok ? [parsed.value] : [];
   });
   const isInReach = reach === undefined || reach.some((one) => containsCidr(one, cidr.value));
+  const shown = formatNetwork(cidr.value);
   if (!isInReach) {
-    const shown = formatNetwork(cidr.value);
     throw new Problem('not_found', `The organisation does not hold ${shown}.`);
   }
-  return { target, holdingId: await findAssignableHolding(tx, caller.organisationId, target) };
+  const holdingId = await findAssignableHolding(tx, caller.organisationId, target);
+  return { target, holdingId, shown };
 }
 
 function ownedElsewhere(target: string, owner: Owner): Problem {

@@ -1,9 +1,7 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
-import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
-import { storedCidr } from '../../fleet/policies/assembly.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { findDefaultTarget, setDefault } from '../defaults/service.ts';
 import { audit } from './address-write.ts';
@@ -24,7 +22,7 @@ export async function setOwnDefault(
 ): Promise<DefaultSet> {
   const { default: action } = wanted;
   const found = await findDefaultTarget(tx, call.caller, wanted.target);
-  const target = formatNetwork(storedCidr(found.target));
+  const { shown: target } = found;
   const batch = new Batch(tx, 'portal');
   const changed = await setDefault(batch, found, action);
   const message = defaultSet(target, action, changed);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
-import type { BuildState } from '../../db/schema.ts';
+import type { BuildState } from '../../db/schema-game-servers.ts';
 import type { Db, Tx } from '../../db/database.ts';
 
 /**
