@@ -77,6 +77,7 @@ export const COMMON = [
   'invalid_request',
   'rate_limited',
   'internal',
+  'outcome_unknown',
   'unavailable',
 ] as const satisfies readonly ProblemCode[];
 
@@ -124,6 +125,5 @@ function refusalHeaders(status: number): readonly HeaderUse[] {
   if (status === 401) return ['X-Request-Id', 'WWW-Authenticate'];
   if (status === 429) return [...RATE_HEADERS, 'Retry-After'];
   if (status === 409 || status === 503) return [...common, 'Retry-After?'];
-  if (status === 422) return [...common, 'Idempotency-Replayed?'];
   return common;
 }

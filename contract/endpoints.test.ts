@@ -55,6 +55,7 @@ const CODES = {
   managed_by_group: 422,
   rate_limited: 429,
   no_port_landed: 502,
+  outcome_unknown: 503,
   unavailable: 503,
   internal: 500,
 };
@@ -89,9 +90,9 @@ describe('the endpoint tables', () => {
     }
   });
 
-  it('take Idempotency-Key on every POST that writes, and nowhere else', () => {
+  it('take Idempotency-Key on every POST and DELETE that writes, and nowhere else', () => {
     for (const row of ALL) {
-      const takes = row.method === 'POST' && row.write !== false;
+      const takes = (row.method === 'POST' || row.method === 'DELETE') && row.write !== false;
       assert.equal(row.idempotent ?? false, takes, row.operationId);
       assert.equal(row.requestHeaders?.includes('Idempotency-Key') ?? false, takes);
       assert.equal(Object.hasOwn(row.responses, 409), takes, row.operationId);

@@ -12,7 +12,8 @@ const ABOUT_REQUESTS = `## Requests
 - Every request carries an organisation API key: \`Authorization: Bearer <API_KEY>\`. A key carries abilities; each operation names the one it needs, and the activation flag of its area. They are checked in this order: key (401), flag (403), ability (403), address or server (404), input (422).
 - Bodies are JSON in UTF-8 (\`Content-Type: application/json\`). Nothing is coerced: unknown fields, unknown query parameters, wrong types and control characters are 422.
 - Timestamps are ISO 8601 with an explicit UTC offset.
-- \`Idempotency-Key\` on a POST makes it safe to repeat for 24 hours.
+- \`Idempotency-Key\` on a POST or DELETE makes it safe to repeat for 24 hours. Only success is remembered: after a refusal the key is free.
+- Every request is answered within 10 seconds of its last byte, if only with 503.
 
 ## Answers
 - Refusals are problem documents (RFC 9457, \`application/problem+json\`): program against \`code\`. Each code has a page at \`/problems/<code>\`.
@@ -20,6 +21,25 @@ const ABOUT_REQUESTS = `## Requests
 - Reads carry an \`ETag\`; with \`If-None-Match\` an unchanged one is 304 without a body.
 - Clients ignore fields and headers that they do not know.
 - Bytes that are no HTTP request that this server reads are answered 400, 408, 413, 431 or 505 before any operation sees them.`;
+
+const PACKETS = `## What happens to a packet
+An edge evaluates a packet to a held address stage by stage. A drop is final. **What no rule matches is accepted**, unless the default of the address is \`deny\`.
+
+| | Stage | Drops | Passes for good | Passes on to the filters (11) |
+|---|---|---|---|---|
+| 1 | Management ports of the edge host itself | | yes | |
+| 2 | ICMP that networks need, within a rate | | yes | |
+| 3 | Fragment limits of the destination | above the limit | | |
+| 4 | Answers to connections that the protected host opened | | yes | |
+| 5 | Mitigations of an attack | what they match | | |
+| 6 | The operator's baseline | its deny rules | | its allow rules |
+| 7 | **Allow rules that name a source** | | | yes, before geo rules |
+| 8 | Geo rules | denied countries and ASNs, or all but the listed | | |
+| 9 | **Other allow rules, then deny rules** | deny rules | | allow rules |
+| 10 | The default of the address: \`accept\` or \`deny\` | with \`deny\` | | with \`accept\` |
+| 11 | Stateful filters of the port, then accept | what they refuse | yes | |
+
+So an allow rule wins over every deny rule of the same address, in whichever order they were created, and a deny rule for any protocol closes everything that no allow rule opens.`;
 
 export const INFO = {
   v1: {
@@ -30,11 +50,13 @@ export const INFO = {
 
 A firewall write is *accepted* when it is answered, and *live* when every edge in service has it: 3-5 minutes later. Reads show what is live; \`Portcullis-Accepted-Generation\` and \`Portcullis-Generation\` tell how far the one is ahead of the other.
 
+${PACKETS}
+
 ${ABOUT_REQUESTS}`,
   },
   x1: {
     title: 'Portcullis, experimental',
-    version: '1.0.0-x',
+    version: '0.1.0',
     summary: 'What is beyond the public interface, and may change',
     description: `What scripts, command line and portal need beyond \`/api/v1\`: the same keys, abilities, flags and problems. **Operations here may change between releases.**
 
@@ -46,7 +68,7 @@ export const TAGS: readonly { readonly name: Endpoint['tag']; readonly descripti
   {
     name: 'Firewall',
     description:
-      'Rules and stateful filters, address by address. An allow rule passes the rules and not the filters; rules that name a source come first, then allow, then deny.',
+      'Rules and stateful filters, address by address. Allow rules that name a source come first, then geo rules, then other allow rules, then deny rules, then the default. An allow rule passes the rules and not the filters.',
   },
   {
     name: 'Game servers',

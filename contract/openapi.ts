@@ -11,7 +11,7 @@ import type { Endpoint, HeaderUse, Link, ResponseRow } from './endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
 import { FLAG_NAMES, INFO, TAGS, type Version } from './openapi-texts.ts';
-import { problemWith, PROBLEMS } from './problems.ts';
+import { Problem, PROBLEMS } from './problems.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from './x1-endpoints.ts';
 
 const TABLES: Readonly<
@@ -169,7 +169,7 @@ function contentOf(row: ResponseRow, components: Components): JsonObject {
   }
   if (row.problems !== undefined) {
     content['application/problem+json'] = {
-      schema: components.schema(problemWith(row.problems)),
+      schema: components.schema(Problem),
       examples: Object.fromEntries(row.problems.map((code) => [code, problemExample(code)])),
     };
   }

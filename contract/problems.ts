@@ -1,5 +1,5 @@
-import { type TSchema, Type } from 'typebox';
-import { choice, integer } from './schemas/values.ts';
+import { Type } from 'typebox';
+import { integer, openChoice } from './schemas/values.ts';
 
 interface ProblemEntry {
   readonly status: number;
@@ -153,11 +153,19 @@ export const PROBLEMS = {
     explanation: 'The request was valid, but not one of its rules could be created.',
     remedy: 'Send the request again. Nothing was created.',
   },
+  outcome_unknown: {
+    status: 503,
+    title: 'Outcome unknown',
+    explanation:
+      'The write was sent to the database, and no answer came in time, so it is not known whether it took effect.',
+    remedy:
+      'Send the request again with the same Idempotency-Key: it is answered as the first one was, or done. Without a key, read the object back first.',
+  },
   unavailable: {
     status: 503,
     title: 'Unavailable',
     explanation:
-      'The service cannot answer at the moment, usually because its database is restarting or out of reach.',
+      'The service cannot answer at the moment, usually because its database is restarting, out of reach, or did not answer within 10 seconds. Nothing was written.',
     remedy:
       'Send the request again after as many seconds as Retry-After says; with the same Idempotency-Key it is safe to repeat a POST.',
   },
@@ -189,7 +197,7 @@ export const Problem = Type.Object(
     title: Type.String({ description: 'The same for every occurrence of the code.' }),
     status: integer({ minimum: 400, maximum: 599, description: 'The HTTP status, again.' }),
     detail: Type.String({ description: 'What happened here, in a sentence a person can act on.' }),
-    code: choice(PROBLEM_CODES, { description: 'What to program against. Stable.' }),
+    code: openChoice(PROBLEM_CODES, { description: 'What to program against. Stable.' }),
     errors: Type.Optional(Type.Array(InputError, { description: 'Where the input is wrong.' })),
     request_id: Type.Optional(
       Type.String({ description: 'Only with code internal: what the operator finds it under.' }),
@@ -200,8 +208,3 @@ export const Problem = Type.Object(
     description: 'A refusal in the form of RFC 9457. Clients ignore members they do not know.',
   },
 );
-/** A problem document that has one of these codes. */
-export function problemWith(codes: readonly ProblemCode[]): TSchema {
-  const narrowed = Type.Object({ code: choice(codes) });
-  return Type.Intersect([Problem, narrowed]);
-}

@@ -105,7 +105,7 @@ export const X1_ENDPOINTS = [
     write: true,
     summary: 'Replace the own rules and filters of an address',
     description:
-      'Makes the address’s own rules and filters exactly those of the body, in one transaction: what is there already stays with its id, what is missing is created, the rest is deleted. Objects of firewall groups are not touched. With `If-Match` nothing happens (412) when somebody else wrote to the address since it was read. The answer is the difference.',
+      'Makes the address’s own rules and filters exactly those of the body, in one transaction: what is there already stays with its id, what is missing is created, the rest is deleted. The member `data` of a read can be sent back as it is. Objects of firewall groups are not touched. With `If-Match` nothing happens (412) when somebody else wrote to the address since it was read. The answer is the difference.',
     requestHeaders: ['If-Match'],
     body: AddressReplacement,
     bodyExamples: { 'web-server': examples.REPLACEMENT },

@@ -57,7 +57,7 @@ export const WRITE_HEADERS = [
   'Portcullis-Enforcement',
 ] as const;
 
-const CREATE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
+const REPEATABLE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
 
 const PROPAGATES =
   'The write is accepted at once and takes 3-5 minutes to propagate globally; a read right after it does not show it.';
@@ -153,7 +153,7 @@ export const FIREWALL_ENDPOINTS = [
       201: {
         description: 'Accepted. Not live everywhere yet.',
         schema: RulesCreated,
-        headers: CREATE_HEADERS,
+        headers: REPEATABLE_HEADERS,
         example: examples.RULES_CREATED,
         links: { DeleteCreated: DELETE_CREATED, ReadAddress: READ_ADDRESS },
       },
@@ -166,13 +166,15 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/rules',
     summary: 'Delete rules of an address',
     description: `Ids that are not on this address are skipped silently: compare \`deleted\` with what was sent. When one of the ids belongs to a firewall group, nothing is deleted. A rule that is accepted and not live yet can be deleted.\n\n${PROPAGATES}`,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
     body: RuleDeletion,
     responses: {
-      ...refusals(COMMON, FIREWALL, WITH_BODY, ['limit_exceeded', 'managed_by_group']),
+      ...refusals(COMMON, FIREWALL, WITH_BODY, WITH_KEY, ['limit_exceeded', 'managed_by_group']),
       200: {
         description: 'Accepted. Not gone everywhere yet.',
         schema: RulesDeleted,
-        headers: WRITE_HEADERS,
+        headers: REPEATABLE_HEADERS,
         example: examples.RULES_DELETED,
       },
     },
@@ -197,7 +199,7 @@ export const FIREWALL_ENDPOINTS = [
       201: {
         description: 'Accepted. Not live everywhere yet.',
         schema: FiltersCreated,
-        headers: CREATE_HEADERS,
+        headers: REPEATABLE_HEADERS,
         example: examples.FILTERS_CREATED,
         links: { ReadAddress: READ_ADDRESS },
       },
@@ -210,13 +212,15 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/filters',
     summary: 'Delete filters of an address',
     description: `Takes \`key\` values as read from the address; they are not to be assembled. Keys that are not on this address are skipped silently. When one of them belongs to a firewall group, nothing is deleted.\n\n${PROPAGATES}`,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
     body: FilterDeletion,
     responses: {
-      ...refusals(COMMON, FIREWALL, WITH_BODY, ['limit_exceeded', 'managed_by_group']),
+      ...refusals(COMMON, FIREWALL, WITH_BODY, WITH_KEY, ['limit_exceeded', 'managed_by_group']),
       200: {
         description: 'Accepted. Not gone everywhere yet.',
         schema: FiltersDeleted,
-        headers: WRITE_HEADERS,
+        headers: REPEATABLE_HEADERS,
         example: examples.FILTERS_DELETED,
       },
     },

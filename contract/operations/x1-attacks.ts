@@ -1,12 +1,18 @@
-import { Type } from 'typebox';
-import { COMMON, type Endpoint, NOT_MODIFIED, RATE_HEADERS, refusals } from '../endpoint.ts';
+import { id } from '../schemas/values.ts';
+import {
+  COMMON,
+  type Endpoint,
+  NOT_MODIFIED,
+  RATE_HEADERS,
+  refusals,
+  WITH_KEY,
+} from '../endpoint.ts';
 import { AttackDetail, MitigationsCancelled } from '../schemas/x1-attacks.ts';
 
-/** Any string: an attack that the caller does not see is answered 404. */
 const ATTACK_PARAMS = {
-  attack: Type.String({
+  attack: id({
     description: 'The `id` of an attack, as the list returns it. What the key does not see is 404.',
-    examples: ['311'],
+    examples: [311],
   }),
 } as const;
 
@@ -93,15 +99,17 @@ export const X1_ATTACK_ENDPOINTS = [
     path: '/attacks/{attack}/mitigations',
     ability: 'firewall.manage',
     write: true,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
     summary: 'Withdraw what is done against an attack',
     description:
       'Withdraws every mitigation of the attack, and lets nothing more be done against it for as long as it is this attack. Again changes nothing. Rules and filters stay as they are.',
     responses: {
-      ...refusals(COMMON, REFUSALS),
+      ...refusals(COMMON, WITH_KEY, REFUSALS),
       200: {
         description: 'Accepted. Not live everywhere yet.',
         schema: MitigationsCancelled,
-        headers: RATE_HEADERS,
+        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
         example: {
           data: { attack: 311, generation: 1842 },
           message: 'Nothing is done against this attack any more, as soon as edges have it.',

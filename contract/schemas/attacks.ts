@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import {
-  choice,
   CLOSED,
   id,
   integer,
@@ -8,6 +7,7 @@ import {
   MAX_ASN,
   MAX_SAFE_INTEGER,
   natural,
+  openChoice,
   Prefix,
   sentText,
   textOrNull,
@@ -52,7 +52,7 @@ export const Attack = Type.Object(
     id: id({ description: 'For display and de-duplication; there is no detail operation.' }),
     destination_ip: IpAddress,
     prefix: Prefix,
-    attack_type: choice(ATTACK_TYPES),
+    attack_type: openChoice(ATTACK_TYPES),
     peak_bps: natural({ description: 'Bits per second.', examples: [1_250_000_000] }),
     peak_bps_formatted: Type.String({
       description: 'For display; its format may change.',
@@ -69,7 +69,7 @@ export const Attack = Type.Object(
     }),
     ended_at: timestampOrNull({ description: 'Null while ongoing.' }),
     duration_seconds: natural({ description: 'Runs on while ongoing.' }),
-    status: choice(ATTACK_STATUSES),
+    status: openChoice(ATTACK_STATUSES),
   },
   { title: 'Attack', description: 'One attack on one address.' },
 );
@@ -103,10 +103,11 @@ export const AttackPage = Type.Object(
 export const AttackQuery = Type.Object(
   {
     ip: Type.Optional(
-      Type.Unsafe<string>({
-        type: 'string',
-        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
-        description: 'Only attacks on exactly this address.',
+      sentText({
+        minLength: 2,
+        maxLength: 45,
+        description: 'Only attacks on exactly this address, IPv4 or IPv6.',
+        examples: ['203.0.113.10'],
       }),
     ),
     prefix: Type.Optional(

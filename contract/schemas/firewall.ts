@@ -5,6 +5,7 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  openChoice,
   orNull,
   Port,
   textOrNull,
@@ -41,7 +42,7 @@ const managedByGroup = () =>
 export const ruleFields = {
   id: id({ description: 'What a delete takes.' }),
   action: RuleAction,
-  protocol: RuleProtocol,
+  protocol: openChoice(RULE_PROTOCOLS, { description: 'As in a create.' }),
   source_ip: textOrNull({
     description: 'An address or a CIDR block; null means any source.',
     examples: ['198.51.100.0/24'],
@@ -110,7 +111,7 @@ export const CatalogueEntry = Type.Object(
   {
     type: Type.String({ description: 'Slug; what a create takes.', examples: ['tcp-syn-proxy'] }),
     name: Type.String({ description: 'Name for people.', examples: ['TCP SYN proxy'] }),
-    category: choice(FILTER_CATEGORIES),
+    category: openChoice(FILTER_CATEGORIES),
   },
   { title: 'CatalogueEntry', description: 'A filter that the address can have.' },
 );

@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { choice, choiceOrNull, CLOSED, natural, orNull, sentText, textOrNull } from './values.ts';
+import {
+  choice,
+  CLOSED,
+  natural,
+  openChoiceOrNull,
+  orNull,
+  sentText,
+  textOrNull,
+} from './values.ts';
 
 export const SERVER_STATES = ['offline', 'starting', 'running', 'stopping'] as const;
 export const POWER_SIGNALS = ['start', 'stop', 'restart', 'kill'] as const;
@@ -53,7 +61,7 @@ const UNKNOWN_WHEN =
 export const GameServerDetail = Type.Object(
   {
     ...serverFields,
-    state: choiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
+    state: openChoiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
     resources: orNull(GameServerResources, {
       description: `Live from the node; ${UNKNOWN_WHEN} Also in the first seconds of a server, before it was measured.`,
     }),

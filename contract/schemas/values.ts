@@ -26,6 +26,35 @@ export function choice<const T extends string>(
   return Type.Unsafe<T>({ type: 'string', enum: [...values], ...notes });
 }
 
+/**
+ * One of several strings in a response, to which later versions may add. An `enum` would break generated clients then,
+ * so the known values are an extension.
+ */
+export function openChoice<const T extends string>(
+  values: readonly T[],
+  notes: Notes = {},
+): TUnsafe<T> {
+  return Type.Unsafe<T>({ type: 'string', ...open(values, notes) });
+}
+
+/** As `openChoice`, or null. */
+export function openChoiceOrNull<const T extends string>(
+  values: readonly T[],
+  notes: Notes = {},
+): TUnsafe<T | null> {
+  return Type.Unsafe<T | null>({ type: ['string', 'null'], ...open(values, notes) });
+}
+
+function open(values: readonly string[], { description = '', ...notes }: Notes): object {
+  const words = `${description} Later versions may add values.`.trim();
+  return {
+    'x-extensible-enum': values,
+    examples: values.slice(0, 1),
+    ...notes,
+    description: words,
+  };
+}
+
 /** As `choice`, or null. */
 export function choiceOrNull<const T extends string>(
   values: readonly T[],

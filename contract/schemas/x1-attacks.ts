@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { Attack, ATTACK_TYPES } from './attacks.ts';
 import {
-  choice,
   id,
   integer,
   integerOrNull,
   IpAddress,
   natural,
+  openChoice,
+  openChoiceOrNull,
   orNull,
   timestamp,
   timestampOrNull,
@@ -29,14 +30,14 @@ const AttackMitigation = Type.Object(
       description: 'What it does, in words for people.',
       examples: ['UDP from port 53 (dns) is dropped'],
     }),
-    mode: choice(MITIGATION_MODES, {
+    mode: openChoice(MITIGATION_MODES, {
       description: '`observe` marks what would have been dropped, and drops nothing.',
     }),
     since: timestamp(),
     until: timestampOrNull({
       description: 'When it was withdrawn; null: it stands, as far as the edge has said.',
     }),
-    ended_because: Type.Union([choice(MITIGATION_ENDS), Type.Null()], {
+    ended_because: openChoiceOrNull(MITIGATION_ENDS, {
       description:
         'Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself.',
     }),
@@ -57,7 +58,7 @@ const Bounds = Type.Object(
 const TopPort = Type.Object(
   {
     port: integer({ minimum: 0, maximum: 65_535 }),
-    protocol: Type.Union([choice(['tcp', 'udp']), Type.Null()], {
+    protocol: openChoiceOrNull(['tcp', 'udp'], {
       description: 'Null: who counted does not tell it.',
     }),
     packets,
@@ -85,7 +86,7 @@ const AttackEvidence = Type.Object(
     }),
     shares: Type.Array(
       Type.Object({
-        attack_type: choice(ATTACK_TYPES),
+        attack_type: openChoice(ATTACK_TYPES),
         share: Type.Number({ minimum: 0, maximum: 1 }),
       }),
       { description: 'What it is made of, the largest part first.' },

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import {
-  choice,
   CLOSED,
   integer,
   integerOrNull,
   IpAddress,
   natural,
+  openChoice,
   Prefix,
   sentText,
   textOrNull,
@@ -35,7 +35,7 @@ export const DROP_STAGES = ['fragment-limits', 'mitigations', 'policy', 'filters
 export const DROPPED_BY = ['xdp', 'nftables'] as const;
 
 const cause = {
-  stage: choice(DROP_STAGES, {
+  stage: openChoice(DROP_STAGES, {
     description:
       'What of the firewall dropped. `policy`: the operator’s baseline, geo rules and rules together.',
   }),
@@ -44,7 +44,7 @@ const cause = {
       'Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there.',
     examples: ['denied'],
   }),
-  by: choice(DROPPED_BY, {
+  by: openChoice(DROPPED_BY, {
     description: '`xdp`: early, in the driver. `nftables`: in the packet filter of the edge.',
   }),
 } as const;

@@ -11,7 +11,9 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  openChoice,
   orNull,
+  Port,
   Prefix,
   sentText,
   textOrNull,
@@ -80,7 +82,7 @@ export const HeldAddressesQuery = Type.Object(
 );
 export const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
 
-const PropagationState = choice(PROPAGATION_STATES, {
+const PropagationState = openChoice(PROPAGATION_STATES, {
   title: 'PropagationState',
   description:
     '`live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere.',
@@ -135,13 +137,62 @@ export const AcceptedAddress = Type.Object(
 const MAX_RULES = 4096;
 const MAX_FILTERS = 1024;
 
+const IGNORED = { description: 'As it was read; ignored.' };
+/** Members of the accepted view that a replace ignores, so that what was read can be sent back. */
+const readOnly = {
+  managed_by_group: Type.Optional(
+    orNull(GroupRef, { description: 'An object of a group is ignored: it stays as it is.' }),
+  ),
+  status: Type.Optional(
+    sentText({ maxLength: 20, description: 'A `going` object is ignored: it is deleted already.' }),
+  ),
+};
+
+const ReplacementRule = Type.Object(
+  {
+    ...RuleInput.properties,
+    destination_port: Type.Optional(
+      Type.Union([RuleInput.properties.destination_port, Port], {
+        description: 'As it is read (a number), or as a create takes it. Null: any port.',
+      }),
+    ),
+    ...readOnly,
+    id: Type.Optional(id(IGNORED)),
+    destination_ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
+  },
+  {
+    ...CLOSED,
+    title: 'ReplacementRule',
+    description: 'A rule as it is read, or as a create takes it.',
+  },
+);
+
+const ReplacementFilter = Type.Object(
+  {
+    ...FilterInput.properties,
+    port: Type.Union([FilterInput.properties.port, Port], {
+      description: 'As it is read (a number), or as a create takes it.',
+    }),
+    ...readOnly,
+    key: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),
+    name: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),
+  },
+  {
+    ...CLOSED,
+    title: 'ReplacementFilter',
+    description: 'A filter as it is read, or as a create takes it.',
+  },
+);
+
 export const AddressReplacement = Type.Object(
   {
-    rules: Type.Array(RuleInput, {
+    ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
+    default: Type.Optional(sentText({ maxLength: 20, ...IGNORED })),
+    rules: Type.Array(ReplacementRule, {
       maxItems: MAX_RULES,
       description: 'All rules that the address shall have of its own; [] for none.',
     }),
-    filters: Type.Array(FilterInput, {
+    filters: Type.Array(ReplacementFilter, {
       maxItems: MAX_FILTERS,
       description: 'All filters that the address shall have of its own; [] for none.',
     }),
@@ -239,7 +290,7 @@ export const DECIDER_KINDS = [
 
 export const DecidedBy = Type.Object(
   {
-    kind: choice(DECIDER_KINDS),
+    kind: openChoice(DECIDER_KINDS),
     id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
     managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
   },
@@ -263,7 +314,7 @@ export const STAGES = [
 
 const decision = {
   verdict: choice(['pass', 'drop']),
-  stage: choice(STAGES, {
+  stage: openChoice(STAGES, {
     description:
       'The stage that decided; `default`: no rule matched, so the default of the address did.',
   }),
@@ -281,7 +332,7 @@ const EdgeAnswer = Type.Object(
     up_to_date: Type.Boolean({
       description: 'Whether it judges by the accepted policy of the address.',
     }),
-    kernel: choice(KERNEL_STATES, {
+    kernel: openChoice(KERNEL_STATES, {
       description:
         '`disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look.',
     }),

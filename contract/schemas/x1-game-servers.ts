@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import {
-  choice,
   CLOSED,
   integer,
   integerOrNull,
   IpAddress,
   natural,
+  openChoice,
   textOrNull,
 } from './values.ts';
 
@@ -19,7 +19,7 @@ export const GameServerBuild = Type.Object(
     data: Type.Object(
       {
         uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
-        state: choice(BUILD_STATES, {
+        state: openChoice(BUILD_STATES, {
           description:
             '`waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`.',
         }),

@@ -228,13 +228,24 @@ export async function deleteFilters(
   `.execute(tx);
 }
 
-/** Filter types that the service of this holding manages; empty for a prefix. */
-export async function loadManagedFilters(db: Db | Tx, holdingId: number): Promise<string[]> {
-  const row = await db
-    .selectFrom('holdings')
-    .innerJoin('services', 'services.id', 'holdings.service_id')
-    .select('services.managed_filters')
-    .where('holdings.id', '=', holdingId)
-    .executeTakeFirst();
-  return row?.managed_filters.map((managed) => managed.type) ?? [];
+/** A filter that a service applies itself. */
+export interface OwnManagedFilter {
+  readonly type: string;
+  /** A port expression; that of its game servers, '' without any, unless the service names one. */
+  readonly ports: string;
+}
+
+/** The filters that the service of this holding manages; empty for a prefix. */
+export async function loadManagedFilters(
+  db: Db | Tx,
+  holdingId: number,
+): Promise<readonly OwnManagedFilter[]> {
+  const { rows } = await sql<OwnManagedFilter>`
+    select f.type, coalesce(f.ports, (
+             select coalesce(string_agg(distinct g.port::text, ','), '') from game_servers g
+              where g.service_id = s.id)) as ports
+      from holdings h join services s on s.id = h.service_id,
+           jsonb_to_recordset(s.managed_filters) as f (type text, ports text)
+     where h.id = ${holdingId}`.execute(db);
+  return rows;
 }

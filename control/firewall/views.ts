@@ -80,7 +80,6 @@ export function readHeaders(
     'portcullis-accepted-generation': String(state.acceptedGeneration),
     'portcullis-enforcement': state.enforcement,
     'cache-control': 'private, no-cache',
-    vary: 'authorization',
   };
 }
 

@@ -8,7 +8,7 @@ import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { setOwnDefault } from './writes/default.ts';
-import { replaceAddress } from './writes/replace.ts';
+import { type Replacement, replaceAddress } from './writes/replace.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
 import { readHeaders, writeHeaders } from './views.ts';
 import { acceptedView, explanationView, heldView, replacedView } from './x1-views.ts';
@@ -55,7 +55,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       };
     },
     async replaceAddress(call, tx) {
-      const replaced = await replaceAddress(deps, tx, call, call.body);
+      const replaced = await replaceAddress(deps, tx, call, replacementOf(call.body));
       return { status: 200, body: replacedView(replaced), headers: writeHeaders(replaced) };
     },
     async setDefault(call, tx) {
@@ -79,6 +79,21 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       const read = await readDrops(db, call);
       return { status: 200, body: dropsView(call.ip, read), headers: readHeaders(read.state) };
     },
+  };
+}
+
+/** What is replaced of the accepted view: own objects that are not deleted, with ports as expressions. */
+function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
+  const isOwn = (one: { readonly managed_by_group?: unknown; readonly status?: string }): boolean =>
+    (one.managed_by_group ?? null) === null && one.status !== 'going';
+  return {
+    rules: body.rules.filter(isOwn).map(({ action, protocol, source_ip, destination_port }) => ({
+      action,
+      protocol,
+      source_ip: source_ip ?? null,
+      destination_port: destination_port == null ? null : String(destination_port),
+    })),
+    filters: body.filters.filter(isOwn).map(({ type, port }) => ({ type, port: String(port) })),
   };
 }
 

@@ -298,3 +298,16 @@ test('the default of an address or its prefix decides about what no rule matches
   assertRefused(await set('203.0.113.10', 'accept', other), 404, 'not_found');
   assertRefused(await set('203.0.113.1/24', 'deny'), 422, 'invalid_request');
 });
+
+test('what a read of an address answers can be sent back', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await EDGE.execute(db);
+  await acme.post(`${LIVE}/rules`, allow('80,443'));
+  await acme.post(`${LIVE}/filters`, { type: 'udp-stateful', port: '27015' });
+  await sql`update edges set confirmed_generation = 2`.execute(db);
+  await acme.delete(`${LIVE}/rules`, { ids: [2] });
+  const read = await acme.get(ACCEPTED);
+  const reply = await acme.put(ACCEPTED, asAccepted(read).data);
+  assert.equal(reply.status, 200, reply.text);
+  assert.match(reply.text, /Nothing was changed/);
+});

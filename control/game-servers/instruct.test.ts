@@ -224,17 +224,13 @@ test('Idempotency-Key: twenty concurrent requests call the node once', async (t)
   assert.ok(replies.some(({ status }) => status === 200));
 });
 
-test('Idempotency-Key: 422 is stored, 502 releases the key', async (t) => {
+test('Idempotency-Key: a refusal frees the key', async (t) => {
   const { acme, node } = await start(t);
   const unbuilt = `/api/v1/game-servers/${uuidOf(2)}/power`;
-  for (const replayed of [null, 'true']) {
-    const reply = await acme.post(unbuilt, START, key('early'));
-    acknowledged(reply, 422, 'The server is not provisioned yet.');
-    assert.equal(reply.headers.get('idempotency-replayed'), replayed);
-    const wrong = await acme.post(POWER, { signal: 'x' }, key('wrong'));
-    assertRefused(wrong, 422, 'invalid_request');
-    assert.equal(wrong.headers.get('idempotency-replayed'), replayed);
-  }
+  const early = await acme.post(unbuilt, START, key('early'));
+  acknowledged(early, 422, 'The server is not provisioned yet.');
+  const wrong = await acme.post(POWER, { signal: 'x' }, key('early'));
+  assertRefused(wrong, 422, 'invalid_request');
   node.answer = () => ({ kind: 'refused', reason: 'busy' });
   acknowledged(await acme.post(POWER, START, key('b')), 502, 'The node refused: busy.');
   node.answer = () => ({ kind: 'accepted' });

@@ -194,7 +194,6 @@ test('answers 405 with Allow to another method and 404 to an unknown path, with 
   assert.equal(wrong.headers.get('allow'), 'DELETE, OPTIONS, POST');
   assert.equal((await acme.send('PUT', '/healthz')).headers.get('allow'), 'GET, HEAD, OPTIONS');
   for (const path of [
-    '/',
     '/api/v1',
     `${IP}/`,
     '/api/v2/firewall/ips/1.2.3.4',

@@ -34,6 +34,7 @@ interface Asked {
 export function requestedWindow(query: Asked, now: Date): RequestedWindow {
   const to = query.to === undefined ? ceilSecond(now.getTime()) : momentOf('to', query.to);
   const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
+  if (to < from && query.to === undefined) throw invalid('from', 'must not be later than now');
   if (to < from) throw invalid('to', 'must not be earlier than from');
   return { from: new Date(from), to: new Date(to) };
 }

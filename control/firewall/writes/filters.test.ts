@@ -64,6 +64,7 @@ test('refuses unknown and managed filter types identically', async (t) => {
   const unknown = await acme.post(`${ASSIGNED}/filters`, { type: 'no-such-filter', port: '27015' });
   assertRefused(managed, 422, 'filter_unavailable');
   assert.equal(unknown.text, managed.text);
+  assert.match(managed.text, /service of the address manages these itself.*udp-stateful \(/);
 });
 
 test('omits managed filters from the catalogue of an assigned address', async (t) => {

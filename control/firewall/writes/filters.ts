@@ -21,7 +21,12 @@ import {
   type ServiceDeps,
   takeWriteGeneration,
 } from './address-write.ts';
-import { deleteFilters, insertFilters, loadManagedFilters } from '../store.ts';
+import {
+  deleteFilters,
+  insertFilters,
+  loadManagedFilters,
+  type OwnManagedFilter,
+} from '../store.ts';
 
 /** The body of a filter creation, checked for types alone. */
 export interface FilterRequest {
@@ -112,18 +117,15 @@ export async function deleteFiltersByKey(
 }
 
 /** Throws the same 422 for an unknown type and for one that the service manages. */
-export function requireAvailable(type: string, managed: readonly string[]): FilterType {
+export function requireAvailable(type: string, managed: readonly OwnManagedFilter[]): FilterType {
   const found = availableFilters(managedTypes(managed)).find((filter) => filter.type === type);
   if (found !== undefined) return found.type;
-  throw new Problem(
-    'filter_unavailable',
-    'This filter type is not available on this address. Read filters/available for those that are.',
-  );
+  throw new Problem('filter_unavailable', messages.filterUnavailable(managed));
 }
 
 /** Leaves out types that only a later version knows. */
-export function managedTypes(managed: readonly string[]): FilterType[] {
-  return managed.flatMap((type) => findFilter(type)?.type ?? []);
+export function managedTypes(managed: readonly OwnManagedFilter[]): FilterType[] {
+  return managed.flatMap(({ type }) => findFilter(type)?.type ?? []);
 }
 
 export function readFilterPorts(call: Call, text: string, pointer = '/port'): number[] {

@@ -93,6 +93,19 @@ export function filterExists(ports: readonly number[]): string {
   return `The address already has this filter on ${portList(ports)}; nothing was created.`;
 }
 
+export function filterUnavailable(
+  managed: readonly { readonly type: string; readonly ports: string }[],
+): string {
+  const own = managed.map(({ type, ports }) =>
+    ports === '' ? `${type} (on no port yet)` : `${type} (ports ${ports})`,
+  );
+  const service =
+    own.length === 0
+      ? ''
+      : ` The service of the address manages these itself, on the ports of its game servers or those it names: ${own.join(', ')}.`;
+  return `This filter type is not available on this address.${service} Read filters/available for those that are.`;
+}
+
 export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: string): string {
   return `The ${what} ${name} is managed by the firewall group ${JSON.stringify(group.name)} (id ${group.id}) and can only be changed there; nothing was deleted.`;
 }

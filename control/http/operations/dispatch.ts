@@ -1,5 +1,3 @@
-import { sql } from 'kysely';
-import { PROBLEMS } from '@portcullis/contract/problems.ts';
 import type { Ability } from '@portcullis/contract/endpoint.ts';
 import type { Access, Caller } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -15,14 +13,16 @@ import {
 import { notHeld, notSeen } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
 import { instructOnce } from './instruct-once.ts';
-import { problemReply } from './problem-reply.ts';
 import type { ValidateQuery } from '../input/query.ts';
+import type { Deadline } from './deadline.ts';
 import { runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
 
 /** An endpoint row with its compiled validators. */
 export interface Operation {
   readonly row: OperationRow;
+  /** The prefix of the version. */
+  readonly prefix: string;
   readonly handler: OperationHandler;
   readonly validateQuery: ValidateQuery;
   readonly validateBody: Validate | null;
@@ -41,12 +41,14 @@ export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
   readonly body: Validated | null;
   /** Null without an `Idempotency-Key`, or if the operation does not accept it. */
   readonly once: IdempotentCall | null;
+  readonly deadline: Deadline;
 }
 
 /** The identity of an idempotent request, besides its caller. */
 export interface IdempotentCall {
   readonly keyHeader: string | string[];
   readonly method: string;
+  /** Canonical, so that another spelling of an address is the same request. */
   readonly path: string;
   readonly rawBody: Uint8Array;
 }
@@ -80,7 +82,7 @@ export async function dispatch(
     return toReply(await handler.run(await judge(deps, tx, incoming, effects), tx));
   };
   const { once } = incoming;
-  const reply = await runTransaction(deps.db, async (tx) => {
+  const reply = await runTransaction(deps.db, incoming.deadline, async (tx) => {
     if (once === null) return write(tx);
     await requireSubject(deps, tx, incoming);
     return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
@@ -93,7 +95,7 @@ type Effect = () => void;
 
 /**
  * Returns the stored response, or creates and stores it in the same transaction, so that a dead process leaves both or
- * neither. 2xx and 422 are stored; otherwise the key is free again.
+ * neither. Only success is stored; after an error the key is free again.
  */
 async function answerOnce(
   tx: Tx,
@@ -102,15 +104,7 @@ async function answerOnce(
 ): Promise<Reply> {
   const stored = await claimKey(tx, request);
   if (stored !== null) return stored;
-  await sql`savepoint before_write`.execute(tx);
-  let reply: Reply;
-  try {
-    reply = await make();
-  } catch (error) {
-    if (!(error instanceof Problem) || PROBLEMS[error.code].status !== 422) throw error;
-    await sql`rollback to savepoint before_write`.execute(tx);
-    reply = problemReply(error, '');
-  }
+  const reply = await make();
   await storeAnswer(tx, request, reply);
   return reply;
 }
@@ -122,7 +116,7 @@ async function judge(
   incoming: Incoming,
   effects: Effect[],
 ): Promise<Call<never, never>> {
-  const { query, body, once: _, ability: __, ...rest } = incoming;
+  const { query, body, once: _, ability: __, deadline: ___, ...rest } = incoming;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
     await requireSubject(deps, db, incoming);

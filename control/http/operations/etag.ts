@@ -24,9 +24,30 @@ export function sameState(ifMatch: string, state: string): boolean {
   });
 }
 
+/** The tag of the same representation, compressed: a strong tag names bytes. */
+export function gzipTag(etag: string): string {
+  return etag.replace(/"$/, '~gzip"');
+}
+
 /** Whether `If-None-Match` names the representation that the caller would get (weak comparison). */
 export function namesTag(ifNoneMatch: string, etag: string): boolean {
-  return listTags(ifNoneMatch).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag);
+  return listTags(ifNoneMatch).some((tag) => tag === '*' || plain(tag) === etag);
+}
+
+/** Without the marks of a weak and of a compressed representation. */
+function plain(tag: string): string {
+  return tag.replace(/^W\//, '').replace(/~gzip"$/, '"');
+}
+
+/** `gzip` or `*` in Accept-Encoding, and not with a weight of 0 (RFC 9110, 12.5.3). */
+export function takesGzip(header: string | string[] | undefined): boolean {
+  const weights = new Map<string, number>();
+  for (const item of String(header ?? '').split(',')) {
+    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
+    weights.set(coding, Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }
 
 function listTags(header: string): string[] {

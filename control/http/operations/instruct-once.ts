@@ -1,10 +1,7 @@
 import { sql } from 'kysely';
-import { PROBLEMS } from '@portcullis/contract/problems.ts';
 import type { Db } from '../../db/database.ts';
-import { Problem } from '../../problem.ts';
 import { inProgress, KEPT_HOURS, type IdempotentRequest, otherBody } from './idempotency.ts';
 import type { Reply } from './operation.ts';
-import { problemReply } from './problem-reply.ts';
 
 /**
  * The stored response while an instruction runs. A repetition gets it if the process died before the outcome: the
@@ -32,7 +29,7 @@ interface StoredRow {
 
 /**
  * Like `answerOnce` for instructions to agents: no transaction can undo them, and none is held meanwhile. The key is
- * claimed and committed first. 2xx and 422 are stored; otherwise the key is free again.
+ * claimed and committed first. Only success is stored; after an error the key is free again.
  */
 export async function instructOnce(
   db: Db,
@@ -45,15 +42,10 @@ export async function instructOnce(
   try {
     reply = await run();
   } catch (error) {
-    if (error instanceof Problem && PROBLEMS[error.code].status === 422) {
-      reply = problemReply(error, '');
-    } else {
-      await release(db, request);
-      throw error;
-    }
+    await release(db, request);
+    throw error;
   }
-  const kept = reply.status < 300 || reply.status === 422;
-  await (kept ? settle(db, request, reply) : release(db, request));
+  await (reply.status < 300 ? settle(db, request, reply) : release(db, request));
   return reply;
 }
 

@@ -5,7 +5,16 @@ import type { Db, Tx } from '../../db/database.ts';
 /** An endpoint row with its schema types erased. */
 export type OperationRow = Pick<
   Endpoint,
-  'operationId' | 'method' | 'path' | 'ability' | 'flag' | 'query' | 'body' | 'write' | 'idempotent'
+  | 'operationId'
+  | 'method'
+  | 'path'
+  | 'ability'
+  | 'flag'
+  | 'query'
+  | 'body'
+  | 'write'
+  | 'idempotent'
+  | 'requestHeaders'
 >;
 
 /** A request for its handler: authenticated, authorised and validated. */

@@ -9,8 +9,14 @@ import type { Reply } from './operation.ts';
 const RETRY_AFTER_SECONDS = 5;
 
 /** Sends bytes without serialising again. */
-export function sendReply(reply: FastifyReply, answer: Reply): FastifyReply {
-  return reply.code(answer.status).headers(answer.headers).send(answer.payload);
+export function sendReply(
+  reply: FastifyReply,
+  answer: Pick<Reply, 'status' | 'headers'> & { readonly payload: Buffer | null },
+): FastifyReply {
+  return reply
+    .code(answer.status)
+    .headers(answer.headers)
+    .send(answer.payload ?? undefined);
 }
 
 /** The problem document: RFC 9457 with `code`, and `errors` for parts of the input. */

@@ -5,12 +5,14 @@ import type { Db } from '../../db/database.ts';
 import { authorise } from './authorisation.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/client-address.ts';
-import { dispatch, type Operation } from './dispatch.ts';
+import { Deadline } from './deadline.ts';
+import { dispatch, type Incoming, type Operation } from './dispatch.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { contentTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
-import type { Reply } from './operation.ts';
+import { Problem } from '../../problem.ts';
+import type { OperationRow, Reply } from './operation.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { bodyValidator } from '../input/validation.ts';
@@ -36,6 +38,8 @@ export interface RouteDeps {
   readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
+  /** Within this every request is answered, once its body has arrived. */
+  readonly deadlineMs: number;
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -49,6 +53,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
       row,
+      prefix,
       handler,
       validateQuery: queryValidator(row.query),
       validateBody: row.body === undefined ? null : bodyValidator(row.body),
@@ -70,13 +75,13 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const caller = await deps.access.authenticate(
-    request.headers.authorization,
-    clientAddress(request.ip) ?? '',
+  const caller = await new Deadline(deps.deadlineMs).limit(
+    deps.access.authenticate(request.headers.authorization, clientAddress(request.ip) ?? ''),
   );
   request.caller = caller;
   reply.headers(deps.rateLimiter.take(caller));
   authorise(operation.row, caller);
+  refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
   if (ip !== undefined) {
     const address = canonicalAddress(ip);
@@ -103,11 +108,14 @@ async function answer(
 ) {
   const { caller } = request;
   if (caller === null) throw new Error('a handler was reached without a caller');
-  const { path, query } = splitUrl(request.url);
+  const mark = request.url.indexOf('?');
+  const query = mark === -1 ? '' : request.url.slice(mark + 1);
+  const deadline = new Deadline(deps.deadlineMs);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
-  const made = await dispatch(operation, deps, {
+  const incoming: Incoming = {
+    deadline,
     ability: operation.row.ability,
     caller,
     requestId: request.id,
@@ -121,28 +129,56 @@ async function answer(
     once:
       keyHeader === undefined
         ? null
-        : { keyHeader, method: request.method, path, rawBody: body?.raw ?? new Uint8Array() },
-  });
+        : {
+            keyHeader,
+            method: request.method,
+            path: canonicalPath(operation, request),
+            rawBody: body?.raw ?? new Uint8Array(),
+          },
+  };
+  const made = await deadline.limit(dispatch(operation, deps, incoming));
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
 }
 
-const EMPTY = Buffer.alloc(0);
-
 /** Reads carry a strong tag; an unchanged representation is 304 without a body. */
-function conditional(request: FastifyRequest, reply: Reply): Reply {
+function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof sendReply>[1] {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
   const etag = reply.headers['etag'] ?? reply.tag?.() ?? contentTag(reply.payload);
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
-  return { status: 304, headers, payload: EMPTY };
+  return { status: 304, headers, payload: null };
 }
 
-function splitUrl(url: string): { path: string; query: string } {
-  const mark = url.indexOf('?');
-  return mark === -1
-    ? { path: url, query: '' }
-    : { path: url.slice(0, mark), query: url.slice(mark + 1) };
+/** The path with its parameters in their one spelling. */
+function canonicalPath({ prefix, row }: Operation, request: FastifyRequest): string {
+  const values: Readonly<Record<string, string>> = {
+    ip: request.address,
+    slice: request.gameServer,
+    attack: String(request.attack),
+  };
+  return prefix + row.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+}
+
+const CONDITIONS = [
+  'If-Match',
+  'If-None-Match',
+  'If-Modified-Since',
+  'If-Unmodified-Since',
+] as const;
+
+/** A write under a condition that the operation does not check would be done in spite of it. */
+function refuseConditions({ write, requestHeaders = [] }: OperationRow, request: FastifyRequest) {
+  if (write === false) return;
+  const taken: readonly string[] = requestHeaders;
+  const wrong = CONDITIONS.find(
+    (name) => request.headers[name.toLowerCase()] !== undefined && !taken.includes(name),
+  );
+  if (wrong === undefined) return;
+  const detail = 'is not checked by this operation; send the request without it';
+  throw new Problem('invalid_request', `The header ${wrong} ${detail}.`, {
+    errors: [{ parameter: wrong, detail }],
+  });
 }
 
 function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {

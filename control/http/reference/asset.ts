@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { namesTag } from '../operations/etag.ts';
+import { namesTag, takesGzip } from '../operations/etag.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -62,15 +62,4 @@ export async function sendAsset(
   const gzipped = await asset.gzipped();
   if (!takesGzip(request.headers['accept-encoding'])) return reply.send(await decompress(gzipped));
   return reply.header('content-encoding', 'gzip').send(gzipped);
-}
-
-/** `gzip` or `*` in Accept-Encoding, and not with a weight of 0 (RFC 9110, 12.5.3). */
-function takesGzip(header: string | string[] | undefined): boolean {
-  const weights = new Map<string, number>();
-  for (const item of String(header ?? '').split(',')) {
-    const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-    const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
-    weights.set(coding, Number(weight));
-  }
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }

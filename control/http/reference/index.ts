@@ -27,6 +27,9 @@ export function registerReference(
   { publicUrl }: { readonly publicUrl: string },
 ): void {
   const base = new URL(publicUrl).pathname.replace(/\/+$/, '');
+  app.get('/', { config: { operationId: 'reference' } }, (_request, reply) =>
+    reply.redirect(`${base}/docs`),
+  );
   registerDocuments(app, base);
   registerDocs(app, base);
   registerProblems(app, base);

@@ -39,5 +39,7 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export const TIMEOUT_CHECK_MS = 5_000;
 /** Longer than the keep-alive of proxies, so that the server does not close during a request. */
 export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** How long a request takes at most, from the last byte of its body. */
+export const DEADLINE_MS = 10_000;
 /** How long a stopping server waits for running requests. */
 export const DRAIN_TIMEOUT_MS = 10_000;

@@ -21,6 +21,7 @@ import { collectPaths, routeProblem } from '../operations/not-found.ts';
 import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
 import { createRateLimiter } from '../operations/rate-limit.ts';
 import { registerReference } from '../reference/index.ts';
+import { addResponseHooks } from './response.ts';
 import { requestIdOf } from './request-id.ts';
 import { registerOperations } from '../operations/routes.ts';
 import { refuseSocket } from './socket-errors.ts';
@@ -33,6 +34,8 @@ export interface HttpDeps {
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;
   readonly log: Logger;
+  /** Default: 10 s. */
+  readonly deadlineMs?: number;
 }
 
 export interface HttpServer {
@@ -50,10 +53,12 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const app = createApp(config);
   const metrics = createHttpMetrics(deps.registry);
   addLifecycle(app, metrics, log);
+  addResponseHooks(app);
   useStrictBodies(app);
   registerHealth(app, deps);
   registerReference(app, { publicUrl: config.publicUrl });
-  registerOperations(app, { ...deps, rateLimiter: createRateLimiter() });
+  const { deadlineMs = limits.DEADLINE_MS } = deps;
+  registerOperations(app, { ...deps, deadlineMs, rateLimiter: createRateLimiter() });
   let metricsListener: MetricsListener | null = null;
   return {
     async listen() {

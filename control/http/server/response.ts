@@ -1,0 +1,42 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { gzipTag, takesGzip } from '../operations/etag.ts';
+
+const compress = promisify(gzip);
+/** A smaller body fits into one packet anyway. */
+const COMPRESSED_FROM_BYTES = 1_400;
+const COMPRESSIBLE = /^application\/(?:problem\+)?json\b/;
+
+/** Headers for caches on every response, compression where it is asked for, and the end of unread requests. */
+export function addResponseHooks(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache');
+    if (!reply.hasHeader('vary')) reply.header('vary', 'Authorization, Accept-Encoding');
+    if (reply.statusCode === 401 && hasUnreadBody(request)) reply.header('connection', 'close');
+    return compressed(request, reply, payload);
+  });
+}
+
+async function compressed(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> {
+  if (!Buffer.isBuffer(payload) || payload.length < COMPRESSED_FROM_BYTES) return payload;
+  if (reply.hasHeader('content-encoding') || !takesGzip(request.headers['accept-encoding']))
+    return payload;
+  if (!COMPRESSIBLE.test(String(reply.getHeader('content-type') ?? ''))) return payload;
+  const etag = reply.getHeader('etag');
+  if (typeof etag === 'string') reply.header('etag', gzipTag(etag));
+  reply.header('content-encoding', 'gzip');
+  reply.removeHeader('content-length');
+  return compress(payload, { level: 1 });
+}
+
+/** Without a key nobody may make this server read a body, so the connection ends instead. */
+function hasUnreadBody({ headers, raw }: FastifyRequest): boolean {
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !raw.complete;
+}
