@@ -96,7 +96,7 @@ test('422: the same body for an unknown filter type and one that is not availabl
     422,
     'filter_unavailable',
     'Filter unavailable',
-    'This filter type is not available on this address. Read filters/available for those that are.',
+    'This filter type is not available on this address. The service of the address manages these itself, on the ports of its game servers or those it names: tcp-syn-proxy (on no port yet), udp-stateful (on no port yet). Read filters/available for those that are.',
   );
   isExactly(await acme.post(`${ASSIGNED}/filters`, { type: 'nothing', port: '1' }), expected);
   isExactly(await acme.post(`${ASSIGNED}/filters`, udp('1')), expected);
