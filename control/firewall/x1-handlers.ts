@@ -91,7 +91,7 @@ function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
       action,
       protocol,
       source_ip: source_ip ?? null,
-      destination_port: destination_port == null ? null : String(destination_port),
+      destination_port: textOf(destination_port ?? null),
     })),
     filters: body.filters.filter(isOwn).map(({ type, port }) => ({ type, port: String(port) })),
   };
@@ -106,4 +106,8 @@ function pageOf(call: CallOf<'listHeldAddresses'>): { after: string | null; limi
   throw new Problem('invalid_request', `The parameter after ${detail}.`, {
     errors: [{ parameter: 'after', detail }],
   });
+}
+
+function textOf(port: string | number | null): string | null {
+  return port === null ? null : String(port);
 }
