@@ -7,7 +7,7 @@ const LOCK_EX_NB = 2 | 4;
 const EWOULDBLOCK = 11;
 const TRY_AGAIN_MS = 50;
 /** An agent that was killed may still be in a transaction of the kernel, which ends first. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Another agent works on this state directory. */
 export class StateInUse extends Error {
@@ -30,7 +30,7 @@ export interface StateLock {
  * and what the file system says (then there is no lock, and none without native calls).
  */
 export async function lockState(lock: StateLock): Promise<void> {
-  const { agent, stateDir, path, patienceMs = PATIENCE_MS } = lock;
+  const { agent, stateDir, path, patienceMs = TIMEOUT_MS } = lock;
   const flock = openFlock();
   if (flock === null) return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

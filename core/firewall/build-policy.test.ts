@@ -23,7 +23,7 @@ const settings = {
   sees: 'both',
   fragments: 'reassemble',
 } as const;
-const calm = {
+const withinLimits = {
   returnTraffic: false,
   icmpWithinRate: false,
   fragmentsWithinLimit: true,
@@ -85,7 +85,7 @@ test('reports a rule as redundant only if it changes no verdict', () => {
         decide(
           { settings, sourceSets: sets, policies: createPolicyTable([{ ...policy, rules }]) },
           packet,
-          calm,
+          withinLimits,
         ).action;
       assert.equal(verdict([...policy.rules, added]), verdict(policy.rules));
     }),
@@ -110,7 +110,7 @@ test('describes every verdict in a sentence that names the deciding rule', () =>
       const verdict = decide(
         { settings, sourceSets: sets, policies: createPolicyTable([policy]) },
         packet,
-        calm,
+        withinLimits,
       );
       const sentence = explainVerdict(verdict, policy);
       assert.match(sentence, verdict.action === 'pass' ? /passes/ : /is dropped/);

@@ -26,7 +26,7 @@ flood) seq 1 "$rest" ;;
 exit) exit "$rest" ;;
 esac; done`;
 
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 
 /** The guarantees of every engine. */
 export function engineSuite(open: () => Subject): void {
@@ -293,7 +293,7 @@ async function play(subject: Subject, test: (game: Game) => Promise<void>): Prom
 }
 
 async function eventually(holds: () => boolean, hoped = (): string => ''): Promise<void> {
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + TIMEOUT_MS;
   while (!holds()) {
     if (performance.now() > until) assert.fail(`it never came: ${hoped()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));

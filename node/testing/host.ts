@@ -17,7 +17,7 @@ import { NODE, TestControl } from './control.ts';
 import { assignmentOf, EGG, uuidOf } from './eggs.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
  * A game host on which everything except the engine is real: the agent, its journal on the disk, the link to control.
@@ -129,7 +129,7 @@ export async function until(
   isSo: () => Promise<boolean>,
   describe: () => string = () => `not so: ${isSo}`,
 ): Promise<void> {
-  const untilMs = performance.now() + PATIENCE_MS;
+  const untilMs = performance.now() + TIMEOUT_MS;
   while (!(await isSo())) {
     if (performance.now() > untilMs) throw new Error(describe());
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -18,7 +18,7 @@ import { hasServerProcess, runningPostmaster } from './postmaster-file.ts';
 import { isRunning } from './process-table.ts';
 
 /** Longer than any recovery of a small cluster; only failing tests wait this long. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 interface Owner {
   readonly process: ChildProcess;
@@ -94,7 +94,7 @@ async function stop(owner: Owner): Promise<void> {
 }
 
 async function until(holds: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   while (!holds()) {
     assert.ok(Date.now() < deadline, `waited too long for ${what}`);
     await delay(10);

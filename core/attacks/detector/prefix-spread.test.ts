@@ -13,12 +13,12 @@ const CROWD = Array.from({ length: 32 }, (_, host) => `203.0.113.${100 + host}`)
 type ByHost = Readonly<Record<string, number>>;
 
 /** A piece of traffic of the given number of buckets of 250 ms. A minute of usual traffic comes first. */
-interface Piece {
+interface TrafficPiece {
   readonly buckets: number;
   readonly byHost: ByHost;
 }
 
-interface Own {
+interface OwnThresholds {
   readonly [host: string]: number;
 }
 
@@ -26,8 +26,8 @@ interface Own {
 type UncountedShares = readonly number[];
 
 function play(
-  pieces: readonly Piece[],
-  own: Own = {},
+  pieces: readonly TrafficPiece[],
+  own: OwnThresholds = {},
   { uncounted = [], hosts = [] }: { uncounted?: UncountedShares; hosts?: readonly string[] } = {},
 ): AttackEvent[] {
   const thresholdsOf = (subject: string) => ({
@@ -40,7 +40,7 @@ function play(
   let index = 0;
   for (const { buckets, byHost } of pieces) {
     for (let bucket = 0; bucket < buckets; bucket++) {
-      const missed = uncounted[index - CALM.buckets] ?? 0;
+      const missed = uncounted[index - USUAL_MINUTE.buckets] ?? 0;
       const sample = omitTraffic(sampleOf(index++, byHost), missed, hosts);
       const stepped = step(state, sample, { thresholdsOf, maxSubjects: 200 });
       state = stepped.state;
@@ -67,7 +67,7 @@ const crowd = (pps: number): ByHost =>
 const opened = (events: readonly AttackEvent[]): string[] =>
   events.filter(({ kind }) => kind === 'opened').map(({ attack }) => attack.subject);
 
-const CALM = { buckets: 240, byHost: crowd(20) };
+const USUAL_MINUTE = { buckets: 240, byHost: crowd(20) };
 const AFTER_S = 60;
 
 function opensAfterS(events: readonly AttackEvent[]): number {
@@ -82,7 +82,10 @@ describe('a flood over a prefix', () => {
         fc.integer({ min: 0, max: 999 }),
         fc.integer({ min: 2000, max: 20_000 }),
         (a, b) => {
-          const events = play([CALM, { buckets: 40, byHost: { ...crowd(b), [SERVER]: a } }]);
+          const events = play([
+            USUAL_MINUTE,
+            { buckets: 40, byHost: { ...crowd(b), [SERVER]: a } },
+          ]);
           assert.deepEqual(opened(events), [PREFIX]);
           assert.ok(opensAfterS(events) <= 1.5);
         },
@@ -96,14 +99,14 @@ describe('a flood over a prefix', () => {
     const flood = { buckets: 40, byHost: { ...crowd(2500), [SERVER]: 900 } };
     assert.deepEqual(opened(play([{ buckets: 240, byHost: before }, flood])), [PREFIX]);
     const more = { ...crowd(2500), [SERVER]: 5000 };
-    const allowed = play([CALM, { buckets: 40, byHost: more }], { [SERVER]: 10_000 });
+    const allowed = play([USUAL_MINUTE, { buckets: 40, byHost: more }], { [SERVER]: 10_000 });
     assert.deepEqual(opened(allowed), [PREFIX]);
   });
 
   it('ends although one address stays busy', () => {
     const busy = { ...crowd(20), [SERVER]: 900 };
     const events = play([
-      CALM,
+      USUAL_MINUTE,
       { buckets: 40, byHost: { ...crowd(2500), [SERVER]: 900 } },
       { buckets: 40, byHost: busy },
     ]);
@@ -114,7 +117,7 @@ describe('a flood over a prefix', () => {
 
   it('opens one record of the prefix within 3 s if it hits few addresses below their thresholds', () => {
     const byHost = { ...crowd(20), [SERVER]: 940, [SECOND]: 940, [THIRD]: 940 };
-    const events = play([CALM, { buckets: 40, byHost }]);
+    const events = play([USUAL_MINUTE, { buckets: 40, byHost }]);
     assert.deepEqual(opened(events), [PREFIX]);
     assert.ok(opensAfterS(events) <= 3);
   });
@@ -123,7 +126,7 @@ describe('a flood over a prefix', () => {
     // With 6,400 both start in the same bucket.
     for (const spread of [3000, 6400]) {
       const byHost = { ...crowd(spread), [SERVER]: 40_000 };
-      const events = play([CALM, { buckets: 40, byHost }]);
+      const events = play([USUAL_MINUTE, { buckets: 40, byHost }]);
       assert.deepEqual(opened(events).toSorted(), [PREFIX, SERVER].toSorted());
       const last = events.findLast(({ attack }) => attack.subject === PREFIX);
       assert.ok((last?.attack.peakPps.value ?? Number.NaN) <= spread * 1.01);
@@ -140,7 +143,7 @@ describe('the detector opens no attack on a prefix', () => {
         (count, pps) => {
           const attacked = HOSTS.slice(0, count);
           const byHost = { ...crowd(20), ...Object.fromEntries(attacked.map((to) => [to, pps])) };
-          const events = play([CALM, { buckets: 40, byHost }]);
+          const events = play([USUAL_MINUTE, { buckets: 40, byHost }]);
           assert.deepEqual(opened(events).toSorted(), attacked.toSorted());
         },
       ),
@@ -164,7 +167,7 @@ describe('the detector opens no attack on a prefix', () => {
             ...Object.fromEntries(hosts.map((to) => [to, rate])),
           });
           const pieces = [
-            CALM,
+            USUAL_MINUTE,
             { buckets: 1, byHost: flood(pps * opening) },
             { buckets: 40, byHost: flood(pps) },
           ];
@@ -194,7 +197,7 @@ describe('the detector opens no attack on a prefix', () => {
               ...Object.fromEntries(HOSTS.map((host, index) => [host, pps[index] ?? 0])),
             },
           }));
-          assert.deepEqual(play([CALM, ...pieces], own), []);
+          assert.deepEqual(play([USUAL_MINUTE, ...pieces], own), []);
         },
       ),
       { numRuns: 15 },

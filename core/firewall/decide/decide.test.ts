@@ -18,7 +18,7 @@ const settings: EdgeSettings = {
   sees: 'both',
   fragments: 'reassemble',
 };
-const calm: PacketState = {
+const withinLimits: PacketState = {
   returnTraffic: false,
   icmpWithinRate: true,
   fragmentsWithinLimit: true,
@@ -60,7 +60,7 @@ function evaluate(
     policies: createPolicyTable(policy === null ? [] : [{ ...empty, ...policy }]),
     sourceSets: sets,
   };
-  return decide(view, { ...udp, ...packet }, { ...calm, ...state });
+  return decide(view, { ...udp, ...packet }, { ...withinLimits, ...state });
 }
 
 const outcome = (verdict: { action: string; stage: string }) =>
@@ -309,7 +309,7 @@ test('evaluates only the policy of the address, or else that of the longest pref
     ]),
   };
   const at = (destination: string, family: 4 | 6 = 4) =>
-    decide(view, { ...udp, family, destination }, calm).ref;
+    decide(view, { ...udp, family, destination }, withinLimits).ref;
   assert.equal(at('203.0.113.1'), null);
   assert.equal(at('203.0.113.2'), 'rule:2');
   assert.equal(at('203.0.113.200'), 'rule:1');
@@ -331,12 +331,12 @@ test('passes without geo rules and baseline if an allow matches or no deny does 
             decide(
               { ...view, policies: createPolicyTable([{ ...bare, rules: [one] }]) },
               packet,
-              calm,
+              withinLimits,
             ).ref === one.ref,
         );
       const allowed = alone(bare.rules.filter((one) => one.action === 'allow'));
       const denied = alone(bare.rules.filter((one) => one.action === 'deny'));
-      const verdict = decide(view, packet, calm);
+      const verdict = decide(view, packet, withinLimits);
       if (verdict.stage === 'needed-icmp') return;
       assert.equal(
         verdict.action,
