@@ -3,5 +3,5 @@ export interface RenderedChain {
   readonly statements: readonly string[];
 }
 
-/** Takes a chain in and answers its name. */
+/** Adds a chain and returns its name. */
 export type AddChain = (kind: string, statements: readonly string[]) => string;

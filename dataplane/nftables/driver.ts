@@ -1,29 +1,27 @@
 import type { TableObjects } from './table/objects.ts';
 
 /**
- * The kernel as the edge sees it. `nft.ts` is the real one, `fake.ts` stands beside it, and
- * `driver-suite.ts` holds both to this.
+ * The nftables interface of the kernel. `nft.ts` uses the real kernel, `fake.ts` is the fake for tests, and both pass
+ * `driver-suite.ts`.
  *
- * - `apply` is one transaction: all of the text or nothing of it. An empty text is done without the kernel.
- * - `change` does what applying its text does. It may do so in steps; verdicts change in one of them, at once. When
- *   it is refused, nothing has changed that a packet could see, but the table may hold what nothing refers to.
- * - `check` lets the kernel judge the text and changes nothing. A text that depends on what is there
- *   (a delta) is judged against what is there.
- * - `remove` takes our tables away, that of counters too; nothing of anybody else. No table: no-op.
- * - `present` answers whether our table is there. It never reads its contents, which may be large.
- * - `objects` answers the declarations of our chains, sets and maps, without contents, or null if our table is absent or
- *   cannot be listed.
- * - `list` answers the elements that the kernel itself put into a set of ours, as nft writes the set in JSON. It reads
- *   that set and nothing else.
- * - `watch` tells from now on when somebody else has changed our table (what, in words), or may have; not of what
- *   goes through this driver. Null: this driver cannot know.
- * - `stamp` is a number that every transaction changes, of anybody to any table; null: there is no telling. What
- *   others did to our table before it was read, `watch` has told by then.
- * - Calls are the caller's to serialise. Each is bounded in time and in what it keeps of the output.
- * - What was written is not read back: whoever applies knows what is there, and writes it whole when in doubt.
+ * - `apply` submits the text as one transaction. An empty text does not reach the kernel.
+ * - `change` has the effect of applying the text. It may use several transactions, but one of them changes all
+ *   verdicts. A refused change may leave unreferenced objects in the table; it has no effect on packets.
+ * - `check` validates the text in the kernel without a commit. A delta is validated against the present table.
+ * - `remove` deletes our tables, with that of the counters, and no other table. Without our table it does nothing.
+ * - `present` returns whether our table exists. It never reads the contents, which may be large.
+ * - `objects` returns the declarations of our chains, sets and maps without their contents, or null if our table is
+ *   absent or cannot be listed.
+ * - `list` returns the elements that the kernel added to one of our sets, as the JSON of nft. It reads only that set.
+ * - `watch` reports changes of our table by other programs, in words, and possible changes. It does not report the
+ *   writes of this driver. It returns null if the driver cannot observe changes.
+ * - `stamp` returns a number that every transaction on any table changes, or null if there is none. Foreign changes up
+ *   to that number have been reported to `watch` before it returns.
+ * - The caller serialises the calls. Each call limits its time and the output that it keeps.
+ * - Writes are not read back. The caller keeps track of the contents, and writes the whole table if they are uncertain.
  */
 export interface Driver {
-  /** What this host lacks to enforce, in words; null when it can. */
+  /** Returns what the host lacks for enforcement, in words, or null if nothing is missing. */
   probe(): Promise<string | null>;
   apply(text: string): Promise<void>;
   change(change: Change): Promise<void>;
@@ -37,43 +35,43 @@ export interface Driver {
 }
 
 export interface Watch {
-  /** Tells at once what others did before this call. */
+  /** Reports the foreign changes made before this call. */
   poll(): void;
   stop(): void;
 }
 
-/** A delta: the whole of it as text, and the same in steps for who knows a shorter way. */
+/** A delta as one text, and as steps, which some drivers execute faster. */
 export interface Change {
   readonly text: string;
-  /** Null where the steps cannot be told apart: something in it is seen by packets and is no element. */
+  /** Null if packets could observe the steps separately: the delta changes more than elements. */
   readonly steps: {
-    /** Makes what nothing refers to yet. */
+    /** Creates objects that nothing refers to yet. */
     readonly prepare: string;
     readonly elements: readonly MapChange[];
-    /** Takes away what nothing refers to any more. */
+    /** Deletes objects that nothing refers to any more. */
     readonly cleanup: string;
   } | null;
 }
 
-/** Elements of one map of verdicts, or of a set, as nft spells them. */
+/** The changed elements of a verdict map or a set, in the syntax of nft. */
 export interface MapChange {
   readonly map: string;
-  /** Of an interval map: nothing of what is there stays. Keys added to one may be ranges. */
+  /** Interval maps only: deletes all present elements first. Keys added to an interval map may be ranges. */
   readonly flush?: boolean;
   readonly removed: readonly string[];
-  /** Key and verdict; elements of a set have none. A key may end in how long it stays: ` timeout 60s`. */
+  /** Key and verdict; null for the elements of a set. A key may end in its timeout: ` timeout 60s`. */
   readonly added: readonly (readonly [string, string | null])[];
 }
 
-/** The kernel, or the nft command on the way to it, said no. Nothing was changed. */
+/** The kernel or the nft command refused a request. Nothing was changed. */
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   /**
-   * `refused`: the text is at fault. `unavailable`: the command could not run or did not end in time (then
-   * it may have been applied all the same).
+   * `refused`: the text is at fault. `unavailable`: the command could not run or timed out; after a timeout the text
+   * may have been applied.
    */
   readonly code: 'refused' | 'unavailable';
-  /** Lines of the text that were named, counted from 1. */
+  /** The lines of the text that the error names, counted from 1. */
   readonly lines: readonly number[];
   constructor(
     code: DriverError['code'],

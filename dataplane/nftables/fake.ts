@@ -3,23 +3,22 @@ import { TABLE } from './names.ts';
 import { objectsOf } from './table/objects.ts';
 
 /**
- * Stands for the kernel in tests: keeps elements and chains of our table as text, refuses what the kernel
- * refuses about them (a chain or element that is not there, a key twice), and can be told to refuse more.
+ * A fake of the kernel for tests. It keeps the elements and chains of our table as text, refuses what the kernel
+ * refuses of them (absent chains and elements, duplicate keys), and can be made to refuse more.
  */
 export interface FakeKernel extends Driver {
-  /** Element `map key` to verdict, of now; null without the table. */
+  /** The verdict of each element `map key`; null without the table. */
   elements(): ReadonlyMap<string, string> | null;
-  /** The text that is applied next. */
+  /** Resolves to the next text that is applied. */
   nextApply(): Promise<string>;
-  /** Changes elements behind the driver's back, as another process would. */
+  /** Changes elements as another process would, without the driver. */
   meddle(change: (elements: Map<string, string>) => void): void;
-  /** Texts applied, in order. */
   readonly applied: readonly string[];
-  /** What stands between it and enforcing. */
+  /** What `probe` returns. */
   lack: string | null;
-  /** Refuses every text for which this gives a reason. */
+  /** Refuses each text for which this returns a reason. */
   refuse: (text: string) => string | null;
-  /** Awaited before each apply; tests hold an apply under way with it. */
+  /** Awaited before each apply, so that tests can delay one. */
   beforeApply: () => Promise<void>;
 }
 
@@ -82,7 +81,7 @@ const fail = (at: number, why: string): never => {
   throw new DriverError('refused', why, [at + 1]);
 };
 
-/** Follows the few commands that we render; everything else only has to begin with a known word. */
+/** Executes the commands that the renderer uses. Others must start with a known word and have no effect. */
 function run(before: Table | null, text: string): Table | null {
   let table: Table | null = before && {
     elements: new Map(before.elements),
@@ -116,7 +115,7 @@ function run(before: Table | null, text: string): Table | null {
   return table;
 }
 
-/** The kernel accepts the same declaration again, and refuses another one. */
+/** An existing object accepts only the same declaration. */
 function declare(table: Table, declaration: readonly string[], at: number): void {
   for (const [object, text] of objectsOf(declaration)) {
     const there = table.objects.get(object);
@@ -168,7 +167,7 @@ function deleteEntries(
   return last;
 }
 
-/** Of a command on one line, or one entry a line. */
+/** The entries of a command: on its line, or on a line each. */
 function entriesAt(
   lines: readonly string[],
   at: number,

@@ -7,7 +7,7 @@ import { listObjects, probeWith, refusal } from './nft.ts';
 import { elementCommands, linesOf, REMOVE_TABLES } from './table/render.ts';
 import { openRuleset, type Ruleset } from './ruleset.ts';
 
-/** Of Debian's libnftables1, as nft itself has it. */
+/** In Debian, from the package libnftables1. */
 const LIBRARY = 'libnftables.so.1';
 /** Source: nftables/libnftables.h. */
 const CTX_DEFAULT = 0;
@@ -47,16 +47,23 @@ function libraryCalls(): Calls {
   return calls;
 }
 
-/** Of a text. nft takes many times its size of memory, which only a process that ends gives back to the host. */
+/**
+ * The size above which a text goes to a child process. nft needs a multiple of the text's size in memory, which is
+ * returned to the host only when the process exits.
+ */
 const LARGE = 1 << 20;
 
 /**
- * libnftables in this process: nothing is spawned. Each command runs on another thread, and one at a time in the
- * whole process, because the library shares state between contexts. The context, and with it the socket to the
- * kernel, is of the network namespace that this thread is in now. What nft remembers of the ruleset it asks the
- * kernel about before it uses it. A command cannot be ended from outside: it takes what the kernel takes.
- * Texts of megabytes, whole tables of large edges, go to `large` where it is given and can run.
- * Throws `NativeUnavailable` where there is no library, `SystemError` where there is no socket.
+ * A driver that calls libnftables in this process, without child processes. Each command runs on another thread. Only
+ * one runs at a time in the whole process, because the library shares state between contexts.
+ *
+ * The context and its netlink socket belong to the network namespace of the thread that creates it. nft updates its
+ * cache of the ruleset before it uses it.
+ *
+ * A command cannot be interrupted; it takes as long as the kernel does. Texts above 1 MiB (whole tables of large edges)
+ * go to `large` if it is available.
+ *
+ * Throws `NativeUnavailable` without the library, and `SystemError` without a socket.
  */
 export function createLibraryDriver(large: Driver | null = null): Driver {
   const library = libraryCalls();
@@ -70,7 +77,7 @@ export function createLibraryDriver(large: Driver | null = null): Driver {
       library.setDryRun(context, dry);
       library.setOutputFlags(context, output);
       const status = await runCommand(library, context, text);
-      // Its own memory, until the next command.
+      // The library owns the buffer until the next command.
       if (status !== 0) throw refusal(library.errorBuffer(context) ?? '');
       return library.outputBuffer(context) ?? '';
     });
@@ -116,7 +123,7 @@ async function changeElements(
   if (!done) await run(linesOf(elementCommands(changes)), false);
 }
 
-/** As a file in memory: of a mere text nft does not say which line it refuses. */
+/** Passes the text as a memory file: nft names the lines that it refuses only for files. */
 async function runCommand(library: Calls, context: unknown, text: string): Promise<number> {
   const fd = asFile(text);
   try {

@@ -3,26 +3,24 @@ import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.t
 import { NAMED_SOURCES, SOURCE_FIELD } from './policy/named-sources.ts';
 import type { Fields } from '../compile/program.ts';
 
-/** The one table of ours: whatever is in it is ours, so a restarted agent with no memory knows what to replace. */
+/** Our only table with rules. All of its contents are ours, so a restarted agent knows what to replace. */
 export const TABLE_NAME = 'portcullis';
 export const TABLE = `inet ${TABLE_NAME}`;
-/** A table of its own: what counts is rewritten without touching what enforces. */
+/** A separate table, so that counters are rewritten without the rules. */
 export const COUNTER_TABLE_NAME = 'portcullis_counters';
 export const COUNTER_TABLE = `inet ${COUNTER_TABLE_NAME}`;
 
-/** How a rule reads a field in each family. */
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 
 /**
- * Maps that are keyed by the destination first; `prefix` is an interval map. `filter` is asked what filters a port has.
+ * The maps keyed by destination first. `prefix` is an interval map. `filter` maps ports to the chains of their filters.
  */
 export type Dispatch = 'port' | 'address' | 'prefix' | 'filter' | PortDispatch;
 
 /**
- * Dispatch on a server's address and port: what replies teach (`learn`), whose SYNs are kept from connection tracking
- * (`untrack`) and answered (`synproxy`), and who limits new connections (`connect`). Each has an interval map beside
- * it, for prefixes.
+ * Dispatch by a server's address and port: `learn` sees replies, `untrack` excludes SYNs from conntrack, `synproxy`
+ * answers them, `connect` limits new connections. Each has an interval map for prefixes.
  */
 export const PORT_DISPATCHES = ['learn', 'untrack', 'synproxy', 'connect'] as const;
 export type PortDispatch = (typeof PORT_DISPATCHES)[number];
@@ -31,7 +29,7 @@ export function dispatchMap(dispatch: Dispatch, family: Family): string {
   return DISPATCH_MAPS[family][dispatch];
 }
 
-/** One map for each (fields, prefix length, level) in use. */
+/** A map for each combination of fields, prefix length and level in use. */
 export interface SourceMap {
   readonly family: Family;
   readonly fields: Fields;
@@ -40,7 +38,7 @@ export interface SourceMap {
 }
 
 export function sourceMapName({ family, fields, length, level }: SourceMap): string {
-  // The same string each time: hundreds of thousands of elements hold these, and maps are looked up by them.
+  // Interned: hundreds of thousands of elements hold these names, and maps are looked up by them.
   const key = ((level * 129 + length) * 3 + FIELD_NUMBERS[fields]) * 2 + (family === 4 ? 0 : 1);
   let name = sourceMapNames.get(key);
   if (name === undefined) {
@@ -62,12 +60,12 @@ export function parseSourceMapName(name: string): SourceMap | null {
   };
 }
 
-/** The interval map of the prefixes that have something to do with a dispatch. */
+/** The interval map of the prefixes with a dispatch. */
 export function prefixMap(dispatch: PortDispatch, family: Family): string {
   return `${dispatch}_prefix${family}`;
 }
 
-/** The type of the key of a map, or of a set that we fill, for its declaration. */
+/** The key type in the declaration of a map, or of a set that we fill. */
 export function keyType(name: string): string {
   const source = parseSourceMapName(name);
   if (source !== null) {
@@ -86,7 +84,6 @@ function isPortDispatch(dispatch: Dispatch): dispatch is PortDispatch {
   return (PORT_DISPATCHES as readonly string[]).includes(dispatch);
 }
 
-/** The statement that looks a packet up. */
 export function dispatchStatement(
   dispatch: Exclude<Dispatch, PortDispatch>,
   family: Family,
@@ -100,14 +97,12 @@ export function sourceStatement(map: SourceMap): string {
   return `${key(family, fields)} . ${IP[family]} saddr${mask} vmap @${sourceMapName(map)}`;
 }
 
-/**
- * By name where the grammar of nft itself knows it, so that nothing depends on /etc/protocols.
- */
+/** The name if the grammar of nft has it, so that nothing depends on /etc/protocols. */
 export function protocolName(protocol: number): string {
   return PROTOCOL_NAMES[protocol] ?? String(protocol);
 }
 
-/** Of a name that `protocolName` gives; not a number: of none. */
+/** The number of a name that `protocolName` returned; NaN for another name. */
 export function protocolNumber(name: string): number {
   return PROTOCOL_NUMBERS.get(name) ?? (/^\d{1,3}$/.test(name) ? Number(name) : Number.NaN);
 }
@@ -115,7 +110,7 @@ export function protocolNumber(name: string): number {
 const FIELD_NUMBERS: Readonly<Record<Fields, number>> = { port: 0, protocol: 1, any: 2 };
 const sourceMapNames = new Map<number, string>();
 
-/** 80 bits: nobody makes two contents of one name on purpose. */
+/** 80 bits of hash: a deliberate collision is infeasible. */
 export function contentName(kind: string, content: string): string {
   const key = `${kind}\n${content}`;
   let name = contentNames.get(key);
@@ -127,7 +122,7 @@ export function contentName(kind: string, content: string): string {
   return name;
 }
 
-/** Most addresses share a few contents. */
+/** A cache: most addresses share a few contents. */
 const contentNames = new Map<string, string>();
 const NAMES_KEPT = 1000;
 

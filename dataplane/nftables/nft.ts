@@ -8,13 +8,13 @@ import { LIST_OBJECTS, parseObjects, type TableObjects } from './table/objects.t
 import { REMOVE_TABLES } from './table/render.ts';
 
 export interface NftOptions {
-  /** The command; arguments before those of nft may lead into a network namespace. */
+  /** The command. It may start nft in a network namespace. */
   readonly command?: readonly [string, ...string[]];
   /** A whole table of 100,000 addresses takes seconds. */
   readonly timeoutMs?: number;
 }
 
-/** What is wanted of the output, of which nothing is kept otherwise. */
+/** The part of the output that the caller needs. The rest is discarded. */
 interface Reading {
   readonly wanted?: string;
   readonly keep?: boolean;
@@ -23,20 +23,22 @@ interface Reading {
 interface Result {
   readonly status: number | null;
   readonly stderr: string;
-  /** The output has what was wanted in it. */
   readonly found: boolean;
-  /** Kept only where it was asked for. */
+  /** Empty unless the caller requested it. */
   readonly output: string;
 }
 
 const TIMEOUT_MS = 60_000;
-/** An error names lines of the text; a text of errors would be as long as the text. */
+/** The limit of error output. Errors quote the text, so they could be as long as it. */
 const MAX_OUTPUT = 16_384;
 const MAX_REASON = 300;
-/** What Linux takes into a pipe before it is read. */
+/** The capacity of a pipe in Linux. */
 const PIPE_BYTES = 65_536;
 
-/** The nft command, the text on its standard input. One process an apply: 15-25 ms beside 100,000 elements. */
+/**
+ * A driver that runs the nft command, with the text on its standard input. One process for each apply: 15-25 ms with
+ * 100,000 elements in the table.
+ */
 export function createNftDriver(options: NftOptions = {}): Driver {
   const command = options.command ?? ['nft'];
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
@@ -56,7 +58,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
     watch: () => null,
     stamp: async () => null,
     present: async () => {
-      // To name one table or chain, nft loads every element of every set first; the list of chains does not.
+      // `list chains` loads no elements. Listing one table or chain by name loads all elements of every set.
       const chains = await nft(['list', 'chains', 'inet'], '', {
         wanted: `table ${TABLE} {`,
       });
@@ -77,7 +79,7 @@ export function createNftDriver(options: NftOptions = {}): Driver {
   };
 }
 
-/** Asks the kernel to judge a table of another name: needs the rights, nft and nf_tables. */
+/** Validates a table of another name in the kernel: this needs permission, nft and nf_tables. */
 export async function probeWith(check: (text: string) => Promise<void>): Promise<string | null> {
   try {
     await check('add table inet portcullis_probe\n');
@@ -95,7 +97,7 @@ export async function probeWith(check: (text: string) => Promise<void>): Promise
   }
 }
 
-/** Asks for the objects of our table. Returns null if nft refuses to list them. */
+/** Lists the objects of our table. Returns null if nft refuses to list them. */
 export async function listObjects(
   list: (listing: string) => Promise<string>,
 ): Promise<TableObjects | null> {
@@ -110,7 +112,7 @@ export async function listObjects(
   }
 }
 
-/** What nft says about a text it refuses, with the lines that it names. */
+/** The error of nft about a text it refuses, with the lines that it names. */
 export function refusal(said: string): DriverError {
   const lines = [...said.matchAll(/^[^\s:]+:(\d+):\d+(?:-\d+)?: Error:/gm)].map((match) =>
     Number(match[1]),
@@ -134,11 +136,11 @@ function run(
     const file = fileOf(text);
     const child = spawn(program, args, {
       stdio: [file ?? 'pipe', wanted === undefined && !keep ? 'ignore' : 'pipe', 'pipe'],
-      // Messages are parsed, so they must not be translated.
+      // The messages are parsed, so they must not be translated.
       env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
     });
     if (file !== null) closeSync(file);
-    // Not the option of spawn: its timer outlives a program that could not be started.
+    // The timeout option of spawn leaks its timer if the program cannot be started.
     const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     let stderr = '';
     let found = false;
@@ -162,13 +164,16 @@ function run(
       if (signal === null) resolve({ status, stderr, found, output });
       else reject(new DriverError('unavailable', `${program} was ended by ${signal}`));
     });
-    // It may end before it has read everything (EPIPE); its status says why.
+    // nft may exit before it has read everything (EPIPE). Its exit status gives the reason.
     child.stdin?.on('error', () => {});
     child.stdin?.end(text);
   });
 }
 
-/** A text that fills a pipe would wait there for this thread, which has other work. Null: it goes through a pipe. */
+/**
+ * A text above the capacity of a pipe would wait for this busy thread, so it becomes a memory file. Returns null for a
+ * shorter text.
+ */
 function fileOf(text: string): number | null {
   if (text.length <= PIPE_BYTES) return null;
   try {

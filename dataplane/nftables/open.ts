@@ -6,7 +6,7 @@ import { createNftDriver } from './nft.ts';
 import { openRuleset } from './ruleset.ts';
 import { watched } from './watch.ts';
 
-/** The kernel of this host: in process where libnftables is there, else by the nft command. */
+/** Opens the driver of this host: libnftables if it is installed, otherwise the nft command. */
 export function openDriver(log: Log): Driver {
   const driver =
     attempt(

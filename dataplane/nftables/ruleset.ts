@@ -11,7 +11,7 @@ import { DriverError, type MapChange } from './driver.ts';
 import { encodeChanges } from './elements/exchange.ts';
 import { TABLE_NAME } from './names.ts';
 
-/** Source of all numbers: include/uapi/linux/netfilter/nf_tables.h. */
+/** Source of the constants: include/uapi/linux/netfilter/nf_tables.h. */
 const SUBSYSTEM = 10 << 8;
 const MESSAGE = {
   getTable: SUBSYSTEM | 1,
@@ -20,25 +20,24 @@ const MESSAGE = {
 } as const;
 const TABLE_NAME_ATTRIBUTE = 1;
 const GENERATION_ID = 1;
-/** A batch is one datagram: its elements, and as many errors. */
+/** The socket buffer. It must hold a batch, and the errors of all its messages. */
 const BUFFER_BYTES = 32 << 20;
 const NFPROTO_INET = 1;
 
-/** Questions to nf_tables that read no contents: microseconds each, whatever the table holds. */
+/** Requests to nf_tables that read no contents. Each takes microseconds, whatever the size of the table. */
 export interface Ruleset {
-  /** Whether our table is there. */
   present(): boolean;
-  /** The number of the ruleset, which every transaction of anybody makes greater. */
+  /** The generation of the ruleset, which every transaction increments. */
   generation(): number;
   /**
-   * One transaction; false: it is not done, because this cannot be said without nft.
-   * Rejects with `DriverError`, `refused` where the kernel says no.
+   * Submits one transaction. Resolves to false, without effect, if the change requires nft. Rejects with `DriverError`,
+   * `refused` if the kernel rejects it.
    */
   change(changes: readonly MapChange[]): Promise<boolean>;
   close(): void;
 }
 
-/** Throws `NativeUnavailable` or `SystemError`; what is asked later throws `DriverError`. */
+/** Throws `NativeUnavailable` or `SystemError`. The methods throw `DriverError`. */
 export function openRuleset(): Ruleset {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
   return {
@@ -78,11 +77,11 @@ async function submit(socket: NetlinkSocket, batch: Buffer, sequence: number): P
     const failure = new SystemError('change elements', no.error ?? 0);
     throw new DriverError('refused', REASONS[failure.code] ?? failure.code, [], { cause: failure });
   }
-  // It may have been done all the same: who does not know must look.
+  // The transaction may have been committed: the caller has to check.
   if (answers.length === 0) throw new DriverError('unavailable', 'nf_tables does not answer');
 }
 
-/** As nft says them. */
+/** The messages of nft. */
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'No such file or directory',
   EEXIST: 'File exists',
@@ -91,7 +90,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: 'Operation not permitted',
 };
 
-/** The payload of the one answer; null: there is no such thing. */
+/** The payload of the single answer; null if the object does not exist. */
 function ask(
   socket: NetlinkSocket,
   type: number,

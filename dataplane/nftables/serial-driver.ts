@@ -1,6 +1,6 @@
 import type { Driver } from './driver.ts';
 
-/** A driver that several may write by: each write waits for those before it, whoever asked for them. */
+/** A driver for several callers: each write waits for the previous ones of all callers. */
 export function inTurns(driver: Driver): Driver {
   let last: Promise<unknown> = Promise.resolve();
   const wait = <T>(work: () => Promise<T>): Promise<T> => {

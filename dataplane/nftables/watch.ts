@@ -5,13 +5,13 @@ import type { Change, Driver, Watch } from './driver.ts';
 import { TABLE_NAME } from './names.ts';
 import type { Ruleset } from './ruleset.ts';
 
-/** Source of all numbers: include/uapi/linux/netfilter/{nfnetlink,nf_tables}.h. */
+/** Source of the constants: include/uapi/linux/netfilter/{nfnetlink,nf_tables}.h. */
 const GROUP_NFTABLES = 7;
 const SUBSYSTEM = 10;
 const NFPROTO_INET = 1;
 const NEW_GENERATION = 15;
 const GENERATION = { pid: 2, name: 3 } as const;
-/** Each of them names its table first. */
+/** The table is the first attribute of each message. */
 const TABLE_ATTRIBUTE = 1;
 const WORDS: Readonly<Record<number, string>> = {
   0: 'added a table',
@@ -27,17 +27,17 @@ const WORDS: Readonly<Record<number, string>> = {
   22: 'added a flowtable',
   24: 'deleted a flowtable',
 };
-/** Who changes a table step by step is undone once. */
+/** The delay before a report. Several changes in a row are repaired together. */
 const SETTLE_MS = 100;
 const BUFFER_BYTES = 4 << 20;
 
-/** Somebody else did this to our table, in words; `doubt`: perhaps, because news was lost. */
+/** Reports a foreign change of our table, in words; `doubt` if it is only possible, because notifications were lost. */
 export type Report = (what: string) => void;
 
 /**
- * A driver that knows what others do to our table. Its own writes are not listened to: a whole table would be as
- * many messages as it has elements. That nobody else wrote meanwhile is seen from the number of the ruleset, which
- * every transaction makes one greater.
+ * A driver that reports foreign changes of our table. It ignores the notifications of its own writes: a whole table
+ * would cause one for each element. The generation of the ruleset, which every transaction increments, shows whether
+ * another program wrote meanwhile.
  */
 export function watched(inner: Driver, rules: Ruleset): Driver {
   let watch: RulesetWatch | null = null;
@@ -55,7 +55,7 @@ export function watched(inner: Driver, rules: Ruleset): Driver {
     stamp: async () => {
       if (watch === null) return null;
       const stamp = rules.generation();
-      // What others did up to then is told before anybody relies on it.
+      // Reports foreign changes first, so that the caller can rely on the stamp.
       watch.poll();
       return stamp;
     },
@@ -67,7 +67,7 @@ export function watched(inner: Driver, rules: Ruleset): Driver {
   };
 }
 
-/** As many as a driver makes of it that takes the steps one by one, or one where it takes the text. */
+/** The possible numbers of transactions of a change: one for each step, or one for the text. */
 function transactionsOf({ text, steps }: Change): readonly number[] {
   if (steps === null) return [text === '' ? 0 : 1];
   const { prepare, elements, cleanup } = steps;
@@ -102,7 +102,7 @@ class RulesetWatch implements Watch {
     try {
       const result = await write();
       this.#listenAgain();
-      // Only after a success is it known how many there must have been; a failure is followed by a whole write.
+      // The number of transactions is known only after a success. A failure is followed by a whole write.
       const more = (this.#rules.generation() - before) >>> 0;
       if (!transactions.includes(more)) this.#report('changed the ruleset while we did');
       return result;
@@ -121,7 +121,7 @@ class RulesetWatch implements Watch {
     if (!this.#stopped) this.#socket.join(GROUP_NFTABLES);
   }
 
-  /** Null: news was lost. */
+  /** Returns null if notifications were lost. */
   #drain(): Message[] | null {
     try {
       return this.#socket.drain();
@@ -132,7 +132,7 @@ class RulesetWatch implements Watch {
   }
 }
 
-/** What these say of our table; null: nothing. */
+/** Describes the changes of our table; null if there are none. */
 function describe(messages: readonly Message[] | null): string | null {
   if (messages === null) return 'changed more than could be followed';
   const deeds = new Set<string>();
@@ -142,7 +142,7 @@ function describe(messages: readonly Message[] | null): string | null {
     const attributes = attributesOf(payload, 4);
     const kind = type & 0xff;
     if (kind === NEW_GENERATION) {
-      // It closes a transaction and says whose it was.
+      // This message ends a transaction and names its process.
       const pid = attributes.get(GENERATION.pid)?.readUInt32BE(0);
       if (deeds.size > 0 && by === '')
         by = ` (${textOf(attributes.get(GENERATION.name))}, process ${pid})`;

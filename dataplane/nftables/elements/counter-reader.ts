@@ -18,17 +18,20 @@ export interface Count {
   readonly bytes: number;
 }
 
-/** Counters of a table of ours, from the kernel itself: nft would load every set of the table first. */
+/** Reads the counters of one of our tables through netlink. nft would load every set of the table first. */
 export interface CounterReader {
-  /** Of a set keyed by destination address. Null: it changed while it was read, too often. */
+  /**
+   * The counters of a set keyed by destination address. Returns null if the set changed during every attempt to read
+   * it.
+   */
   elements(set: string): Promise<ReadonlyMap<string, Count> | null>;
-  /** Of the rules in a chain that count, together. Null: as above. */
+  /** The sum of the rule counters of a chain. Returns null like `elements`. */
   chain(name: string): Promise<Count | null>;
   close(): void;
 }
 
 export interface NamedCounterReader extends CounterReader {
-  /** Every counter that has a name. Null: as above. */
+  /** All named counters. Returns null like `elements`. */
   named(): Promise<ReadonlyMap<string, Count> | null>;
 }
 
@@ -47,7 +50,7 @@ const COUNTER = { bytes: 1, packets: 2 } as const;
 const NOTHING: Count = { packets: 0, bytes: 0 };
 const MAX_TRIES = 3;
 
-/** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
+/** Reads in the present network namespace of this thread. Throws `SystemError` or `NativeUnavailable`. */
 export function openCounterReader(table = TABLE_NAME): NamedCounterReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   const dumpRules = (chain: string, take: (one: Message) => void) =>
@@ -95,14 +98,14 @@ export function openCounterReader(table = TABLE_NAME): NamedCounterReader {
 
 type Counts = Map<string, Count>;
 
-/** A dump that the kernel calls interrupted may lack some, or have some twice. */
+/** An interrupted dump may omit or repeat entries, so it is repeated. */
 async function consistent(read: (counts: Counts) => Promise<boolean>): Promise<Counts | null> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const counts: Counts = new Map();
     try {
       if (await read(counts)) return counts;
     } catch (error) {
-      // No such table or set: nothing is enforced, so nothing was dropped.
+      // The table or set is absent, so nothing was dropped.
       if (error instanceof SystemError && error.code === 'ENOENT') return counts;
       if (!(error instanceof SystemError) || error.code !== 'EINTR') throw error;
     }

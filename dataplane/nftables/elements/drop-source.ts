@@ -8,7 +8,7 @@ import { COUNTED, type Counted, countedSet, uncountedChain } from '../table/drop
 
 type Cause = Pick<DropEntry, 'stage' | 'reason'>;
 
-/** Sets of other stages that count by address, all of what they drop. */
+/** Sets that count all drops of a stage by address. */
 const EXACT: readonly (Cause & { readonly set: string })[] = [
   { set: 'fragment_dropped4', stage: 'fragment-limits', reason: 'rate' },
   { set: 'fragment_dropped6', stage: 'fragment-limits', reason: 'rate' },
@@ -21,14 +21,14 @@ const CAUSES: Readonly<Record<Counted, Cause>> = {
 };
 const NOTHING: Count = { packets: 0, bytes: 0 };
 
-/** What nftables dropped by rules and by fragment limits, and what observing mitigations would have, by address. */
+/** Reports by address what rules and fragment limits dropped, and what observing mitigations would have dropped. */
 export class NftablesDrops implements DropSource {
   readonly name = 'nftables';
   readonly #open: () => CounterReader;
   #reader: CounterReader | null = null;
-  /** By set or chain, what was there at the last look. */
+  /** The previous counters, by set or chain. */
   readonly #last = new Map<string, ReadonlyMap<string, Count>>();
-  /** Read, and not told yet. */
+  /** Drops that were read and not yet reported. */
   #kept: DropEntry[] = [];
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -44,20 +44,20 @@ export class NftablesDrops implements DropSource {
     });
   }
 
-  /** The table is about to be rewritten: reads the counters that the rewrite resets. */
+  /** Reads the counters that the coming rewrite resets. */
   async beforeRewrite(): Promise<void> {
     await this.#inTurn(async () => {
       this.#kept.push(...(await this.#entries()));
     });
   }
 
-  /** The counters of rules are at zero; those in sets too if the table was replaced. */
+  /** Called after a rewrite, which reset the rule counters; if the table was replaced, also those of the sets. */
   rewritten(isReplaced: boolean): void {
     if (isReplaced) this.#last.clear();
     else for (const reason of COUNTED) this.#last.delete(uncountedChain(reason));
   }
 
-  /** One at a time: they share a socket, and what was there last. */
+  /** Serialised: reads share a socket and the previous counters. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
@@ -98,7 +98,7 @@ export class NftablesDrops implements DropSource {
     return this.#since(set, (await this.#reader?.elements(set)) ?? null);
   }
 
-  /** What could not be read whole is read with what comes next. */
+  /** An incomplete read adds nothing; the next one includes its drops. */
   #since(name: string, now: ReadonlyMap<string, Count> | null): ReadonlyMap<string, Count> {
     if (now === null) return new Map();
     const last = this.#last.get(name);
@@ -107,7 +107,7 @@ export class NftablesDrops implements DropSource {
   }
 }
 
-/** A driver that reads the counters before each rewrite. A failure to read them stops no write. */
+/** A driver that reads the counters before each rewrite. A read error does not prevent the write. */
 export function countedBeforeRewrite(driver: Driver, drops: NftablesDrops): Driver {
   return {
     ...driver,
@@ -121,7 +121,7 @@ export function countedBeforeRewrite(driver: Driver, drops: NftablesDrops): Driv
   };
 }
 
-/** Pure: what was added. A counter that is lower than it was has begun anew with another table or after a pause. */
+/** Pure: the increase of each counter. A counter below its previous value restarted from zero. */
 export function difference(
   last: ReadonlyMap<string, Count>,
   now: ReadonlyMap<string, Count>,
@@ -137,8 +137,8 @@ export function difference(
 }
 
 /**
- * Pure: packets that were not counted by address are shared out by those that were, who are a sample of them as
- * they came. None was counted, so nobody knows whose they are: then they are in no report.
+ * Pure: distributes the packets that were not counted by address in proportion to those that were, which are a sample
+ * of them. Without any sample their addresses are unknown, and they are not reported.
  */
 export function shareOut(
   counted: ReadonlyMap<string, Count>,

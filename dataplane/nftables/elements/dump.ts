@@ -9,7 +9,7 @@ import {
 } from '../../kernel/netlink/netlink-message.ts';
 import { TABLE_NAME } from '../names.ts';
 
-/** Source of all numbers: include/uapi/linux/netfilter/nf_tables.h. */
+/** Source of the constants: include/uapi/linux/netfilter/nf_tables.h. */
 const GET_ELEMENTS = (10 << 8) | 13;
 const NFPROTO_INET = 1;
 const HEADER_BYTES = 4;
@@ -17,7 +17,10 @@ const LIST = { table: 1, set: 2, elements: 3 } as const;
 const KEY = 1;
 const VALUE = 1;
 
-/** Shows the elements of a set of a table of ours: the key, and all attributes by type. False: it changed while it was read. */
+/**
+ * Passes each element of a set to `each`: the key, and its attributes by type. Returns false if the set changed during
+ * the dump.
+ */
 export function dumpElements(
   socket: NetlinkSocket,
   set: string,
@@ -43,7 +46,7 @@ export function dumpElements(
   });
 }
 
-/** What is in each attribute of a list, in which all are of one type. */
+/** The payload of each attribute of a list whose attributes have one type. */
 export function* each(list: Buffer): Generator<Buffer> {
   for (let at = 0; at + 4 <= list.length; ) {
     const length = Math.max(4, list.readUInt16LE(at));
@@ -52,7 +55,7 @@ export function* each(list: Buffer): Generator<Buffer> {
   }
 }
 
-/** In network order, 4 or 16 bytes. */
+/** `bytes` are in network order, 4 or 16 of them. */
 export function addressText(bytes: Buffer): string {
   return formatAddress(addressOf(bytes));
 }

@@ -6,9 +6,10 @@ import { stateType } from '../filters/state.ts';
 import { keyType, protocolNumber, TABLE_NAME } from '../names.ts';
 
 /**
- * Changes of elements as messages to nf_tables, without nft between: nft first loads every interval set of the
- * table to know what it may be asked about, a third of a second where one holds the networks of a large country.
- * Only maps of verdicts and plain sets, and only keys made of the types below; what else there is has to go through nft.
+ * Encodes element changes as nf_tables messages. nft loads every interval set of the table first, which takes 0.3 s for
+ * one with the networks of a large country.
+ *
+ * Supported are verdict maps and plain sets whose key fields have the types below. Other changes go through nft.
  *
  *     message  = header of netlink (16) | header of netfilter (4) | table | set | elements
  *     elements = nested( element = nested( key = nested(value) , flags? , data = nested(verdict) , timeout? ) ... )
@@ -32,17 +33,16 @@ const CODES: Readonly<Record<string, number>> = {
   goto: -4,
   return: -5,
 };
-/** As nft spells it. */
 const TIMED = /^(.*) timeout (\d+)s$/;
 const NESTED = 0x8000;
-/** An attribute has a length of 16 bits. */
+/** The length field of an attribute has 16 bits. */
 const MAX_LIST = 60_000;
-/** A batch is one datagram, which the kernel takes whole; more goes through nft. */
+/** A batch is one datagram, which the kernel accepts whole or not at all. Larger changes go through nft. */
 const MAX_BATCH = 24 << 20;
 
 /**
- * One transaction of these changes; null: not all of it can be said this way. Every message carries the sequence,
- * and the last one asks for an answer.
+ * Encodes these changes as one transaction. Returns null if a change is not supported. Every message has the sequence
+ * number; the last one requests an acknowledgement.
  */
 export function encodeChanges(changes: readonly MapChange[], sequence: number): Buffer | null {
   const writer = new Writer();
@@ -100,7 +100,7 @@ function elementsOf(change: MapChange): { removed: Encoded[]; added: Encoded[] }
   return { removed, added };
 }
 
-/** Each field padded to 4 bytes, as the kernel compares them. */
+/** Concatenates the fields; the kernel pads each to 4 bytes. */
 function encodeKey(types: readonly string[], text: string): Uint8Array | null {
   const fields = text.split(' . ');
   if (fields.length !== types.length) return null;
@@ -128,13 +128,13 @@ function encodeField(type: string, text: string): Uint8Array | null {
     : Uint8Array.of(value >> 8, value & 255, 0, 0);
 }
 
-/** Not padded: it stands alone. */
+/** A single field has no padding. */
 function sourceField(value: number): Uint8Array | null {
   if (!Number.isInteger(value) || value < 0 || value > 65_535) return null;
   return Uint8Array.of(value >> 8, value & 255);
 }
 
-/** Where an interval begins, and the first key behind it where there is one. */
+/** The first key of an interval, and the first key after it if there is one. */
 function encodeRange(types: readonly string[], text: string): (Uint8Array | null)[] | null {
   if (types.length !== 1) return null;
   const [first = '', last = first] = text.split('-');
@@ -156,7 +156,7 @@ function parseVerdict(text: string): Verdict | null {
   return { code, chain };
 }
 
-/** Grows as it is written; thousands of small buffers would cost more than the kernel takes. */
+/** A growing buffer. Thousands of small buffers would cost more than the kernel's work. */
 class Writer {
   #bytes = Buffer.alloc(65_536);
   #last = 0;
@@ -168,7 +168,7 @@ class Writer {
 
   boundary(type: number, sequence: number): void {
     const begin = this.#begin(type, REQUEST, sequence);
-    // The subsystem that the batch is for, in network order.
+    // The subsystem of the batch, in network order.
     this.#bytes[this.#reserve(4) + 3] = SUBSYSTEM;
     this.#bytes.writeUInt32LE(this.length - begin, begin);
   }
@@ -178,7 +178,7 @@ class Writer {
     this.#bytes.writeUInt16LE(flags | ACK, this.#last + 6);
   }
 
-  /** As many messages as the elements need. No elements: the whole of the map. */
+  /** Splits the elements into messages. Without elements, the message flushes the map. */
   message(
     type: number,
     flags: number,
@@ -268,7 +268,7 @@ class Writer {
     return at + 4;
   }
 
-  /** Zeroes, from where it says. */
+  /** Reserves zeroed bytes and returns their offset. */
   #reserve(length: number): number {
     const at = this.length;
     if (at + length > this.#bytes.length) {

@@ -1,10 +1,10 @@
 import { parseAddress } from '@portcullis/core/net/address.ts';
 
-/** An element that the kernel put into a set. */
+/** An element that the kernel added to a set. */
 export interface SetElement {
-  /** Fields of the key, as nft writes them. */
+  /** The fields of the key, in the syntax of nft. */
   readonly fields: readonly string[];
-  /** Seconds that are left to it; null: it stays. */
+  /** The remaining seconds; null if the element has no timeout. */
   readonly expires: number | null;
   readonly packets: number;
   readonly bytes: number;
@@ -16,7 +16,7 @@ interface Listed {
   readonly counter?: { readonly packets: number; readonly bytes: number };
 }
 
-/** Of a set of concatenated keys, as `Driver.list` answers it. Throws `SyntaxError` on what is no JSON. */
+/** Parses the result of `Driver.list` for a set of concatenated keys. Throws `SyntaxError` if it is not JSON. */
 export function parseSet(json: string): SetElement[] {
   const { nftables } = JSON.parse(json) as {
     readonly nftables: readonly {
@@ -38,7 +38,7 @@ export function parseSet(json: string): SetElement[] {
     });
 }
 
-/** Of a field; null where it is no address. */
+/** The value of an address field; null for another field. */
 export function addressOf(field: string): bigint | null {
   const address = parseAddress(field);
   return address.ok ? address.value.value : null;

@@ -14,7 +14,7 @@ export interface Learned {
   readonly set: string;
   readonly family: Family;
   readonly fields: readonly string[];
-  /** By `performance.now`. */
+  /** On the clock of `performance.now`. */
   readonly expiresAtMs: number;
 }
 
@@ -24,7 +24,7 @@ export function hasFilters(targets: Layout['targets']): boolean {
   return false;
 }
 
-/** Commands of nft that add these, each with the time that remains. Expired elements are left out. */
+/** The nft commands that add these elements with their remaining timeouts, without expired ones. */
 export function addLearned(elements: readonly Learned[]): string {
   const nowMs = performance.now();
   const bySet = new Map<string, string[]>();
@@ -45,7 +45,7 @@ export function addLearned(elements: readonly Learned[]): string {
   return text;
 }
 
-/** The elements that belong to none of these ports. */
+/** The elements of other ports than these. */
 export function withoutPorts(
   elements: readonly Learned[],
   ports: readonly ChangedPort[],

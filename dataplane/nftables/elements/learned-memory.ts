@@ -16,11 +16,11 @@ export interface LearnedMemoryOptions {
 }
 
 const EVERY_MS = 5_000;
-/** Reading takes at most about a twentieth of the time. */
+/** The pause is 20 times the duration of the read, so reading takes 5% of the time. */
 const PAUSES = 20;
 /**
- * Of each set, the elements with the most time left: active clients renew theirs with every packet, and in a flood most
- * others are forged. 100,000 would delay the write of the table by four seconds.
+ * The number of elements copied of each set: those with the longest remaining timeout. Active clients renew theirs with
+ * every packet; in a flood most others are forged. 100,000 would delay the write of the table by four seconds.
  */
 const MOST = 20_000;
 
@@ -32,7 +32,7 @@ export class LearnedMemory {
   readonly #options: LearnedMemoryOptions;
   #reader: LearnedReader | null = null;
   #known: readonly Learned[] = [];
-  /** Grows with each change, so that a read that began before it is discarded. */
+  /** Incremented by each change, so that an earlier read is discarded. */
   #changed = 0;
   #filters = false;
   #reading: Promise<void> = Promise.resolve();
@@ -44,7 +44,7 @@ export class LearnedMemory {
     this.#options = options;
   }
 
-  /** Starts to copy. `filters`: whether any target has filters. */
+  /** Starts the copying. `filters`: whether any target has filters. */
   watch(filters: boolean): void {
     this.#options.deniedFlowFile?.delete();
     if (!filters && this.#filters) {
@@ -56,7 +56,7 @@ export class LearnedMemory {
     this.#readAfter(this.#options.everyMs ?? EVERY_MS);
   }
 
-  /** The caller is about to add these to the table. */
+  /** Records elements that the caller is about to add to the table. */
   add(elements: readonly Learned[]): void {
     this.#changed++;
     const known = new Map(this.#known.map((one) => [keyOf(one), one]));
@@ -65,8 +65,8 @@ export class LearnedMemory {
   }
 
   /**
-   * What a table that is about to be created must contain. Reads the table of now if there is one. `filters`: validated
-   * sources too.
+   * Returns the elements that a new table must contain. Reads the present table if it exists. `filters`: with validated
+   * sources.
    */
   async recall(filters: boolean): Promise<Learned[]> {
     this.#filters ||= filters;
@@ -120,7 +120,7 @@ export class LearnedMemory {
     this.#timer.unref();
   }
 
-  /** One at a time: reads share a socket. Never rejects. */
+  /** Serialised, because reads share a socket. Never rejects. */
   #read(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#readTable());
     return this.#reading;

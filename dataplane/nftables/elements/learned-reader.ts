@@ -6,7 +6,7 @@ import { type FilterState, stateSet, stateType } from '../filters/state.ts';
 import type { Learned } from './learned-elements.ts';
 import { protocolName } from '../names.ts';
 
-/** Reads learned elements through netlink: nft takes seconds where this takes a tenth of one. */
+/** Reads learned elements through netlink, ten times as fast as nft. */
 export interface LearnedReader {
   /** Resolves null if the set is absent. Rejects with `SystemError`. */
   read(state: FilterState, family: Family): Promise<Learned[] | null>;
@@ -15,10 +15,10 @@ export interface LearnedReader {
 
 /** Milliseconds, in network order. */
 const EXPIRATION = 5;
-/** Of a port or a protocol. */
+/** The size of a port or protocol field. */
 const FIELD_BYTES = 4;
 
-/** Reads in the network namespace that this thread is in now. Throws `SystemError` or `NativeUnavailable`. */
+/** Reads in the present network namespace of this thread. Throws `SystemError` or `NativeUnavailable`. */
 export function openLearnedReader(): LearnedReader {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: 1 << 20 });
   return {

@@ -7,7 +7,7 @@ import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
 import { signatureMatches } from './signature.ts';
 
-/** The chain that judges packets to a port: accept, or a drop with its reason. */
+/** The chain that evaluates packets to a port: it accepts, or drops with a reason. */
 export function judgingChain(
   { programs }: FilteredPort,
   place: FilterPlace,
@@ -19,7 +19,7 @@ export function judgingChain(
   return chainBySource(chains, { family: place.family, address: 'saddr', add });
 }
 
-/** With this program, whoever sends. */
+/** The chain of one program, for all sources. */
 function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
   const statements =
     program.transport === 'udp'
@@ -28,7 +28,7 @@ function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain):
   return add(`filters${place.family}`, statements);
 }
 
-/** The chains of other hooks that the port has use for. */
+/** The chains of the port in other hooks. */
 export function portChains(
   { port, programs }: FilteredPort,
   place: FilterPlace,
@@ -41,7 +41,7 @@ export function portChains(
   const dispatches = new Set([...valuesOf(chains)].flatMap((one) => [...one.keys()]));
   return [...dispatches].map((dispatch) => {
     const ofDispatch = mapBySource(chains, (one) => one.get(dispatch) ?? null);
-    // What a server sends goes to the source that the filters are or are not there for.
+    // The source of a request is the destination of its reply.
     const address = dispatch === 'learn' ? 'daddr' : 'saddr';
     return [dispatch, chainBySource(ofDispatch, { family: place.family, address, add })];
   });
@@ -53,17 +53,17 @@ function chainsOf(
   place: FilterPlace,
   add: AddChain,
 ): [PortDispatch, string][] {
-  // All of them need both directions.
+  // Each of them needs both directions of the traffic.
   if (place.sees === 'inbound') return [];
   if (program.transport === 'udp') return [['learn', learnChain(program, place, add)]];
   return program.synProxy ? synProxyChains(program, place.serverAt(port), place, add) : [];
 }
 
-/** Learns from what the server sends. */
+/** Validates clients from the packets of the server. */
 function learnChain(program: FilterProgram, { family }: FilterPlace, add: AddChain): string {
   const ip = IP[family];
   const key = `${ip} daddr . th dport . ${ip} saddr . th sport`;
-  // `add` leaves what is there as it is: only traffic of the validated source renews it.
+  // `add` does not renew an existing element; only packets of the validated source do.
   const learn = `add @${stateSet('validated', family)} { ${key} timeout ${program.validatedSeconds}s }`;
   const replies = program.replies.map((reply) => `${signatureMatches(reply)} ${learn}`);
   return add(`learn${family}`, program.replies.length === 0 ? [learn] : replies);
@@ -74,7 +74,7 @@ function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain
   const ip = IP[family];
   const tooMany = sourceRate('validated_rate', program.validatedPps, family);
   const limited = `${tooMany} ${dropFor('validated-rate')}`;
-  // Nobody is ever validated where replies go another way: what is left is a rate for everybody.
+  // Replies take another route, so no source is ever validated: one rate applies to all.
   if (sees === 'inbound') return [limited, 'accept'];
 
   const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
@@ -93,8 +93,8 @@ function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain
 }
 
 /**
- * The rate of a source first, so that one source alone cannot use the budget up. Its meter does not match when
- * forged sources have filled it; the budget, which knows only server ports, holds then.
+ * Evaluates the rate of a source before the budget, so that one source cannot use up the budget. The meter does not
+ * match when forged sources have filled it; then the budget still limits, because it is keyed by server port.
  */
 function unvalidatedStatements(program: FilterProgram, { family, prefix }: FilterPlace): string[] {
   const { budgetPps, unvalidatedPps } = program;
@@ -109,7 +109,9 @@ function unvalidatedStatements(program: FilterProgram, { family, prefix }: Filte
   ];
 }
 
-/** Behind a SYN proxy only a source that is there has a connection. New ones are limited where the proxy opens them. */
+/**
+ * Behind a SYN proxy only a genuine source has a connection. New connections are limited where the proxy opens them.
+ */
 function tcpStatements(program: FilterProgram, { family, sees }: FilterPlace): string[] {
   const tooMany = sourceRate('validated_rate', program.validatedPps, family);
   const limited = `${tooMany} ${dropFor('validated-rate')}`;

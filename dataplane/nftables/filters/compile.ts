@@ -27,16 +27,15 @@ import {
 import { bySource, valuesOf } from './safe-sources.ts';
 
 /**
- * What filters mean on this edge, beside the policies that name them.
- *
- * A test that compares the kernel with `decide` realises `state.filters` with a catalogue of its own: with
- * `budgetPps: 0` nobody unvalidated passes a UDP filter, and rates that are never used up let everybody validated
- * pass; whom it wants to pass it adds to the set `validated4` or `validated6` (`state.ts`) of its table.
+ * The settings of filters that policies do not contain. A test that compares the kernel with `decide` supplies
+ * `state.filters` by its own catalogue: with `budgetPps: 0` no unvalidated source passes a UDP filter, and with
+ * unreachable rates every validated source passes. The test adds validated sources to the set `validated4` or
+ * `validated6` of its table (`state.ts`).
  */
 export interface Filtering {
   readonly sees: EdgeSettings['sees'];
   readonly catalogue: readonly Filter[];
-  /** What is known of the server at an address and port; null: nothing yet. */
+  /** The handshake options of the server at an address and port; null if unknown. */
   readonly serverAt: (address: string, port: number) => TcpServer | null;
 }
 
@@ -47,7 +46,7 @@ export const DEFAULT_FILTERING: Filtering = {
 };
 
 export interface CompiledFilters {
-  /** The verdict of rules that let a packet pass. */
+  /** The verdict of rules that accept a packet. */
   readonly accept: string;
   readonly elements: readonly Element[];
   readonly target: TargetFilters;
@@ -56,9 +55,8 @@ export interface CompiledFilters {
 const NONE = { programs: new Map(), ports: new Map(), prefixChains: new Map() } as const;
 
 /**
- * Whatever an address's rules accept goes to the chain `filters`, so it does not matter by which look-up a packet came
- * there. That asks the destination and port for a chain, which all ports with the same filters share. A prefix has
- * a chain of its own that asks for the port alone.
+ * All packets that the rules of an address accept go to the chain `filters`, whichever lookup matched. It dispatches by
+ * destination and port; ports with equal filters share a chain. A prefix has its own chain, which dispatches by port.
  */
 export function compileFilters(
   policy: Policy,
@@ -90,7 +88,7 @@ export function compileFilters(
   return { ...compiled, target: { ...compiled.target, unknown, programs } };
 }
 
-/** A filter that comes with an attack must not disconnect the players whom it is to protect. */
+/** The filter of a mitigation must not disconnect the players whom it protects. */
 function lastingPrograms(
   { filters, ...policy }: Policy,
   place: FilterPlace,
@@ -116,7 +114,7 @@ interface JudgedPort {
   readonly port: number;
   readonly verdict: string;
 }
-/** By dispatch and port: the chain. */
+/** The chain of each dispatch and port. */
 type DispatchedPorts = ReadonlyMap<PortDispatch, ReadonlyMap<number, string>>;
 
 function dispatchedPorts(
@@ -186,7 +184,7 @@ interface KnownFilter extends Pick<PolicyFilter, 'ref' | 'safelist'> {
   readonly filter: Filter;
 }
 
-/** In order, so that equal filters are equal text. */
+/** Sorted, so that equal filters render equal text. */
 function filteredPorts(
   { filters }: Policy,
   family: Family,
@@ -195,7 +193,7 @@ function filteredPorts(
   const byPort = new Map<string, { port: number; known: KnownFilter[] }>();
   for (const { type, port, ref, safelist } of filters) {
     const filter = catalogue.find((one) => one.type === type);
-    // Control would not send what no edge knows, unless it is newer than this one: its rules still hold.
+    // The edge is older than control. The rules of the policy still apply.
     if (filter === undefined) continue;
     if (!(port >= 0 && port <= 65_535)) {
       throw new PolicyError(`${ref} names a port that there is not`);

@@ -5,20 +5,20 @@ import type { Interval } from '../policy/intervals.ts';
 import { resetClients, resetServers } from './reset.ts';
 import { dispatchMap, IP, type PortDispatch, prefixMap } from '../names.ts';
 
-/** After source NAT (100), so that the server's address is the one that clients send to. */
+/** After source NAT (100), where the server's address is the one that clients use. */
 const AFTER_SOURCE_NAT = 110;
-/** Before conntrack (-200) looks at a packet. */
+/** Before conntrack (-200). */
 const BEFORE_CONNTRACK = -300;
-/** Before the host's own firewall (0), which would see a SYN to a published port as one to the host itself. */
+/** Before the host's firewall (0), which would treat a SYN to a published port as one to the host itself. */
 const BEFORE_FIREWALLS = -10;
 const BEFORE_SYN_PROXY = BEFORE_FIREWALLS - 1;
-/** After conntrack, before DNAT of what the host itself sends (-100). */
+/** After conntrack, before DNAT of local packets (-100). */
 const BEFORE_DESTINATION_NAT = -150;
 const BARE_SYN = 'tcp flags & (fin|syn|rst|ack) == syn';
 
 /**
- * Base chains that only exist where something has use for them: every packet of the host would pay. The one that
- * resets old connections outlives the last SYN proxy, for as long as this agent knows what was before.
+ * Base chains that exist only if a target needs them, since each costs time for every packet of the host. The chain
+ * that resets old connections stays after the last SYN proxy as long as the agent knows the previous layout.
  */
 export function filterHooks(
   rules: EdgeRules,
@@ -35,7 +35,7 @@ export function filterHooks(
   const devices = deviceMatch(rules.devices);
   const hooks: [string, Chain][] = used('learn') ? [['learn', LEARN]] : [];
   if (devices === null) return hooks;
-  // It passes for good: no filter of its port is asked.
+  // Management traffic passes without the filters of its port.
   const managed = passManagement(rules, 'tcp').map((statement) => `${devices} ${statement}`);
   if (used('synproxy')) hooks.push(...synProxyHooks(devices, managed));
   if (used('synproxy') || before?.chains.has(RESET_HOOK) === true)
@@ -60,8 +60,8 @@ const LEARN = hook(
 );
 
 /**
- * A SYN is kept from connection tracking, judged like any packet, and answered where it would be delivered: at the
- * host itself or on the way through. Untracked it meets no DNAT, so a published port is found by its public address.
+ * A SYN is not tracked, is evaluated like any packet, and is answered in the input or forward hook. DNAT does not apply
+ * to untracked packets, so a published port is matched by its public address.
  */
 function synProxyHooks(devices: string, managed: readonly string[]): [string, Chain][] {
   const entered = `${devices} meta l4proto tcp`;
@@ -85,7 +85,7 @@ function synProxyHooks(devices: string, managed: readonly string[]): [string, Ch
       'connect',
       hook(
         `output priority ${BEFORE_DESTINATION_NAT}`,
-        // The proxy's own SYN to the server, from the address of the client.
+        // The proxy's SYN to the server, which has the address of the client.
         lookups(`${BARE_SYN} fib saddr type != local`, 'daddr', 'tcp dport', 'connect'),
       ),
     ],

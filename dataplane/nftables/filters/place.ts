@@ -4,19 +4,19 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
 import type { BySource } from './safe-sources.ts';
 
-/** How chains of a filter are made; equal programs share theirs. */
+/** What the chains of a filter depend on besides its program; equal chains are shared. */
 export interface FilterPlace {
   readonly family: Family;
   readonly sees: EdgeSettings['sees'];
-  /** Of a prefix: its members may be more than there is room for. */
+  /** Whether the target is a prefix, whose members may exceed the size of a set. */
   readonly prefix: boolean;
-  /** What a server says of itself in a handshake. */
+  /** The handshake options of a server. */
   readonly serverAt: (port: number) => TcpServer;
 }
 
 export interface FilteredPort {
   readonly port: number;
   readonly transport: FilterProgram['transport'];
-  /** Null: no filter is there for these sources. For some there is one. */
+  /** The program for each source; null where no filter applies. At least one source has a program. */
   readonly programs: BySource<FilterProgram | null>;
 }

@@ -4,7 +4,7 @@ import type { AddChain } from '../chain.ts';
 import { type Interval, intervalsOf } from '../policy/intervals.ts';
 import { PORT_DISPATCHES, type PortDispatch, prefixMap } from '../names.ts';
 
-/** Which port of a packet a dispatch asks for. */
+/** The port field that a dispatch looks up. */
 const PORT_OF: Readonly<Record<PortDispatch, string>> = {
   learn: 'udp sport',
   untrack: 'tcp dport',
@@ -12,7 +12,7 @@ const PORT_OF: Readonly<Record<PortDispatch, string>> = {
   connect: 'tcp dport',
 };
 
-/** Where an interval of a dispatch leads: one look-up by the port. */
+/** The chain of an interval: one lookup by port. */
 export function prefixPortChain(
   dispatch: PortDispatch,
   chains: ReadonlyMap<number, string>,
@@ -23,8 +23,8 @@ export function prefixPortChain(
 }
 
 /**
- * The interval maps of the dispatches, all of them, empty where unused. An address or prefix with a policy of its own
- * that lacks what the prefix around it has is a hole in it; one that has it is found first by its own element.
+ * The interval maps of all dispatches, empty if unused. An address or prefix with its own policy excludes itself from
+ * the containing prefix. If it has the dispatch too, its own element is found first.
  */
 export function filterIntervals(
   targets: ReadonlyMap<string, CompiledTarget>,

@@ -2,18 +2,18 @@ import { stateSet } from './state.ts';
 import { IP } from '../names.ts';
 
 /**
- * When a SYN proxy comes or goes, connections from before are told that they are gone: it would only be silent, or
- * leave them with sequence numbers that nobody translates any more, and their clients would wait for minutes.
+ * Resets connections that were opened before a SYN proxy was added or removed. Otherwise the proxy would ignore them,
+ * or their sequence numbers would no longer be translated, and the clients would wait minutes for a timeout.
  */
 
-/** What comes from clients. */
+/** Packets of clients. */
 export function resetClients(devices: string): string[] {
   return ([4, 6] as const).flatMap((family) => {
     const ip = IP[family];
     const tuple = `${ip} saddr . tcp sport . ${ip} daddr . tcp dport`;
     const set = stateSet('reset_client', family);
     return [
-      // Whoever begins anew from the same port is no old client any more.
+      // A SYN from the same port opens a new connection.
       `${devices} ct state new,untracked tcp flags & (syn|ack) == syn delete @${set} { ${tuple} }`,
       `${devices} ct state invalid tcp flags & (syn|rst) == 0 ${tuple} @${set} reject with tcp reset`,
     ];
@@ -21,8 +21,8 @@ export function resetClients(devices: string): string[] {
 }
 
 /**
- * What servers send. Of an old connection they learn with their next packet that it is gone, be it only the answer
- * to the SYN of a new one from the same port; a SYN of their own says that they know.
+ * Packets of servers. A server receives the reset with its next packet of an old connection, even with its answer to
+ * the SYN of a new one from the same port. Its own SYN shows that it has closed the old one.
  */
 export function resetServers(): string[] {
   return ([4, 6] as const).flatMap((family) => {
@@ -30,7 +30,7 @@ export function resetServers(): string[] {
     const tuple = `${ip} daddr . tcp dport . ${ip} saddr . tcp sport`;
     const set = stateSet('reset_server', family);
     return [
-      // Not the proxy's own, which belongs to no connection.
+      // Not that of the proxy, which belongs to no connection.
       `tcp flags & (syn|ack) == (syn|ack) ct state established delete @${set} { ${tuple} }`,
       `tcp flags & (syn|rst) == 0 ${tuple} @${set} reject with tcp reset`,
     ];

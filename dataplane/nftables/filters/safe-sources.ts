@@ -5,12 +5,12 @@ import type { AddChain } from '../chain.ts';
 import { networkFrom, PolicyError } from '../../compile/match.ts';
 import { IP } from '../names.ts';
 
-/** What holds for a source: one thing for everybody, or one for those in some networks and one for the others. */
+/** A value for all sources, or one for the sources in some networks and one for all others. */
 export type BySource<T> =
   | { readonly kind: 'all'; readonly value: T }
   | {
       readonly kind: 'split';
-      /** Of one family, without overlaps, at least one. */
+      /** Networks of one family that do not overlap; never empty. */
       readonly networks: readonly Cidr[];
       readonly inside: BySource<T>;
       readonly outside: BySource<T>;
@@ -21,10 +21,13 @@ interface Exempting {
   readonly safelist: readonly string[];
 }
 
-/** Each may double what is asked. Attacks around one address have two at most: control's, and the edge's own. */
+/**
+ * Each safelist may double the number of lookups. The attacks on an address have at most two: that of control and that
+ * of the edge.
+ */
 const MAX_SAFELISTS = 8;
 
-/** Whom which of these hold for: those whose safelist a source is in do not hold for it. */
+/** Assigns values to sources: a value does not apply to the sources of its safelist. */
 export function bySource<One extends Exempting, T>(
   list: readonly One[],
   family: Family,
@@ -50,7 +53,7 @@ export function bySource<One extends Exempting, T>(
   return split([...safelists.values()], list);
 }
 
-/** Merged, for the kernel refuses networks that overlap. */
+/** Merges the networks, because the kernel refuses overlapping ones. */
 export function safeNetworks(safelist: readonly string[], family: Family): Cidr[] {
   return mergeCidrs(safelist.map(networkFrom).filter((one) => one.family === family));
 }
@@ -60,7 +63,7 @@ export function networkSet(networks: readonly Cidr[]): string {
   return `{ ${networks.map(formatNetwork).join(', ')} }`;
 }
 
-/** The same shape, of what is made of its values. */
+/** Applies `make` to each value. */
 export function mapBySource<T, U>(of: BySource<T>, make: (value: T) => U): BySource<U> {
   if (of.kind === 'all') return { kind: 'all', value: make(of.value) };
   const { networks, inside, outside } = of;
@@ -80,7 +83,7 @@ export function* valuesOf<T>(of: BySource<T>): Generator<T> {
   }
 }
 
-/** One chain that leads each source to its own; null is none, which accepts. */
+/** A chain that sends each source to its own chain. Null accepts. */
 export function chainBySource(
   of: BySource<string | null>,
   { family, address, add }: { family: Family; address: 'saddr' | 'daddr'; add: AddChain },

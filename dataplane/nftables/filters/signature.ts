@@ -1,10 +1,10 @@
 import type { Signature } from '@portcullis/core/filters/filter.ts';
 
 const UDP_HEADER_BYTES = 8;
-/** What one raw match can compare; more is cut into several. */
+/** The most bytes that one raw payload match compares. Longer signatures use several. */
 const MAX_MATCH_BYTES = 16;
 
-/** Of a UDP payload: its length, then its bytes. */
+/** The matches of a UDP payload: its length, then its bytes. */
 export function signatureMatches({ bytes, minLength, maxLength }: Signature): string {
   const lengths = `${UDP_HEADER_BYTES + minLength}-${UDP_HEADER_BYTES + maxLength}`;
   return [`udp length ${lengths}`, ...bytes.flatMap(bytesMatches)].join(' ');

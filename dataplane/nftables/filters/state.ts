@@ -4,34 +4,34 @@ import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, IP } from '../names.ts';
 
 /**
- * What filters remember, in sets that the kernel fills. All of fixed size, all of typed keys (nft 1.0.6 aborts when
- * it lists raw ones).
+ * The sets that keep the state of filters. The kernel fills them. All have a fixed size and typed keys, because nft
+ * 1.0.6 aborts when it lists raw keys.
  */
 export type FilterState =
-  /** Client address and port, server address and port: the server has answered. */
+  /** By client address and port, server address and port: the server has answered. */
   | 'validated'
-  /** Limits by client address, server address and port. */
+  /** Rates by client address, server address and port. */
   | 'validated_rate'
   | 'unvalidated_rate'
-  /** Limits by server address and port, of addresses and of members of prefixes, who may be too many. */
+  /** Rates by server address and port. The addresses of prefixes have their own set, because they may fill it. */
   | 'budget'
   | 'budget_prefix'
-  /** New connections, and connections there are, by client address, server address and port. */
+  /** The rate of new connections and the number of connections, by client address, server address and port. */
   | 'connection_rate'
   | 'connections'
   /**
-   * Client address and port, server address and port: a connection from before the SYN proxy, of which the client
-   * and the server are still to be told that it is gone.
+   * By client address and port, server address and port: a connection opened before the SYN proxy, of which the client
+   * or the server still has to receive a reset.
    */
   | 'reset_client'
   | 'reset_server'
   /**
-   * Client address and port, server address and port, protocol; or both addresses and a protocol without ports: of
-   * connections that rules denied (`denied-flows.ts`).
+   * Connections that rules denied, by client address and port, server address and port and protocol, or by addresses
+   * and protocol if it has no ports (`denied-flows.ts`).
    */
   | 'denied_flows'
   | 'denied_pairs'
-  /** Limits of mitigations, by the mitigation and the address that is protected, or that and the source. */
+  /** Rates of mitigations, by mitigation and protected address, with the source address in the second. */
   | 'mitigated_destination'
   | 'mitigated_source'
   /** Counters by server address, protocol, port and reason. */
@@ -39,7 +39,7 @@ export type FilterState =
 
 const PEER = ['ADDRESS', 'inet_service'];
 const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
-/** Its number, in halves: a constant of a key must have a type that nft can list. */
+/** The number of a mitigation as two fields: a constant in a key must have a type that nft can list. */
 const MITIGATION = ['inet_service', 'inet_service'];
 const TUPLE = [...PEER, ...PEER];
 const DENIED_FLOW = [...TUPLE, 'inet_proto'];
@@ -47,8 +47,8 @@ const RESET = { fields: TUPLE, size: 65_536, seconds: 3600 };
 const BUDGET = { fields: PEER, size: 65_536, seconds: 10 };
 
 /**
- * Of each family; some 400 bytes each, allotted as they come. A flood of forged sources that the server answers makes
- * 30,000 for each port it is aimed at (budget times timeout).
+ * The size for each family. An element takes about 400 bytes, allocated when it is added. A forged flood that the
+ * server answers adds up to 30,000 for each port (budget times timeout).
  */
 export const VALIDATED_SOURCES = 262_144;
 
@@ -58,7 +58,7 @@ interface StateSet {
   readonly seconds: number | null;
 }
 
-/** `seconds`: how long an element stays without traffic, at least as long as its limit needs to fill up again. */
+/** `seconds`: the timeout of an element without traffic. It must be long enough for the limit to refill. */
 const STATE: Readonly<Record<FilterState, StateSet>> = {
   validated: { fields: TUPLE, size: 'validated sources', seconds: 60 },
   validated_rate: METER,
@@ -66,7 +66,7 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   budget: BUDGET,
   budget_prefix: BUDGET,
   connection_rate: METER,
-  // A counter of connections stays until its last one has gone: no timeout.
+  // The kernel deletes a connection counter after its last connection, so it has no timeout.
   connections: { fields: METER.fields, size: 65_536, seconds: null },
   reset_client: RESET,
   reset_server: RESET,
@@ -85,7 +85,7 @@ export function stateSet(state: FilterState, family: Family): string {
   return `${state}${family}`;
 }
 
-/** The type of its key; null: there is no such set. */
+/** The key type of a set; null if there is no such set. */
 export function stateType(set: string): string | null {
   const family: Family = set.endsWith('4') ? 4 : 6;
   const state = STATE[set.slice(0, -1) as FilterState] as StateSet | undefined;
@@ -111,12 +111,12 @@ export function declareFilterState(family: Family, validatedSources: number): st
   });
 }
 
-/** Where a packet goes that a filter does not pass. */
+/** The verdict for packets that a filter drops. */
 export function dropFor(reason: FilterReason): string {
   return `goto ${reasonChain(reason)}`;
 }
 
-/** A chain a reason: counted where there is room, dropped in any case. */
+/** One chain for each reason. It counts the packet if the set has capacity, and drops it in either case. */
 export function reasonChains(): RenderedChain[] {
   return (Object.keys(FILTER_REASONS) as FilterReason[]).toSorted().map((reason) => ({
     name: reasonChain(reason),
@@ -127,7 +127,7 @@ export function reasonChains(): RenderedChain[] {
   }));
 }
 
-/** Counts a packet to a protected port; where there is no room, the rest of the rule does not happen. */
+/** Counts a packet to a protected port. At capacity the rest of the rule is not evaluated. */
 export function count(reason: number, family: Family): string {
   const key = `${IP[family]} daddr . meta l4proto . th dport . ${reason}`;
   return `update @${stateSet('filtered', family)} { ${key} counter }`;
@@ -137,9 +137,7 @@ function reasonChain(reason: FilterReason): string {
   return `filtered_${reason.replaceAll('-', '_')}`;
 }
 
-/**
- * Matches above the rate, so it does not match when there is no room to count: nobody is dropped for that.
- */
+/** Matches above the rate. Does not match when the set is full, so a full set drops no packets. */
 export function sourceRate(state: FilterState, pps: number, family: Family): string {
   const ip = IP[family];
   const above = `limit rate over ${pps}/second burst ${pps} packets`;

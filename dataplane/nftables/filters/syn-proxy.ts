@@ -6,7 +6,7 @@ import type { FilterPlace } from './place.ts';
 import { count, dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 
-/** The chains that a port behind the SYN proxy needs in other hooks; servers that are alike share them. */
+/** The chains of a port behind the SYN proxy in other hooks. Servers with equal handshake options share them. */
 export function synProxyChains(
   program: FilterProgram,
   server: TcpServer,
@@ -32,9 +32,9 @@ export function synProxyChains(
 }
 
 /**
- * A SYN is answered with a cookie, an ACK that brings it back opens the connection to the server; what else comes
- * without a connection has no business here. The kernel's proxy answers whatever has SYN set: what a reflector says
- * to our address (SYN-ACK) would be answered too, and be a flood of ours.
+ * The proxy answers a SYN with a cookie; the ACK that returns the cookie opens the connection to the server. Other
+ * packets without a connection are dropped. The kernel's proxy answers every packet with the SYN flag: it would also
+ * answer a SYN-ACK from a reflector, and so flood the reflector.
  */
 function proxyStatements(server: TcpServer, { family }: FilterPlace): string[] {
   return [

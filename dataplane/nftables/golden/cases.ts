@@ -18,9 +18,9 @@ import { renderRewrite } from '../table/rewrite.ts';
 export interface GoldenCase {
   readonly name: string;
   readonly text: string;
-  /** The case of which the file holds only the differences. Null: the file holds the text. */
+  /** The case to which the file holds the differences; null if it holds the whole text. */
   readonly against: string | null;
-  /** Of a change: what the kernel must have before it. Null: the text is a whole table. */
+  /** For a change, the table before it. Null if the text is a whole table. */
   readonly upon: string | null;
 }
 
@@ -190,7 +190,7 @@ function deltas(): GoldenCase[] {
   ];
 }
 
-/** In place of a table with filters: one without, and of sources that are validated there is less room. */
+/** Rewrites a table with filters: the new one has none, and a smaller set of validated sources. */
 function rewriteOf(there: Layout, { targets }: Layout): string {
   const next = planLayout(edgeRules({ validatedSources: 1_024 }), targets, SETS);
   return renderRewrite(next, objectsOf(renderWhole(there).text.split('\n'))).text;

@@ -9,19 +9,19 @@ import { VersionedMap } from '../../compile/versioned-map.ts';
 /** Policies and what they compile to. */
 export interface Compiled {
   readonly targets: VersionedMap<CompiledTarget>;
-  /** Of policies that make no sense, which are not among the targets: why. */
+  /** The errors of invalid policies, which are not among the targets. */
   readonly faults: ReadonlyMap<string, string>;
 }
 
 const NOTHING: Compiled = { targets: VersionedMap.from([]), faults: new Map() };
 
-/** Compiles policies as they change: what did not change is not looked at again. */
+/** Compiles policies incrementally: an unchanged policy is not compiled again. */
 export class Compilation {
   #filtering: Filtering;
   #policies: ReadonlyMap<string, Policy> = new Map();
   #compiled = NOTHING;
   readonly #stale = new Set<string>();
-  /** By target, so that a sync which never ends well keeps no more than one that does. */
+  /** Policies compiled ahead. Keyed by target, so that an endless sync uses no more memory than a complete one. */
   readonly #ahead = new Map<
     string,
     { readonly policy: Policy; readonly compiled: CompiledTarget }
@@ -31,18 +31,18 @@ export class Compilation {
     this.#filtering = filtering;
   }
 
-  /** What these targets compile to depends on more than their policies, and that has changed. */
+  /** Recompiles these targets: an input other than their policies has changed. */
   recompile(targets: Iterable<string>): void {
     for (const target of targets) this.#stale.add(target);
     this.#ahead.clear();
   }
 
-  /** Of these, new targets that `of` will be asked for, while there is nothing else to do. */
+  /** Compiles new targets of these policies ahead of the next `of`. */
   ahead(policies: Iterable<Policy>, sees: Filtering['sees']): void {
     this.#see(sees);
     for (const policy of policies) {
       if (this.#compiled.targets.has(policy.target)) continue;
-      // What is wrong with it is said when it is asked for.
+      // `of` reports the error.
       const compiled = this.#compile(policy, new Map());
       if (compiled !== undefined) this.#ahead.set(policy.target, { policy, compiled });
     }

@@ -34,7 +34,7 @@ import {
   type Tree,
 } from '../../compile/program.ts';
 
-/** Throws `PolicyError` on what no parser should have let through. */
+/** Compiles one policy. Throws `PolicyError` on values that a parser should have rejected. */
 export function compilePolicy(
   policy: Policy,
   filtering: Filtering = DEFAULT_FILTERING,
@@ -70,9 +70,9 @@ export function compilePolicy(
 interface Context {
   readonly family: Family;
   readonly chains: Map<string, Chain>;
-  /** What an outcome of the rules means: where there are filters, what is accepted goes on to them. */
+  /** The verdict of each outcome of the rules. With filters, accepted packets go on to the filters. */
   readonly verdicts: Readonly<Record<Outcome, string>>;
-  /** What is asked before the rules. */
+  /** The statements before the rules. */
   readonly mitigations: readonly string[];
 }
 
@@ -92,11 +92,11 @@ function compileAddress(
   const elements = [
     ...tree.ports.map((branch) => ({
       map: dispatchMap('port', family),
-      // Joined, for a template would keep its parts, and there are hundreds of thousands of these.
+      // `join` makes a flat string; a template keeps its parts, and there are hundreds of thousands of keys.
       key: [address, protocolName(branch.protocol), branch.port].join(' . '),
       verdict: verdict(branch),
     })),
-    // Also where it only says accept: a prefix around this address must not judge it.
+    // Needed even if it only accepts: otherwise a containing prefix would match.
     {
       map: dispatchMap('address', family),
       key: address,
@@ -134,8 +134,8 @@ function sourceElement(
 }
 
 /**
- * What is asked of a packet once its address is known, and nothing that no rule of the address needs: a look-up
- * costs more than all else here together. Protocols are few, so they are compared.
+ * The verdict after the address lookup. It contains only the lookups that the rules of the address need, because
+ * lookups dominate the cost of a packet. Protocols are few, so they are compared without a lookup.
  */
 function addressVerdict(tree: Tree, context: Context): string {
   const protocols = tree.protocols.map(
@@ -191,7 +191,7 @@ function shapeOf(
   return { name, chain, verdict: `goto ${name}` };
 }
 
-/** By all that one is made of: most addresses are of a few shapes, and hold the same objects then. */
+/** A cache by content: most addresses have one of a few shapes and share these objects. */
 const shapes = new Map<string, Shape>();
 const SHAPES_KEPT = 1000;
 
@@ -201,7 +201,10 @@ function keepShape(key: string, shape: Shape): Shape {
   return shape;
 }
 
-/** Only sources are looked up, and all of them are known coarsely: then others need not be looked up. */
+/**
+ * Whether the branch looks up only sources that are in the set of named sources. Then packets of unnamed sources skip
+ * the lookups.
+ */
 function asksNamedSources({ lookups }: Branch, family: Family): boolean {
   return (
     lookups.length > 0 &&
@@ -224,7 +227,7 @@ function lookupStep(lookup: Lookup, family: Family): Step {
   return { statement: sourceStatement(map), sets: [], maps: [sourceMapName(map)] };
 }
 
-/** A prefix may be large and its rules are few: one chain, read in order, shared by equal policies. */
+/** Prefixes have few rules, so they compile to one chain that is evaluated in order. Equal policies share it. */
 function compilePrefix(rules: readonly MatchRule[], context: Context): string {
   const { kept, fallback } = prune(rules);
   const { chains } = context;
@@ -259,7 +262,7 @@ function askSets(
   source: Extract<SourceMatch, { kind: 'sets' }>,
   family: Family,
 ): { match: string; union: SourceSetUnion } {
-  // By the names, not the contents: new data changes the set and nothing that points at it.
+  // Named by the names of the source sets: new data changes the set, and none of its references.
   const name = contentName(`geo${family}`, source.names.join());
   const not = source.inside ? '' : '!= ';
   return {

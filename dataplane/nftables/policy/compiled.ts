@@ -2,18 +2,18 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { PortDispatch } from '../names.ts';
 
-/** What one target needs in the kernel. Depends on its policy only, never on other targets. */
+/** The kernel objects of one target. They depend only on its policy. */
 export interface CompiledTarget {
   readonly target: string;
   readonly cidr: Cidr;
-  /** Of single addresses. */
+  /** Single addresses only. */
   readonly elements: readonly Element[];
-  /** Of prefixes: the chain that judges, through the interval map. */
+  /** Prefixes only: the chain to which the interval map leads. */
   readonly prefixChain: string | null;
-  /** Of single addresses: keys of the sources that are looked up (`named-sources.ts`), which other targets share. */
+  /** Single addresses only: the keys of the sources that are looked up (`named-sources.ts`). Targets share them. */
   readonly sources: readonly number[];
   readonly filters: TargetFilters;
-  /** Chains that elements go to, by name. A name stands for its content, so targets share them. */
+  /** The chains that elements refer to, by name. The name is a hash of the content, so targets share them. */
   readonly chains: ReadonlyMap<string, Chain>;
 }
 
@@ -24,29 +24,31 @@ export interface Element {
 }
 
 export interface Chain {
-  /** Of a base chain: where in the kernel, with its priority and policy. */
+  /** Base chains only: the hook, its priority and policy. */
   readonly hook?: string;
   readonly statements: readonly string[];
-  /** Source sets that the statements ask, and maps that they look into. */
+  /** The source sets and maps that the statements use. */
   readonly sets: readonly SourceSetUnion[];
   readonly maps: readonly string[];
 }
 
-/** Sources of several sets together, as one interval set of a family. */
+/** The union of several source sets, as one interval set of a family. */
 export interface SourceSetUnion {
   readonly name: string;
   readonly family: Family;
   readonly names: readonly string[];
 }
 
-/** What the layout must know of a target's filters. */
 export interface TargetFilters {
-  /** By `tcp 25565`: the verdict that stands for its filters, another where they differ. Without those of mitigations. */
+  /**
+   * The verdict of the filters of each port, such as `tcp 25565`, without those of mitigations. Different filters have
+   * different verdicts.
+   */
   readonly programs: ReadonlyMap<string, string>;
-  /** Types that this version does not know, and leaves out. */
+  /** Filter types that this version does not know and ignores. */
   readonly unknown: readonly string[];
-  /** Ports that a dispatch knows. */
+  /** The ports of each dispatch. */
   readonly ports: ReadonlyMap<PortDispatch, ReadonlySet<number>>;
-  /** Of prefixes: where their intervals lead. */
+  /** Prefixes only: the chains to which their intervals lead. */
   readonly prefixChains: ReadonlyMap<PortDispatch, string>;
 }

@@ -7,16 +7,16 @@ export interface Interval {
   readonly chain: string;
 }
 
-/** A target in a sweep; where it leads nowhere, it is a hole in what is around it. */
+/** A target of the sweep. Without a verdict, it is a hole in the containing prefix. */
 interface Stretch {
   readonly target: CompiledTarget;
   readonly chain: string | null;
 }
 
 /**
- * Nested prefixes as disjoint intervals, each judged by the longest prefix around it: a sweep over where
- * prefixes begin, the innermost open one on top of a stack. `enter` says where a target leads, given the one
- * around it; undefined: as if it were not there.
+ * Splits nested prefixes into disjoint intervals, each with the verdict of the longest matching prefix. It sweeps over
+ * the first addresses of the prefixes, with the open prefixes on a stack. `enter` returns the verdict of a target,
+ * given that of the containing one; undefined ignores the target.
  */
 export function intervalsOf(
   targets: readonly CompiledTarget[],

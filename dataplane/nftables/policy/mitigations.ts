@@ -11,9 +11,9 @@ import { IP, protocolName } from '../names.ts';
 import { networkSet, safeNetworks } from '../filters/safe-sources.ts';
 
 /**
- * Stage 5 of one target, in order: a rule each, which matches what the mitigation drops. They stand in the target's
- * own chain, before its rules, so who is not attacked pays nothing for them. Those that only observe stand in a chain
- * beside it, which `addChain` names: what one of them would have dropped, none after it is asked of.
+ * Stage 5 of one target: one rule for each mitigation, in order, which matches what it drops. The rules are in the
+ * target's own chain before its other rules, so they cost nothing for other targets. Observing mitigations are in a
+ * chain of their own, added by `addChain`; after one of them matches, the others are not evaluated.
  */
 export function mitigationStatements(
   { mitigations }: Policy,
@@ -22,7 +22,7 @@ export function mitigationStatements(
   addChain: (statements: readonly string[]) => string,
 ): string[] {
   const asked = mitigations
-    // Who is a stranger is not known where replies go another way.
+    // Established connections are unknown if replies take another route.
     .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
     .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
   const statements: string[] = [];
@@ -88,7 +88,7 @@ function portMatches({ ref, protocol }: Mitigation, field: string, port: number 
   return [`th ${field} ${port}`];
 }
 
-/** Does not match while there is no room to count: nobody is dropped for that. */
+/** Does not match when the set is full, so a full set drops no packets. */
 function limitMatches(ref: string, limit: MitigationLimit, family: Family): string[] {
   const { per, pps, strangersOnly } = limit;
   const strangers = strangersOnly ? ['ct state != established'] : [];
@@ -96,7 +96,7 @@ function limitMatches(ref: string, limit: MitigationLimit, family: Family): stri
   if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
   const ip = IP[family];
   const key = [
-    // One place for all addresses of an attacked prefix, whichever chain they are judged in.
+    // All addresses of an attacked prefix share one element, whichever chain evaluates them.
     per === 'attack' ? NO_ADDRESS[family] : `${ip} daddr`,
     ...(per === 'source' ? [`${ip} saddr`] : []),
     ...numberOf(`${ref} ${pps}`),
@@ -111,8 +111,8 @@ function limitMatches(ref: string, limit: MitigationLimit, family: Family): stri
 const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
 
 /**
- * Stands for a mitigation and its rate: an element keeps the rate that it was made with. Only mitigations of one
- * address, or of all attacked prefixes, could be taken for each other, with a chance of one in four thousand million.
+ * A number for a mitigation and its rate, because an element keeps its initial rate. Only mitigations of the same
+ * address, or of any attacked prefix, could collide, with a probability of 2^-32.
  */
 function numberOf(text: string): [number, number] {
   const digest = createHash('sha256').update(text).digest();

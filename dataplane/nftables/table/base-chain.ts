@@ -20,13 +20,13 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import { dispatchStatement } from '../names.ts';
 import { PolicyError } from '../../compile/match.ts';
 
-/** After conntrack (-200) has found the connection, before Docker's DNAT (-100) rewrites the destination. */
+/** After the conntrack lookup (-200), before Docker's DNAT (-100). */
 const BESIDE_CONNECTIONS = -150;
-/** Put together (-400), not yet tracked: what is dropped costs no connection. */
+/** After reassembly (-400), before conntrack: dropped packets create no connection. */
 const BEFORE_CONNECTIONS = -290;
 const JUDGE_IP6 = 'meta nfproto ipv6 goto judge6';
 
-/** The chains that do not depend on policies. Throws `PolicyError` on a device no kernel could have. */
+/** The chains that do not depend on policies. Throws `PolicyError` on an invalid device name. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   const judges = ([4, 6] as const).map((family) => ({
     name: `judge${family}`,
@@ -48,12 +48,12 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
   ];
 }
 
-/** Where the last of what is judged is, among all that hooks into prerouting. */
+/** The hook priority in prerouting at which evaluation is complete. */
 export function judgePriority({ sees }: EdgeRules): number {
   return sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
 }
 
-/** Judges every packet that entered by a device of ours. */
+/** The statements that evaluate packets from our devices. */
 export function judgeStatements({ devices }: EdgeRules): string[] {
   return devices.length === 0 ? [] : [elsewhere(devices), JUDGE_IP6, 'goto judge4'];
 }
@@ -70,8 +70,8 @@ function judgedBesideConnections(rules: EdgeRules): RenderedChain[] {
 }
 
 /**
- * Nothing to wait for: what is whole is judged where parts are told apart, in one hook. A part is judged behind
- * reassembly, where nothing but what was a part is looked at.
+ * Without conntrack, one hook sorts out fragments and evaluates whole packets. Reassembled packets are evaluated in a
+ * hook after reassembly, which skips all others.
  */
 function judgedAtOnce(rules: EdgeRules): RenderedChain[] {
   const { devices } = rules;
@@ -97,24 +97,24 @@ function hookAt(priority: number): string {
   return `type filter hook prerouting priority ${priority}; policy accept;`;
 }
 
-/** Exhaustive over the table of stages in core, so that a new stage cannot be forgotten here. */
+/** Exhaustive over the stages of core, so that a new stage cannot be forgotten. */
 const renderStage: Readonly<
   Record<StageName, (rules: EdgeRules, family: Family) => readonly string[]>
 > = {
   management: (rules) =>
     (['tcp', 'udp'] as const).flatMap((protocol) => passManagement(rules, protocol)),
-  // Above its rate a packet does not match there, and is judged by what follows.
+  // A packet above the rate does not match; the following rules apply to it.
   'needed-icmp': (_, family) => [
     `meta l4proto ${family === 4 ? 'icmp' : 'icmpv6'} jump needed_icmp`,
   ],
-  // In a hook of its own, before reassembly: fragment-limits.ts.
+  // A separate hook, before reassembly: fragment-limits.ts.
   'fragment-limits': () => [],
   default: () => [],
   'return-traffic': ({ sees }) => (sees === 'both' ? [`ct direction reply jump ${REPLIES}`] : []),
-  // A target's mitigations stand before its rules, in its own chain (mitigations.ts).
+  // In the chain of the target, before its rules (mitigations.ts).
   mitigations: () => [],
-  // These four are one look-up: every target's program has them in their order (match.ts). The address says what
-  // else must be asked (compile.ts).
+  // One lookup for four stages: the program of a target has them in order (match.ts). The address lookup determines
+  // the further lookups (compile.ts).
   baseline: (_, family) => [
     dispatchStatement('address', family),
     dispatchStatement('prefix', family),
@@ -122,22 +122,22 @@ const renderStage: Readonly<
   'named-allows': () => [],
   geo: () => [],
   rules: () => [],
-  // What programs accept of a target with filters goes to the chain of that name.
+  // Packets accepted by a program with filters go to the chain of that name.
   filters: () => [],
 };
 
-/** What manages the host itself passes, in this hook: nothing where it is not managed by that protocol. */
+/** Accepts management traffic of the host in this hook. Empty if the protocol is not used for management. */
 export function passManagement(
   { management }: Pick<EdgeRules, 'management'>,
   protocol: 'tcp' | 'udp',
 ): string[] {
   const ports = management.filter((one) => one.protocol === protocol).map(({ port }) => port);
   if (ports.length === 0) return [];
-  // The port first: a route costs more to look up.
+  // The port is matched first, because the route lookup costs more.
   return [`${protocol} dport ${anonymous(ports)} fib daddr type local accept`];
 }
 
-/** One value is compared; a set is looked up. */
+/** Compares one value; looks up several in a set. */
 function anonymous(values: readonly (number | string)[]): string {
   const unique = [...new Set(values)].toSorted(byNumber);
   return unique.length === 1 ? String(unique[0]) : `{ ${unique.join(', ')} }`;
@@ -147,7 +147,7 @@ function byNumber(a: number | string, b: number | string): number {
   return typeof a === 'number' && typeof b === 'number' ? a - b : a < b ? -1 : 1;
 }
 
-/** The kernel reassembles for a namespace as soon as some rule in it reads `ct`; nothing else asks it to. */
+/** Enables reassembly: the kernel reassembles in a namespace only while a rule in it reads `ct`. */
 function reassemblyChains({ fragments }: EdgeRules): RenderedChain[] {
   if (fragments === 'limit') return [];
   return [{ name: 'reassembly_is_wanted', statements: ['ct state untracked'] }];
@@ -165,7 +165,7 @@ function neededIcmp({ family, type, code, budget, hopLimit }: NeededIcmp): strin
   return `${matches.join(' ')} limit name "${limitName(budget)}" accept`;
 }
 
-/** What the base chains share: one limit a budget, and what is remembered of fragments. */
+/** The objects of the base chains: a limit for each budget, and the fragment state. */
 export function renderLimits(rules: EdgeRules): string[] {
   const { icmpRates } = rules;
   const budgets = (Object.keys(icmpRates) as IcmpBudget[])
@@ -183,12 +183,15 @@ function limitName(budget: IcmpBudget): string {
   return `icmp_${budget}`;
 }
 
-/** By name, not index: a device may come and go. Null: no device, so nothing is judged. */
+/**
+ * Matches devices by name, because a device may be removed and added. Returns null without devices: then no packet is
+ * evaluated.
+ */
 export function deviceMatch(devices: readonly string[]): string | null {
   return devices.length === 0 ? null : `iifname ${namesOf(devices)}`;
 }
 
-/** Leaves alone what entered by any other: one rule more for it, one less for what is judged. */
+/** Accepts packets from other devices. That costs them one rule, and saves our packets one. */
 function elsewhere(devices: readonly string[]): string {
   return `iifname != ${namesOf(devices)} accept`;
 }

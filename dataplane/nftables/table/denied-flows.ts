@@ -4,31 +4,31 @@ import { stateSet } from '../filters/state.ts';
 import { IP, protocolName } from '../names.ts';
 
 /**
- * Connections that rules deny are forgotten by connection tracking (`dataplane/connections/denied-flows.ts`). The next packet
- * that the protected host sends all the same makes the kernel believe that the protected host began, and what the denied
- * side sends would be return traffic. Here it is remembered who is meant: to them replies are judged like everything else.
- * An element stays as long as connection tracking would have remembered, from the last packet of either side on.
+ * Keeps connections that rules denied, so that their packets do not pass as replies. The agent deletes the conntrack
+ * entries of denied connections (`dataplane/connections/denied-flows.ts`). If the protected host sends another packet,
+ * conntrack creates an entry as if the host had opened the connection. The rules then apply to replies of such flows as
+ * to other packets. An element expires when its conntrack entry would have, after the last packet in either direction.
  */
 const FAMILIES: readonly Family[] = [4, 6];
 const PORTED = ['tcp', 'udp', '33', '132', '136'] as const;
 const PORTED_NUMBERS = new Set([6, 17, 33, 132, 136]);
-/** As nf_conntrack_tcp_timeout_established has it. */
+/** The default of nf_conntrack_tcp_timeout_established. */
 const TCP_SECONDS = 5 * 24 * 3600;
-/** As nf_conntrack_generic_timeout; what the kernel gives UDP is less. */
+/** The default of nf_conntrack_generic_timeout; that of UDP is shorter. */
 const OTHER_SECONDS = 600;
 
-/** A connection that was denied, addresses and ports as they are before DNAT. */
+/** A denied connection, with addresses and ports before DNAT. */
 export interface DeniedFlow {
   readonly family: Family;
   readonly client: string;
   readonly server: string;
-  /** Number of the protocol, and its ports where it has some. */
+  /** The protocol number; the ports are null if it has none. */
   readonly protocol: number;
   readonly clientPort: number | null;
   readonly serverPort: number | null;
 }
 
-/** Where it is remembered, and for how long at least; null: what answers it begins no connection, so nowhere. */
+/** The set, key and least timeout of a flow. Returns null for protocols whose replies open no connection. */
 export function deniedElement(
   flow: DeniedFlow,
 ): { readonly set: string; readonly fields: readonly string[]; readonly seconds: number } | null {
@@ -44,15 +44,15 @@ export function deniedElement(
   return { set: stateSet('denied_flows', family), fields, seconds };
 }
 
-/** The longest that anything is remembered without a packet. */
+/** The longest timeout of an element without packets. */
 export const LONGEST_SECONDS = TCP_SECONDS;
 
 type Way = 'in' | 'out';
 
-/** Of what comes in as a reply: it is accepted, unless it is of a connection that was denied. */
+/** The chain of incoming replies: accepts them, except those of denied connections. */
 export const REPLIES = 'replies';
 
-/** After source NAT (100), so that the server's address is the one that clients send to. */
+/** After source NAT (100), where the server's address is the one that clients use. */
 const AFTER_SOURCE_NAT = 110;
 
 export function deniedFlowChains(): RenderedChain[] {
@@ -68,7 +68,7 @@ export function deniedFlowChains(): RenderedChain[] {
       name: 'denied_flows_out',
       statements: [
         `type filter hook postrouting priority ${AFTER_SOURCE_NAT}; policy accept;`,
-        // What answers a connection of the other side belongs to one that is tracked as it began.
+        // A reply to a connection that the client opened.
         'ct direction reply accept',
         ...lookups('out'),
       ],
@@ -90,7 +90,7 @@ function lookups(way: Way): string[] {
   ];
 }
 
-/** It is known to be there: `update` adds nothing. */
+/** Renews the timeout of a present element. */
 function renewFlow(family: Family, way: Way): string[] {
   const renew = (seconds: number): string =>
     `update @${stateSet('denied_flows', family)} { ${flowKey(family, way)} timeout ${seconds}s }`;

@@ -6,7 +6,7 @@ import { renderWhole } from './render.ts';
 
 const targets = new WeakMap<CompiledTarget, Uint32Array>();
 const sets = new WeakMap<SourceSetContent, string>();
-/** New ones in a row, before others get their turn: half a millisecond, for a change meanwhile waits for many turns. */
+/** The entries hashed without a pause, in 0.5 ms. A change meanwhile waits for many such turns. */
 const AT_A_TIME = 100;
 const LANES = 4;
 const NOTHING = new Uint32Array(LANES);
@@ -17,16 +17,16 @@ interface Sum {
 }
 
 /**
- * Stands for everything that the kernel is given of a layout, so that a later process, perhaps of another version,
- * can tell whether it would write the same. The room of maps apart, which depends on what was there before.
+ * A digest of all that the kernel has of a layout, except the sizes of maps, which depend on the history. A later
+ * process, perhaps of another version, uses it to tell whether it would write the same.
  */
 export class LayoutDigest {
   #last: Sum = { targets: new Map(), lanes: new Uint32Array(LANES) };
 
-  /** Costs what changed since the layout that was asked for last. One call at a time. */
+  /** Takes time in proportion to the changes since the previous layout. One call at a time. */
   async of(layout: Layout): Promise<string> {
     const hash = createHash('sha256');
-    // Which set or target came first is nothing that a packet could see.
+    // The order has no effect on packets.
     const all = [...layout.sets].toSorted(([a], [b]) => (a < b ? -1 : 1));
     const empty = new Map(all.map(([name, set]) => [name, { ...set, networks: [] }]));
     hash.update(renderWhole({ ...layout, targets: new Map(), sets: empty }).text);

@@ -2,37 +2,40 @@ import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, IP } from '../names.ts';
 
 /**
- * Where packets go that the rules of an address deny, so that somebody can say how many.
+ * The chains that count and drop the packets which the rules of an address deny.
  *
- * Counting by address is a look-up more, a quarter of what a flood may be dropped at. So only so many a second are
- * counted by address; what is beyond is one counter for all, and shared out by what was counted (drop-source.ts).
- * A limit is a lock and a clock, on which all processors under a flood would wait for each other. So who finds it used
- * up says so in a set, for a moment, and until then nobody asks: reading a set waits for nobody.
+ * Counting by address costs one more lookup, a quarter of the drop rate. So at most a rate is counted by address; one
+ * counter has the others, and drop-source.ts distributes them in proportion.
+ * A limit takes a lock, for which all CPUs would contend in a flood. So the packet that exceeds the limit adds a
+ * short-lived element to a set. While it exists, packets skip the limit: a set lookup takes no lock.
  *
- *     verdict of a map -> dropped_denied -> used up a moment ago: one counter, drop
+ *     verdict of a map -> dropped_denied -> recently used up: one counter, drop
  *                                        -> below the rate: dropped_denied_counted -> by address, drop
- *                                        -> used up: says so; one counter, drop
+ *                                        -> used up: adds the element; one counter, drop
  */
 export const RULE_DROPS = ['denied', 'geo', 'mitigated'] as const;
 export type RuleDrop = (typeof RULE_DROPS)[number];
-/** What observing mitigations would have dropped: counted likewise, and judged on, for it is jumped to. */
+/**
+ * What observing mitigations would have dropped. Counted likewise, but the chain is called by `jump`, so evaluation
+ * continues.
+ */
 export const OBSERVED = 'observed';
 export const COUNTED = [...RULE_DROPS, OBSERVED] as const;
 export type Counted = (typeof COUNTED)[number];
 
 /**
- * Packets a second that are counted by address. One whose address is new takes 5 us: of a flood of 10,000 addresses
- * 20,000 a second of them made every other packet 200 ns dearer.
+ * Packets a second that are counted by address. An insert of a new address takes 5 us: in a flood from 10,000
+ * addresses, 20,000 inserts a second added 200 ns to every other packet.
  */
 const COUNTED_PPS = 2_000;
-/** A tenth of a second's worth: where more come at once, the rest is shared out by these. */
+/** The packets of 100 ms. A larger burst is distributed in proportion to these. */
 const COUNTED_BURST = 200;
-/** Half the burst is there again. */
+/** The time in which half of the burst refills. */
 const USED_UP_MS = 50;
-/** One a moment, for each family, until the kernel has cleared them away. */
+/** At most one element for each family and period, until the garbage collection of the kernel. */
 const USED_UP_SIZE = 1_024;
 const ADDRESSES = 65_536;
-/** Longer than an agent takes between two looks. */
+/** Longer than the interval at which the agent reads the counters. */
 const SECONDS = 300;
 const FAMILIES = [4, 6] as const;
 const USED_UP = 'meta nfproto @drops_used_up';
@@ -46,12 +49,12 @@ export function countedSet(reason: Counted, family: 4 | 6): string {
   return `${uncountedChain(reason)}${family}`;
 }
 
-/** The chain whose rules count what is counted for nobody: named counters are dearer to find. */
+/** The chain whose rule counters have the packets not counted by address. Named counters would cost more. */
 export function uncountedChain(reason: Counted): string {
   return reason === OBSERVED ? 'observed' : `dropped_${reason}`;
 }
 
-/** A set that is full does not match, so the drop is a rule of its own. */
+/** The drop is a separate rule, because a rule with a full set does not match. */
 export function dropChains(): RenderedChain[] {
   return COUNTED.flatMap(chainsOf);
 }

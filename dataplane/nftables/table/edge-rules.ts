@@ -3,19 +3,19 @@ import { ICMP_RATES, type IcmpBudget } from '@portcullis/core/firewall/needed-ic
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import { VALIDATED_SOURCES } from '../filters/state.ts';
 
-/** Rates that no policy names. */
+/** The limits that apply to the whole edge. */
 export interface EdgeLimits {
-  /** Packets a second that stage 2 lets pass of each budget; the burst is one second's worth. */
+  /** The packets a second that stage 2 accepts of each budget; the burst is one second. */
   readonly icmpRates: Readonly<Record<IcmpBudget, number>>;
-  /** What stage 3 lets through to reassembly. */
+  /** The fragments that stage 3 passes to reassembly. */
   readonly fragmentLimits: FragmentLimits;
-  /** How many sources of a family filters remember as validated; beyond, newcomers stay unvalidated. */
+  /** The number of validated sources of each family. At capacity, new sources stay unvalidated. */
   readonly validatedSources: number;
 }
 
-/** What the edge judges and how, beside the policies. */
+/** The rules of the edge besides its policies. */
 export interface EdgeRules extends Omit<EdgeSettings, 'localAddresses'>, EdgeLimits {
-  /** Packets that enter by these are judged, all others are not touched. They need not exist (yet). */
+  /** Packets that enter by these devices are evaluated; all others are ignored. The devices need not exist. */
   readonly devices: readonly string[];
 }
 

@@ -5,27 +5,24 @@ import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, dispatchMap, IP } from '../names.ts';
 
 /**
- * Stage 3, in a hook of its own before the kernel reassembles (-400): spoofed first fragments would fill its
- * memory, and then no fragmented traffic passes at all. What the limits mean stands in core.
- *
- * Every set has a size that its own timeout and the limit in front of it keep from filling up, except the
- * rates by destination: whoever sprays a whole prefix can fill those, and is then held by the limit on all
- * destinations together.
+ * Stage 3, in a hook before reassembly (-400): spoofed first fragments would fill the reassembly memory and so block
+ * all fragmented traffic. Core defines the limits. Timeouts and limits keep each set below its size, except the rates
+ * by destination: a flood of a whole prefix can fill those, and then the limit on all destinations together applies.
  */
 export const BEFORE_REASSEMBLY = -450;
-/** A stranger's other part must come within so many seconds for the pair to be known. */
+/** The time in which the other fragment of an unknown pair must arrive for the pair to become known. */
 const STRANGER_SECONDS = 10;
 const KNOWN_SECONDS = 60;
 const RATE_SECONDS = 10;
 const AROUND_SECONDS = 5;
-/** Counters of a destination are kept so long after its last fragment. */
+/** The timeout of a destination's counters after its last fragment. */
 const COUNTER_SECONDS = 3600;
 const DESTINATIONS = 65_536;
 const DEVICES = 1024;
 
 const FAMILIES: readonly Family[] = [4, 6];
 
-/** An atomic fragment (RFC 6946) is a whole datagram, and no part of one. */
+/** An atomic fragment (RFC 6946) is a whole datagram. */
 const ATOMIC: Readonly<Record<Family, string | null>> = {
   4: null,
   6: 'frag frag-off 0 frag more-fragments 0',
@@ -36,25 +33,28 @@ const LATER: Readonly<Record<Family, string>> = {
 };
 const ANY: Readonly<Record<Family, string>> = {
   4: 'ip frag-off & 0x3fff != 0',
-  // No fragment begins with these; to look for its header walks all there are.
+  // A packet whose first next header is TCP or UDP is no fragment. The check avoids a walk over all headers.
   6: 'ip6 nexthdr != tcp ip6 nexthdr != udp exthdr frag exists',
 };
 
 /**
- * What was a part, from here until it is judged behind reassembly, which keeps this of the first part. Nothing else
- * there has it: the kernel drops what is for other hosts before prerouting, so it is no bit taken from anybody.
+ * Marks a fragment until its reassembled datagram is evaluated. Reassembly keeps the packet type of the first fragment.
+ * The value is otherwise unused here: the kernel drops packets for other hosts before prerouting.
  */
 const WAS_A_PART = 'meta pkttype other';
 const IS_A_PART = 'meta pkttype set other';
 const IS_WHOLE = 'meta pkttype set host';
 
-/** Sends a part of a datagram of a family to its limits. Every packet is asked this, and few are parts. */
+/** Sends fragments of a family to their limits. Every packet is checked, and few are fragments. */
 export function partGoes(family: Family, devices: string | null = null): string {
-  // The field first: a name is dearer to compare.
+  // The header field is matched first, because a device name costs more to compare.
   return [ANY[family], ...(devices === null ? [] : [devices]), `goto fragments${family}`].join(' ');
 }
 
-/** Where whole packets were judged before: judges what was a part, and is one again for whoever comes after. */
+/**
+ * Evaluates reassembled packets; complete packets were evaluated before reassembly. Restores the packet type for later
+ * hooks.
+ */
 export function putTogether(hook: string, judge: readonly string[]): RenderedChain[] {
   return [
     { name: 'put_together', statements: [IS_WHOLE, ...judge] },
@@ -67,15 +67,15 @@ export function fragmentChains(rules: EdgeRules): RenderedChain[] {
   return FAMILIES.flatMap((family) => chainsOf(rules, family));
 }
 
-/** Phrases that the chains of a family share. */
+/** The statements that the chains of a family share. */
 interface Phrases {
-  /** Key of a source and destination. */
+  /** The key of a source and destination. */
   readonly pair: string;
   readonly drop: string;
   readonly pass: string;
   readonly makeKnown: string;
   readonly isKnown: string;
-  /** Drops above a rate that each key of a meter has for itself. */
+  /** Drops above a rate for each key of a meter. */
   above(meter: string, key: string, rate: number): string;
 }
 
@@ -89,7 +89,7 @@ function phrases(family: Family): Phrases {
     pass: `goto fragments${family}_passed`,
     makeKnown: `update @fragment_known${family} { ${pair} timeout ${KNOWN_SECONDS}s }`,
     isKnown: `${pair} @fragment_known${family} goto fragments${family}_known`,
-    // Meters are sets of their own: finding an element asks its limit, and fails within it.
+    // A meter needs its own set: a lookup of its element evaluates the limit, and fails below the rate.
     above: (meter, key, rate) => {
       const limit = `limit rate over ${rate}/second burst ${burst(rate)} packets`;
       return `update @fragment_${meter}_rate${family} { ${key} timeout ${RATE_SECONDS}s ${limit} } ${drop}`;
@@ -129,7 +129,7 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
     chain(
       '',
       ...(sees === 'both' ? [] : [IS_A_PART]),
-      // Parts of a datagram may cross other edges and would wait for ever; reassembly skips what is not tracked.
+      // Other fragments may pass other edges, so reassembly would wait forever. It skips untracked packets.
       ...(fragments === 'limit' ? ['notrack'] : []),
       ...(atomic === null ? [] : [`${atomic} accept`]),
       `${ip} daddr @${dispatchMap('address', family)} ${judged}`,
@@ -140,8 +140,9 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
 }
 
 /**
- * Not ours to drop, but they share the memory. All of a device go around reassembly for a while, and not only
- * those above the limit: of a datagram, one part would wait inside for another that went around.
+ * Fragments to unprotected addresses must not be dropped, but they use the same memory. Above a limit, all fragments of
+ * the device bypass reassembly for a few seconds. Not only the excess: one fragment would wait in reassembly for
+ * another that bypassed it.
  */
 function aroundReassembly(family: Family): string[] {
   const flooded = `@fragment_unprotected${family}`;
@@ -183,12 +184,11 @@ function strangerStatements(
   ];
 }
 
-/** The set that counts fragments by destination; those that nobody counted had no room in it. */
+/** The set that counts fragments by destination. At capacity, further destinations are not counted. */
 function fragmentCounters(what: 'passed' | 'dropped', family: Family): string {
   return `fragment_${what}${family}`;
 }
 
-/** Named limits and sets, as lines of the table. */
 export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRules): string[] {
   if (devices.length === 0) return [];
   return FAMILIES.flatMap((family) => {
@@ -229,7 +229,7 @@ function burst(rate: number): number {
   return Math.max(1, Math.ceil(rate * BURST_SECONDS));
 }
 
-/** Room for so many and what a limit lets through in a burst. */
+/** The set size for a number of elements and the burst of a limit. */
 function setSize(elements: number): number {
   let size = 1024;
   while (size < elements * 1.1) size *= 2;

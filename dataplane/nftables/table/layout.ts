@@ -11,19 +11,19 @@ import { type Dispatch, dispatchMap, PORT_DISPATCHES } from '../names.ts';
 import { EMPTY_TALLY, type Tally, tallyAfter } from './tally.ts';
 import type { EdgeRules } from './edge-rules.ts';
 
-/** Everything the table holds, of now. What is rendered depends on it alone. */
+/** The contents of the table. The rendered text depends only on it. */
 export interface Layout {
   readonly rules: EdgeRules;
   readonly targets: ReadonlyMap<string, CompiledTarget>;
   readonly chains: ReadonlyMap<string, Chain>;
-  /** Elements of every hash map in use, by its name. */
+  /** The number of elements of each hash map in use, by name. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Of every interval map, by its name. */
+  /** The intervals of each interval map, by name. */
   readonly prefixes: ReadonlyMap<string, readonly Interval[]>;
   readonly sets: ReadonlyMap<string, SourceSetContent>;
   readonly sourceSets: SourceSets;
   readonly elements: number;
-  /** What the next layout is counted from. */
+  /** The base of the next incremental plan. */
   readonly tally: Tally;
 }
 
@@ -35,7 +35,10 @@ export interface SourceSetContent {
 export const FAMILIES = [4, 6] as const satisfies readonly Family[];
 const HASHED: readonly Dispatch[] = ['port', 'address', 'filter', ...PORT_DISPATCHES];
 
-/** `before` saves work; of the result it changes only hooks that outlive their use. */
+/**
+ * Plans the layout of all targets. `before` allows an incremental plan; it affects only hooks that stay after their
+ * last user.
+ */
 export function planLayout(
   rules: EdgeRules,
   targets: ReadonlyMap<string, CompiledTarget>,
@@ -77,7 +80,7 @@ function prefixesOf(
   ]);
 }
 
-/** Where a prefix has filters, every address inside may be a hole in it. */
+/** Whether a prefix has filters. Then every address may be a hole in it. */
 function usesFilters({ prefixes }: Tally): boolean {
   return [...prefixes.values()].some(({ filters }) => filters.prefixChains.size > 0);
 }

@@ -6,7 +6,7 @@ import { TABLE_NAME } from '../names.ts';
  */
 export type TableObjects = ReadonlyMap<string, string>;
 
-/** The commands of nft that list them. With terse output none of them loads elements. */
+/** The nft commands that list them. With terse output none of them loads elements. */
 export const LIST_OBJECTS = [
   'list chains inet',
   'list sets inet',

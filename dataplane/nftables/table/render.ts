@@ -12,8 +12,8 @@ import { ADDRESS_TYPE, COUNTER_TABLE, keyType, TABLE } from '../names.ts';
 import { sourcesOf } from './tally.ts';
 
 /**
- * Room that maps were declared with. The kernel allots a hash table of that size once, so a map that
- * outgrows it is made anew by a whole rewrite, with room to double again.
+ * The declared sizes of maps. The kernel allocates a hash table of that size once. So a map that exceeds it is created
+ * again by a rewrite of the whole table, with twice the elements as its size.
  */
 export type Sizes = ReadonlyMap<string, number>;
 
@@ -23,20 +23,23 @@ export interface RenderedWhole {
 }
 
 const SMALLEST_MAP = 128;
-/** The kernel makes so many places for hashes that this much of them may be taken. */
+/** The largest load factor of the kernel's hash table. */
 const FULL = 0.75;
-/** Not more: a table that is larger than it must be is one that caches hold less of. */
+/** Spare capacity. A larger table would use the CPU caches less well. */
 const SPARE = 1.2;
 const ELEMENTS_PER_COMMAND = 4096;
 
-/** The whole table. One transaction: `add` makes the `delete` valid if there is none. What it learned is lost. */
+/**
+ * Renders the whole table as one transaction. `add` makes the `delete` valid if the table is absent. Learned elements
+ * are lost.
+ */
 export function renderWhole(layout: Layout): RenderedWhole {
   const sizes = new Map([...layout.counts].map(([map, count]) => [map, roomFor(count)]));
   const head = [`add table ${TABLE}`, `delete table ${TABLE}`];
   return { text: linesOf([...head, ...tableBlock(layout, sizes), ...fillAll(layout)]), sizes };
 }
 
-/** Declares every object, and the rules of every chain. A declaration of an object that exists changes nothing. */
+/** Declares every object, and the rules of every chain. Declaring an existing object again has no effect. */
 export function tableBlock(layout: Layout, sizes: Sizes): string[] {
   const body = [
     ...renderLimits(layout.rules),
@@ -64,12 +67,12 @@ export function fillAll(layout: Layout): string[] {
   ];
 }
 
-/** What `Driver.change` takes, with the room that maps have afterwards. */
+/** The argument of `Driver.change`, and the sizes of the maps after it. */
 export interface RenderedDelta extends Change {
   readonly sizes: Sizes;
 }
 
-/** The same as `renderWhole`, made piece by piece, so that whoever writes it can let others have their turn. */
+/** Renders the whole table in parts, so that the writer can let other work run between them. */
 export function renderWholeParts(layout: Layout): { parts: Iterable<string>; sizes: Sizes } {
   const { text, sizes } = renderWhole({ ...layout, targets: new Map() });
   const elements = function* (): Generator<string> {
@@ -87,9 +90,9 @@ export function renderWholeParts(layout: Layout): { parts: Iterable<string>; siz
 }
 
 /**
- * From one layout to another: new maps and chains first, dead ones last, one transaction. Null where only
- * a whole rewrite will do (other stages or limits, a map that outgrows its room).
- * `changed` names the targets that may differ. The text is empty when nothing does.
+ * Renders the changes from one layout to another as one transaction: new maps and chains first, unused ones last.
+ * Returns null if only a whole rewrite is possible (changed stages or limits, a map that exceeds its size). `changed`
+ * names the targets that may differ. The text is empty if nothing differs.
  */
 export function renderDelta(
   before: Layout,
@@ -121,13 +124,13 @@ export function renderDelta(
   ];
   const dead = newIn(before.chains, after.chains);
   const cleanup = linesOf([
-    // No rules before any chain goes: they refer to each other.
+    // All rules are deleted before the first chain, because chains refer to each other.
     ...dead.map(([name]) => `flush chain ${TABLE} ${name}`),
     ...dead.map(([name]) => `delete chain ${TABLE} ${name}`),
     ...newIn(sizes, nextSizes).map(([map]) => `delete map ${TABLE} ${map}`),
     ...newIn(before.sets, after.sets).map(([name]) => `delete set ${TABLE} ${name}`),
   ]);
-  // Chains of before ask the sets that are refilled, and packets go through base chains and hooks.
+  // Existing chains use the refilled sets, and packets pass through base chains and hooks.
   const hooked = newIn(after.chains, before.chains).some(([, { hook }]) => hook !== undefined);
   const steps =
     refilled.length > 0 || base.length > 0 || hooked ? null : { prepare, elements, cleanup };
@@ -135,7 +138,7 @@ export function renderDelta(
   return { text, steps, sizes: nextSizes };
 }
 
-/** Room for what comes; null: a map has outgrown its own. */
+/** The sizes for the new elements; null if a map exceeds its size. */
 function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
   const next = new Map(sizes);
   for (const [map, count] of counts) {
@@ -147,7 +150,7 @@ function sizesAfter(sizes: Sizes, { counts }: Layout): Sizes | null {
   return next;
 }
 
-/** All chains before any rule: they refer to each other. */
+/** Adds all chains before their rules, because chains refer to each other. */
 function addChains(chains: readonly [string, Chain][]): string[] {
   return [
     ...chains.map(([name, { hook }]) =>
@@ -163,7 +166,7 @@ export function linesOf(lines: readonly string[]): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Base chains filled anew, as when a device is known by another name; null: that is not all there is to it. */
+/** Refills base chains, for example after a device was renamed. Returns null if more has changed. */
 function baseChanges(before: Layout, after: Layout): string[] | null {
   if (JSON.stringify(before.rules) === JSON.stringify(after.rules)) return [];
   if (renderLimits(before.rules).join() !== renderLimits(after.rules).join()) return null;
@@ -193,7 +196,7 @@ function namedChains({ chains }: Layout): RenderedChain[] {
   return [...chains].map(([name, { statements }]) => ({ name, statements }));
 }
 
-/** What goes before what comes, of all maps: a key may change its verdict. */
+/** Deletes elements in all maps before it adds any, because a key may change its verdict. */
 export function elementCommands(changes: readonly MapChange[]): string[] {
   const command = (verb: string, map: string, entries: readonly string[]): string[] =>
     batches(entries).map((batch) => {
@@ -213,7 +216,7 @@ export function elementCommands(changes: readonly MapChange[]): string[] {
   ];
 }
 
-/** Takes our hands off: valid whether the table is there or not. */
+/** Removes our tables. Valid whether they exist or not. */
 export const REMOVE_TABLES = [TABLE, COUNTER_TABLE]
   .map((table) => `add table ${table}\ndelete table ${table}\n`)
   .join('');
@@ -264,7 +267,7 @@ function elementsByKey(target: CompiledTarget | undefined): Map<string, Element>
   return new Map(elements.map((element) => [`${element.map} ${element.key}`, element]));
 }
 
-/** An interval map is small (one entry a prefix) and its entries change together: it is filled anew. */
+/** Refills an interval map. It is small (an entry for each prefix) and its entries change together. */
 function replacePrefixes(
   map: string,
   before: readonly Interval[],
@@ -296,7 +299,7 @@ function fillSets(layout: Layout): string[] {
   return [...layout.sets].toSorted(byName).flatMap(([name, set]) => fillSet(name, set));
 }
 
-/** Of sets that were there: the same source sets with other data. */
+/** Refills existing sets whose source sets have new data. */
 function refillSets(before: Layout, after: Layout): string[] {
   return [...after.sets].toSorted(byName).flatMap(([name, set]) => {
     const old = before.sets.get(name);
@@ -331,7 +334,7 @@ function declareNamedSources(family: Family): string[] {
   return [`set ${NAMED_SOURCES[family]} {`, `\t${SOURCE_FIELD};`, '}', ''];
 }
 
-/** In order: which target came first is nothing that a packet could see. */
+/** Sorted, because the order of the targets has no effect on packets. */
 function fillNamedSources({ tally }: Layout, family: Family): string[] {
   const keys = sourcesOf(family, tally.sources.keys()).toSorted((a, b) => Number(a) - Number(b));
   return batches(keys).map((batch) => addCommand(NAMED_SOURCES[family], batch));
@@ -353,7 +356,7 @@ function chainBlock({ name, statements }: RenderedChain): string[] {
   return [`chain ${name} {`, ...statements.map((statement) => `\t${statement}`), '}', ''];
 }
 
-/** What is in `a` and not in `b`, by name. */
+/** The entries of `a` whose names are not in `b`. */
 function newIn<T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): [string, T][] {
   return changedKeys(b, a)
     .filter((name) => a.has(name) && !b.has(name))

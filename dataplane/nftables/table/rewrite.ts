@@ -4,16 +4,16 @@ import { objectsOf, type TableObjects } from './objects.ts';
 import { fillAll, linesOf, type RenderedWhole, roomFor, type Sizes, tableBlock } from './render.ts';
 
 /**
- * Sets of limits. Their elements hold the rate of the rule that made them, so a rewrite empties them. All other sets
- * that the kernel fills keep their elements and timeouts.
+ * The sets of limits. An element holds the rate of the rule that created it, so a rewrite empties these sets. All other
+ * sets that the kernel fills keep their elements and timeouts.
  */
 const METER =
   /^(?:(?:un)?validated_rate|budget(?:_prefix)?|connection_rate|mitigated_\w+|fragment_\w+_rate)[46]$/;
-/** A map that has more room than this for each element that it needs is made smaller. */
+/** A map with more than this capacity for each element is made smaller. */
 const MUCH_ROOM = 4;
 
 export interface RenderedRewrite extends RenderedWhole {
-  /** Sets whose definition changed, so that their elements are lost. */
+  /** Sets whose definition changed, so their elements are lost. */
   readonly recreated: ReadonlySet<string>;
 }
 
@@ -41,11 +41,11 @@ export function renderRewrite(layout: Layout, there: TableObjects): RenderedRewr
       const isLearned = dynamic.has(name) && !METER.test(name);
       return kind === 'chain' || isLearned ? [] : [`flush ${kind} ${TABLE} ${name}`];
     }),
-    // Elements of maps refer to chains.
+    // Elements of maps refer to chains, so maps are deleted first.
     ...[...gone.filter((name) => !isOf('chain')(name)), ...gone.filter(isOf('chain'))].map(
       (object) => `delete ${object.replace(' ', ` ${TABLE} `)}`,
     ),
-    // The kernel ignores another rate for a limit that exists.
+    // The kernel ignores a new rate for an existing limit, so the limit is deleted and added again.
     ...limits.map((name) => `add limit ${TABLE} ${name} { rate 1/second; }`),
     ...limits.map((name) => `delete limit ${TABLE} ${name}`),
     ...block,
@@ -55,7 +55,7 @@ export function renderRewrite(layout: Layout, there: TableObjects): RenderedRewr
   return { text: linesOf(lines), sizes, recreated };
 }
 
-/** Maps keep their size where it fits: the kernel allots it once. */
+/** Keeps the sizes of maps that fit, because the kernel allocates them once. */
 function sizesFrom({ counts }: Layout, there: TableObjects): Sizes {
   return new Map(
     [...counts].map(([map, count]) => {

@@ -4,18 +4,18 @@ import { VersionedMap } from '../../compile/versioned-map.ts';
 import type { Chain, CompiledTarget } from '../policy/compiled.ts';
 import { NAMED_SOURCES } from '../policy/named-sources.ts';
 
-/** What all targets together need. Counted on from one version of them to the next, by what differs. */
+/** The reference counts of all targets. Updated from version to version by their differences. */
 export interface Tally {
-  /** Chains that some target goes to. */
+  /** The chains that targets refer to. */
   readonly chains: VersionedMap<Chain>;
-  /** By how many targets, of each chain. */
+  /** The number of targets that use each chain. */
   readonly users: VersionedMap<number>;
-  /** Elements of each hash map in use. */
+  /** The number of elements of each hash map in use. */
   readonly counts: ReadonlyMap<string, number>;
   readonly elements: number;
-  /** By how many targets, of each key of named sources; `set key`. */
+  /** The number of targets that use each key of named sources, by `set key`. */
   readonly sources: VersionedMap<number>;
-  /** Targets that are prefixes. */
+  /** The targets that are prefixes. */
   readonly prefixes: VersionedMap<CompiledTarget>;
 }
 
@@ -28,7 +28,7 @@ export const EMPTY_TALLY: Tally = {
   prefixes: VersionedMap.from([]),
 };
 
-/** `tally` is that of the targets `before`. */
+/** Updates `references` of the targets `before`. */
 export function tallyAfter(
   tally: Tally,
   before: ReadonlyMap<string, CompiledTarget>,
@@ -79,7 +79,7 @@ function sourceName(family: Family, key: number): string {
   return `${NAMED_SOURCES[family]} ${key}`;
 }
 
-/** Of names as `Tally.sources` has them, the keys of one family's set. */
+/** The keys in one family's set, of names as in `References.sources`. */
 export function sourcesOf(family: Family, names: Iterable<string>): string[] {
   const before = `${NAMED_SOURCES[family]} `;
   return [...names]
