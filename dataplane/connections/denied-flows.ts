@@ -14,14 +14,14 @@ export interface DeniedFlowsOptions {
   readonly log: Log;
   readonly sweep: (sweep: Removal) => Promise<RemovalResult>;
   readonly memory: DeniedMemory;
-  /** Opened for a pass. */
+  /** Called at the start of each pass. */
   readonly openJudged: (devices: readonly string[]) => Judged;
   readonly localAddresses: () => readonly string[];
-  /** Between the beginnings of two passes, at least. */
+  /** The least interval between the starts of two passes. */
   readonly everyMs?: number;
 }
 
-/** What an apply has brought into the kernel. */
+/** The kernel state after an apply. */
 export interface Enforced {
   readonly desired: Desired;
   readonly targets: ReadonlyMap<string, CompiledTarget>;
@@ -29,25 +29,28 @@ export interface Enforced {
     /** Returns null before the first apply. */
     view(localAddresses: readonly string[]): EdgeView | null;
   };
-  /** Our table was written to, without changing what is desired. */
+  /** Reports a write of our table that does not change the desired state. */
   readonly wrote: () => void;
 }
 
-/** Behind the change that asks for it: whoever made it is told first. */
+/** Delays the pass, so that the caller of the apply gets its answer first. */
 const SETTLE_MS = 50;
 const EVERY_MS = 1_000;
-/** Looking takes no more than a quarter of the time, which on a busy machine is mostly waiting. */
+/**
+ * The pause is three times the duration of the pass, so passes take 25% of the time, most of it waiting on a loaded
+ * machine.
+ */
 const PAUSES = 3;
-/** What there was no room for, or what the kernel may not have shown. */
+/** Retries connections for which a set was full, or which the dump may have omitted. */
 const AGAIN_MS = 30_000;
 
 /**
- * Makes connection tracking forget what rules have come to deny. Every packet of it is judged anyway, so nothing waits
- * for this: it comes behind the changes, many at a time, and what fails is only told.
+ * Deletes the conntrack entries of connections that the rules now deny. Their packets are evaluated anyway, so nothing
+ * waits for this: passes follow the changes and handle many entries. A failure is only reported.
  */
 export class DeniedFlows {
   readonly #options: DeniedFlowsOptions;
-  /** As of the last apply; null: nothing is enforced. */
+  /** The state of the last apply; null if nothing is enforced. */
   #enforced: Enforced | null = null;
   #changed = new Destinations();
   #timer: NodeJS.Timeout | undefined;
@@ -62,7 +65,7 @@ export class DeniedFlows {
     this.#options = options;
   }
 
-  /** Connections that were forgotten, since the start. */
+  /** The number of connections deleted since the start. */
   get removed(): number {
     return this.#removed;
   }
@@ -71,7 +74,7 @@ export class DeniedFlows {
     return this.#problem === null ? [] : [this.#problem];
   }
 
-  /** The kernel has this now. What it had before is what was told last; at first that is not known. */
+  /** Called after each apply. The previous state is that of the previous call; before the first call it is unknown. */
   applied(enforced: Enforced): void {
     const before = this.#enforced;
     this.#enforced = enforced;
@@ -87,7 +90,7 @@ export class DeniedFlows {
     if (!this.#changed.empty) this.#lookIn(SETTLE_MS);
   }
 
-  /** Nothing is enforced any more. */
+  /** Called when nothing is enforced any more. */
   forget(): void {
     this.#enforced = null;
     this.#changed = new Destinations();
@@ -121,7 +124,7 @@ export class DeniedFlows {
     this.#timer.unref();
   }
 
-  /** Resolves to when there is more to do; null: when something changes. */
+  /** Resolves to the time of the next pass; null if it waits for a change. */
   async #pass(): Promise<number | null> {
     const { everyMs = EVERY_MS, localAddresses, log } = this.#options;
     const enforced = this.#enforced;
@@ -172,7 +175,8 @@ export class DeniedFlows {
         },
         confirm: async (count) => {
           const flows = found.splice(0, count);
-          // Where every packet is judged by itself, no connection lets one pass.
+          // If the edge sees only incoming packets, every packet is evaluated by itself, and no connection lets one
+          // pass.
           const kept = desired.settings.sees === 'inbound' || (await memory.keep(flows));
           wrote ||= kept && desired.settings.sees === 'both';
           isAll &&= kept;
@@ -186,7 +190,7 @@ export class DeniedFlows {
   }
 }
 
-/** Who is judged at all, and what passes before the policies. */
+/** Whether the settings differ that select the evaluated packets, or those accepted before the policies. */
 function isJudgedOtherwise({ settings: before }: Desired, { settings: now }: Desired): boolean {
   const { devices, management, sees } = now;
   const known = [before.devices, before.management, before.sees];

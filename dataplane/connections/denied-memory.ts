@@ -5,18 +5,21 @@ import type { Learned } from '../nftables/elements/learned-elements.ts';
 import type { LearnedMemory } from '../nftables/elements/learned-memory.ts';
 import { elementCommands, linesOf } from '../nftables/table/render.ts';
 
-/** A connection that is about to be forgotten, and how long it would have been known without another packet. */
+/** A connection to delete, and the remaining timeout of its conntrack entry. */
 export interface Forgotten {
   readonly flow: FlowStart;
   readonly secondsLeft: number | null;
 }
 
 export interface DeniedMemory {
-  /** The table judges answers to these from now on. False: it does not, for want of room or for now. */
+  /**
+   * Adds the flows to the table, which then evaluates their replies. Resolves to false if a set is full, or the table
+   * cannot be written now.
+   */
   keep(flows: readonly Forgotten[]): Promise<boolean>;
 }
 
-/** In sets of the table, which outlive a rewrite of it. */
+/** Keeps them in sets of the table, which a rewrite preserves. */
 export function createDeniedMemory(
   driver: Pick<Driver, 'change'>,
   learned: Pick<LearnedMemory, 'add'>,
@@ -37,7 +40,7 @@ export function createDeniedMemory(
   };
 }
 
-/** Null: nothing is remembered of what answers it. */
+/** Returns null for protocols whose replies open no connection. */
 export function elementOf({ flow, secondsLeft }: Forgotten): Learned | null {
   const { family, source: client, destination: server, protocol } = flow;
   const [clientPort, serverPort] = [flow.sourcePort, flow.destinationPort];

@@ -2,10 +2,13 @@ import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
-/** Of more, each one is not worth remembering. */
+/** Above this number, the single addresses are not kept. */
 const MOST = 4_096;
 
-/** Addresses, asked about for every connection of a host. Grows only; of very many it takes in everything. */
+/**
+ * A set of addresses that is looked up for every connection of a host. It only grows; with very many addresses it
+ * includes all.
+ */
 export class Destinations {
   readonly #singles: Record<Family, Set<number | string>> = { 4: new Set(), 6: new Set() };
   readonly #prefixes: Record<Family, PrefixIndex<true> | null> = { 4: null, 6: null };
@@ -16,7 +19,7 @@ export class Destinations {
     return !this.#isAll && this.#cidrs.length === 0;
   }
 
-  /** Every address there is. */
+  /** Includes every address. */
   addAll(): void {
     this.#isAll = true;
     this.#cidrs = [];
@@ -39,7 +42,7 @@ export class Destinations {
     else for (const cidr of other.#cidrs) this.add(cidr);
   }
 
-  /** In network order. */
+  /** `bytes` are in network order. */
   has(family: Family, bytes: Buffer): boolean {
     if (this.#isAll) return true;
     const key = family === 4 ? bytes.readUInt32BE(0) : bytes.toString('hex');

@@ -3,16 +3,16 @@ import { addressText } from '../nftables/elements/dump.ts';
 import type { Connection } from '../kernel/netlink/conntrack.ts';
 import type { Routes } from '../kernel/netlink/routes.ts';
 
-/** Which connections are the edge's to judge: connection tracking does not say by which device they came in. */
+/** Selects the connections that the edge evaluates. Conntrack does not record the input device. */
 export interface Judged {
-  /** Whether whoever began it is behind one of the devices, by the way that packets to him go. */
+  /** Whether the route to the client of the connection leads through one of the devices. */
   comesIn(connection: Pick<Connection, 'family' | 'source'>): boolean;
   close(): void;
 }
 
 const CLIENTS_KEPT = 10_000;
 
-/** `nameOf`: what a device is called now. Routes are asked once for each client. */
+/** `nameOf` returns the present name of a device. The route of each client is looked up once. */
 export function judgedBy(
   devices: readonly string[],
   routes: Routes,
@@ -36,7 +36,7 @@ export function judgedBy(
   };
 }
 
-/** The packet that began a connection. */
+/** The first packet of a connection. */
 export function flowOf(connection: Connection): FlowStart {
   const { family, protocol, source, destination, sourcePort, destinationPort, icmp } = connection;
   return {

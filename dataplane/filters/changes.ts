@@ -4,12 +4,12 @@ import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import { isSingle } from '../compile/match.ts';
 import { protocolNumber } from '../nftables/names.ts';
 
-/** A port whose filters are others than before: applied, changed, or gone. */
+/** A port whose filters were added, changed or removed. */
 export interface ChangedPort {
   readonly cidr: Cidr;
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
-  /** Whose connections cannot stay: everybody's, or only of those who came through the SYN proxy that is gone. */
+  /** The connections to reset: all, or those through a removed SYN proxy. */
   readonly whose: 'all' | 'proxied';
 }
 
@@ -49,8 +49,8 @@ export function changedPorts(
 }
 
 /**
- * Ports without a SYN proxy any more. One that came against an attack disconnected nobody; when it goes, nobody
- * translates any more for whoever came through it. Whoever was there before, or is on a safelist, did not.
+ * Ports whose SYN proxy was removed. A proxy of a mitigation reset no connections when it was added. After its removal,
+ * nothing translates the connections opened through it. Older connections, and those of a safelist, did not use it.
  */
 function endedProxies(
   old: CompiledTarget | undefined,
@@ -61,16 +61,16 @@ function endedProxies(
   return new Set(before.filter((port) => after?.has(port) !== true).map((port) => `tcp ${port}`));
 }
 
-/** The port of them that this is; null: none. */
+/** Finds the port of an address among the changed ports; null if it did not change. */
 export type PortIndex = (
   protocol: number,
   port: number,
-  /** Worked out only where the port is one of those. */
+  /** Called only if the port number matches. */
   address: () => bigint,
   family: Family,
 ) => ChangedPort | null;
 
-/** Asked once for every connection of the host. */
+/** Indexes the ports, because it is looked up for every connection of the host. */
 export function portIndex(ports: readonly ChangedPort[]): PortIndex {
   const key = (protocol: number, port: number, family: Family): string =>
     `${family} ${protocol} ${port}`;

@@ -4,7 +4,7 @@ import type { Driver } from '../nftables/driver.ts';
 import { stateSet } from '../nftables/filters/state.ts';
 import { parseSet, type SetElement } from '../nftables/elements/kernel-set.ts';
 
-/** What filters dropped of one port, for one reason, since the kernel began to count it. */
+/** The drops of a port for one reason, since the kernel created the counter. */
 export interface FilterCounter {
   /** The protected address, canonical. */
   readonly target: string;
@@ -16,8 +16,8 @@ export interface FilterCounter {
 }
 
 /**
- * Cheap: reads one small set of each family. Counters begin again when the table is written whole, and where an hour
- * went by without a drop. Throws `DriverError`.
+ * Reads one small set of each family. A counter restarts when the whole table is written, and after an hour without
+ * drops. Throws `DriverError`.
  */
 export async function readFilterCounters(driver: Driver): Promise<FilterCounter[]> {
   const counters: FilterCounter[] = [];
@@ -32,7 +32,7 @@ const REASONS = new Map<number, FilterReason>(
 );
 type Handshakes = { [kind in keyof typeof HANDSHAKES]?: SetElement };
 
-/** Fields: address, protocol, port, reason. */
+/** The fields of an element are address, protocol, port and reason. */
 function countersOf(elements: readonly SetElement[]): FilterCounter[] {
   const counters = new Map<string, FilterCounter>();
   const add = (

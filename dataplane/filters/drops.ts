@@ -4,18 +4,18 @@ import type { Driver } from '../nftables/driver.ts';
 import type { DropSource } from '../drops.ts';
 import { type FilterCounter, readFilterCounters } from './counters.ts';
 
-/** What filters dropped since they were last read, by address and reason. */
+/** The drops of filters since the previous read, by address and reason. */
 export class FilterDrops implements DropSource {
   readonly name = 'filters';
   readonly #driver: Driver;
-  /** Null before the first look. */
+  /** Null before the first read. */
   #last: ReadonlyMap<string, FilterCounter> | null = null;
 
   constructor(driver: Driver) {
     this.#driver = driver;
   }
 
-  /** From now on drops are told. What is counted already, an agent before this one may have told. */
+  /** Starts the reporting. Drops counted before may have been reported by a previous agent. */
   async begin(): Promise<void> {
     if (this.#last === null) this.#last = await this.#counters();
   }
@@ -54,7 +54,7 @@ export class FilterDrops implements DropSource {
   }
 }
 
-/** A counter that is lower than it was has begun again. */
+/** A counter below its previous value restarted from zero. */
 function since(
   before: FilterCounter | undefined,
   now: FilterCounter,

@@ -5,21 +5,21 @@ import type { ServerPort } from './servers.ts';
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
 
-/** What filters there are, counted on from version to version: a change of one target looks at that one. */
+/** Counts the filters incrementally: a change of one target inspects only that target. */
 export class FilterInventory {
   #seen: Targets = new Map();
   readonly #unknown = new Map<string, number>();
-  /** Filtered ports. */
+  /** The number of filtered ports. */
   filters = 0;
-  /** Targets with a SYN proxy. */
+  /** The number of targets with a SYN proxy. */
   proxied = 0;
 
-  /** Types that this version does not know, sorted. */
+  /** The filter types that this version does not know, sorted. */
   get unknown(): string[] {
     return [...this.#unknown.keys()].toSorted();
   }
 
-  /** Answers the servers to ask no more, and those that came. */
+  /** Returns the added and removed servers behind a SYN proxy. */
   update(after: Targets): { removed: ServerPort[]; added: ServerPort[] } {
     const changed = changedKeys(this.#seen, after);
     const old = changed.flatMap((name) => this.#seen.get(name) ?? []);
@@ -41,7 +41,7 @@ export class FilterInventory {
   }
 }
 
-/** Members of a prefix are too many to be asked: for them the proxy speaks as Linux does. */
+/** Returns no servers for a prefix: it has too many addresses to probe, so the proxy uses the options of Linux. */
 function proxiedPorts({ target, cidr, filters }: CompiledTarget): ServerPort[] {
   if (!isSingle(cidr)) return [];
   return [...(filters.ports.get('synproxy') ?? [])].map((port) => ({ address: target, port }));

@@ -18,20 +18,22 @@ export interface FilterKeeperOptions {
   readonly askServer?: KnownServersOptions['ask'];
 }
 
-/** That are kept to be tried again. */
+/** The number of ports kept for a retry. */
 const MOST_PORTS = 100_000;
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
 
-/** A connection that begins in the middle is none: what is not answered by the proxy is not let through beside it. */
+/** Disables the pickup of established connections, so that a connection not opened by the proxy is not accepted. */
 const STRICT = { name: 'net/netfilter/nf_conntrack_tcp_loose', value: 0 } as const;
 const COOKIES = { name: 'net/ipv4/tcp_syncookies', least: 1 } as const;
 
-/** What filters need beside the table: settings of the kernel, what servers say of themselves, and new beginnings. */
+/**
+ * Maintains what filters need besides the table: kernel settings, handshake options of servers, and the reset of
+ * connections.
+ */
 export class FilterKeeper {
   readonly #options: FilterKeeperOptions;
   readonly #servers: KnownServers;
-  /** What filters drop, for reports. */
   readonly drops: FilterDrops;
   #onServers: (addresses: readonly string[]) => void = () => {};
   readonly #inventory = new FilterInventory();
@@ -47,7 +49,7 @@ export class FilterKeeper {
     });
   }
 
-  /** `changed`: what these addresses compile to is not what it was. */
+  /** `changed` is called with the addresses that must be compiled again. */
   onServers(changed: (addresses: readonly string[]) => void): void {
     this.#onServers = changed;
   }
@@ -56,7 +58,7 @@ export class FilterKeeper {
     return this.#servers.at(address, port);
   }
 
-  /** Filtered ports that are enforced. */
+  /** The number of enforced filtered ports. */
   count(): number {
     return this.#inventory.filters;
   }
@@ -65,7 +67,7 @@ export class FilterKeeper {
     return this.#problems;
   }
 
-  /** The kernel has `after`, and had `before`. Never throws: what fails is a problem to tell. */
+  /** Called when the kernel has changed from `before` to `after`. Never throws: a failure becomes a problem. */
   async applied(before: Targets, after: Targets): Promise<void> {
     const { removed, added } = this.#inventory.update(after);
     const problems = this.#inventory.unknown.map(
@@ -73,7 +75,7 @@ export class FilterKeeper {
     );
     if (this.#inventory.proxied > 0) problems.push(...this.#prepareKernel());
     const { driver, removeConnections, log } = this.#options;
-    // What failed the last time is tried again.
+    // Retries what failed before.
     const changed = changedPorts(before, after, changedKeys(before, after));
     this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MOST_PORTS);
     try {

@@ -6,20 +6,20 @@ import { addressOf, parseSet } from '../nftables/elements/kernel-set.ts';
 import { protocolNumber, TABLE } from '../nftables/names.ts';
 import { type ChangedPort, type PortIndex, portIndex } from './changes.ts';
 
-/** Forgets connections for which `wanted` says yes; it is asked once for each. Resolves to how many. */
+/** Deletes the connections for which `wanted` returns true; it is called once for each. Resolves to their number. */
 export type RemoveConnections = (
   families: readonly Family[],
   wanted: (connection: Connection) => boolean,
 ) => Promise<number>;
 
-/** As many as there is room for; whoever comes after them waits for his own timeout. */
+/** The size of the set. Further clients wait for their own timeout. */
 const MAX_RESETS = 65_536;
 const ELEMENTS_PER_COMMAND = 4096;
 
 /**
- * Makes everybody on these ports begin anew, so that connections from before a filter cannot stay beside it: validated
- * sources are forgotten, and so are connections. Both ends of a TCP connection are told with a reset when they send
- * next (`nftables/reset.ts`).
+ * Makes all clients of these ports reconnect, so that connections from before a filter cannot bypass it. Deletes
+ * validated sources and connections. Both ends of a TCP connection receive a reset when they next send
+ * (`nftables/reset.ts`).
  */
 export async function reconnectPorts(
   ports: readonly ChangedPort[],
@@ -67,7 +67,7 @@ async function forgetValidated(
     );
   });
   const keys = gone.map(({ fields }) => fields.join(' . '));
-  // Added first: one that has run out meanwhile could not be deleted, and nothing would be.
+  // `delete` of an expired element would fail the transaction, so each is added first.
   return [...commands('add', set, keys), ...commands('delete', set, keys)];
 }
 

@@ -9,12 +9,13 @@ const TCP_INFO = 11;
 const INFO_BYTES = 24;
 const OFFSET = { options: 5, windowScale: 6, sendMss: 16 } as const;
 const OPTION = { timestamps: 1, sack: 2, windowScale: 4 } as const;
-/** A segment is shorter by them, but not what a handshake announces. */
+/** The option shortens the payload of a segment, but not the announced MSS. */
 const TIMESTAMPS_BYTES = 12;
 
 /**
- * What a real server says of itself, learnt from one connection to it; null where nobody listens or nobody may look.
- * A server on this host says over loopback that its segments are huge: never more than Ethernet takes is believed.
+ * Reads the handshake options of a server from one connection to it. Returns null if no server listens or the
+ * connection is not permitted. A server on this host announces the large segments of loopback, so the MSS is limited to
+ * that of Ethernet.
  */
 export function askServer(address: string, port: number): Promise<TcpServer | null> {
   return new Promise((resolve) => {
@@ -36,7 +37,7 @@ export function askServer(address: string, port: number): Promise<TcpServer | nu
   });
 }
 
-/** Of `struct tcp_info`. */
+/** Decodes `struct tcp_info`. */
 export function readInfo(info: Buffer, largestMss: number): TcpServer {
   const options = info.readUInt8(OFFSET.options);
   const timestamps = (options & OPTION.timestamps) !== 0;

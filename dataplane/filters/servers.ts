@@ -8,7 +8,7 @@ export interface ServerPort {
 
 export interface KnownServersOptions {
   readonly ask?: (address: string, port: number) => Promise<TcpServer | null>;
-  /** What is known of these addresses is not what it was. */
+  /** The options of the servers at these addresses have changed. */
   readonly onChange: (addresses: readonly string[]) => void;
   readonly everyMs?: number;
 }
@@ -17,8 +17,8 @@ const EVERY_MS = 300_000;
 const AT_ONCE = 16;
 
 /**
- * What the servers behind the SYN proxy say of themselves: asked when they come, and again every few minutes. What
- * one said is kept while it does not answer: it may be down, or full.
+ * The handshake options of the servers behind the SYN proxy. Each server is probed when it is added, and every few
+ * minutes. Its options are kept while it does not answer: it may be down or at capacity.
  */
 export class KnownServers {
   readonly #options: KnownServersOptions;
@@ -42,7 +42,7 @@ export class KnownServers {
     return this.#known.get(keyOf({ address, port })) ?? null;
   }
 
-  /** Resolves when those that came have been asked. What is in both stays known, and is not asked for that. */
+  /** Resolves when the added servers have been probed. A server in both lists keeps its options and is not probed. */
   async change(removed: readonly ServerPort[], added: readonly ServerPort[]): Promise<void> {
     const staying = new Set(added.map(keyOf));
     const before = new Set(removed.map(keyOf));
@@ -60,7 +60,7 @@ export class KnownServers {
     clearInterval(this.#timer);
   }
 
-  /** Resolves when nothing is left to ask; what comes while others are being asked is asked with them. */
+  /** Resolves when no server is left to probe. Servers added meanwhile are included. */
   async #ask(ports: readonly ServerPort[]): Promise<void> {
     for (const one of ports) this.#due.set(keyOf(one), one);
     if (this.#asking || this.#stopped) return;
@@ -81,7 +81,7 @@ export class KnownServers {
     if (changed.size > 0 && !this.#stopped) this.#options.onChange([...changed]);
   }
 
-  /** Whether something else is known now. */
+  /** Returns whether the options changed. */
   async #askOne(one: ServerPort): Promise<boolean> {
     const server = await (this.#options.ask ?? askServer)(one.address, one.port);
     const key = keyOf(one);

@@ -1,16 +1,16 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 
-/** What a TCP server says of itself in a handshake, which a SYN proxy has to say for it. */
+/** The handshake options of a TCP server, which a SYN proxy must announce for it. */
 export interface TcpServer {
-  /** Bytes of payload in a segment. */
+  /** The payload bytes of a segment. */
   readonly mss: number;
-  /** Null: it does not scale windows. */
+  /** Null without window scaling. */
   readonly windowScale: number | null;
   readonly timestamps: boolean;
   readonly sack: boolean;
 }
 
-/** Of Linux on Ethernet, until the real server has been asked. */
+/** The options of Linux on Ethernet, used until the server has been probed. */
 export const LINUX_SERVER: Readonly<Record<Family, TcpServer>> = {
   4: { mss: 1460, windowScale: 7, timestamps: true, sack: true },
   6: { mss: 1440, windowScale: 7, timestamps: true, sack: true },

@@ -6,7 +6,7 @@ import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 
 const NO_SETS: SourceSets = { version: '', sets: {} };
 
-/** What the pages of one sync, together, make of what was held. Pages are of one generation. */
+/** Applies the pages of one sync to the previous state. All pages have one generation. */
 export function mergePages(held: Desired | null, pages: readonly EdgePage[]): Desired {
   const last = pages.at(-1);
   if (last === undefined) throw new Error('a sync has at least one page');
@@ -15,7 +15,7 @@ export function mergePages(held: Desired | null, pages: readonly EdgePage[]): De
     for (const target of page.removed) changes.push([target, undefined]);
     for (const policy of page.policies) {
       const known = held?.policies.get(policy.target);
-      // The same object where nothing changed: what was compiled of it is still good.
+      // An unchanged policy keeps its object, so that its compiled form stays valid.
       const same = known !== undefined && JSON.stringify(known) === JSON.stringify(policy);
       changes.push([policy.target, same ? known : policy]);
     }
@@ -31,7 +31,7 @@ export function mergePages(held: Desired | null, pages: readonly EdgePage[]): De
   };
 }
 
-/** The parts of the source sets in these pages as one; null: none came, those held are still good. */
+/** Joins the parts of the source sets in these pages. Returns null without parts; the present sets then stay valid. */
 function joinSets(pages: readonly EdgePage[]): SourceSets | null {
   const parts = pages.flatMap(({ sourceSets }) => sourceSets ?? []);
   const first = parts[0];
@@ -47,7 +47,7 @@ function joinSets(pages: readonly EdgePage[]): SourceSets | null {
   return { version: first.version, sets: Object.fromEntries(networks) };
 }
 
-/** With what this host needs beside: devices by their names of now, and ports of its own. */
+/** Adds what is specific to this host: the present names of devices, and its own management ports. */
 export function withMore(
   desired: Desired,
   devices: readonly string[],

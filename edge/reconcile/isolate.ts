@@ -5,13 +5,13 @@ export interface Isolated {
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** Each check renders and submits a whole table: enough to find some faulty ones among 100,000. */
+/** The limit of checks. Each renders and submits a whole table; these find several faulty targets among 100,000. */
 const MAX_CHECKS = 64;
 
 /**
- * Finds which targets make the kernel refuse, by halving. `check` rejects with `DriverError` when the kernel
- * refuses these targets beside what is good already. When none at all is refused too, nothing here is at
- * fault, and its error is thrown. Past the bound, what has not been told apart is refused together.
+ * Finds by bisection the targets that the kernel refuses. `check` rejects with `DriverError` if the kernel refuses
+ * these targets together with those already accepted. If it also refuses an empty list, no target is at fault, and its
+ * error is thrown. At the limit, the targets not yet separated are refused together.
  */
 export async function isolate(
   targets: readonly string[],

@@ -30,18 +30,18 @@ import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
 import { changedPorts } from '@portcullis/dataplane/filters/changes.ts';
 import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 
-/** What the kernel has after an apply. */
+/** The result of an apply. */
 export interface Applied {
   readonly generation: number;
-  /** These stay at their last good policy; everything else is at `generation`. */
+  /** These targets stay at their last accepted policy; all others are at `generation`. */
   readonly refused: readonly RefusedTarget[];
   readonly policies: number;
   readonly elements: number;
 }
 
-/** When the kernel is asked again about what it refused: memory that it lacked may be there. */
+/** The time until a refused target is tried again; the kernel may have lacked memory. */
 const RETRY_MS = 60_000;
-/** What nft says when the table is not as we remember it; nobody's policy is at fault then. */
+/** The errors of nft if the table differs from the expected one. No policy is at fault then. */
 const DRIFT = /No such file or directory|File exists/;
 
 interface Refused {
@@ -56,29 +56,29 @@ interface Loaded {
   readonly layout: Layout;
   readonly sizes: Sizes;
   readonly generation: number;
-  /** Targets that are not at `generation`, and the one they are at. */
+  /** The targets that are not at `generation`, with their own generation. */
   readonly behind: ReadonlyMap<string, number>;
 }
 
 /**
- * Brings the kernel to what is desired. Depends on the desired state only; what it remembers of the kernel
- * merely saves work, and is forgotten (then the next write is whole) whenever it may be wrong.
- * One call at a time: the agent coalesces.
+ * Brings the kernel to the desired state. The result depends only on that state. What the reconciler knows of the
+ * kernel only saves work; if it may be wrong, it is discarded and the next write is whole. One call at a time: the
+ * agent coalesces.
  */
 export class Reconciler {
   readonly #driver: Driver;
   readonly #limits: EdgeLimits;
   readonly #compilation: Compilation;
-  /** What the kernel did not take, and why; tried again when it has changed, or after a while. */
+  /** The refused policies with their errors; tried again after a change, and after a while. */
   readonly #refused = new Map<string, Refused>();
   #loaded: Loaded | null = null;
-  /** Doubts about what we remember that came up, and how many of them the last write of ours answered. */
+  /** The number of events that made the known table uncertain, and how many of them the last write covered. */
   #doubts = 1;
   #answered = 0;
   #expected: KnownTable | null = null;
   readonly #memory: LearnedMemory | null;
 
-  /** `memory`: copies of learned elements, for when another program deletes the table. */
+  /** `memory`: copies of learned elements, used if another program deletes the table. */
   constructor(
     driver: Driver,
     limits: EdgeLimits,
@@ -91,7 +91,7 @@ export class Reconciler {
     this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
   }
 
-  /** The table is gone, or somebody else may have touched it: the next write is whole. */
+  /** The table was deleted or perhaps changed by another program: the next write is whole. */
   invalidate(): void {
     this.#expected = null;
     this.#doubts++;
@@ -101,29 +101,29 @@ export class Reconciler {
     return this.#doubts > this.#answered;
   }
 
-  /** Nothing of ours is in the kernel any more, the last good policies included. */
+  /** The table was removed, and with it the last accepted policies. */
   forget(): void {
     this.#loaded = null;
     this.#memory?.clear();
     this.invalidate();
   }
 
-  /** What these targets compile to depends on more than their policies, and that has changed. */
+  /** Recompiles these targets: an input other than their policies has changed. */
   recompile(targets: Iterable<string>): void {
     this.#compilation.recompile(targets);
   }
 
-  /** Spares the next `apply` work, of policies that it is going to be asked for. */
+  /** Compiles policies ahead of the next `apply`. */
   compileAhead(policies: Iterable<Policy>, sees: Desired['settings']['sees']): void {
     this.#compilation.ahead(policies, sees);
   }
 
-  /** What the kernel was last given; null: nothing yet. */
+  /** The targets of the last write; null before it. */
   get targets(): Targets | null {
     return this.#loaded?.layout.targets ?? null;
   }
 
-  /** The table as the kernel has it; null where that is not known. */
+  /** The present table of the kernel; null if it is unknown. */
   async table(): Promise<LoadedTable | null> {
     const stamp = await this.#stamp();
     if (this.#inDoubt || this.#loaded === null) return null;
@@ -131,14 +131,14 @@ export class Reconciler {
     return { layout, sizes, stamp };
   }
 
-  /** What the kernel is known to have had; where it still has that, the next apply is a delta of it. */
+  /** The table that the kernel had before a restart. If it is unchanged, the next apply is a delta. */
   expect(known: KnownTable | null): void {
     this.#expected = known;
   }
 
   /**
-   * One transaction. Where the kernel refuses it: the whole table anew; then without the targets that are
-   * at fault. Throws `DriverError` when that does not help either; the kernel then has what it had.
+   * Applies the desired state in one transaction. If the kernel refuses it, writes the whole table, and then the table
+   * without the faulty targets. Throws `DriverError` if that fails too; the kernel then keeps its previous state.
    */
   async apply(desired: Desired): Promise<Applied> {
     const reasons: Reasons = new Map();
@@ -157,7 +157,7 @@ export class Reconciler {
     return this.#applied(desired, reasons);
   }
 
-  /** Who is validated where a filter changed begins anew. */
+  /** Forgets the validated sources of changed filters. */
   #forgetChanged(before: Targets | null, after: Targets | null): void {
     if (after === null) return;
     if (before === null) return this.#memory?.watch(hasFilters(after));
@@ -167,7 +167,7 @@ export class Reconciler {
     this.#memory?.watch(hasFilters(after));
   }
 
-  /** Renders everything and lets the kernel judge it where it can be asked; changes nothing. */
+  /** Renders everything and validates it in the kernel if possible. Changes nothing. */
   async check(desired: Desired, askKernel: boolean): Promise<Applied> {
     const reasons: Reasons = new Map();
     const layout = this.#plan(desired, this.#compileAll(desired, reasons));
@@ -182,7 +182,7 @@ export class Reconciler {
     };
   }
 
-  /** Targets at what is desired, or at their last good policy where that is not possible. */
+  /** The targets with their desired policy, or with the last accepted one if that is not possible. */
   #compileAll(desired: Desired, reasons: Reasons): VersionedMap<CompiledTarget> {
     const { targets, faults } = this.#compilation.of(desired.policies, desired.settings.sees);
     for (const [target, reason] of faults) reasons.set(target, reason);
@@ -201,12 +201,12 @@ export class Reconciler {
     return planLayout(rules, targets, sourceSets, this.#loaded?.layout ?? null);
   }
 
-  /** Takes the table for the one that would be written now, where it is. */
+  /** Adopts the present table if it is the one that would be written. */
   async #recognise(desired: Desired, layout: Layout): Promise<void> {
     const known = this.#expected;
     this.#expected = null;
     if (known === null || (await new LayoutDigest().of(layout)) !== known.digest) return;
-    // One that comes up while this is asked may be of what came after it.
+    // An invalidation during the request may be about a later change.
     const doubts = this.#doubts;
     if ((await this.#stamp()) !== known.stamp) return;
     this.#answered = doubts;
@@ -222,7 +222,7 @@ export class Reconciler {
     }
   }
 
-  /** A delta where what is there is known and a delta is possible, else the whole. */
+  /** Writes a delta if the present table is known and a delta is possible, otherwise the whole table. */
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     const before = this.#inDoubt ? null : this.#loaded;
     const delta = before === null ? null : this.#deltaTo(before, layout);
@@ -232,7 +232,7 @@ export class Reconciler {
     } catch (error) {
       if (!(error instanceof DriverError) || error.code !== 'refused') throw error;
       const done = await this.#changeWithoutFaulty(desired, layout, reasons, error);
-      // Perhaps what is there is not what we think.
+      // The present table may differ from the known one.
       return done ? undefined : this.#loadWhole(desired, layout, reasons);
     }
     this.#remember(desired, layout, delta.sizes, reasons);
@@ -243,7 +243,7 @@ export class Reconciler {
     return renderDelta(before.layout, layout, changed, before.sizes);
   }
 
-  /** Finds by deltas what is at fault, and leaves it out. False: that says nothing about what is at fault. */
+  /** Finds the faulty targets by deltas and omits them. Resolves to false if the deltas do not identify them. */
   async #changeWithoutFaulty(
     desired: Desired,
     wanted: Layout,
@@ -286,7 +286,7 @@ export class Reconciler {
   }
 
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
-    // One that comes up while this is written may be of what came after it.
+    // An invalidation during the write may be about a later change.
     const doubts = this.#doubts;
     const there = await this.#driver.objects();
     const sizes = (await this.#rewrite(layout, there)) ?? (await this.#replace(layout));
@@ -313,7 +313,7 @@ export class Reconciler {
     return sizes;
   }
 
-  /** Refills sets of learned elements that the write creates. Null means all of them. */
+  /** Refills the sets of learned elements that the write creates; null means all. */
   async #restore({ targets }: Layout, sets: ReadonlySet<string> | null): Promise<string> {
     if (sets?.size === 0) return '';
     const known = (await this.#memory?.recall(hasFilters(targets))) ?? [];
@@ -323,7 +323,7 @@ export class Reconciler {
   async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {
     const good = this.#loaded?.layout.targets ?? new Map<string, CompiledTarget>();
     const changed = changedKeys(good, wanted.targets).filter((name) => wanted.targets.has(name));
-    /** Everything wanted, but of what has changed only these. */
+    /** All unchanged targets, and only these of the changed ones. */
     const kept = (names: readonly string[]): Layout => {
       const left = new Set(changed);
       for (const name of names) left.delete(name);

@@ -9,7 +9,7 @@ export interface KernelIdentity {
   readonly namespace: string;
 }
 
-/** The present boot and namespace of this thread. Throws the errors of the file system. */
+/** The boot id and network namespace of this thread. Throws file system errors. */
 export function kernelIdentity(): KernelIdentity {
   return {
     boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),

@@ -17,8 +17,8 @@ import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { CHAIN_START, frame, type Frames, type Mark, unframe } from './frames.ts';
 
 /**
- * A desired state as records: `begin`, its policies in parts, then changes, each of them whole or not at all.
- * Source sets are large and change rarely: they are in a file of their own, named by their version.
+ * A desired state as records: `begin`, its policies in parts, then changes. A change is read whole or not at all.
+ * Source sets are large and rarely change, so they have a file of their own, named by their version.
  */
 const FORMAT = 1;
 const POLICIES_PER_RECORD = 200;
@@ -33,7 +33,7 @@ const SCHEMAS = kinds({
     settings: edgeAssignment,
     /** The version of the source sets. */
     sets: nullable(version),
-    /** How many policies the following records hold. */
+    /** The number of policies in the following records. */
     policies: natural,
   },
   policies: { policies },
@@ -55,7 +55,7 @@ type Part = Static<typeof SCHEMAS.policies>;
 type Change = Static<typeof SCHEMAS.change>;
 type StateRecord = Begin | Part | Change;
 
-/** All of a state, in pieces of about a millisecond each. */
+/** Writes a whole state, in pieces of about 1 ms each. */
 export function* writeWhole(desired: Desired): Generator<Frames> {
   const { generation, settings, sourceSets } = desired;
   const begin: Begin = {
@@ -75,7 +75,7 @@ export function* writeWhole(desired: Desired): Generator<Frames> {
   }
 }
 
-/** What makes `after` of `before`; nothing where they are the same. Compares policies by identity. */
+/** Writes the change from `before` to `after`; nothing if they are equal. Compares policies by identity. */
 export function* writeChange(before: Desired, after: Desired, chain: string): Generator<Frames> {
   if (before === after) return;
   const names = changedKeys(before.policies, after.policies);
@@ -105,9 +105,9 @@ export function* writeChange(before: Desired, after: Desired, chain: string): Ge
 
 export interface Read {
   readonly desired: Desired;
-  /** Where the next change can be appended. */
+  /** The position for the next change. */
   readonly mark: Mark;
-  /** Versions of source sets that these bytes name. */
+  /** The versions of source sets that these bytes name. */
   readonly sets: readonly string[];
 }
 export type ReadResult =
@@ -115,8 +115,8 @@ export type ReadResult =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * The newest state that these bytes hold whole. `loadSets` answers the source sets of a version, null where
- * they cannot be had: then what needs them is not there either.
+ * The newest complete state in these bytes. `loadSets` returns the source sets of a version, or null if they are
+ * unavailable; states that need them are then incomplete.
  */
 export function readState(
   bytes: Buffer,
@@ -144,7 +144,7 @@ export function readState(
   };
 }
 
-/** Policies so far, and the last state that was whole. */
+/** The policies read so far, and the last complete state. */
 class Reading {
   readonly #loadSets: (version: string) => SourceSets | null;
   readonly sets = new Set<string>();
@@ -157,7 +157,7 @@ class Reading {
     this.#loadSets = loadSets;
   }
 
-  /** As of the last record that completed a state; policies are of now, so ask once at the end. */
+  /** The last complete state. Its policies include all records read, so read it only at the end. */
   get whole(): Desired | null {
     return this.#whole === null ? null : { ...this.#whole, policies: this.#policies };
   }
@@ -166,7 +166,7 @@ class Reading {
     return this.#whole !== null && this.#pending.length === 0;
   }
 
-  /** Answers what is wrong with the record. */
+  /** Returns the error of the record, or null. */
   take(value: unknown): string | null {
     const record = parseRecord(value);
     if (typeof record === 'string') return record;
@@ -246,7 +246,7 @@ function sameJson(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A list in pieces of at most `size`. */
+/** Splits a list into pieces of at most `size`. */
 export function* parts<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);
 }

@@ -20,7 +20,7 @@ import { CHAIN_START, frame, unframe } from './frames.ts';
 import { elementOf } from '@portcullis/dataplane/connections/denied-memory.ts';
 
 const FILE = 'denied-flows.jsonl';
-/** Two sets of two families with 65,536 elements each. */
+/** Two sets for each of two families, with 65,536 elements each. */
 const MAX_FLOWS = 4 * 65_536;
 
 const schema = object({

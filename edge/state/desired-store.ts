@@ -10,12 +10,12 @@ import { CHAIN_START, type Mark } from './frames.ts';
 import { SourceSetFiles } from './source-sets.ts';
 
 const STATE = 'policy.jsonl';
-/** What it is called once it has fallen behind the kernel. */
+/** The name of a file that is older than the kernel state. */
 const STALE = 'policy.stale.jsonl';
-/** What a power failure may take. What a killed process had kept is with the kernel already. */
+/** The changes that a power failure may lose. A killed process loses none: the page cache keeps them. */
 const SYNC_MS = 1_000;
 const RETRY_MS = 5_000;
-/** Changes are written into a new whole once they outweigh it, and this. */
+/** Changes are compacted into a new whole state when they exceed its size and this. */
 const SMALLEST_COMPACTION = 1024 * 1024;
 
 export interface DesiredStoreOptions {
@@ -25,23 +25,22 @@ export interface DesiredStoreOptions {
   readonly smallestCompaction?: number;
 }
 
-/** The file as we left it; what it holds is `desired`. */
+/** The written file; `desired` is its content. */
 interface Written {
   readonly fd: number;
   readonly desired: Desired;
   readonly mark: Mark;
-  /** Of the whole that it begins with, in bytes. */
+  /** The size of the whole state at its start, in bytes. */
   readonly wholeBytes: number;
-  /** Versions of source sets that it names. */
+  /** The versions of source sets that it names. */
   readonly sets: readonly string[];
 }
 
 /**
- * The desired state on disk: a whole, and behind it what changed since. Nothing here rejects or throws: a disk
- * that fails leaves the agent enforcing, with `problem` saying so, and is tried again.
- *
- * What is kept survives a killed process at once, and a power failure after a second: a change costs one write
- * into the page cache, and wholes are written beside everything else, when changes outweigh the last one.
+ * Keeps the desired state on disk: a whole state, followed by changes. Never rejects or throws: if the disk fails, the
+ * agent continues to enforce, reports `problem` and retries. Kept state survives a killed process at once, and a power
+ * failure after one second. A change costs one write into the page cache. Whole states are written in the background,
+ * when the changes are larger than the last one.
  */
 export class DesiredStore {
   readonly #options: DesiredStoreOptions;
@@ -50,7 +49,7 @@ export class DesiredStore {
   readonly #sets: SourceSetFiles;
   #written: Written | null = null;
   #latest: Desired | null = null;
-  /** The latest whose source sets are on the disk. */
+  /** The newest state whose source sets are on disk. */
   #ready: Desired | null = null;
   #setsOnDisk: string | null = null;
   #keepingSets = Promise.resolve();
@@ -69,15 +68,14 @@ export class DesiredStore {
     this.#sets = new SourceSetFiles(options.folder);
   }
 
-  /** What is wrong with the disk, in words; null: nothing. */
+  /** The error of the disk in words, or null. */
   get problem(): string | null {
     return this.#problem;
   }
 
   /**
-   * The newest state that is there whole. Null where there is none; `problem` says when one was unusable.
-   * `hasTable`: the kernel still has what was enforced. A state that fell behind it would be a step back then, and
-   * is for a reboot only.
+   * Returns the newest complete state on disk, or null; `problem` reports an unusable one. `hasTable`: the kernel still
+   * has the enforced table. A state older than that table would be a step back, so it is used only after a reboot.
    */
   load(hasTable: boolean): Desired | null {
     try {
@@ -115,14 +113,14 @@ export class DesiredStore {
   }
 
   /**
-   * Called with what the kernel has, one call at a time. Resolves once a killed process would not lose it, or
-   * the disk has failed.
+   * Keeps the state of the kernel; one call at a time. Resolves once a killed process would not lose it, or the disk
+   * has failed.
    */
   async keep(desired: Desired): Promise<void> {
     if (desired === this.#latest) return;
     this.#latest = desired;
     this.#markReady();
-    // Nothing on disk is nothing that a restart could fall back to: nobody has to wait for it.
+    // Without a file there is no older state that a restart could load, so the caller need not wait.
     if (this.#written === null) {
       if (this.#retry === undefined) this.#rewrite();
       return;
@@ -140,7 +138,7 @@ export class DesiredStore {
     }
   }
 
-  /** It lacks what the kernel has. A name can be changed also where nothing more can be written. */
+  /** Renames a file that is older than the kernel state. A rename works even on a full disk. */
   #deniedFlowFile(): void {
     if (this.#written === null) return;
     this.#close(this.#written.fd);
@@ -152,7 +150,7 @@ export class DesiredStore {
     }
   }
 
-  /** Resolves when everything kept is on the disk. */
+  /** Resolves when all kept state is on disk. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of [this.#timer, this.#retry]) clearTimeout(timer);
@@ -170,7 +168,7 @@ export class DesiredStore {
         ({ chain } = frames);
       }
     } catch (error) {
-      // What did arrive of it would hide whatever is written behind it.
+      // A partial record would make all later ones unreadable.
       ftruncateSync(written.fd, written.mark.bytes);
       throw error;
     }
@@ -188,7 +186,7 @@ export class DesiredStore {
       .finally(() => (this.#rewriting = null));
   }
 
-  /** A new file beside the old one, which takes in what is kept meanwhile until it is replaced. */
+  /** Writes a new file. The old one receives changes until it is replaced. */
   async #writeWhole(): Promise<void> {
     await this.#keepSets();
     const desired = this.#ready as Desired;
@@ -207,7 +205,7 @@ export class DesiredStore {
         sets: [desired.sourceSets.version],
       }),
     );
-    // Kept meanwhile, with source sets that had to be written first.
+    // For changes kept meanwhile whose source sets are not on disk yet.
     await this.#keepSets();
     if (this.#written !== null && this.#ready !== null) {
       this.#written = this.#append(this.#written, this.#ready);
@@ -218,7 +216,7 @@ export class DesiredStore {
     await this.#sync();
   }
 
-  /** Without a pause, so that nothing is kept between the last look and the new file's taking its place. */
+  /** Synchronous, so that no change is kept between the last check and the rename. */
   #replace(draft: string, whole: Omit<Written, 'fd'>): void {
     const fd = openSync(draft, 'r+');
     try {
@@ -233,7 +231,7 @@ export class DesiredStore {
     }
   }
 
-  /** Not under a sync that is under way. */
+  /** Closes the file after a running sync. */
   #close(fd: number): void {
     void (this.#syncing ?? Promise.resolve()).then(() => closeSync(fd));
   }
@@ -258,8 +256,8 @@ export class DesiredStore {
   }
 
   /**
-   * Before anything that names them. The version names the content, so a file is never changed. Once they are
-   * there, the latest state is ready to be written.
+   * Writes the source sets before any record that names them. The version names the content, so a file is never
+   * changed. Then the newest state is ready to be written.
    */
   async #keepSets(): Promise<void> {
     this.#keepingSets = this.#keepingSets
@@ -283,7 +281,7 @@ export class DesiredStore {
     if (version === '' || version === this.#setsOnDisk) this.#ready = this.#latest;
   }
 
-  /** The file may lack what the kernel has: it is written anew as soon as that works. */
+  /** The file may be older than the kernel state: it is written anew as soon as the disk works. */
   #fail(error: unknown): void {
     this.#complain(`the state could not be written to disk: ${describeError(error)}`);
     if (this.#stopped) return;

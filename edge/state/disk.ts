@@ -7,14 +7,14 @@ import { enforcedOf } from './enforced.ts';
 import { KernelRecords, type KnownTable } from './kernel-record.ts';
 import { type LoadedTable, TableText } from './table-text.ts';
 
-/** A folder of its own: whoever watches for the switches of hands-off.ts beside it is not woken by what we write. */
+/** A separate folder, so that our writes do not wake the watcher of the switch files. */
 export function enforcedFolder(stateDir: string): string {
   return join(stateDir, 'enforced');
 }
 
 /**
- * What an edge needs after a restart, in its state directory: the desired state for the agent, and the table as
- * text for a boot before the agent. Nothing here throws; `problem` says what is wrong with the disk.
+ * Keeps in the state directory what an edge needs after a restart: the desired state for the agent, and the table as
+ * text for a boot before the agent. Never throws; `problem` reports disk errors.
  */
 export class Disk {
   readonly #log: Log;
@@ -35,7 +35,7 @@ export class Disk {
     return this.#desired.problem ?? this.#text.problem;
   }
 
-  /** What to begin with. `hasTable`: our table is in the kernel. See `DesiredStore.load`. */
+  /** The initial state. `hasTable`: our table is in the kernel. See `DesiredStore.load`. */
   load(hasTable: boolean): Desired | null {
     const desired = this.#desired.load(hasTable);
     if (desired !== null) {
@@ -45,14 +45,12 @@ export class Disk {
     return desired;
   }
 
-  /** The table that the kernel had, and may still have; see `KernelRecords`. */
+  /** The table that the kernel had and may still have; see `KernelRecords`. */
   knownTable(): KnownTable | null {
     return this.#records.read();
   }
 
-  /**
-   * After an apply, with the table as the kernel has it where that is known. See `DesiredStore.keep`.
-   */
+  /** Called after an apply, with the table of the kernel if it is known. See `DesiredStore.keep`. */
   async keep(
     desired: Desired,
     refused: readonly RefusedTarget[],
@@ -64,7 +62,7 @@ export class Disk {
     await this.#desired.keep(this.#enforced);
   }
 
-  /** The next boot is to load nothing. */
+  /** Deletes the table text, so that the next boot loads nothing. */
   removeTable(): void {
     this.#text.remove();
   }

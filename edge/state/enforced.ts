@@ -2,8 +2,8 @@ import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts'
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 
 /**
- * What the kernel has after an apply of `desired`: refused targets are at their last good policy, which is that of
- * `before`. A restart begins with it, or it would have nothing for them.
+ * The state of the kernel after an apply of `desired`. Refused targets have the policies of `before`, their last
+ * accepted ones. A restart begins with this state, so that it has a policy for them.
  */
 export function enforcedOf(
   desired: Desired,

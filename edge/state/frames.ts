@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Records as lines, each with a checksum over itself and all lines before it:
+ * Records as lines. Each has a checksum over itself and all lines before it:
  *
- *     <32 hex digits> <JSON>\n
+ *     <32 hex digits> <JSON>
  *
- * So whatever was torn off or turned to rubbish, what is read is a beginning of what was written, and lines
- * of two files never mix.
+ * So after truncation or corruption the reader gets a prefix of what was written, and never a mix of two files.
  */
 export interface Frames {
   readonly text: string;
-  /** Where the chain of checksums stands after these lines; the next ones go on from it. */
+  /** The checksum after these lines, from which the next ones continue. */
   readonly chain: string;
 }
 
 export interface Unframed {
   readonly records: readonly unknown[];
-  /** Chain and length in bytes after each record. */
+  /** The checksum and the length in bytes after each record. */
   readonly marks: readonly Mark[];
-  /** There is something behind the last record that is none. */
+  /** Whether invalid bytes follow the last record. */
   readonly damaged: boolean;
 }
 export interface Mark {
@@ -36,7 +35,7 @@ export function frame(chain: string, record: object): Frames {
   return { text: `${next} ${json}\n`, chain: next };
 }
 
-/** Never throws: rubbish ends the reading. */
+/** Never throws: invalid bytes end the reading. */
 export function unframe(bytes: Buffer): Unframed {
   const records: unknown[] = [];
   const marks: Mark[] = [];

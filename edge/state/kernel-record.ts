@@ -17,10 +17,10 @@ import { isThisKernel, kernelIdentity } from './boot.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import type { LoadedTable } from './table-text.ts';
 
-/** A change right after another is not worth a record of its own. */
+/** Changes in quick succession share a record. */
 const PAUSE_MS = 250;
 
-/** What the kernel's table was made of, as of a number that nobody's transaction leaves as it is. */
+/** The inputs of the kernel's table, with the stamp of the ruleset, which every transaction changes. */
 export interface KnownTable {
   readonly stamp: number;
   readonly digest: string;
@@ -28,7 +28,7 @@ export interface KnownTable {
 }
 
 const word = matching(/^[\x21-\x7e]{1,128}$/, 'a word');
-/** The stamp counts since the boot, in one network namespace. */
+/** The stamp counts from boot in one network namespace, so the record names both. */
 const schema = object({
   boot: prose(128),
   namespace: prose(128),
@@ -38,9 +38,9 @@ const schema = object({
 });
 
 /**
- * Lets a restarted agent recognise its own table, untouched, and leave it: writing it again would forget what
- * filters have learnt. Nothing depends on it: without a record, or with an old one, the table is written whole.
- * So it is written late, and never forced to the disk; it is of no use after a reboot anyway.
+ * Lets a restarted agent recognise that its table is unchanged and keep it: a rewrite would lose what filters have
+ * learned. Without a record, or with an old one, the table is written whole. So the record is written late and never
+ * synced to disk; it is useless after a reboot.
  */
 export class KernelRecords {
   readonly #path: string;
@@ -54,7 +54,7 @@ export class KernelRecords {
     this.#log = log;
   }
 
-  /** What was there when somebody last looked; null: nobody knows. */
+  /** The recorded table; null if there is none. */
   read(): KnownTable | null {
     try {
       const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
@@ -69,13 +69,13 @@ export class KernelRecords {
     }
   }
 
-  /** Null, or without a stamp: there is nothing to recognise it by. */
+  /** A table that is null or has no stamp deletes the record. */
   keep(table: LoadedTable | null): void {
     this.#wanted = table;
     this.#timer ??= setTimeout(() => void this.flush(), PAUSE_MS);
   }
 
-  /** Writes what there is to be said. */
+  /** Writes the pending record. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -84,7 +84,7 @@ export class KernelRecords {
     try {
       const { layout, sizes, stamp } = wanted;
       const digest = await this.#digest.of(layout);
-      // Meanwhile there is more to say, or nothing any more.
+      // The pending record has changed meanwhile.
       if (wanted !== this.#wanted) return;
       this.#write({
         ...kernelIdentity(),

@@ -19,11 +19,11 @@ const PREFIX = 'source-sets-';
 const NETWORKS_PER_RECORD = 5_000;
 const word = matching(/^[\x21-\x7e]{1,128}$/, 'a name');
 
-/** The first record; `pieces` is the number of records that follow. */
+/** The first record; `pieces` is the number of the following records. */
 const head = object({ version: word, pieces: natural });
 const piece = object({ name: word, networks: array((value) => value, NETWORKS_PER_RECORD) });
 
-/** Source sets as records; a large set in several. */
+/** Source sets as records; a large set has several. */
 function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
   const pieces = Object.entries(sets).flatMap(([name, all]): Static<typeof piece>[] => {
     const cut = [...parts(all, NETWORKS_PER_RECORD)];
@@ -37,7 +37,7 @@ function* writeSets({ version, sets }: SourceSets): Generator<Frames> {
   }
 }
 
-/** All of it or null. */
+/** Returns null if the file is incomplete. */
 function readSets(bytes: Buffer): SourceSets | null {
   const { records, damaged } = unframe(bytes);
   const [first, ...rest] = records;
@@ -72,7 +72,7 @@ export class SourceSetFiles {
     await replaceFile(this.#path(sets.version), texts());
   }
 
-  /** Null where they are not there whole. */
+  /** Returns null if the file is incomplete. */
   read(version: string): SourceSets | null {
     const bytes = readIfThere(this.#path(version));
     const sets = bytes === null ? null : readSets(bytes);
@@ -83,7 +83,7 @@ export class SourceSetFiles {
     const used = versions.map((version) => this.#path(version));
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
-      // Also a draft of what is used.
+      // Includes drafts of used versions.
       if (name.startsWith(PREFIX) && !used.some((one) => path.startsWith(one))) rmSync(path);
     }
   }

@@ -11,38 +11,37 @@ import {
 } from '@portcullis/dataplane/nftables/table/render.ts';
 import { replaceFile } from '@portcullis/agent/durable-file.ts';
 
-/** What `nft -f` loads, in this order; read by boot/load.sh. */
+/** The files that `nft -f` loads in this order; read by boot/load.sh. */
 const WHOLE = 'table.nft';
 const SINCE = 'table-since.nft';
-/** Rendering never takes more than about a twentieth of the time. */
+/** The pause after a write is 20 times its duration, so rendering takes 5% of the time. */
 const PAUSE_MS = 1_000;
 const PAUSES = 20;
-/** Beyond this many changed targets a new whole is less of a pause for everybody else. */
+/** Above this number of changed targets, a new whole table blocks the event loop for less time. */
 const MAX_CHANGED = 500;
 
-/** The table as the kernel has it. */
 export interface LoadedTable {
   readonly layout: Layout;
   readonly sizes: Sizes;
-  /** Of `Driver.stamp`, as of then; null: none that would tell whether it is still so. */
+  /** The `Driver.stamp` of this table; null if there is none. */
   readonly stamp: number | null;
 }
 
-/** The table that the file of it was made of. */
+/** The table that is in the file. */
 interface Written extends Omit<LoadedTable, 'stamp'> {
   readonly digest: string;
 }
 
 /**
- * The table as text, for a boot without Node: whole, and what changed since as one more transaction. Both end in
- * a checksum, and the second names the whole that it belongs to, so no two files ever have to change at once.
- * Written a second after a change or later: a boot-time table is replaced as soon as the agent runs.
+ * Keeps the table as text, for a boot without Node: the whole table, and later changes as a second transaction. Both
+ * files end in a checksum, and the second names the whole that it belongs to, so two files never have to change at
+ * once. Written a second or more after a change: the agent replaces the boot-time table anyway.
  */
 export class TableText {
   readonly #folder: string;
   readonly #log: Log;
   #written: Written | null = null;
-  /** The table that both files together are. */
+  /** The table of both files together. */
   #current: Layout | null = null;
   #since: string | null = null;
   #wanted: LoadedTable | null = null;
@@ -61,13 +60,13 @@ export class TableText {
     return this.#problem;
   }
 
-  /** Of after an apply; cheap. */
+  /** Called after an apply. Takes little time. */
   keep(table: LoadedTable): void {
     this.#wanted = table;
     this.#writeSoon();
   }
 
-  /** This host is to load nothing at boot. */
+  /** Deletes the files, so that the next boot loads nothing. */
   remove(): void {
     this.#wanted = null;
     this.#written = null;
@@ -79,7 +78,7 @@ export class TableText {
     }
   }
 
-  /** Resolves when the files are of what was kept last. */
+  /** Resolves when the files have the last kept table. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -123,7 +122,7 @@ export class TableText {
     this.#log.error({ error }, what);
   }
 
-  /** False: only a new whole will do. */
+  /** Returns false if only a new whole table is possible. */
   async #writeSince({ layout }: LoadedTable): Promise<boolean> {
     const before = this.#written;
     if (before === null) return false;
@@ -148,7 +147,7 @@ export class TableText {
   }
 }
 
-/** The text, then a line with its checksum. */
+/** The text, followed by a line with its checksum. */
 function* sealed(
   parts: Iterable<string>,
   seal: (hex: string) => void = () => {},
