@@ -2,7 +2,7 @@ import type { Filter } from './filter.ts';
 import { tcpSynProxy } from './tcp-syn-proxy.ts';
 import { udpStateful } from './udp-stateful.ts';
 
-/** Every filter there is. A new one is a file beside this and a line here. */
+/** All filters. A new filter is a file in this folder and a line here. */
 export const FILTERS = [tcpSynProxy, udpStateful] as const satisfies readonly Filter[];
 
 export type FilterType = (typeof FILTERS)[number]['type'];
@@ -14,7 +14,7 @@ export function findFilter(type: string): Filter<FilterType> | null {
   return FILTERS.find((filter) => filter.type === type) ?? null;
 }
 
-/** The filters that a caller may apply to an address: all that its service does not manage. */
+/** The filters that a caller may apply to an address: all except those that its service manages. */
 export function availableFilters(managed: readonly FilterType[]): readonly Filter<FilterType>[] {
   return FILTERS.filter((filter) => !managed.includes(filter.type));
 }

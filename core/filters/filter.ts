@@ -1,10 +1,10 @@
 /**
- * A stateful filter as data. Every UDP game filter is the same small machine, so a new one is a new file
- * of this shape and no code: an unvalidated source may only greet; the server's own positive reply
- * validates it for a time; a validated source sends data under a rate of its own.
+ * A stateful filter as data. All UDP game filters are the same state machine, so a new filter is only a new file: an
+ * unvalidated source may send only greetings; a positive reply of the server validates it for a time; a validated
+ * source sends data within its own rate.
  */
 export interface Filter<Type extends string = string> {
-  /** The slug that callers name it by. */
+  /** The slug used by callers. */
   readonly type: Type;
   readonly name: string;
   readonly category: 'protocols' | 'games';
@@ -18,8 +18,8 @@ export interface Filter<Type extends string = string> {
   /** Rates of one source in packets per second. For TCP, `validatedPps` applies to sources with a connection. */
   readonly rates: { readonly unvalidatedPps: number; readonly validatedPps: number };
   /**
-   * Packets a second to one server port that pass from all unvalidated sources together (UDP): what a flood from
-   * forged sources gets through, and so how fast it can make the server validate sources that do not exist.
+   * The total packets per second from all unvalidated sources to one server port (UDP). It bounds the part of a flood
+   * from forged sources that passes, and the rate at which the server validates forged sources.
    */
   readonly budgetPps: number;
   /** How long a source stays validated without traffic, in seconds. */

@@ -1,10 +1,9 @@
 import type { ConnectionLimits, Filter, Signature } from './filter.ts';
 
 /**
- * What the filters of one port do together: a greeting that any of them knows passes, a reply that any of them
- * believes validates, and every limit and SYN proxy among them applies. A filter that knows no signatures leaves
- * that question to those that do, else a managed `udp-stateful` would undo every game's own filter.
- * Equal programs are equal JSON.
+ * The combination of all filters of one port: a greeting of any filter passes, a reply of any filter validates, and
+ * every limit and SYN proxy applies. A filter without signatures does not accept every packet if another one has
+ * signatures, or a managed `udp-stateful` would disable the filter of a game. Equal programs are equal JSON.
  */
 export interface FilterProgram {
   readonly transport: Filter['transport'];
@@ -20,7 +19,7 @@ export interface FilterProgram {
   readonly connections: ConnectionLimits | null;
 }
 
-/** At least one, all of one transport. */
+/** At least one filter, all of one transport. */
 export function combineFilters(filters: readonly Filter[]): FilterProgram {
   const [first] = filters;
   if (first === undefined) throw new Error('no filters to combine');
@@ -38,7 +37,7 @@ export function combineFilters(filters: readonly Filter[]): FilterProgram {
   };
 }
 
-/** In one order, whatever theirs. */
+/** Sorted, independent of the input order. */
 function union(lists: readonly (readonly Signature[])[]): Signature[] {
   const distinct = new Map(lists.flat().map((one) => [JSON.stringify(one), one]));
   return [...distinct].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);

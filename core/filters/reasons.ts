@@ -1,6 +1,6 @@
 /**
- * Why a filter dropped a packet. The number stands for the reason inside the kernel: never change one,
- * a table of an older version may be read by a newer agent.
+ * The reason for which a filter dropped a packet. The kernel table contains the numbers: never change one, because a
+ * newer agent may read the table of an older version.
  */
 export const FILTER_REASONS = {
   'no-greeting': 1,
@@ -13,8 +13,8 @@ export const FILTER_REASONS = {
 } as const;
 
 /**
- * Counted beside the reasons, of ports with a SYN proxy: packets that claim to end a handshake, and handshakes that
- * did. The kernel drops the others itself, without saying so.
+ * Additional counters of ports with a SYN proxy: packets that claim to complete a handshake, and completed handshakes.
+ * The kernel drops the difference without counting it.
  */
 export const HANDSHAKES = { claimed: 100, done: 101 } as const;
 

@@ -1,6 +1,6 @@
 /**
- * How a game is built, started and stopped: one model for all versions of the community's egg files (PTDL_v1, PTDL_v2,
- * PLCN_v1 to v3). Built by `parseEgg`; immutable and complete, so that a node needs no file.
+ * The build, start and stop of a game: one model for all versions of the community's egg files (PTDL_v1, PTDL_v2,
+ * PLCN_v1 to v3). Created by `parseEgg`; immutable and complete, so that a node needs no file.
  */
 export interface Egg {
   readonly name: string;
@@ -10,27 +10,27 @@ export interface Egg {
   /** With `{{VARIABLE}}` templates. Null: the image's own command. */
   readonly startup: string | null;
   /**
-   * `image`: the image's entrypoint and command run, with `STARTUP` in their environment.
-   * `startup`: the egg says that its startup replaces the command; it is split into arguments, never given to a shell.
+   * `image`: runs the entrypoint and command of the image with `STARTUP` in the environment. `startup`: the startup of
+   * the egg replaces the command; it is split into arguments and never passed to a shell.
    */
   readonly launch: 'image' | 'startup';
-  /** Console lines of which any one means that the server is running. Empty: it is running once started. */
+  /** Any of these console lines means that the server is running. Empty: it is running once started. */
   readonly done: readonly DonePattern[];
   readonly stop: StopInstruction;
   readonly stopTimes: StopTimes;
   readonly configFiles: readonly ConfigFile[];
-  /** null: nothing to install. */
+  /** Null: nothing to install. */
   readonly install: InstallScript | null;
   readonly variables: readonly EggVariable[];
   /** Linux capabilities that the game needs, such as `NET_BIND_SERVICE`; all others are dropped. */
   readonly capabilities: readonly string[];
-  /** Protocols of the ports that are published; both unless the egg says so. */
+  /** The protocols of the published ports; both by default. */
   readonly protocols: readonly ('tcp' | 'udp')[];
 }
 
 export interface EggImage {
   readonly label: string;
-  /** A reference; `local` ones (written `~name`) are on the node already and never pulled. */
+  /** An image reference; `local` ones (written `~name`) exist on the node and are never pulled. */
   readonly reference: string;
   readonly local: boolean;
 }
@@ -77,6 +77,6 @@ export interface EggVariable {
   /** The name in the environment and in templates. */
   readonly env: string;
   readonly defaultValue: string;
-  /** One by one: `required`, `string`, `max:20`; see `variables.ts`. */
+  /** Single rules: `required`, `string`, `max:20`; see `variables.ts`. */
   readonly rules: readonly string[];
 }

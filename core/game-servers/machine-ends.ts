@@ -1,12 +1,12 @@
 import type { Context, InstanceFacts, MachineState, Step } from './machine-state.ts';
 import { becomes, launch, to, TRIES } from './machine-steps.ts';
 
-/** An engine that is ending ends its servers first: Docker gives them 10 s, and itself 15. */
+/** A stopping engine ends its servers first: Docker gives them 10 s, and itself 15 s. */
 const ENGINE_ENDS_MS = 30_000;
 
 /**
- * The engine went away. What it ended before it was gone, and what is found ended when it is back, ended with it:
- * that is no crash, and what was wanted to run is wanted still.
+ * The engine went away. Servers that ended shortly before, or that are found ended after its return, ended because of
+ * it: that is no crash, and the wanted state stays.
  */
 export function onLost(state: MachineState, { atMs }: Context): Step {
   const isRecent = (ms: number | null): boolean =>
@@ -15,14 +15,14 @@ export function onLost(state: MachineState, { atMs }: Context): Step {
   const next: MachineState = { ...state, reachable: false, engineLeft: true, crashAtMs };
   if (state.withheld !== null || !isRecent(state.gaveUpAtMs)) return to(next);
   const { phase } = state;
-  // A launch that failed is being made sure of.
+  // A failed launch is being verified.
   if (phase.kind === 'stopping') return to({ ...next, phase: { ...phase, after: 'start' } });
   return phase.kind === 'offline'
     ? to(becomes(next, { kind: 'recovering', was: { kind: 'running' } }))
     : to(next);
 }
 
-/** An inspection found that nothing runs. */
+/** An inspection found no running instance. */
 export function onDead(state: MachineState, facts: InstanceFacts | null, context: Context): Step {
   const { phase } = state;
   const was = phase.kind === 'recovering' ? phase.was : phase;
@@ -34,7 +34,7 @@ export function onDead(state: MachineState, facts: InstanceFacts | null, context
     case 'stopping':
       return was.after === 'start' ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
     case 'launching':
-      // The launch ended with the agent that ran it; it was wanted, so it is done again.
+      // The launch ended with its agent; it was wanted, so it is repeated.
       return gone.withheld === null ? launch(gone) : to(becomes(gone, { kind: 'offline' }));
     case 'starting':
     case 'running':
@@ -55,7 +55,7 @@ function onCrash(state: MachineState, facts: InstanceFacts | null, context: Cont
   }
   const gaveUpAtMs = context.atMs;
   if (!restart) return to({ ...offline, gaveUpAtMs });
-  // A clock that was set back must not keep a server offline for ever.
+  // A clock that was set back must not keep a server offline forever.
   const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
   if (sinceMs < withinMs) {
     const seconds = Math.round(withinMs / 1_000);

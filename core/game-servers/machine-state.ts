@@ -52,7 +52,7 @@ export type KnownPhase =
       readonly after: After;
     };
 export type After = 'offline' | 'start';
-/** The steps of a stop: as the egg says, then SIGTERM, then SIGKILL. */
+/** The steps of a stop: the stop of the egg, then SIGTERM, then SIGKILL. */
 export type Rung = 'egg' | 'term' | 'kill';
 
 export type MachineEvent =

@@ -1,4 +1,4 @@
-/** What the public interface shows and takes; see the transition table of `machine.ts`. */
+/** The states and signals of the public interface; see the transition table of `machine.ts`. */
 export type ServerState = 'offline' | 'starting' | 'running' | 'stopping';
 export type PowerSignal = 'start' | 'stop' | 'restart' | 'kill';
 
@@ -8,11 +8,11 @@ export interface ServerAssignment {
   /** The organisation's slug: servers of two organisations never share a network. */
   readonly organisation: string;
   readonly name: string;
-  /** Digest of its egg, under which the sync carries it. */
+  /** The digest of its egg, which is its key in the sync. */
   readonly egg: string;
-  /** Label of one of the egg's images; null: the first. */
+  /** The label of an image of the egg. Null: the first. */
   readonly image: string | null;
-  /** By environment name; what is missing has the egg's default. */
+  /** By environment name; missing ones have the default of the egg. */
   readonly variables: Readonly<Record<string, string>>;
   readonly limits: ServerLimits;
   readonly allocation: { readonly ip: string; readonly port: number };
@@ -28,9 +28,9 @@ export interface ServerLimits {
   readonly disk: number;
 }
 export interface CrashPolicy {
-  /** Restart after a crash at all. */
+  /** Whether a crashed server is restarted. */
   readonly restart: boolean;
-  /** A crash this soon after the one before it leaves the server offline. */
+  /** A second crash within this time leaves the server offline. */
   readonly withinMs: number;
 }
 

@@ -64,7 +64,7 @@ class Splitting {
     this.plain(this.expand(text));
   }
 
-  /** What the line itself has here has no spaces; what it expands to may. */
+  /** Text of the line itself has no spaces here; expanded values may. */
   bare(part: string): void {
     const expanded = this.expand(part);
     const words = expanded.split(/[ \t\r\n]+/);

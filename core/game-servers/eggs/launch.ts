@@ -5,10 +5,10 @@ import { splitArguments } from './arguments.ts';
 import { renderTemplate, type TemplateScope } from './templates.ts';
 import { type RESERVED_VARIABLES, variableValues } from './variables.ts';
 
-/** How one server of an egg is started. */
+/** The start of one server of an egg. */
 export interface Launch {
   readonly image: EggImage;
-  /** null: the image's own entrypoint and command. */
+  /** Null: the entrypoint and command of the image. */
   readonly command: readonly string[] | null;
   /**
    * For an image that has neither entrypoint nor command: the startup as arguments. Null: the egg has no startup.
@@ -18,11 +18,11 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** For templates in configuration files. */
   readonly scope: TemplateScope;
-  /** In words: template names that nothing stands for, an image label that the egg does not have (any more). */
+  /** Problems in sentences: template names without a value, or an image label that the egg does not have. */
   readonly notes: readonly string[];
 }
 
-/** What every server of a node has in common. */
+/** The settings shared by all servers of a node. */
 export interface LaunchSurroundings {
   /** IANA name, such as `Europe/Berlin`. */
   readonly timeZone: string;
@@ -30,7 +30,7 @@ export interface LaunchSurroundings {
   readonly location: string;
 }
 
-/** Fails only where the egg's own startup must replace the command and cannot be split. */
+/** Fails only if the startup of the egg must replace the command and cannot be split. */
 export function planLaunch(
   egg: Egg,
   server: ServerAssignment,
@@ -50,7 +50,7 @@ export function planLaunch(
   });
 }
 
-/** The environment of a server's install container: the same, without what only a start has. */
+/** The environment of the install container of a server: the same, without the variables of a start. */
 export function installEnvironment(launch: Launch): Readonly<Record<string, string>> {
   const { STARTUP: _, ...env } = launch.env;
   return env;
@@ -80,9 +80,9 @@ function templateScope(
 }
 
 /**
- * `STARTUP` keeps `{{NAME}}` as it is: community images put the variables in themselves, by their own shell, which
- * then sees a value once and as a value. What no shell has a name for (`{{server.build.default.port}}`) is put in
- * here: numbers, addresses, and `{{server.build.env.NAME}}` as the `{{NAME}}` that images understand.
+ * `STARTUP` keeps `{{NAME}}`: community images expand the variables in their own shell, so a value is never parsed
+ * twice. Names that a shell does not have, such as `{{server.build.default.port}}`, are expanded here: numbers,
+ * addresses, and `{{server.build.env.NAME}}` as the `{{NAME}}` that images expand.
  */
 function startupOf(startup: string, scope: TemplateScope): string {
   const names = Object.keys(scope.environment).map((name) => [name, `{{${name}}}`] as const);

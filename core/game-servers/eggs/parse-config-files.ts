@@ -35,7 +35,7 @@ export function parseConfigFiles(reader: Reader, value: unknown): readonly Confi
   });
 }
 
-/** Relative to the server's folder, in one form: `a/b.yml`. Panels read a leading slash as the folder itself. */
+/** Relative to the server's folder in the form `a/b.yml`. Panels treat a leading slash as the folder itself. */
 function parsePath(reader: Reader, path: string, location: string): string {
   const parts = reader.text(path, location, 512).trim().split('/');
   const kept = parts.filter((part) => part !== '' && part !== '.');

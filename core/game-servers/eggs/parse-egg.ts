@@ -10,7 +10,7 @@ import { isReserved, isVariableName } from './variables.ts';
 
 export interface ImportedEgg {
   readonly egg: Egg;
-  /** What the file says that is not taken as written, or will not do what its author meant, in words. */
+  /** Sentences about content that is changed, omitted, or without the effect that the author intended. */
   readonly notes: readonly string[];
 }
 
@@ -19,18 +19,17 @@ const VERSIONS = ['PTDL_v1', 'PTDL_v2', 'PLCN_v1', 'PLCN_v2', 'PLCN_v3'] as cons
 
 /** PLCN_v3 carries its icon as a data URI. */
 const MAX_FILE = 4 * 1024 * 1024;
-/** Of what is kept of it, as JSON: it goes to nodes. */
+/** The maximum size of the parsed egg as JSON, which is sent to nodes. */
 const MAX_EGG = 1024 * 1024;
 const MAX_TEXT = 16_384;
 const MAX_SCRIPT = 262_144;
 const MAX_NAME = 191;
 
 /**
- * An egg file of any version, as JSON text or already parsed. All versions have the same fields, more or less: what
- * tells them apart is where the images and the startup stand, and whether `config.*` are objects or JSON in a string,
- * which exporters mix. So each is read wherever it may stand, whatever the version says.
- *
- * `compile` looks whether expressions are understood; without it nothing is said about them.
+ * Parses an egg file of any version, as JSON text or already parsed. The versions have nearly the same fields: they
+ * differ in the position of the images and the startup, and in whether `config.*` are objects or JSON strings, which
+ * exporters mix. So every position is accepted for every version. `compile` checks regular expressions; without it they
+ * are not checked.
  */
 export function parseEgg(
   source: unknown,
@@ -116,7 +115,7 @@ function readConfig(reader: Reader, fields: Fields): Fields {
   return isBlank(fields['config']) ? {} : reader.object(fields['config'], 'config');
 }
 
-/** PTDL writes JSON into strings, newer exporters write objects, and some both. */
+/** PTDL has JSON in strings, newer exporters write objects, and some write both. */
 function embedded(reader: Reader, value: unknown, location: string): unknown {
   if (typeof value !== 'string' || value.trim() === '') return value;
   return parseJson(reader, reader.text(value, location, MAX_SCRIPT), location);
@@ -206,7 +205,7 @@ function readDone(reader: Reader, startup: unknown): readonly DonePattern[] {
   const patterns = Array.isArray(done) ? reader.list(done, location, 64) : [done];
   const read = patterns
     .map((pattern, index) => reader.scalarText(pattern, `${location}[${index}]`, 1024))
-    // An empty one would be found in the first line, whatever it says.
+    // An empty one would match any first line.
     .filter((pattern) => pattern !== '' && pattern !== 'regex:');
   if (read.length < patterns.length) reader.note(`${location}: an empty pattern is left out`);
   return read.map((pattern) =>
@@ -238,7 +237,7 @@ function readInstall(reader: Reader, fields: Fields): InstallScript | null {
   return {
     image: { label: container.reference, ...container },
     entrypoint,
-    // Written in browsers: no shell takes the carriage returns of `text/plain` forms.
+    // Scripts written in browsers have carriage returns, which shells do not accept.
     script: reader
       .text(installation['script'], `${location}.script`, MAX_SCRIPT)
       .replaceAll('\r\n', '\n'),

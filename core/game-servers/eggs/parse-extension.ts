@@ -6,8 +6,8 @@ type Extension = Pick<Egg, 'launch' | 'stopTimes' | 'capabilities' | 'protocols'
 export const DEFAULT_STOP_TIMES: StopTimes = { termAfterMs: 60_000, killAfterMs: 15_000 };
 
 /**
- * What an egg may ask for: of Docker's own default set, and two that games want (locked memory, scheduling). None of
- * them reaches out of a container; `NET_RAW`, which forges packets, and `MKNOD` are not among them.
+ * The capabilities that an egg may request: a part of Docker's default set, and two for games (locked memory,
+ * scheduling). None allows leaving a container; `NET_RAW`, which allows forged packets, and `MKNOD` are excluded.
  */
 const CAPABILITIES = [
   'CHOWN',

@@ -1,6 +1,6 @@
 /**
- * Reads a JSON document that strangers wrote: every value is checked for its kind and size, and a mistake names
- * its place (`variables[2].env_variable`). What is odd but harmless becomes a note instead.
+ * Reads an untrusted JSON document: every value is checked for type and size, and an error names its path
+ * (`variables[2].env_variable`). Unusual but harmless content becomes a note.
  */
 export class EggMistake extends Error {
   override readonly name = 'EggMistake';
@@ -12,7 +12,7 @@ export class Reader {
   readonly notes: string[] = [];
   private dropped = 0;
 
-  /** At most `MAX_NOTES` of them, each once: a hostile egg must not fill a screen. */
+  /** At most `MAX_NOTES` without duplicates, because a hostile egg could produce any number. */
   note(text: string): void {
     if (this.notes.includes(text)) return;
     if (this.notes.length < MAX_NOTES) this.notes.push(text);
@@ -52,7 +52,7 @@ export class Reader {
     return entries;
   }
 
-  /** Without NUL, which no environment, file name or console takes. */
+  /** Without NUL, which environments, file names and consoles do not accept. */
   text(value: unknown, location: string, maxLength: number): string {
     if (typeof value !== 'string') this.refuse(location, `must be text, not ${kindOf(value)}`);
     if (value.length > maxLength) {
@@ -62,7 +62,7 @@ export class Reader {
     return value;
   }
 
-  /** Text, or a number or truth value as text: exporters are not of one mind. */
+  /** Text, or a number or boolean as text, because exporters differ. */
   scalarText(value: unknown, location: string, maxLength: number): string {
     const scalar = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
     return this.text(scalar, location, maxLength);
@@ -78,7 +78,7 @@ export class Reader {
 
 const MAX_NOTES = 50;
 
-/** Nothing was said: absent, null, empty text, an empty list or object (PHP writes the one for the other). */
+/** Whether the value is absent, null, empty text, or an empty list or object (PHP confuses these two). */
 export function isBlank(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   if (typeof value === 'string') return value.trim() === '';
@@ -89,7 +89,7 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** For messages: short, and without characters that a terminal acts upon. */
+/** For messages: short and without control characters. */
 export function shown(text: string): string {
   const plain = text.replace(/[^\x20-\x7e\u00a1-\ud7ff]/g, '?');
   return plain.length > 60 ? `"${plain.slice(0, 57)}..."` : `"${plain}"`;

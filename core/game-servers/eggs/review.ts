@@ -5,9 +5,8 @@ import { unknownNames } from './templates.ts';
 import { RESERVED_VARIABLES } from './variables.ts';
 
 /**
- * What will not do what an egg's author meant, in words, for whoever imports it: templates that nothing stands for,
- * rules that are not checked, and with `compile` expressions that RE2 does not understand. Nothing of it stops a
- * server from starting.
+ * Reports content of an egg without the intended effect: unknown templates, unchecked rules, and with `compile`
+ * expressions that RE2 rejects. None of it prevents a start.
  */
 export function reviewEgg(egg: Egg, compile: PatternCompiler | null): readonly string[] {
   return [

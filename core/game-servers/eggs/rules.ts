@@ -1,18 +1,18 @@
-/** Makes the matcher of a regular expression; null: the expression is not understood. Must run in bounded time. */
+/** Creates the matcher of a regular expression, or null for an unsupported one. Must run in bounded time. */
 export type PatternCompiler = (
   pattern: string,
   flags: string,
 ) => ((text: string) => boolean) | null;
 
-/** A value against the argument of its rule; null: it holds, otherwise what it must be. */
+/** Checks a value against the argument of its rule. Returns null, or the requirement that it violates. */
 type Rule = (value: string, argument: string, context: Context) => string | null;
 interface Context {
-  /** Sizes are of the number where a rule says that it is one, otherwise of the text. */
+  /** Sizes apply to the number if a rule requires a number, otherwise to the text. */
   readonly isNumber: boolean;
   readonly compile: PatternCompiler | null;
 }
 
-/** https://laravel.com/docs/validation#available-validation-rules, as far as eggs use them. */
+/** The rules of https://laravel.com/docs/validation#available-validation-rules that eggs use. */
 const RULES: Readonly<Record<string, Rule>> = {
   required: (value) => (value === '' ? 'must not be empty' : null),
   filled: (value) => (value === '' ? 'must not be empty' : null),
@@ -60,14 +60,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   url: (value) => (URL.canParse(value) ? null : 'must be a URL'),
 };
 
-/** Say how to read others, and forbid nothing themselves. */
+/** Rules that change the meaning of others and reject nothing themselves. */
 const READING = new Set(['nullable', 'sometimes', 'bail', 'present', '']);
 const BOOLEANS: ReadonlySet<string> = new Set(['0', '1', 'true', 'false']);
 const NUMBERS: ReadonlySet<string> = new Set(['integer', 'int', 'numeric']);
-/** Long texts are nobody's variable, and keep every rule cheap. */
+/** The maximum length, so that every rule is cheap. */
 const MAX_RULE = 4096;
 
-/** `required|in:a,b` as its rules. A `regex:` may have bars of its own: it goes on to its closing delimiter. */
+/** Splits `required|in:a,b` into rules. A `regex:` may contain bars: it continues to its closing delimiter. */
 export function parseRules(text: string): readonly string[] {
   const rules: string[] = [];
   for (let at = 0; at <= text.length; ) {
@@ -79,13 +79,15 @@ export function parseRules(text: string): readonly string[] {
   return rules;
 }
 
-/** What of these rules is never looked at, each once. */
+/** The rules that are never checked, without duplicates. */
 export function unknownRules(rules: readonly string[]): readonly string[] {
   const names = rules.map((rule) => nameOf(rule));
   return [...new Set(names)].filter((name) => !READING.has(name) && !Object.hasOwn(RULES, name));
 }
 
-/** The first rule that a value breaks, in words that follow its name; null: none. Unknown rules hold. */
+/**
+ * The first violated rule as a text that follows the name of the variable, or null. Unknown rules accept every value.
+ */
 export function breach(
   value: string,
   rules: readonly string[],
@@ -109,7 +111,7 @@ function nameOf(rule: string): string {
   return (colon === -1 ? rule : rule.slice(0, colon)).trim().toLowerCase();
 }
 
-/** PHP's delimiters: a mark, the pattern, the same mark (or the bracket that closes), flags. */
+/** PHP delimiters: a character, the pattern, the same character (or the closing bracket), flags. */
 const DELIMITED = /^(?:not_)?regex:\s*([^\w\s\\])/;
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '<': '>' };
 
@@ -142,7 +144,7 @@ function matched(
   return wanted ? `must match ${argument}` : `must not match ${argument}`;
 }
 
-/** `/source/flags` as PHP writes it; null: it is not of that form. */
+/** Parses the PHP form `/source/flags`. Returns null for any other form. */
 export function parsePattern(
   argument: string,
 ): { readonly source: string; readonly flags: string } | null {
@@ -170,7 +172,7 @@ function sized(value: string, { isNumber }: Context, low: number, high: number):
   return `must ${isNumber ? 'be' : 'have'} ${low} to ${high}${unit}`;
 }
 
-/** With a number; the name of another field, which Laravel takes too, is not looked at. */
+/** With a number; the name of another field, as Laravel allows, is not checked. */
 function compared(
   value: string,
   argument: string,

@@ -1,7 +1,7 @@
 import { failed, type Parsed, parsed } from '../../net/parsed.ts';
 import type { StopInstruction, StopSignal } from '../egg.ts';
 
-/** What a stop says that cannot be taken as written; the instruction is still whole. */
+/** Notes about text that cannot be applied as written; the instruction is still complete. */
 export interface ParsedStop {
   readonly stop: StopInstruction;
   readonly note: string | null;

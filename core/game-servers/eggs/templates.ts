@@ -1,6 +1,6 @@
-/** What a template may read: this and nothing else. */
+/** All values that a template may read. */
 export interface TemplateScope {
-  /** The server's variables and what is set for every server (`SERVER_PORT`...): the whole environment. */
+  /** The whole environment: the variables of the server and those of every server (`SERVER_PORT`...). */
   readonly environment: Readonly<Record<string, string>>;
   readonly uuid: string;
   readonly allocation: { readonly ip: string; readonly port: number };
@@ -10,7 +10,7 @@ export interface TemplateScope {
 
 export interface Rendered {
   readonly text: string;
-  /** Names that nothing stands for, each once; they are left as they were written. */
+  /** Names without a value, without duplicates; they are left unchanged. */
   readonly unknown: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export function renderTemplate(text: string, scope: TemplateScope, bare = false)
   return { text: rendered, unknown: [...unknown] };
 }
 
-/** Names in a text that no server could ever have: neither in the table nor among these variables. */
+/** Names in a text that are neither in the table nor among these variables. */
 export function unknownNames(
   text: string,
   variables: ReadonlySet<string>,
@@ -85,7 +85,7 @@ function isOurs(name: string, bare: boolean): boolean {
   return bare || /^(?:server|env|config)\./.test(name);
 }
 
-/** The variable that a template names; null: it names none. */
+/** The variable that a template names, or null. */
 function variableOf(name: string, bare: boolean): string | null {
   const prefix = VARIABLES.find((one) => name.startsWith(one));
   if (prefix !== undefined) return name.slice(prefix.length);

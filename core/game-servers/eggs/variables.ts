@@ -1,7 +1,7 @@
 import type { EggVariable } from '../egg.ts';
 import { breach, type PatternCompiler } from './rules.ts';
 
-/** Set for every server; an egg's variable of this name is never used, and nobody can give it. */
+/** Set for every server. A variable of an egg with this name is ignored and cannot be set. */
 export const RESERVED_VARIABLES = [
   'STARTUP',
   'SERVER_MEMORY',
@@ -22,7 +22,7 @@ export interface VariableProblem {
 
 const MAX_VALUE = 16_384;
 
-/** Whether an environment can have it: letters, digits and underscores. */
+/** Whether the name is valid in an environment: letters, digits and underscores. */
 export function isVariableName(name: string): boolean {
   return /^\w{1,191}$/.test(name) && name !== '__proto__';
 }
@@ -32,9 +32,9 @@ export function isReserved(name: string): boolean {
 }
 
 /**
- * What is wrong with the values that a server is given, against its egg's rules. Empty: nothing. A default is taken
- * as it is, but an empty one that is required must be given. `compile` makes the matchers of `regex:` rules; without
- * it they are not looked at (the node, which has one, looks again).
+ * Checks the values of a server against the rules of its egg and returns the problems. A default is not checked, but an
+ * empty default of a required variable needs a value. `compile` creates the matchers of `regex:` rules; without it they
+ * are skipped (the node has one and checks again).
  */
 export function checkVariables(
   variables: readonly EggVariable[],
@@ -73,7 +73,7 @@ function problemOf(
   return breach(value, rules, compile);
 }
 
-/** Every variable of the egg with the value it has for this server; what is given but not known is left out. */
+/** Every variable of the egg with its value for this server; unknown given values are omitted. */
 export function variableValues(
   variables: readonly EggVariable[],
   given: Readonly<Record<string, string>>,
