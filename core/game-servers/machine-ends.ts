@@ -59,7 +59,7 @@ function onCrash(state: MachineState, facts: InstanceFacts | null, context: Cont
   const sinceMs = state.crashAtMs === null ? Infinity : Math.abs(context.atMs - state.crashAtMs);
   if (sinceMs < withinMs) {
     const seconds = Math.round(withinMs / 1_000);
-    const again = `${problem} It crashed twice within ${seconds} s and stays offline until somebody starts it.`;
+    const again = `${problem} It crashed twice within ${seconds} s and stays offline until it is started.`;
     return to({ ...offline, gaveUpAtMs, problem: again });
   }
   const begun = launch({ ...state, crashAtMs: context.atMs, triesLeft: TRIES });

@@ -281,7 +281,7 @@ describe('the power machine', () => {
     assert.equal(serverState(world.machine), 'offline');
   });
 
-  it('runs with a warning if the start line did not appear, and at once if there is no start line', () => {
+  it('runs with a warning if the done line did not appear, and at once without a done line', () => {
     const slow = worldIn('starting');
     slow.pass(300_000);
     assert.equal(serverState(slow.machine), 'running');

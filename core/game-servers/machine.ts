@@ -145,7 +145,7 @@ const HANDLERS: Handlers = {
     if (state.phase.kind === 'stopping') return escalate(state, state.phase);
     if (state.phase.kind !== 'starting') return to(state);
     const minutes = Math.round(settings.slowStartMs / 60_000);
-    const problem = `No line of the console said that it is up after ${minutes} min; it counts as running.`;
+    const problem = `The console showed no done line within ${minutes} min; it counts as running.`;
     return to({ ...becomes(state, { kind: 'running' }), problem });
   },
 };

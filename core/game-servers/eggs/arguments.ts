@@ -3,17 +3,17 @@ import { failed, type Parsed, parsed } from '../../net/parsed.ts';
 const MAX_ARGUMENTS = 1024;
 
 /**
- * Splits a command line as a POSIX shell does before it runs anything, and does nothing else of what shells do: no
- * variables, globs, pipes, substitutions or comments, which are plain characters here.
+ * Splits a command line into words like a POSIX shell. Variables, globs, pipes, substitutions and comments are plain
+ * characters here.
  *
- *     'text'    as it stands
- *     "text"    as it stands, but \" and \\
+ *     'text'    literal
+ *     "text"    literal, except \" and \\
  *     \c        the character
  *     spaces    end an argument; so do tabs and line breaks
  *
- * `expand` answers what stands for a part of the line without quotes inside it. Outside of quotes its answer is split
- * at spaces (and is no argument when empty), as a shell does with `$X`; quotes in it are plain characters, so that a
- * value can never open or close one.
+ * `expand` returns the value of a part of the line without quotes. Outside of quotes the value is split at spaces (and is
+ * no argument if empty), as a shell does with `$X`; quotes in it are plain characters, so that a value can never open or
+ * close a quote.
  */
 export function splitArguments(
   line: string,

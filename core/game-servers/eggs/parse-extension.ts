@@ -25,8 +25,8 @@ const PROTOCOLS = ['tcp', 'udp'] as const;
 const KEYS = ['launch', 'stop_times', 'capabilities', 'protocols'] as const;
 
 /**
- * The block `portcullis`: what the community's formats have no word for. Other panels ignore it. It is closed: a
- * mistyped key is refused, so that nobody believes that it does something.
+ * The block `portcullis`: settings that the community's formats lack. Other panels ignore it. Unknown keys are rejected,
+ * so that a mistyped key is noticed.
  *
  *     "portcullis": {
  *       "launch": "image" | "startup",

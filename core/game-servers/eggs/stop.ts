@@ -24,8 +24,8 @@ const SIGNALS: Readonly<Record<string, StopSignal>> = {
  *     signal  = "C" / "\" / [ "SIG" ] ( "INT" / "TERM" / "QUIT" / "HUP" / "ABRT" / "KILL" )    any case
  *     command = one line for the console, 1 to 2,048 characters
  *
- * Wings answers anything else after the caret, and nothing at all, with SIGKILL, which loses what the game has not
- * saved: here it is SIGTERM, and a note. `^^C`, which eggs have by mistake, is `^C`.
+ * Wings sends SIGKILL for any other text after the caret and for an empty stop, which loses unsaved state: here it is
+ * SIGTERM with a note. `^^C`, a frequent mistake in eggs, is `^C`.
  */
 export function parseStop(text: string): Parsed<ParsedStop> {
   const trimmed = text.trim();

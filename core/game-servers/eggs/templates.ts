@@ -37,15 +37,15 @@ const VARIABLES = [
 ] as const;
 
 /**
- * Puts values in place of `{{name}}`, once: what a value brings is never looked at again. The names:
+ * Replaces `{{name}}` by values, once: templates inside of values are not expanded. The names:
  *
  *     {{env.NAME}} {{server.build.env.NAME}} {{server.environment.NAME}}     a variable
  *     {{server.build.default.port}} ...                                      the table above
  *     {{NAME}}                                                               a variable, with `bare`
  *
- * Games have braces of their own: in a file, only names that begin as above or with `config.` are meant for us. What
- * stands for none of these is unknown and stays as it is written, `{{config.*}}` first of all, through which the daemon's own token could once be read:
- * nothing of this host is anybody's business in a template.
+ * Games use braces too, so in a file only names that start as above or with `config.` are templates. Unknown ones stay
+ * unchanged and are reported. `{{config.*}}` is unknown too, because it once exposed the token of the daemon: templates
+ * must not read properties of the host.
  */
 export function renderTemplate(text: string, scope: TemplateScope, bare = false): Rendered {
   const unknown = new Set<string>();

@@ -9,8 +9,10 @@ const MAX_STEPS = 32;
 const MAX_INDEX = 9999;
 
 /**
- * path = step *( "." step / "[" index "]" ); step = "*" / key; in a key ~1 is a dot and ~0 a tilde. Returns null for an
- * invalid path.
+ * Returns null for an invalid path.
+ *
+ *     path = step *( "." step / "[" index "]" )
+ *     step = "*" / key        in a key, ~1 is a dot and ~0 a tilde
  */
 export function parsePath(text: string): readonly Step[] | null {
   const steps: Step[] = [];
