@@ -7,19 +7,19 @@ import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
 import { BUSYBOX, importBusybox } from './docker-image.ts';
 import { Dockerd, type DockerdOptions } from './dockerd.ts';
 
-/** A dockerd with the smallest image, engines of ours over it, and folders for servers. */
+/** A dockerd with the smallest image, our engines that use it, and folders for servers. */
 export interface DockerFixture {
   readonly dockerd: Dockerd;
   readonly engine: DockerEngine;
-  /** Another engine; of another node with another owner. */
+  /** Creates another engine; with another owner, for another node. */
   open(owner?: string, callMs?: number): DockerEngine;
-  /** A shell script of busybox as the game, with a folder of its own. */
+  /** A busybox shell script as the game, with its own folder. */
   spec(uuid: string, script: string, more?: Partial<InstanceSpec>): InstanceSpec;
   folder(uuid: string): string;
   stop(): Promise<void>;
 }
 
-/** Whose servers' folders are: any account but root. */
+/** The account that owns the servers' folders: any but root. */
 export const PLAYER = { uid: 61_234, gid: 61_234 } as const;
 
 const DEFAULTS = {
@@ -33,7 +33,7 @@ const DEFAULTS = {
   ports: [],
 } as const;
 
-/** Its networks go with their last container, so that a test sees it. */
+/** Removes networks with their last container, so that a test sees it. */
 function openEngine(dockerd: Dockerd, owner: string, callMs: number): DockerEngine {
   const guard = createGuard({ command: dockerd.namespace.command('nft') });
   const { socket: socketPath } = dockerd;

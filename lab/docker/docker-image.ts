@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
 import type { Dockerd } from './dockerd.ts';
 
-/** What the lab's smallest image is called. */
+/** Name of the lab's smallest image. */
 export const BUSYBOX = 'lab/busybox:1';
 
 const PROGRAM = '/bin/busybox';

@@ -19,13 +19,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Namespace, Network } from '../stack/netns.ts';
 
 export interface DockerdOptions {
-  /** Where its networks and its iptables rules are made; without one it gets its own, with nothing but `lo`. */
+  /** Namespace for its networks and iptables rules; by default its own, with only `lo`. */
   readonly namespace?: Namespace;
   /** Containers outlive the daemon. */
   readonly liveRestore?: boolean;
-  /** docker-proxy listens for published ports; on unless said otherwise, as Docker has it. */
+  /** Whether docker-proxy listens for published ports; on by default, as in Docker. */
   readonly userlandProxy?: boolean;
-  /** `false`: it makes no `docker0`, where the namespace has one already. */
+  /** `false` creates no `docker0`, for a namespace that has one already. */
   readonly defaultBridge?: boolean;
 }
 
@@ -115,7 +115,7 @@ export class Dockerd {
     });
   }
 
-  /** Ends the daemon alone, and resolves when it is gone. Without live restore a graceful end stops containers. */
+  /** Stops only the daemon, and resolves when it is gone. Without live restore a graceful stop ends containers. */
   async end(how: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const daemon = this.#daemon;
     if (daemon === null) return;
@@ -123,7 +123,7 @@ export class Dockerd {
     process.kill(this.pid, how);
     await within(STOP_MS, 'dockerd did not end', () => ended);
     this.#daemon = null;
-    // What a killed daemon leaves would make the next one believe that it still runs.
+    // A stale pid file of a killed daemon would make the next one refuse to start.
     if (how === 'SIGKILL') rmSync(join(this.#home, 'pid'), { force: true });
   }
 
@@ -137,18 +137,20 @@ export class Dockerd {
     return [...new Set(pids)].map(Number);
   }
 
-  /** Hangs: the socket takes connections and nothing answers, until `resume`. */
+  /** Suspends the daemon: the socket accepts connections and nothing answers until `resume`. */
   hang(): void {
     process.kill(this.pid, 'SIGSTOP');
   }
 
   resume(): void {
     process.kill(this.pid, 'SIGCONT');
-    // nsenter stops itself with its child, and would never wait for its end.
+    // nsenter stops itself together with its child, and would never wait for its end.
     this.#daemon?.kill('SIGCONT');
   }
 
-  /** Everything of it: containers, shims, mounts, control groups, folders, and its network namespace when its own. */
+  /**
+   * Removes all of it: containers, shims, mounts, control groups, folders, and its network namespace if it is its own.
+   */
   async stop(): Promise<void> {
     const world = this.#world;
     this.#world = null;
@@ -162,7 +164,7 @@ export class Dockerd {
     rmSync(this.#home, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** A request to its API as tests need it: for what the engine under test does not do. */
+  /** Sends a request to its API, for actions that the engine under test does not offer. */
   async call(method: string, path: string, body?: Buffer | object): Promise<string> {
     const raw = Buffer.isBuffer(body);
     const headers = body === undefined ? {} : { 'Content-Type': raw ? TAR : 'application/json' };
@@ -173,7 +175,7 @@ export class Dockerd {
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
-    // An import answers 200 before it begins, and says in its stream how it ended.
+    // An import answers 200 before it begins and reports its result in the stream.
     if (answer.statusCode >= 400 || (raw && text.includes('"error"')))
       throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, LOG_END)}`);
     return text;
@@ -194,7 +196,7 @@ export class Dockerd {
     mkdirSync(join(this.#home, 'exec'));
     // Its own, or it would read the machine's.
     writeFileSync(join(this.#home, 'daemon.json'), '{}');
-    // It reads our end of a pipe: the kernel closes that when we end, and the first process ends with it.
+    // It reads a pipe from us: the kernel closes the pipe when this process ends, and the first process then ends.
     const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const network = `--net=/run/netns/${this.namespace.name}`;
     const script = `${MOUNT_CGROUPS}; echo ready; cat; exit 0`;
@@ -233,7 +235,7 @@ export class Dockerd {
           // Files of a control group cannot be removed; its folders can, the deepest first.
           for (const folder of globSync(`${root}/**/`).toSorted().toReversed()) rmdirSync(folder);
         } catch {
-          // Its last process is ending.
+          // Its last process is still ending.
           await delay(POLL_MS);
         }
       }

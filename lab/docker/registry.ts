@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
 import type { Namespace } from '../stack/netns.ts';
 
-/** A registry of images as Docker pulls them, with one image, on 127.0.0.1 of a namespace. */
+/** An image registry that Docker can pull from, with one image, on 127.0.0.1 of a namespace. */
 export interface Registry {
   /** `127.0.0.1:port/name:tag`; Docker speaks plain HTTP to a loopback address. */
   readonly reference: string;
-  /** Of the same registry, and not in it. */
+  /** A reference to an image that the registry does not have. */
   readonly missing: string;
-  /** Holds the layer back until it is called again with false. */
+  /** Withholds the layer until called with false. */
   stall(on: boolean): void;
   stop(): void;
 }

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto';
 import type { InstanceSpec } from '@portcullis/node/engine/engine.ts';
 import type { DockerFixture } from './docker-fixture.ts';
 
-/** A server whose console takes commands of a shell, to look around from where a game stands. */
+/** A server whose console runs shell commands, to test from inside a game's container. */
 export interface ServerShell {
   readonly uuid: string;
   /** Its address in its organisation's network. */
   address(family: 4 | 6): Promise<string>;
-  /** Runs it inside; its exit status and what it printed. */
+  /** Runs a command inside; returns its exit status and output. */
   run(command: string): Promise<{ readonly status: number; readonly output: string }>;
-  /** Whether a TCP connection from inside comes about and brings something. */
+  /** Whether a TCP connection from inside succeeds and delivers data. */
   reaches(ip: string, port: number): Promise<boolean>;
-  /** The same where it is not hoped for: it is not waited for as long. */
+  /** The same with a shorter timeout, where a failure is expected. */
   isKeptFrom(ip: string, port: number): Promise<boolean>;
-  /** Those of them for which it does, all tried at once and not waited for long. */
+  /** Returns the addresses that answer, tried concurrently with a short timeout. */
   reached(targets: readonly (readonly [ip: string, port: number])[]): Promise<string[]>;
   remove(): Promise<void>;
 }
 
-/** Of a game: says `hello` to whoever connects. */
+/** Makes the game send `hello` on every connection. */
 export const GAME_PORT = 7000;
 const SCRIPT = `stty -echo
 nc -ll -p ${GAME_PORT} -e echo hello &
@@ -26,7 +26,7 @@ while read -r line; do sh -c "$line"; echo "<status $?>"; done`;
 /** Until a try counts as lost, unless it is said otherwise: whoever is hoped to answer has longer, which costs nothing. */
 const REACH_S = 1;
 const PATIENT_S = 10;
-/** Of the kernel's list of sockets: who listens to the port. */
+/** Listeners on the port, from the kernel's list of sockets. */
 const LISTENS = `:${GAME_PORT.toString(16).toUpperCase().padStart(4, '0')} 0*:0000 0A`;
 const RUN_MS = 20_000;
 
@@ -63,7 +63,7 @@ export async function startShell(
       clearTimeout(late);
     }
   };
-  // Typed before the echo is off, it would be heard again.
+  // Input typed before the echo is off would be printed again.
   await run('true');
   await run(`until grep -q '${LISTENS}' /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done`);
   return {

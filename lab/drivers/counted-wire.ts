@@ -10,7 +10,7 @@ import { eventually } from '../system/stack-fixture.ts';
 const SEND = join(import.meta.dirname, '..', 'differential', 'send.py');
 /** Where frames of dataplane/testing/frames.ts go. */
 const MAC = '02:00:00:00:00:01';
-/** The last frame comes from here: whatever was sent before it has been counted. */
+/** Source of the last frame: all frames sent before it have been counted. */
 const LAST_MAC = '02:00:00:00:00:03';
 const OBSERVER = `table inet observer {
   counter arrived { }
@@ -22,7 +22,7 @@ const OBSERVER = `table inet observer {
 `;
 const ETHERNET_BYTES = 14;
 
-/** A device of an edge that frames enter by, one after the other; what passes is seen to arrive. */
+/** A device of an edge that receives frames in order; frames that pass are observed on arrival. */
 export class CountedWire {
   readonly edge: Namespace;
   readonly device: string;
@@ -50,7 +50,7 @@ export class CountedWire {
     this.ifindex = ifindex;
   }
 
-  /** Resolves when all of them have come, whatever became of them. */
+  /** Resolves when all frames have been processed, whatever their verdict. */
   async send(frames: readonly Buffer[]): Promise<void> {
     const all = [...frames, LAST];
     const input = Buffer.concat(all.flatMap((frame) => [lengthOf(frame), checked(frame)]));
@@ -80,7 +80,7 @@ function lengthOf(frame: Buffer): Buffer {
   return length;
 }
 
-/** With the checksum of an IPv4 header, without which no host takes it. */
+/** Adds the IPv4 header checksum, which hosts require. */
 function checked(frame: Buffer): Buffer {
   if (frame.readUInt16BE(12) !== 0x0800) return frame;
   const whole = Buffer.from(frame);

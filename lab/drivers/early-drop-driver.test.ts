@@ -143,7 +143,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       driver.enforce();
       driver.watch([ifindex]);
     });
-    // Its neighbour is known from now on, and nothing waits to leave.
+    // The neighbour is resolved from now on, so no packet is queued.
     await seenLeaving(driver, 4);
     driver.change([], [OURS[4]]);
     const ports: number[] = [];
@@ -223,7 +223,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     });
   }
 
-  it('says in words what stands in its way', () => {
+  it('explains what prevents it from starting', () => {
     const driver = createKernelDriver({ pins: '' });
     const other = createKernelDriver({ pins: '' });
     within((ifindex) => {
@@ -257,18 +257,18 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     driver.close();
   });
 
-  /** Sends a datagram out of the namespace, unseen as yet; resolves with its port once the driver must have seen it. */
+  /** Sends a datagram of a new flow out of the namespace; resolves with its port when the driver must have seen it. */
   async function seenLeaving(driver: EarlyDropDriver, family: 4 | 6): Promise<number> {
     const port = await sendAway(family, (from) =>
       assert.equal(judgeReply(driver, family, from), 'drop'),
     );
-    // It leaves once its neighbour is known.
+    // It leaves when its neighbour is resolved.
     await eventually('it was seen', async () => judgeReply(driver, family, port) === 'pass');
     assert.equal(judgeReply(driver, family, port + 1), 'drop');
     return port;
   }
 
-  /** Resolves with the port that it was sent from. */
+  /** Resolves with its source port. */
   async function sendAway(
     family: 4 | 6,
     before: (port: number) => void = () => {},
@@ -300,14 +300,14 @@ function replyTo(family: 4 | 6, port: number): Packet {
   return udpPacket(THEIRS[family], OURS[family], port, 5353);
 }
 
-/** Changes one element after the other, and back: how many of these were found. */
+/** Changes and restores each element in turn; returns how many changes were found. */
 function harmful(map: Descriptor, isWhole: () => boolean): number {
   const { type, valueSize, maxEntries } = mapShapeOf(map);
   // Flows and counters stand in larger ones.
   if (maxEntries > 1_000 || !['hash', 'array', 'lpmTrie'].includes(type)) return 0;
   return keysOf(map).filter((key) => {
     const value = Buffer.alloc(valueSize);
-    // Of an array, what is not used is as it was made.
+    // Unused entries of an array keep their initial value.
     if (!lookupElement(map, key, value) || value.every((byte) => byte === 0)) return false;
     updateElement(map, key, Buffer.from(value.map((byte) => byte ^ 0x5a)));
     const found = !isWhole();

@@ -33,7 +33,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-/** The kernel itself, but for the memory that it is said not to have. */
+/** The real kernel, with simulated lack of memory. */
 describe('the early drop of a kernel without memory', { skip: lacking ?? false }, () => {
   const many = Array.from({ length: 300 }, (_, index) =>
     denyAll(`198.18.${index >> 8}.${index & 255}`),
@@ -111,7 +111,7 @@ describe('the early drop of a kernel without memory', { skip: lacking ?? false }
   });
 });
 
-/** It is one of those that have an element for each address. */
+/** Whether the map has an element for each address. */
 function holdsAddress(map: Descriptor, address: string): boolean {
   const { type, keySize, maxEntries } = mapShapeOf(map);
   const key = Buffer.from(address.split('.').map(Number));
@@ -123,7 +123,7 @@ function holdsAddress(map: Descriptor, address: string): boolean {
   );
 }
 
-/** With elements of nobody. */
+/** Fills the map with elements of unused addresses. */
 function fill(map: Descriptor): void {
   const { valueSize, maxEntries } = mapShapeOf(map);
   const more = maxEntries - keysOf(map).length;

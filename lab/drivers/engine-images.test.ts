@@ -11,7 +11,7 @@ import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
 const COMMUNITY = 'lab/community:1';
-/** As community images have it: variables are put in by the image's own shell. */
+/** The entrypoint of community images: the image's own shell substitutes variables. */
 const ENTRYPOINT = `cd /home/container
 MODIFIED=$(echo "$STARTUP" | sed -e 's/{{/\${/g' -e 's/}}/}/g')
 eval "exec sh -c '$MODIFIED'"`;
@@ -183,7 +183,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     await other.close();
   });
 
-  /** What a server prints until it ends by itself. */
+  /** Output of a server until it exits. */
   async function run(more: Partial<InstanceSpec>): Promise<string> {
     const spec = fixture.spec(randomUUID(), '', more);
     const { engine } = fixture;

@@ -12,12 +12,12 @@ import { GAME_PORT, type ServerShell, startShell } from '../docker/server-shell.
 
 const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 const CLIENT = { 4: '192.0.2.2', 6: '2001:db8:c::2' } as const;
-/** Of the control plane, its metrics or an engine on TCP: whatever listens on the host. */
+/** Ports of services that listen on the host, such as the control plane, its metrics or an engine. */
 const HOST_PORT = 8080;
-/** Where clouds answer machines with their credentials. */
+/** The metadata address at which clouds serve credentials to machines. */
 const METADATA = '169.254.169.254';
 const CLIENT_PORT = 9000;
-/** For what is hoped to answer: it costs nothing when it does. */
+/** Timeout for expected answers; it costs nothing when they come. */
 const PATIENT_S = 10;
 const PUBLISHED = { ip: HOST[4], port: GAME_PORT, protocol: 'tcp' } as const;
 
@@ -93,7 +93,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     }
     const [one, two, foreign] = shells;
     assert.ok(one && two && foreign);
-    // The kernel waits a second for others to claim a new address.
+    // Duplicate address detection takes a second.
     await eventually('same organisation', async () => one.reaches(await two.address(6), GAME_PORT));
     assert.equal(await one.isKeptFrom(await foreign.address(6), GAME_PORT), true);
     const host = [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'];
@@ -186,7 +186,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   }
 });
 
-/** As the engine makes it, and with IPv6. */
+/** The network as the engine creates it, with IPv6 added. */
 async function makeWithIpv6(
   { dockerd }: DockerFixture,
   organisation: string,

@@ -10,11 +10,11 @@ import { type Namespace, Network } from '../stack/netns.ts';
 import { skipUnless } from '../requirements.ts';
 import { eventually } from '../system/stack-fixture.ts';
 
-/** More than the socket of a watch has room for, while nobody reads: a mebibyte, and four. */
+/** More than the receive buffer of a watch socket holds while unread: one mebibyte, and four. */
 const [MANY_LINK_NEWS, MANY_ELEMENTS] = [4_000, 60_000];
 const TABLE = 'inet portcullis';
 
-describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, () => {
+describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) }, () => {
   const network = new Network('news');
   let host: Namespace;
   before(() => {
@@ -23,7 +23,7 @@ describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, (
   after(() => network.destroy());
   beforeEach(() => host.run('nft', 'flush', 'ruleset'));
 
-  /** What is told of devices from now on. */
+  /** Device notifications from now on. */
   function followLinks(t: TestContext): string[] {
     const told: string[] = [];
     const watch = host.within(() => watchLinks((event) => told.push(inWords(event))));
@@ -31,7 +31,7 @@ describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, (
     return told;
   }
 
-  /** What is told of our table from now on. */
+  /** Notifications about our table from now on. */
   function followTable(t: TestContext): { driver: Driver; told: string[] } {
     const told: string[] = [];
     const rules: Ruleset = host.within(openRuleset);
@@ -44,7 +44,7 @@ describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, (
     return { driver, told };
   }
 
-  /** From now on nothing that looks every so often ever looks: what is heard, a signal said. */
+  /** Disables polling from now on, so that every result comes from a notification. */
   function lookAtNothing(t: TestContext): void {
     t.mock.timers.enable({ apis: ['setInterval'] });
   }
@@ -98,7 +98,7 @@ describe('news of the kernel', { skip: skipUnless(['root', 'netns', 'nft']) }, (
     for (const name of ['stays', 'leaves', 'changes'])
       host.run('ip', 'link', 'add', name, 'type', 'bridge');
     const told = followLinks(t);
-    // Nobody reads until all of it is done.
+    // Nothing is read until all changes are made.
     const noise = Array.from(
       { length: MANY_LINK_NEWS },
       (_, n) => `link set stays ${n % 2 === 0 ? 'up' : 'down'}`,

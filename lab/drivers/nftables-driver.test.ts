@@ -74,7 +74,7 @@ for (const [way, create] of Object.entries(WAYS)) {
       assert.deepEqual(changed, contentOf(namespace));
     });
 
-    it('leaves tables of others alone when it takes its hands off', async () => {
+    it('leaves other tables alone when it is disabled', async () => {
       namespace.run('nft', 'add table inet somebody');
       await create(namespace).remove();
       assert.match(namespace.run('nft', 'list', 'tables'), /table inet somebody/);
@@ -82,7 +82,7 @@ for (const [way, create] of Object.entries(WAYS)) {
   });
 }
 
-/** Everything in our table, elements in order, without what depends on how it got there. */
+/** The content of our table with sorted elements, without what depends on its history. */
 function contentOf(namespace: Namespace): string[] {
   const listed = namespace.run('nft', '--json', 'list', 'table', 'inet', 'portcullis');
   const { nftables } = JSON.parse(listed) as { nftables: Readonly<Record<string, object>>[] };

@@ -23,7 +23,7 @@ export interface NewRule {
 
 const TIMEOUT_MS = 20_000;
 
-/** The public interface over a Unix socket, as a caller with a key sees it. */
+/** The public interface over a Unix socket, for a caller with a key. */
 export class ApiClient {
   readonly #socketPath: string;
   readonly #key: string;
@@ -67,7 +67,7 @@ export class ApiClient {
     });
   }
 
-  /** Creates rules and waits until the edge has them in its kernel; their ids. */
+  /** Creates rules and waits until the edge has them in its kernel; returns their ids. */
   async createRule(ip: string, rule: NewRule): Promise<readonly number[]> {
     const answer = await this.call<Written>('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
     if (answer.status !== 201)
@@ -104,7 +104,7 @@ export class ApiClient {
     }
   }
 
-  /** Waits until the generation that a write answered is live for the address. */
+  /** Waits until the generation that a write returned is live for the address. */
   async live(ip: string, written: ApiAnswer<unknown>['headers']): Promise<void> {
     await this.liveAt(ip, Number(written['portcullis-generation']));
   }

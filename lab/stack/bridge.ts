@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream';
 const [socket = '', port = ''] = process.argv.slice(2);
 const server = createServer((incoming) => {
   const outgoing = connect(Number(port), '127.0.0.1');
-  // Either end may go at any time; the other follows.
+  // When one end closes, the other is closed too.
   pipeline(incoming, outgoing, incoming, () => {});
 });
 server.listen(socket, () => console.log('ready'));

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 
-/** `echo-server.ts NAME HTTP_PORT UDP_PORT`: says its name over HTTP, and sends every datagram back. */
+/** `echo-server.ts NAME HTTP_PORT UDP_PORT`: answers its name over HTTP and echoes every datagram. */
 const [name = '', httpPort = '', udpPort = ''] = process.argv.slice(2);
 const http = createServer((request, response) => {
   response.end(`${name} greets ${request.socket.remoteAddress ?? 'nobody'}\n`);

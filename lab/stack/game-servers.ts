@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Namespace } from './netns.ts';
 
-/** A server of Debian's in a namespace. */
+/** A game server packaged by Debian, in a namespace. */
 export interface RealServer {
-  /** Processor time that its process has used, of all its threads. */
+  /** CPU time of its process, over all threads. */
   processorNs(): number;
   stop(): void;
 }
@@ -14,7 +14,7 @@ export interface RealServer {
 export const TEEWORLDS = {
   command: '/usr/games/teeworlds-server',
   port: 8303,
-  /** What a client says first, asking for a token: control packet, message 5, 512 bytes (Teeworlds 0.7). */
+  /** A client's first packet, a token request: control packet, message 5, 512 bytes (Teeworlds 0.7). */
   hello: `040000ffffffff0511223344${'00'.repeat(508)}`,
 } as const;
 
@@ -57,7 +57,7 @@ function running(namespace: Namespace, command: readonly string[], home: string)
   };
 }
 
-/** Processor time of a task; `about`: its folder below /proc. Exact, unlike clock ticks, also where it is short. */
+/** CPU time of a task; `about` is its folder below /proc. Exact for short times too, unlike clock ticks. */
 export function ranNs(about: string): number {
   return Number(readFileSync(join(about, 'schedstat'), 'utf8').split(' ')[0]);
 }

@@ -26,7 +26,7 @@ export interface Internet {
 export const CLIENT = {
   4: '192.0.2.2',
   6: '2001:db8:c::2',
-  /** More sources on the client's side, for rules that name a host, a network or a country. */
+  /** Further sources on the client's side, for rules on a host, a network or a country. */
   others: [
     '192.0.2.77',
     '198.18.7.7',
@@ -39,10 +39,10 @@ export const CLIENT = {
 export const SERVER = {
   4: '203.0.113.10',
   6: '2001:db8:5::10',
-  /** In the server's prefixes, with no policy of their own. */
+  /** Addresses in the server's prefixes without their own policy. */
   neighbours: ['203.0.113.20', '2001:db8:5::20'],
 } as const;
-/** The edge host's own address, as a host that protects itself has it. */
+/** The edge host's own protected address. */
 export const HOST = { 4: '198.51.100.1', 6: '2001:db8:e::1' } as const;
 /** Unprotected addresses of the server and of the edge host (see wire/path.ts). */
 export const SENTINELS = {
@@ -86,17 +86,17 @@ function joinClient(network: Network, client: Namespace, edge: Namespace): void 
   for (const address of own) addAddress(edge, 'lo', withLength(address, 32, 128));
 }
 
-/** What the client's device must have to reach the edge. */
+/** Addresses and routes that the client's device needs to reach the edge. */
 export function settleClient(client: Namespace): void {
   for (const address of [CLIENT[4], CLIENT[6]])
     addAddress(client, 'eth0', withLength(address, 24, 64));
-  // Never chosen for a connection that names no source.
+  // Deprecated: the kernel does not choose it as a source address.
   for (const address of CLIENT.others)
     addAddress(client, 'eth0', withLength(address, 32, 128), 'preferred_lft', '0');
   for (const via of GATEWAY.client) setRoute(client, 'default', via);
 }
 
-/** What the edge's device must have to reach the client: much of it goes when the device goes down. */
+/** Addresses and routes that the edge's device needs to reach the client; many are lost when the device goes down. */
 export function settleUplink(edge: Namespace, device: string = EDGE_DEVICE): void {
   for (const address of GATEWAY.client) setAddress(edge, device, withLength(address, 24, 64));
   for (const via of [CLIENT[4], CLIENT[6]]) setRoute(edge, 'default', via);

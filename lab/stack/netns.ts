@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { libc, SystemError, errno } from '@portcullis/dataplane/kernel/native.ts';
 import { execFileSync, spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 
-/** A network namespace of ours, with the interfaces, addresses and routes that were put in it. */
+/** A network namespace of the lab, with its interfaces, addresses and routes. */
 export interface Namespace {
   readonly name: string;
   /** Arguments that run a command inside: `ip netns exec NAME ...`. */
@@ -10,7 +10,10 @@ export interface Namespace {
   /** Runs a command inside and returns what it printed; throws with its stderr. */
   run(...command: readonly string[]): string;
   spawn(command: readonly string[], options: SpawnOptions): ChildProcess;
-  /** Runs this with the thread inside: sockets to the kernel that it opens are of the namespace for good. */
+  /**
+   * Runs a function with the thread inside the namespace: kernel sockets that it opens belong to the namespace
+   * permanently.
+   */
   within<T>(work: () => T): T;
 }
 
@@ -20,8 +23,8 @@ export interface Wire {
 }
 
 /**
- * Namespaces that go together. Their names carry our pid, so that runs do not meet, and everything in them
- * goes with them: `destroy` is enough, also after half of a set-up.
+ * A group of namespaces. Their names carry our pid, so that runs do not collide. `destroy` removes everything in them,
+ * also after an incomplete set-up.
  */
 export class Network {
   readonly #prefix: string;
@@ -44,7 +47,7 @@ export class Network {
     return namespace;
   }
 
-  /** A veth pair between two namespaces; addresses with their length, such as `192.0.2.1/24`. */
+  /** Creates a veth pair between two namespaces; addresses carry a prefix length, such as `192.0.2.1/24`. */
   join(a: Namespace, wireA: Wire, b: Namespace, wireB: Wire): void {
     const peer = ['peer', 'name', wireB.device, 'netns', b.name];
     a.run('ip', 'link', 'add', wireA.device, 'type', 'veth', ...peer);
@@ -138,7 +141,7 @@ function within<T>(path: string, work: () => T): T {
   }
 }
 
-/** Asked from outside: who asks inside is one of them. */
+/** Run from outside: a process inside would count itself. */
 export function pidsIn(name: string): number[] {
   return execute(['ip', 'netns', 'pids', name]).split('\n').filter(Boolean).map(Number);
 }
@@ -147,7 +150,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself meanwhile.
+    // It has already ended.
   }
 }
 

@@ -25,13 +25,13 @@ export interface Stack {
   readonly key: string;
   readonly dataDir: string;
   readonly fleetFile: string;
-  /** Of `up` itself; its children are its group's. */
+  /** Pid of `up` itself; its children are in its process group. */
   readonly pid: number;
   /** Runs another portcullis command on the edge host, on the same data; its stdout. */
   command(...args: readonly string[]): Promise<string>;
   /** The process of this program under `up`, such as `edge/main.ts`. */
   pidOf(program: string): number;
-  /** Writes the fleet file anew and applies it; resolves when an edge has it in its kernel. */
+  /** Rewrites and applies the fleet file; resolves when an edge has it in its kernel. */
   applyFleet(text: string): Promise<void>;
   /** Kills `up` and everything it started with SIGKILL. */
   killAll(): Promise<void>;
@@ -45,29 +45,29 @@ export interface Stack {
 export const API_PORT = 8080;
 export const ORGANISATION = 'acme';
 const root = join(import.meta.dirname, '..', '..');
-/** Of the first organisation of every fleet file here, whatever becomes of the server. */
+/** Holdings of the first organisation of every fleet file here, independent of the server. */
 const PROTECTED = SERVER.neighbours[0];
 const LAUNCHER = join(root, 'portcullis');
 const START_MS = 60_000;
-/** Of the log, shown when a start fails. */
+/** Log lines shown when a start fails. */
 const LOG_END = 4_000;
 
 export interface StackOptions {
-  /** YAML below `organisations: acme:`, in place of the default holdings. */
+  /** YAML below `organisations: acme:` that replaces the default holdings. */
   readonly fleet?: string;
   readonly args?: readonly string[];
-  /** What lies beside the fleet file, by name. */
+  /** Further files in the folder of the fleet file, by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** `false`: nftables alone drops, so that a test sees what it lets through. */
+  /** `false` disables early drop, so that a test sees what nftables passes. */
   readonly earlyDrop?: boolean;
-  /** How many addresses the early drop may hold; else all. */
+  /** Maximum number of addresses in the early drop; all by default. */
   readonly earlyDropCapacity?: number;
 }
 
-/** Everything in its own temporary folder; `stop` leaves nothing behind. */
+/** Keeps everything in its own temporary folder; `stop` removes it. */
 export async function startStack(internet: Internet, options: StackOptions = {}): Promise<Stack> {
   const home = mkdtempSync(join(scratchRoot(), 'portcullis-lab-'));
-  // As root, control and PostgreSQL are another account, which must get through.
+  // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
   chmodSync(home, 0o711);
   const dataDir = join(home, 'data');
   const fleetFile = join(home, 'fleet.yaml');
@@ -192,7 +192,7 @@ class RunningStack implements Stack {
     }
   }
 
-  /** What the processes say on standard error: warnings by the dozen where tests kill them on purpose. */
+  /** Standard error of the processes: many warnings where tests kill them on purpose. */
   get #logFile(): string {
     return join(this.#parts.home, 'up.log');
   }
@@ -235,7 +235,7 @@ class RunningStack implements Stack {
     const gone = this.#up === null ? null : ended(this.#up);
     const left = (): number[] => pidsOn(this.#edge, this.#parts.bridge.pid);
     const deadline = performance.now() + START_MS;
-    // Again for what was forked meanwhile; and who is killed goes a little later.
+    // Repeated for processes forked since; a killed process disappears a little later.
     for (let pids = left(); pids.length > 0; pids = left()) {
       if (performance.now() > deadline) throw new Error(`still there: ${pids.join(', ')}`);
       for (const pid of pids) kill(pid);
@@ -270,11 +270,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // Ended by itself meanwhile.
+    // It has already ended.
   }
 }
 
-/** Empty: it has ended meanwhile. */
+/** Empty if it has ended. */
 function commandLineOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -283,7 +283,7 @@ function commandLineOf(pid: number): string {
   }
 }
 
-/** Also where it has ended already: Ctrl-C reaches everything in the terminal at once. */
+/** Works also when it has already ended: Ctrl-C reaches every process of the terminal. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
@@ -292,7 +292,7 @@ function pidsOn(edge: Namespace, but: number | undefined): number[] {
   return pidsIn(edge.name).filter((pid) => pid !== but);
 }
 
-/** The edge host's loopback is another network: a Unix socket reaches across. */
+/** The edge host's loopback is in another network namespace; a Unix socket crosses it. */
 async function startBridge(edge: Namespace, socket: string): Promise<ChildProcess> {
   const bridge = edge.spawn(
     [process.execPath, join(import.meta.dirname, 'bridge.ts'), socket, String(API_PORT)],

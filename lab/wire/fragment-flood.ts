@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Namespace } from '../stack/netns.ts';
 
-/** Which fragments of a datagram it consists of; `both` in turn. */
+/** Which fragments of a datagram the flood sends; `both` alternates. */
 export type FloodKind = 'first' | 'later' | 'both';
 
 export interface FloodTarget {
@@ -16,7 +16,7 @@ export interface FloodTarget {
   readonly kind: FloodKind;
 }
 
-/** Fragments of invented sources that never make a datagram, as fast as one process sends them. */
+/** Sends fragments from invented sources that never complete a datagram, as fast as one process can. */
 export class FragmentFlood {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -30,14 +30,14 @@ export class FragmentFlood {
     this.#lines = createInterface({ input })[Symbol.asyncIterator]();
   }
 
-  /** Resolves when more has been sent than the kernel's reassembly memory holds by default; then it goes on. */
+  /** Resolves when it has sent more than the kernel's default reassembly memory holds, and continues to send. */
   static async begin(target: FloodTarget): Promise<FragmentFlood> {
     const flood = new FragmentFlood(target);
     await flood.#count();
     return flood;
   }
 
-  /** Answers how many fragments were sent. */
+  /** Returns the number of fragments sent. */
   async end(): Promise<number> {
     const gone = once(this.#child, 'exit');
     this.#child.stdin?.end();

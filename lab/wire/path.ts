@@ -1,6 +1,6 @@
 import type { Probe, ProbePacket } from './probe.ts';
 
-/** An address at the far end that nobody protects: what is sent to it always arrives. */
+/** An unprotected address at the far end: packets to it always arrive. */
 export interface Sentinels {
   readonly 4: string;
   readonly 6: string;
@@ -8,7 +8,7 @@ export interface Sentinels {
 
 /** A packet of a stream. */
 export interface Sent {
-  /** By the wall clock, just before it left. */
+  /** Wall-clock time just before it left. */
   readonly atMs: number;
   readonly passed: boolean;
 }
@@ -17,8 +17,8 @@ const BETWEEN_MS = 3;
 const RESTORED_MS = 10_000;
 
 /**
- * Whether packets get from one probe to another. A packet that is followed by one to a sentinel, on the
- * same wires, has been dropped when the sentinel's arrived and it did not: no waiting, no guessing.
+ * Tests whether packets pass from one probe to another. Each packet is followed by one to a sentinel address on the
+ * same wires: if only the sentinel's arrives, the packet was dropped. This needs no timeout.
  */
 export class Path {
   readonly #from: Probe;
@@ -37,7 +37,7 @@ export class Path {
     return this.#to.seen(marker) !== null;
   }
 
-  /** Sends packets one after another until stopped; then says which of them passed. */
+  /** Sends packets in sequence until stopped; then returns which of them passed. */
   stream(next: () => ProbePacket): { stop(): Promise<Sent[]> } {
     const sent: { readonly atMs: number; readonly marker: string }[] = [];
     const state = { stopped: false };
@@ -78,19 +78,19 @@ export class Path {
     };
   }
 
-  /** Resolves when there is a way for a packet like this again, after a device was away. */
+  /** Resolves when a packet like this passes again after a device was absent. */
   async restored(packet: ProbePacket): Promise<void> {
     const deadline = performance.now() + RESTORED_MS;
     const sent: string[] = [];
     while (!sent.some((marker) => this.#to.seen(marker) !== null)) {
       if (performance.now() > deadline) throw new Error(`no way to ${packet.destination}`);
-      // Without a route it cannot even be sent.
+      // Without a route it cannot be sent.
       sent.push(...(await this.#sendSentinel(packet).then(one, none)));
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
     }
   }
 
-  /** Everything that was sent before has arrived when this resolves, or never will. */
+  /** Resolves when all packets sent before have arrived or were dropped. */
   async #settle(packet: ProbePacket): Promise<void> {
     await this.#to.arrival(await this.#sendSentinel(packet));
     await this.#to.barrier();

@@ -15,7 +15,7 @@ export const PROTOCOL = {
   sctp: 132,
 } as const;
 
-/** One packet as probe.py makes it; ports and ICMP type where the protocol has them. */
+/** A packet for probe.py to send; ports and ICMP type where the protocol has them. */
 export interface ProbePacket {
   readonly source: string;
   readonly destination: string;
@@ -24,7 +24,7 @@ export interface ProbePacket {
   readonly destinationPort?: number;
   readonly icmp?: readonly [type: number, code: number];
   readonly hopLimit?: number;
-  /** Into how many parts the datagram is cut; the ports are in the first only. */
+  /** Number of fragments; only the first holds the ports. */
   readonly fragments?: number;
 }
 
@@ -34,7 +34,7 @@ type ProbeEvent =
   | { readonly failed: number; readonly reason: string }
   | { readonly seen: string; readonly protocol: number; readonly source: string };
 
-/** Of a stream: when each round of packets was sent (Unix time in ms), and the rounds that could not be. */
+/** For a stream: when each round of packets was sent (Unix time in ms), and the rounds that could not be sent. */
 export interface Beats {
   readonly times: readonly number[];
   readonly unsent: readonly number[];
@@ -42,7 +42,7 @@ export interface Beats {
 
 const ANSWER_MS = 5_000;
 
-/** A process in a namespace that sends crafted packets and says which arrive. */
+/** A process in a namespace that sends crafted packets and reports which arrive. */
 export class Probe {
   readonly #child: ChildProcess;
   readonly #ready = Promise.withResolvers<void>();
@@ -104,12 +104,12 @@ export class Probe {
     };
   }
 
-  /** Resolves when everything that had arrived before is known to `seen`. */
+  /** Resolves when `seen` covers all packets that have arrived. */
   async barrier(): Promise<void> {
     await this.#command({});
   }
 
-  /** What arrived here with this marker, if it did already. */
+  /** The packet that arrived here with this marker, if any. */
   seen(marker: string): { readonly protocol: number; readonly source: string } | null {
     return this.#seen.get(marker) ?? null;
   }

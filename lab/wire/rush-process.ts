@@ -6,9 +6,9 @@ import type { RushPlan, RushReport } from './rush.ts';
 /** The process of a `rush`: the plan is its argument, the report a line on standard output. */
 const plan = JSON.parse(process.argv[2] ?? '') as RushPlan;
 const SLOT_MS = 250;
-/** A client asks again when nobody answers. */
+/** A client repeats its request when it gets no answer. */
 const ASK_AGAIN_MS = 500;
-/** What is under way at the end. */
+/** Grace time for packets in flight at the end. */
 const GRACE_MS = 1000;
 const TURN = Buffer.alloc(90);
 

@@ -5,14 +5,14 @@ import type { Readable } from 'node:stream';
 import { within } from '../bench/within.ts';
 import type { Namespace } from '../stack/netns.ts';
 
-/** Players who join a game server all at once, as after its restart, each from an address of his own. */
+/** Players that join a game server at the same time, as after its restart, each from its own address. */
 export interface RushPlan {
   readonly server: string;
   readonly port: number;
   readonly sources: readonly string[];
-  /** All ask to join within this time. */
+  /** All players send their join request within this time. */
   readonly joinWithinMs: number;
-  /** What joining takes, at once after the first answer. */
+  /** Packets of a join, sent directly after the first answer. */
   readonly joinPackets: number;
   readonly turnsPerSecond: number;
   readonly seconds: number;
@@ -20,10 +20,10 @@ export interface RushPlan {
 
 export interface RushReport {
   readonly players: readonly {
-    /** From when he asked first to the first answer. */
+    /** From the player's first request to the first answer. */
     readonly joinedMs: number;
     readonly turns: number;
-    /** Not answered, after he was in. */
+    /** Packets without an answer after the player had joined. */
     readonly lost: number;
   }[];
   readonly sent: number;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Namespace } from '../stack/netns.ts';
 
-/** A process in a namespace with one end of TCP connections; it goes with the namespace. */
+/** A process in a namespace that holds one end of TCP connections; it ends with the namespace. */
 export class TcpEnd {
   readonly #child: ChildProcess;
   readonly #words: AsyncIterator<string>;
@@ -25,7 +25,7 @@ export class TcpEnd {
     return end;
   }
 
-  /** Resolves when connected; null where that fails. `sourcePort` 0: any. */
+  /** Resolves when connected, with null on failure. `sourcePort` 0 means any port. */
   static async connect(
     namespace: Namespace,
     address: string,
@@ -36,7 +36,7 @@ export class TcpEnd {
     return (await end.next()) === 'ready' ? end : null;
   }
 
-  /** Opens so many connections one after the other, as fast as they are answered; resolves when all are. */
+  /** Opens this number of connections in sequence, as fast as they are answered; resolves when all are open. */
   static async connectMany(
     namespace: Namespace,
     address: string,
@@ -48,13 +48,13 @@ export class TcpEnd {
     if (word !== 'ready') throw new Error(`${count} connections to ${address}: ${word}`);
   }
 
-  /** Of a client: sends something and says what comes of it. */
+  /** For a client: sends data and returns the result. */
   async ask(): Promise<string> {
     this.#child.stdin?.write('hello\n');
     return this.next();
   }
 
-  /** Of a server: sends something to everybody who is connected. */
+  /** For a server: sends data to all connected clients. */
   async tellAll(): Promise<void> {
     this.#child.stdin?.write('news\n');
     await this.next();
@@ -67,7 +67,7 @@ export class TcpEnd {
     await gone;
   }
 
-  /** What it says next; of a server, how a connection ended. */
+  /** The next report; for a server, how a connection ended. */
   async next(): Promise<string> {
     const word = await this.#words.next();
     return word.done === true ? 'ended' : word.value;

@@ -56,7 +56,7 @@ async function run(command: PeerCommand): Promise<PeerAnswer> {
   return { received: entry.received };
 }
 
-/** A turn of the event loop reads some datagrams of a socket: turns until one reads none. */
+/** One iteration of the event loop reads some datagrams of a socket: repeats until an iteration reads none. */
 async function readAll(entry: Bound): Promise<void> {
   let before = -1;
   while (before !== entry.received) {

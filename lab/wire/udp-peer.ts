@@ -10,7 +10,7 @@ export type PeerCommand =
       readonly name: string;
       readonly address: string;
       readonly port: number;
-      /** Payload of the reply to whatever comes, as hex; empty: what came; null: none. */
+      /** Payload of every reply, as hex. Empty echoes the datagram; null sends no reply. */
       readonly reply: string | null;
     }
   | {
@@ -54,7 +54,7 @@ export class UdpPeer {
     });
   }
 
-  /** A socket of its own; `reply` as in `PeerCommand`. */
+  /** Opens a socket; `reply` as in `PeerCommand`. */
   async open(address: string, port = 0, reply: string | null = null): Promise<UdpEnd> {
     const name = `${++this.#lastSocket}`;
     await this.command({ do: 'bind', name, address, port, reply });
@@ -87,17 +87,17 @@ export class UdpEnd {
     this.#name = name;
   }
 
-  /** Resolves when all have left. */
+  /** Resolves when all have been sent. */
   async send(to: string, port: number, count = 1, data = '78'): Promise<void> {
     await this.#peer.command({ do: 'send', name: this.#name, to, port, count, data });
   }
 
-  /** Sends one and awaits an answer: what was sent before on the same way has arrived then, or never will. */
+  /** Sends one datagram and awaits an answer: all earlier ones on the same path have then arrived or were dropped. */
   async exchange(to: string, port: number): Promise<void> {
     await this.#peer.command({ do: 'exchange', name: this.#name, to, port });
   }
 
-  /** Datagrams so far. */
+  /** Datagrams received so far. */
   async received(): Promise<number> {
     return (await this.#peer.command({ do: 'count', name: this.#name })).received;
   }

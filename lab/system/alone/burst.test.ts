@@ -20,7 +20,7 @@ interface Running extends TestEdge {
   readonly earlyDrop: EarlyDropIn | null;
 }
 
-/** An agent on a kernel of its own. */
+/** An agent in its own network namespace. */
 async function prepare(t: TestContext, hosts: number, early: boolean): Promise<Running> {
   const network = new Network('burst');
   const namespace = network.create('edge');
@@ -44,7 +44,7 @@ async function prepare(t: TestContext, hosts: number, early: boolean): Promise<R
   return { ...edge, namespace, applies: () => applies, earlyDrop };
 }
 
-/** The open port of each address, as the kernel has it. */
+/** The open port of each address in the kernel. */
 function openPorts(namespace: Namespace): Map<string, string[]> {
   const listed = namespace.run('nft', 'list', 'map', 'inet', 'portcullis', 'port4');
   const ports = new Map<string, string[]>();

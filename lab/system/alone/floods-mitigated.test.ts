@@ -16,31 +16,31 @@ import { type Stack, startStack } from '../../stack/stack.ts';
 import { eventually } from '../stack-fixture.ts';
 
 /**
- * From the wire to the wire: floods are sent, and what the edge does of itself against each is held to what still
- * reaches the server, and to a player who was there before.
+ * End to end: sends floods, and checks the edge's autonomous mitigation of each by the packets that still reach the
+ * server and by a player that was connected before.
  */
 const THRESHOLD_PPS = 500;
 const FLOOD_PPS = 1500;
 const SECONDS = 4;
-/** Each kind begins so long after the one before: a small machine sends no more at its rate. */
+/** Time between the starts of two floods: a small machine cannot send more of them at full rate. */
 const APART_SECONDS = 1.5;
 const HOLD_SECONDS = 120;
-/** Of what is meant to be dropped. */
+/** Share of the packets that must be dropped. */
 const DROPPED = 0.97;
-/** Of what a player sends; at the beginning too, before anybody knows of the attack. */
+/** Share of a player's packets, including those sent before the attack is detected. */
 const SERVED = 0.9;
 const SERVED_FROM_THE_BEGINNING = 0.7;
-/** What floods are forged from, and nobody else is of. */
+/** The forged sources of floods; no other sender uses it. */
 const FORGED = { 4: '11.0.0.0/8', 6: '2001:db8:bad::/48' } as const;
 
 interface Vector {
   readonly kind: FloodKind;
   readonly type: AttackType;
-  /** What is not meant to be dropped: whoever is new shares it with the flood. */
+  /** Traffic that must not be dropped: new sources share it with the flood. */
   readonly passesPps: number;
   readonly player: 'udp' | 'tcp';
   readonly alsoIpv6?: boolean;
-  /** The server answers what passes of it. */
+  /** The server answers the packets of the flood that pass. */
   readonly isAnswered?: boolean;
 }
 const STRANGERS_PPS = 500;
@@ -155,7 +155,7 @@ describe('floods that an edge mitigates by itself', {
       // Of what nobody knew of yet, some did: else nothing is counted here. Parts are never put together.
       if (kind !== 'fragments' && (first.passed.get(address) ?? 0) === 0) return 'never seen';
       const seconds = (sent.endedAtMs - sent.beganAtMs) / 1000;
-      // A rate that nobody used holds a second's worth.
+      // An unused rate limit holds the packets of one second.
       const meant = sent.packets - passesPps * (seconds + 1);
       if (meant < sent.packets / 4) return `only ${sent.packets} were sent`;
       const share = (sent.packets - passed) / meant;
@@ -165,7 +165,7 @@ describe('floods that an edge mitigates by itself', {
     t.diagnostic(`${(least * 100).toFixed(2)} % at least`);
   });
 
-  it('whoever was there before is served on', (t) => {
+  it('players from before the flood are still served', (t) => {
     let least = 1;
     const share = ({ sent, answered }: Played): number => (sent === 0 ? 0 : answered / sent);
     each(({ address }) => {
@@ -199,7 +199,7 @@ function plansOf(internet: Internet): FloodPlan[] {
     pps: FLOOD_PPS,
     seconds: SECONDS,
     startSeconds: VECTORS.findIndex((one) => one.kind === kind) * APART_SECONDS,
-    // A forged source that came again might have been answered.
+    // A forged source that repeats may already have been answered.
     ...(isAnswered ? { frames: FLOOD_PPS * SECONDS } : {}),
   }));
 }

@@ -16,7 +16,7 @@ import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet
 
 const PROGRAM = join(import.meta.dirname, '..', '..', '..', 'edge', 'main.ts');
 
-/** The process of an edge in the lab's internet, with a control plane that can be taken away from it. */
+/** An edge process in the lab's internet, with a control plane that a test can disconnect. */
 export class AutonomousEdge {
   readonly internet: Internet;
   /** What it wants, and what it heard. */
@@ -30,7 +30,7 @@ export class AutonomousEdge {
     mountBpffs(join(this.#home, 'bpffs'));
   }
 
-  /** What the edge told, in order. */
+  /** What the edge reported, in order. */
   get told(): WireAttack[] {
     return this.control.received.flatMap((one) => (one.kind === 'edge.attacks' ? one.attacks : []));
   }
@@ -82,7 +82,7 @@ export class AutonomousEdge {
     return report;
   }
 
-  /** Packets that arrive at the server and match. */
+  /** Matching packets that arrive at the server. */
   countAtServer(match: string): () => number {
     const { server } = this.internet;
     const table = `add table inet counting

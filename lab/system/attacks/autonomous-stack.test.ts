@@ -23,10 +23,10 @@ edges:
   - { name: lab, devices: [${EDGE_DEVICE}] }
 `;
 const target = SERVER[4];
-/** Of nobody behind the edge. */
+/** An address that no host behind the edge has. */
 const NEIGHBOUR = '203.0.113.77';
 const FLOOD = { pps: 12_000, seconds: 14 } as const;
-/** Times are given in whole seconds, and a loaded machine counts late. */
+/** Times are in whole seconds, and a loaded machine reads counters late. */
 const DATED_MS = 3_000;
 const ENDLESS_SECONDS = 120;
 
@@ -56,7 +56,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
       return said.includes('traffic is counted by XDP');
     });
     const control = stack.pidOf('control/main.ts');
-    // Its sockets stay open: nobody but who waits for its answers notices.
+    // Its sockets stay open, so only a caller that waits for an answer notices.
     process.kill(control, 'SIGSTOP');
     let report: Awaited<ReturnType<typeof flood>>;
     try {
@@ -128,7 +128,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
   it('is not replaced by an edge against an attack that was cancelled', async () => {
     const { stack } = fixture;
     const arrived = countAtServer('cancelled');
-    // For as long as it takes: a busy machine is slow to cancel.
+    // No short timeout: a loaded machine is slow to cancel.
     const over = new AbortController();
     const flooding = flood(FLOOD.pps, ENDLESS_SECONDS, target, over.signal);
     flooding.catch(() => undefined);
@@ -147,7 +147,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
     const control = stack.pidOf('control/main.ts');
     process.kill(control, 'SIGSTOP');
     try {
-      // Twice as long as until an edge acts.
+      // Twice the delay after which an edge acts.
       await setTimeout(6_000);
       const first = arrived();
       await eventually('it still arrives', async () => arrived() > first);
@@ -185,7 +185,7 @@ async function flood(pps: number, seconds: number, at: string = target, calledOf
   return report;
 }
 
-/** Answers of resolvers that arrive at the server. */
+/** DNS responses that arrive at the server. */
 function countAtServer(table = 'counting'): () => number {
   const { server } = fixture.internet;
   server.run(

@@ -20,19 +20,19 @@ const SCOPE: WatchScope = {
 };
 const FLOOD_PPS = 12_000;
 const FLOOD_SECONDS = 14;
-/** A loaded machine counts late, and loses samples. */
+/** A loaded machine reads counters late and loses samples. */
 const DATED_MS = 3_000;
 const LEAST_PEAK = 0.5;
 const MOST_PEAK = 1.1;
 const target = SERVER[4];
 
 describe('an edge whose control plane is gone', () => {
-  it('drops a flood in the kernel by itself, also after kill -9, and tells of it once', async (t) => {
+  it('drops a flood in the kernel autonomously, also after kill -9, and reports it once', async (t) => {
     const fixture = await prepare(t);
     if (fixture === null) return;
     const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
     await fixture.loseControl();
-    // What is seen from here on, control does not see.
+    // Control does not see traffic from here on.
     await wait(4_000);
     const flooding = fixture.flood('dns', target, FLOOD_PPS, FLOOD_SECONDS);
     const begin = performance.now();
@@ -117,7 +117,7 @@ describe('an edge whose control plane is gone', () => {
     }
   });
 
-  it('does nothing alone while control is there', async (t) => {
+  it('takes no autonomous action while control is connected', async (t) => {
     const fixture = await prepare(t);
     if (fixture === null) return;
     const arrived = fixture.countAtServer('udp sport 53 ip saddr 11.0.0.0/8');
@@ -128,7 +128,7 @@ describe('an edge whose control plane is gone', () => {
     );
     const counted = samples.flatMap(({ addresses }) => addresses);
     const sum = counted.reduce((all, one) => all + (one.subject === target ? one.packets : 0), 0);
-    // A slow machine throws samples away, and follows the address later; nothing is told twice.
+    // A slow machine discards samples and follows the address later; nothing is reported twice.
     assert.ok(sum <= packets && sum > packets / 2, `${sum} of ${packets} were told`);
     assert.deepEqual(fixture.told, []);
   });
@@ -139,7 +139,7 @@ async function prepare(
   scopes: readonly WatchScope[] = [SCOPE],
 ): Promise<AutonomousEdge | null> {
   if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return null;
-  // So is the edge, which this process starts: what keeps it waiting keeps the other waiting.
+  // This process also starts the edge, so a delay of one delays the other.
   setPriority(-10);
   const fixture = new AutonomousEdge('alone');
   t.after(() => fixture.destroy());

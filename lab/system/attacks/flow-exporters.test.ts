@@ -21,12 +21,12 @@ const EXPORT_PORT = 9000;
 const IDLE_MS = 2000;
 const DATAGRAMS = 400;
 const BYTES = { 4: 400, 6: 700 } as const;
-/** Of an IP and a UDP header. */
+/** Bytes of an IP and a UDP header. */
 const HEADERS = { 4: 28, 6: 48 } as const;
-/** nfdump counts frames of sFlow, their checksums included, where we count IP packets. */
+/** nfdump counts sFlow frames including their checksums; the collector counts IP packets. */
 const FRAME_BYTES = 18;
 
-/** An exporter on a busy machine may miss packets; what it tells must be read alike all the same. */
+/** An exporter on a loaded machine may miss packets, but both readers must read its reports alike. */
 const ATTEMPTS = 3;
 const WHOLE_MS = 5000;
 
@@ -50,7 +50,7 @@ describe('a real exporter', () => {
 
 type Place = ReturnType<typeof prepare>;
 
-/** One exporter from its start to its end, watched by both readers, who must agree. */
+/** Runs one exporter from start to end; both readers must agree about its reports. */
 async function bothRead(
   t: TestContext,
   exporter: RealExporter,
@@ -64,7 +64,7 @@ async function bothRead(
   const { probe, service } = await start(t, exporter, host, folder);
   await talk(client);
   const isWhole = (): boolean => toldWhole(exporter, readers.ours().totals);
-  // Nothing says that pmacctd's probe has read what its core gave it.
+  // pmacctd gives no sign that its probe has read what its core passed on.
   if (exporter.tellsAtEnd) await pause(IDLE_MS);
   else await patiently(isWhole);
   await end(probe);
@@ -82,7 +82,7 @@ async function bothRead(
   return { totals, isWhole: isWhole() };
 }
 
-/** Until it holds, or for a while: whether it does is asked afterwards. */
+/** Waits until the condition holds or the time is over; the caller checks which. */
 async function patiently(holds: () => boolean): Promise<void> {
   await eventually('the exporter has told everything', async () => holds(), WHOLE_MS).catch(
     () => {},
@@ -103,7 +103,7 @@ function prepare(t: TestContext): { client: Namespace; host: Namespace; folder: 
   return { client, host, folder };
 }
 
-/** Starts it and who takes the traffic, and resolves when the exporter listens to the device. */
+/** Starts the exporter and the receiver of the traffic; resolves when the exporter listens to the device. */
 async function start(
   t: TestContext,
   exporter: RealExporter,
@@ -132,7 +132,7 @@ async function say(client: Namespace, ...words: readonly (string | number)[]): P
 
 async function talk(client: Namespace): Promise<void> {
   for (const family of [4, 6] as const) {
-    // First what waits for an answer: until neighbours know each other, datagrams beyond a hundred are thrown away.
+    // First a request that is answered: until neighbours are resolved, the kernel discards datagrams beyond a hundred.
     await say(client, 'tcp', HOST[family], SERVICE_PORT, 1);
     await say(client, 'udp', HOST[family], SERVICE_PORT, DATAGRAMS, BYTES[family]);
     await say(client, 'tcp', HOST[family], SERVICE_PORT, 300_000);
@@ -149,7 +149,7 @@ function udpKey(family: 4 | 6): string {
   return keyOf(17, CLIENT[family], HOST[family]);
 }
 
-/** NetFlow 5 knows no IPv6. */
+/** NetFlow 5 has no IPv6. */
 function families({ name }: RealExporter): readonly (4 | 6)[] {
   return name.endsWith('NetFlow 5') ? [4] : [4, 6];
 }
@@ -170,7 +170,10 @@ function compare({ format }: RealExporter, ours: Totals, theirs: Totals): void {
   assert.deepEqual(Object.fromEntries(told), Object.fromEntries(theirs));
 }
 
-/** Where every packet is counted: exactly what left the client. One in ten: within what chance allows. */
+/**
+ * Without sampling the count equals the packets that left the client; with sampling of one in ten it is within the
+ * statistical error.
+ */
 function tellsWhatWasSent(exporter: RealExporter, totals: Totals): void {
   for (const family of families(exporter)) {
     const { packets, bytes } = totals.get(udpKey(family)) ?? { packets: 0, bytes: 0 };

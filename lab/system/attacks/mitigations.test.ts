@@ -14,7 +14,7 @@ import { FilterEdge } from '../filters/filter-edge.ts';
 const GAME = 27_500;
 const OTHER = 27_600;
 const DNS = 53;
-/** More than an edge counts by address in a second. */
+/** More packets than an edge counts by address in a second. */
 const FLOOD = 10_000;
 
 const DROP: Mitigation = {
@@ -97,7 +97,7 @@ describe('mitigations in the kernel', () => {
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
       const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
-      // A stranger who is answered would be none any more: this port does not answer.
+      // This port does not answer, because an answer would validate the source.
       const silent = await server.open(to, GAME + 1);
       await fixture.apply([
         attacked(to, { limit, destinationPort: GAME + 1 }, { limit, destinationPort: GAME }),
@@ -166,7 +166,7 @@ describe('mitigations in the kernel', () => {
       bytes: one?.bytes,
     });
     assert.deepEqual(others, []);
-    // Of a flood not every packet is counted by its address, and yet all of them are told.
+    // Not every packet of a flood is counted by its address, but all of them are reported.
     await reflector.send(to, GAME, FLOOD);
     const [flood] = await told();
     assert.equal(flood?.packets, FLOOD);
@@ -197,7 +197,7 @@ describe('mitigations in the kernel', () => {
     fixture.noise('syn', to, GAME, 500);
     assert.equal(await newcomer?.ask(), 'echo');
     assert.equal(reached(), 0);
-    // Nobody translates for him any more; whoever was there before never was translated.
+    // The proxy no longer translates for this client; connections from before it were never translated.
     await fixture.apply([filteredPolicy(to)]);
     assert.equal(await newcomer?.ask(), 'reset');
     assert.equal(await player?.ask(), 'echo');
@@ -205,7 +205,7 @@ describe('mitigations in the kernel', () => {
 
   for (const family of [4, 6] as const) {
     it(`IPv${family}: filters that an attack brought do not meet the safelist, those of the holder do`, async (t) => {
-      // Nobody who was not answered before passes a filter on UDP.
+      // Only sources that were answered before pass a filter on UDP.
       const on = await field(t, `safe${family}`, { budgetPps: 0 });
       if (on === null) return;
       const { fixture, client, server } = on;
@@ -230,19 +230,19 @@ describe('mitigations in the kernel', () => {
       const payment = await TcpEnd.connect(fixture.internet.client, to, GAME);
       assert.equal(await payment?.ask(), 'echo');
       assert.equal(fixture.proxiedSyns(), 0);
-      // What forges sources does so in IPv4 only.
+      // The sender forges sources in IPv4 only.
       const forged = family === 4 ? 100 : 0;
       if (forged > 0) fixture.noise('syn', to, GAME, forged);
       assert.equal(await payment?.ask(), 'echo');
       assert.equal(fixture.proxiedSyns(), forged);
-      // What the holder asks for is for everybody.
+      // Filters that the holder applies cover all sources.
       const own = { ...udp, ref: 'filter:1', managed: false, safelist: [] };
       await fixture.apply([{ ...filteredPolicy(to), filters: [own, udp, tcp] }]);
       const before = await game.received();
       await (await client.open(CLIENT[family])).send(to, GAME, 20);
       await stranger.exchange(to, OTHER);
       assert.equal((await game.received()) - before, 0);
-      // The attack is over: who did not come through its proxy stays.
+      // The attack is over: connections that did not pass through its proxy stay.
       await fixture.apply([{ ...filteredPolicy(to), filters: [own] }]);
       assert.equal(await payment?.ask(), 'echo');
     });

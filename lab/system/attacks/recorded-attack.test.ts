@@ -23,7 +23,7 @@ let db: Db;
 
 const FAMILIES = [4, 6] as const;
 const DNS = 53;
-/** Where nobody listens, so that nobody answers what passes. */
+/** A port without a listener, so that packets that pass are not answered. */
 const CLOSED = 27_016;
 const answer = (family: 4 | 6) => packet(family, 'udp', { sourcePort: 53 });
 const player = (family: 4 | 6) => packet(family, 'udp');
@@ -33,8 +33,8 @@ async function passes(one: ReturnType<typeof packet>): Promise<boolean> {
 }
 
 /**
- * An attack is put into the database as a recorder that dies at once leaves it: what control and the edge make of it
- * is all that is looked at.
+ * Writes an attack into the database as a recorder leaves it that dies at once: the tests check only what control and
+ * the edge do with it.
  */
 describe('a recorded attack on the wire', { skip: whyNot() }, () => {
   before(async () => {
@@ -156,7 +156,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
   });
 });
 
-/** How many have come past the device since, before anything of nftables judges. */
+/** Packets received from the device since, counted before nftables evaluates them. */
 function countEntering(edge: StackFixture['internet']['edge'], match: string): () => number {
   const chain = `type filter hook prerouting priority -1000;\n${match} counter`;
   edge.run('nft', `table inet entering {\nchain input {\n${chain}\n}\n}\n`);
@@ -174,7 +174,7 @@ interface Explained {
   };
 }
 
-/** In words, by control and by the edge. */
+/** Reasons as control and the edge word them. */
 async function assertExplained(family: 4 | 6): Promise<void> {
   const path = `/api/x1/firewall/ips/${SERVER[family]}/explain`;
   const { body } = await fixture.stack.api.call<Explained>('POST', path, {

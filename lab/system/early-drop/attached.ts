@@ -7,7 +7,7 @@ import { EDGE_DEVICE } from '../../stack/internet.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import type { Stack } from '../../stack/stack.ts';
 
-/** As the kernel says it; null: no XDP program is on the device, or there is no such device. */
+/** As the kernel reports it. Null if the device has no XDP program or does not exist. */
 export function attachedMode(edge: Namespace, device = EDGE_DEVICE): 'native' | 'generic' | null {
   const links = JSON.parse(edge.run('ip', '-json', 'link', 'show')) as readonly {
     readonly ifname: string;
@@ -18,12 +18,12 @@ export function attachedMode(edge: Namespace, device = EDGE_DEVICE): 'native' | 
   return link.xdp.mode === 1 ? 'native' : 'generic';
 }
 
-/** Where the edge of a stack pins its programs. */
+/** The bpffs folder in which the edge of a stack pins its programs. */
 export function pinsOf({ dataDir }: Stack): string {
   return pinsFolder(join(dataDir, 'edge'), { PORTCULLIS_BPFFS: join(dataDir, '..', 'bpffs') });
 }
 
-/** As another process with the rights to would: pins stay, links are dead. */
+/** Detaches the programs as another privileged process would: pins stay, links are dead. */
 export function detachAll(stack: Stack): void {
   const folder = pinsOf(stack);
   for (const name of readdirSync(folder).filter((one) => /^(?:xdp|egress)-/.test(one))) {

@@ -15,11 +15,11 @@ import { assertUndisturbed, duringSteadyFlows, protect } from '../edge/steady-fl
 
 const CAPACITY = 3;
 const [NEXT, LAST] = SERVER.neighbours;
-/** Of the steady flows nobody uses it. */
+/** No steady flow uses it. */
 const DENIED_PORT = 999;
-/** More than the early drop reads one after the other: so many look-ups, for which there is no room. */
+/** More than the early drop reads in sequence: it has no capacity for that number of look-ups. */
 const LONG = { action: 'allow', protocol: 'tcp', destination_port: '7000-7139' } as const;
-/** A heartbeat of the edge, and time for a slow machine. */
+/** One heartbeat of the edge, with a margin for a slow machine. */
 const PATIENCE_MS = 45_000;
 
 const lacking = whyNot() || missing(['bpf']);
@@ -30,7 +30,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 let fixture: StackFixture;
 let agent: number;
 
-describe('an early drop that is full', { skip: lacking ?? false }, () => {
+describe('an early drop at capacity', { skip: lacking ?? false }, () => {
   let ofServer6: readonly number[];
   before(async () => {
     const fleet = defaultFleet().replace(
@@ -38,7 +38,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
       'requests_per_minute: 1000000, rules_per_ip: 500, max_ports_per_request: 500',
     );
     fixture = await startStackFixture('early-room', { earlyDropCapacity: CAPACITY, fleet });
-    // Sees what the early drop has passed on, before anything judges it.
+    // Sees packets that the early drop has passed on, before nftables evaluates them.
     fixture.internet.edge.run(
       'nft',
       `table netdev seen { counter c { }; chain in { type filter hook ingress device "${EDGE_DEVICE}" priority -1000; udp dport ${DENIED_PORT} counter name c; }; }`,
@@ -97,7 +97,6 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
         for (const port of [7_000, 7_139]) assert.equal(await passes(SERVER[4], port, 'tcp'), true);
         assert.equal(await passes(SERVER[4], 7_140, 'tcp'), false);
         for (const address of [NEXT, LAST]) await judged(address, 'early');
-        // At most a hundred at a time.
         for (const some of [ids.slice(0, 70), ids.slice(70)]) {
           await api.deleteRules(SERVER[4], some);
         }
@@ -111,7 +110,7 @@ describe('an early drop that is full', { skip: lacking ?? false }, () => {
   });
 });
 
-/** What is denied to it is dropped, and comes to be dropped there. */
+/** Packets denied to it are dropped, and later dropped there. */
 async function judged(address: string, where: 'early' | 'by nftables'): Promise<void> {
   await eventually(`${address} is judged ${where}`, async () => {
     const before = seen();

@@ -21,10 +21,10 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 
 const [SHUT, OPEN, GEO, SHUT6] = ['203.0.113.10', '203.0.113.11', '203.0.113.12', '2001:db8:5::10'];
 const SENDER = '192.0.2.2';
-/** More than are counted one by one. */
+/** More than the edge counts individually. */
 const FLOOD = 60_000;
 
-describe('drops that nftables counts', { skip: lacking ?? false }, () => {
+describe('drops counted by nftables', { skip: lacking ?? false }, () => {
   const network = new Network('drops');
   let sender: Namespace;
   let edge: Namespace;
@@ -38,13 +38,13 @@ describe('drops that nftables counts', { skip: lacking ?? false }, () => {
     network.join(sender, a, edge, b);
     for (const via of ['192.0.2.1', '2001:db8:c::1'])
       sender.run('ip', 'route', 'add', 'default', 'via', via);
-    // Who has not found his neighbour yet sends later than he says.
+    // A host whose neighbour is unresolved sends later than it reports.
     const [link] = JSON.parse(edge.run('ip', '-j', 'link', 'show', 'wan')) as { address: string }[];
     for (const via of ['192.0.2.1', '2001:db8:c::1'])
       sender.run('ip', 'neigh', 'replace', via, 'lladdr', link?.address ?? '', 'dev', 'eth0');
     const geo: Policy = {
       ...opening(GEO, 1),
-      // Nothing else denies, or the geo rule would change no verdict and be left out.
+      // No other rule denies: otherwise the geo rule would change no verdict and be left out.
       rules: [],
       geo: [{ ref: 'geo-rule:1', action: 'deny', sets: ['country:XX'] }],
     };
@@ -62,11 +62,11 @@ describe('drops that nftables counts', { skip: lacking ?? false }, () => {
     network.destroy();
   });
 
-  /** UDP datagrams of 28 bytes and one of content, each on a socket of its own. */
+  /** UDP datagrams of 28 header bytes and one content byte, each from its own socket. */
   const send = (to: string, count: number): string =>
     sender.run('bash', '-c', `for i in $(seq ${count}); do echo -n x > /dev/udp/${to}/53; done`);
 
-  it('are told by address and reason, in both families, and once', async () => {
+  it('are reported by address and reason, in both families, and once', async () => {
     send(SHUT, 12);
     send(OPEN, 5);
     send(GEO, 3);
@@ -85,9 +85,9 @@ describe('drops that nftables counts', { skip: lacking ?? false }, () => {
     assert.deepEqual((await drops.read()).entries, []);
   });
 
-  it('of a flood are all told, though only some are counted by address', async () => {
+  it('of a flood are all reported, though only some are counted by address', async () => {
     const begin = performance.now();
-    // As fast as one socket sends: well above what is counted in a second.
+    // One socket at full speed sends well above the number counted in a second.
     sender.run(
       'python3',
       '-c',
@@ -100,7 +100,7 @@ for i in range(${FLOOD}): s.send(b'x')`,
     const exact = Number(/counter packets (\d+)/.exec(counted)?.[1] ?? 0);
     const seconds = (performance.now() - begin) / 1000;
     assert.ok(exact > 0 && exact <= 200 + 2_000 * seconds, `${counted} in ${seconds} s`);
-    // Listed without complaint: old versions of nft end over some keys of such sets.
+    // Must be listable: old versions of nft abort on some keys of such sets.
     edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'drops_used_up');
     const { entries } = await drops.read();
     assert.deepEqual(
@@ -117,7 +117,7 @@ for i in range(${FLOOD}): s.send(b'x')`,
   it('come in by devices whose kinds the edge tells apart', () => {
     edge.run('ip', 'link', 'add', 'br0', 'type', 'bridge');
     const names = ['br0', 'wan', 'gone'];
-    // The devices are those of the namespace; /sys is of the one that this process began in.
+    // Devices are those of the namespace; /sys belongs to the namespace in which this process started.
     const host = { ...createHost(), devices: () => ['br0', 'wan'], masterOf: () => null };
     const kinds = edge.within(() => describeDevices(names, host, null)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ['bridge', 'veth', 'other']);

@@ -11,7 +11,7 @@ const DEVICE = 'wan';
 const TCP = 6;
 const SYN = 0x02;
 
-/** The early drop of an agent that runs in this process, on a device of another namespace. */
+/** An agent's early drop, run in this process on a device of another namespace. */
 export class EarlyDropIn extends EarlyDrop {
   readonly #driver: EarlyDropDriver;
 
@@ -29,13 +29,13 @@ export class EarlyDropIn extends EarlyDrop {
       driver,
       readDevice: (name) => {
         const device = namespace.within(() => readDevice(name));
-        // The rest is read from /sys, which is that of the process.
+        // The rest is read from /sys, which shows the namespace of the process.
         const plain = { uppers: [], isPort: false, hidesTags: false, isEthernet: true };
         return device === null ? null : { ...device, ...plain };
       },
       deviceName: (ifindex) => namespace.within(() => deviceName(ifindex)),
       listDevices: () => [DEVICE],
-      // Nobody speaks here.
+      // No traffic here.
       openFlows: async () => true,
       remember: () => ({ tcp: 600, udp: 600, other: 600 }),
       log: { debug() {}, info() {}, warn() {}, error() {} },
@@ -43,7 +43,7 @@ export class EarlyDropIn extends EarlyDrop {
     this.#driver = driver;
   }
 
-  /** Whether a connection to the port gets past it. */
+  /** Whether a connection to the port passes it. */
   passes(address: string, port: number): boolean {
     const packet: Packet = { ...udpPacket('192.0.2.9', address, port), protocol: TCP };
     return this.#driver.evaluate(frameOf(packet, { flags: SYN }), 1) === 'pass';

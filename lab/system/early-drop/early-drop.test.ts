@@ -45,7 +45,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     });
   });
 
-  it('goes on dropping and passing alone, with every process and our table gone', async () => {
+  it('continues to drop and pass without any process and without our table', async () => {
     await fixture.stack.killAll();
     fixture.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
     await judgesRightly();
@@ -54,8 +54,8 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     await judgesRightly();
   });
 
-  it('is put back within two seconds when somebody detaches it', async (t) => {
-    // The agent looks four times a second, and may have been quicker than we are.
+  it('is attached again within two seconds after another process detaches it', async (t) => {
+    // The agent polls four times a second and may have been faster than this test.
     await eventually('it is off', async () => {
       detachAll(fixture.stack);
       return attachedMode(fixture.internet.edge) === null;
@@ -73,7 +73,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
 
   it('stays on a device that is renamed and named again', async () => {
     const { edge } = fixture.internet;
-    // A SYN: dropped also while the open flows are being learnt, since the test before.
+    // A SYN is dropped also while the early drop still learns open flows, since the previous test.
     const dropsSyns = async (): Promise<boolean> =>
       !(await fixture.through.passes(packet(4, 'tcp')));
     edge.run('ip', 'link', 'set', EDGE_DEVICE, 'name', 'elsewhere');
@@ -125,7 +125,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
 
   it('passes replies to what the protected side opened, also before the edge was switched on', async () => {
     const { stack, through, client, server, internet } = fixture;
-    // Connections are tracked without our table only where another one asks for it.
+    // Without our table, connections are tracked only if another table needs it.
     internet.edge.run(
       'nft',
       'table inet other { chain c { type filter hook input priority 0; ct state new; }; }',
@@ -150,7 +150,9 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   });
 });
 
-/** A second way out of the edge host, that is not named: what leaves by it comes back by the first. */
+/**
+ * A second uplink of the edge host that is not in its device list: replies to what leaves by it return by the first.
+ */
 function leaveElsewhere(): void {
   const { edge, client } = fixture.internet;
   edge.run('ip', 'link', 'add', 'out', 'type', 'veth', 'peer', 'name', 'in2', 'netns', client.name);

@@ -33,8 +33,8 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 
 let fixture: StackFixture;
 
-/** What drops early and what judges behind it fail one at a time: the other keeps what is denied out meanwhile. */
-describe('packets that never stop, with early drop in front', { skip: lacking ?? false }, () => {
+/** The early drop and nftables fail one at a time: the other one keeps dropping denied packets. */
+describe('continuous packets with early drop', { skip: lacking ?? false }, () => {
   before(async () => {
     fixture = await startStackFixture('early-faults');
     await protectServer(fixture);
@@ -105,7 +105,7 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
     const { stack } = fixture;
     const flows = await duringSteadyFlows(fixture, async () => {
       for (const [round, port] of ['2200', '2201', '2202'].entries()) {
-        // Other settings are another table: written whole, in place of the one that is there.
+        // Other settings need another table, which replaces the existing one as a whole.
         const applied = stack.applyFleet(defaultFleet().replace('port: 22', `port: ${port}`));
         if (round === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
         await applied;
@@ -132,11 +132,11 @@ describe('packets that never stop, with early drop in front', { skip: lacking ??
   });
 });
 
-/** Stops control the moment that the kernel has a change: before the edge can have said so and been answered. */
+/** Stops control as soon as the kernel has a change, before the edge can have its confirmation answered. */
 async function hangAtNextChange(edge: Namespace, control: number): Promise<void> {
   const news = edge.within(() => new NetlinkSocket(NETLINK.netfilter));
   try {
-    // Heard from here on, before anybody is asked for a change.
+    // Received from here on, before the first change is requested.
     news.join(GROUP_NFTABLES);
     await new Promise<void>((resolve) => {
       news.onArrival(0, () => {

@@ -18,7 +18,7 @@ const manyPorts = (target: string, count: number) => {
   return { ...policy, rules: [...ports, deny] };
 };
 
-/** Ports that are open, as the kernel has them: `203.0.113.10 tcp 443`. */
+/** Open ports in the kernel, such as `203.0.113.10 tcp 443`. */
 function openPorts(namespace: Namespace): string[] {
   const listed = namespace.run('nft', 'list', 'map', 'inet', 'portcullis', 'port4');
   return [...listed.matchAll(/([\d.]+) \. (\w+) \. (\d+)[^,:]*: accept/g)]
@@ -30,18 +30,18 @@ for (const early of [false, true]) {
   describe(`a policy that the kernel has no room for${early ? ', with early drop in front' : ''}`, () => {
     it('stays at its last good one, whole, and all others move on', async (t) => {
       if (!require(t, ['root', 'netns', 'nft', 'bpf'])) return;
-      // Before the network: the agent is to stop while that is still there.
+      // Registered before the network is removed, so that the agent stops first.
       const { control, start } = testEdge(t);
       const network = new Network('refused');
       t.after(() => network.destroy());
       const namespace = network.create('edge');
       const real = namespace.within(() => createLibraryDriver());
-      // Maps of less room than the edge thinks: the kernel itself says no.
+      // The maps hold less than the edge assumes, so the kernel itself refuses.
       const small = (text: string): string => text.replaceAll(/size 96;/g, `size ${ROOM};`);
       const driver: Driver = { ...real, apply: (text) => real.apply(small(text)) };
       for (const target of [A, B]) control.policies.set(target, opening(target, 443));
       const earlyDrop = early ? EarlyDropIn.on(network, namespace) : null;
-      /** Of the ports that were ever open, those that the early drop passes. */
+      /** The ports, of all that were ever open, that the early drop passes. */
       const passing = (address: string): number[] =>
         [80, 81, 82, 443, 1_000].filter((port) => earlyDrop?.passes(address, port));
       await start({ driver, ...(earlyDrop === null ? {} : { earlyDrop }) });
@@ -57,7 +57,7 @@ for (const early of [false, true]) {
       assert.deepEqual(openPorts(namespace), [`${A} tcp 80`, `${B} tcp 443`, `${C} tcp 80`]);
       if (early) assert.deepEqual([A, B, C].map(passing), [[80], [443], [80]]);
       if (earlyDrop !== null) assert.equal(earlyDrop.modeOf('wan').xdp, 'native');
-      // Others go on, the same policy stays refused, and one that fits is taken.
+      // Other addresses continue, the same policy stays refused, and a policy that fits is applied.
       control.change([opening(C, 81)]);
       assert.deepEqual(
         (await control.confirmed()).refused.map(({ target }) => target),

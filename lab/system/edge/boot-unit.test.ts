@@ -20,8 +20,8 @@ interface Ended {
 }
 
 /**
- * This machine under an overlay that is thrown away, as the root of whatever runs in it: what is installed there is
- * installed as on a host whose systemd does not run at the moment.
+ * A discarded overlay of this machine as the root directory: installing there works as on a host whose systemd is not
+ * running.
  */
 class ThrownAwayRoot {
   readonly #home = mkdtempSync(join(tmpdir(), 'portcullis-root-'));

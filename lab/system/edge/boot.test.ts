@@ -17,7 +17,7 @@ import { createMachineClock } from '@portcullis/edge/switch/machine-clock.ts';
 import { type Namespace, Network } from '../../stack/netns.ts';
 import { whyNot } from '../stack-fixture.ts';
 
-/** Those that the unit leaves it. */
+/** The capabilities that the unit leaves it. */
 const RIGHTS = ['--bounding-set=-all,+net_admin', '--no-new-privs'];
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -29,7 +29,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
   });
   after(() => network.destroy());
 
-  /** A folder as an edge leaves it that enforced the first generation, then the second. */
+  /** A state directory of an edge that enforced the first generation, then the second. */
   async function leave(t: TestContext) {
     host.run('nft', 'flush', 'ruleset');
     const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-boot-'));
@@ -47,7 +47,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
       since: join(folder, 'table-since.nft'),
     };
   }
-  /** The texts of one state after another. */
+  /** The texts of successive states. */
   async function write(folder: string, states: readonly Desired[]): Promise<void> {
     const reconciler = new Reconciler(createFakeKernel(), DEFAULT_LIMITS);
     const text = new TableText(folder, log);
@@ -80,7 +80,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     assert.deepEqual(addresses(), wanted(2));
   });
 
-  it('is nothing where there is nothing, or where a person or a trial says so', async (t) => {
+  it('is nothing without saved state, or after the operator or a trial disabled the edge', async (t) => {
     const { stateDir } = await leave(t);
     const nothing = load(`${stateDir}/elsewhere`);
     assert.equal(nothing.status, 0);
@@ -95,7 +95,7 @@ describe('what a boot loads before there is Node', { skip: whyNot() }, () => {
     assert.deepEqual([load(stateDir).status, addresses()], [0, wanted(2)]);
   });
 
-  it('lets nobody get past a SYN proxy in the middle of a connection', async (t) => {
+  it('lets no mid-connection packet pass a SYN proxy', async (t) => {
     const { stateDir, folder } = await leave(t);
     const loose = (): string =>
       host.run('sysctl', '-n', 'net.netfilter.nf_conntrack_tcp_loose').trim();

@@ -28,7 +28,7 @@ const [SERVER, OTHER, CLIENT] = ['203.0.113.10', '203.0.113.20', '192.0.2.2'];
 const [SERVER6, CLIENT6] = ['2001:db8:5::10', '2001:db8:c::2'];
 const [TCP, UDP] = [6, 17];
 
-describe('connections that are to begin anew', { skip: lacking ?? false }, () => {
+describe('removal of tracked connections', { skip: lacking ?? false }, () => {
   const network = new Network('ct');
   let namespace: Namespace;
   before(() => {
@@ -63,7 +63,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     writeFileSync(file, `${lines.join('\n')}\n`);
     namespace.run('conntrack', '--load-file', file);
   };
-  /** Of the first packet: `udp 192.0.2.2 203.0.113.10 53`. */
+  /** The first packet's flow, such as `udp 192.0.2.2 203.0.113.10 53`. */
   const listed = (): string[] =>
     ['ipv4', 'ipv6']
       .flatMap((family) => namespace.run('conntrack', '-L', '-f', family).split('\n'))
@@ -74,7 +74,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
         return `${line.split(' ')[0]} ${source} ${destination} ${port}`;
       })
       .toSorted();
-  /** Those that somebody began towards this; null: every one. */
+  /** Connections opened towards this address; null for all. */
   const remove = (
     address: string,
     { protocol, port }: { readonly protocol: number | null; readonly port: number | null },
@@ -93,14 +93,14 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     return before.filter((line) => !now.has(line));
   };
 
-  it('are those to one port of one address, and no other', async () => {
+  it('removes only connections to one port of one address', async () => {
     const before = listed();
     assert.equal(before.length, 17);
     assert.equal(await remove(SERVER, { protocol: UDP, port: 53 }), 1);
     assert.deepEqual(gone(before), [`udp ${CLIENT} ${SERVER} 53`]);
   });
 
-  it('are those of a protocol, or of the address, where no more is asked', async () => {
+  it('removes all connections of a protocol or of an address', async () => {
     const before = listed();
     assert.equal(await remove(SERVER, { protocol: TCP, port: null }), 2);
     assert.deepEqual(gone(before), [`tcp ${CLIENT} ${SERVER} 53`, `tcp ${CLIENT} ${SERVER} 80`]);
@@ -110,17 +110,17 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
       listed().filter((line) => line.includes(` ${CLIENT} ${SERVER}`)),
       [],
     );
-    // What the server began itself stays.
+    // Connections that the server opened stay.
     assert.equal(listed().filter((line) => line.includes(` ${SERVER} ${CLIENT}`)).length, 4);
   });
 
-  it('are of IPv6 too', async () => {
+  it('removes IPv6 connections', async () => {
     const before = listed();
     assert.equal(await remove(SERVER6, { protocol: UDP, port: 80 }), 1);
     assert.deepEqual(gone(before), [`udp ${CLIENT6} ${SERVER6} 80`]);
   });
 
-  it('may be chosen by asking about each', async () => {
+  it('removes the connections that a predicate selects', async () => {
     const before = listed();
     const wanted = (one: Connection): boolean => one.protocol === TCP && one.destinationPort === 80;
     assert.equal(await namespace.within(() => removeWhere([4, 6], wanted)), 4);
@@ -128,7 +128,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     assert.ok(gone(before).every((line) => /^tcp .* 80$/.test(line)));
   });
 
-  it('are removed by the thousand while others get their turn', async () => {
+  it('removes thousands without blocking the event loop', async () => {
     insert(
       Array.from({ length: 2_000 }, (_, index) => {
         const ports = `--sport ${1_000 + index} --dport 7`;
@@ -181,7 +181,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     );
   });
 
-  it('may be a hundred thousand: nobody waits long for his turn meanwhile', async (t) => {
+  it('removes a hundred thousand without long pauses of the event loop', async (t) => {
     const COUNT = 120_000;
     const [asked, other] = [0, 1].map((net) =>
       Array.from({ length: COUNT / 2 }, (_, index) => {
@@ -194,7 +194,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
     assert.ok(parsed.ok);
     const destination = bytesOf(parsed.value);
     let [batches, largest] = [0, 0];
-    // What this thread did between two turns of others, however busy the machine is.
+    // CPU time of this thread between two turns of the event loop, independent of the machine's load.
     const turnsMs: number[] = [];
     let last = process.threadCpuUsage();
     const ticking = setInterval(() => {
@@ -228,7 +228,7 @@ describe('connections that are to begin anew', { skip: lacking ?? false }, () =>
         `${removed.ms} ms, ${largest} at most at a time; turns of ${half} ms (99 of 100 within ${most}, all within ${longest})`,
     );
     assert.ok(removed.removed >= COUNT / 2);
-    // What is kept at a time is what one turn finds, not what there is.
+    // Memory holds the entries of one turn, not all entries.
     assert.ok(batches > 20 && largest < 2_000, `${batches}, ${largest}`);
     assert.ok(most < 25, `${most}`);
   });

@@ -21,19 +21,19 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 
 const [DENIED, ALLOWED, LATER] = [19, 27_015, 27_016];
 const LIMIT = '/proc/sys/net/netfilter/nf_conntrack_max';
-/** More would take too long to make, and too much memory of the machine that tests. */
+/** A larger number would take too much time and memory on the test machine. */
 const MOST = 1_000_000;
 
 let fixture: StackFixture;
 /** Of this machine, as it was: one number for all namespaces. What is counted is each one's own. */
 let limit: number;
 
-describe('connection tracking that has no room left', {
+describe('a full connection tracking table', {
   skip: whyNot() || (lacking ?? false),
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-full-'));
   before(async () => {
-    // Early drop would drop what is denied itself, whatever nftables does.
+    // Early drop off: it would drop denied packets itself, whatever nftables does.
     fixture = await startStackFixture('full', { earlyDrop: false });
     limit = Number(readFileSync(LIMIT, 'utf8'));
     if (limit > MOST) writeFileSync(LIMIT, String(MOST));
@@ -53,7 +53,7 @@ describe('connection tracking that has no room left', {
     fill(max, [underWay, { ...underWay, ...sentinel }]);
     const [, inserted] = /(\d+)/.exec(internet.edge.run('conntrack', '-C')) ?? [];
     assert.ok(Number(inserted) >= max * 0.99, `${inserted} of ${max}`);
-    // New ones find no room: that is the kernel's own doing, before any rule of ours.
+    // The kernel drops new connections because the table is full, before any rule of ours.
     await eventually('it is full', async () => !(await through.passes(newFlow(ALLOWED))));
     for (let round = 0; round < 10; round++) {
       assert.equal(await through.passes(newFlow(DENIED)), false);
@@ -76,7 +76,7 @@ describe('connection tracking that has no room left', {
     await api.enforced(SERVER[4]);
   }
 
-  /** With connections that look established: those the kernel does not give up for new ones. */
+  /** Fills the table with connections that look established, which the kernel does not evict for new ones. */
   function fill(count: number, first: readonly ProbePacket[]): void {
     const file = join(folder, 'connections');
     const line = (from: string, to: string, sport: number, dport: number): string =>
@@ -90,7 +90,7 @@ describe('connection tracking that has no room left', {
     });
     writeFileSync(file, [...known, ...lines].join(''));
     fixture.internet.edge.run('conntrack', '-F');
-    // The last ones find it full.
+    // The last ones meet a full table.
     fixture.internet.edge.run(
       'sh',
       '-c',

@@ -30,7 +30,7 @@ interface ShownDevice {
 
 let fixture: StackFixture;
 
-/** Devices as a host may have them, made of the one uplink of the edge while it enforces. */
+/** Device arrangements of real hosts, built on the edge's one uplink while it enforces. */
 describe('the devices of an edge', { skip: lacking ?? false }, () => {
   before(async () => {
     fixture = await startStackFixture('devices');
@@ -74,7 +74,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     const upon = ['dev', EDGE_DEVICE, 'dstport', '4789', 'remote', CLIENT[4]] as const;
     edge.run('ip', 'link', 'add', 'vx0', 'type', 'vxlan', 'id', '7', ...upon);
     edge.run('ip', 'link', 'set', 'vx0', 'up');
-    // Something else comes and goes, so that it is looked at while the tunnel is there.
+    // Adds and removes another device so that the agent looks while the tunnel exists.
     edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
     await eventually('it is off', async () => attachedMode(edge) === null);
     edge.run('ip', 'link', 'del', 'mv0');
@@ -121,7 +121,7 @@ async function name(...devices: readonly string[]): Promise<void> {
   await fixture.stack.applyFleet(fleet);
 }
 
-/** As control shows them, once it has heard. */
+/** As control shows them after it has received them. */
 async function shown(
   heard: (devices: readonly ShownDevice[]) => boolean,
 ): Promise<readonly ShownDevice[]> {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { CLIENT, EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { startStackFixture, eventually, type StackFixture, whyNot } from '../stack-fixture.ts';
 
-/** A heartbeat of the edge, and time for a slow machine. */
+/** One heartbeat of the edge, with a margin for a slow machine. */
 const PATIENCE_MS = 45_000;
 const SENT = 40;
 
@@ -21,7 +21,7 @@ interface Drops {
 
 let fixture: StackFixture;
 
-describe('what an edge knows', { skip: whyNot() }, () => {
+describe('what an edge reports', { skip: whyNot() }, () => {
   before(async () => {
     fixture = await startStackFixture('drops');
   });
@@ -43,7 +43,7 @@ describe('what an edge knows', { skip: whyNot() }, () => {
     assert.equal((await drops()).meta.packets, 0);
     const send = `for i in $(seq ${SENT}); do echo -n x > /dev/udp/${SERVER[4]}/5353; done`;
     fixture.internet.client.run('bash', '-c', send);
-    // Told with two heartbeats at most.
+    // Reported within two heartbeats.
     await eventually(
       'every packet is counted',
       async () => (await drops()).meta.packets >= SENT,
@@ -53,7 +53,7 @@ describe('what an edge knows', { skip: whyNot() }, () => {
     assert.equal(seen.meta.packets, SENT, JSON.stringify(seen));
     assert.deepEqual(seen.meta.edges, ['lab']);
     assert.ok(seen.data.totals.every((one) => `${one.stage} ${one.reason}` === 'policy denied'));
-    // Samples come from the early drop, where it is attached.
+    // Where the early drop is attached, samples come from it.
     for (const sample of seen.data.samples)
       assert.deepEqual([sample.source_ip, sample.destination_port], [CLIENT[4], 5353]);
   });
@@ -73,11 +73,11 @@ describe('what an edge knows', { skip: whyNot() }, () => {
     assert.deepEqual([shown.report.policies > 0, shown.report.last_error], [true, null]);
     const [device] = shown.report.devices;
     assert.deepEqual([device?.name, device?.kind, device?.present], [EDGE_DEVICE, 'veth', true]);
-    // What keeps it from native is said.
+    // The report says why it is not native.
     assert.ok(device?.xdp === 'native' || device?.reason !== null, JSON.stringify(device));
   });
 
-  it('explain answers from the edge too, which judges by what was accepted', async () => {
+  it('explain includes the answer of the edge, which evaluates the accepted policy', async () => {
     const { body } = await fixture.stack.api.call<{
       data: {
         verdict: string;

@@ -9,7 +9,7 @@ import { startStackFixture, eventually, type StackFixture, NEEDS } from '../stac
 const SERVICE = 27_015;
 const ROUNDS = 3;
 
-/** One protocol and one way of denying; lab/soak/established.test.ts has all of them. */
+/** Covers one protocol and one kind of deny; lab/soak/established.test.ts covers all. */
 describe('flows that exist when a rule denies them', {
   skip: skipUnless([...NEEDS, 'conntrack']),
 }, () => {

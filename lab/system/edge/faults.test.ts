@@ -69,7 +69,7 @@ describe('kill -9 in a loop of writes', { skip: whyNot() }, () => {
   });
 });
 
-/** One writer; what it was told is there, is in `acknowledged` before the next write. */
+/** One writer; an acknowledged write is in `acknowledged` before the next write. */
 function writeUntilFailure(
   round: number,
   acknowledged: Acknowledged[],
@@ -128,7 +128,7 @@ function postmasterPid(): number {
   return Number(readFileSync(file, 'utf8').split('\n')[0]);
 }
 
-/** Waits until reads are answered again; the accepted generation then. */
+/** Waits until reads are answered again; returns the accepted generation at that time. */
 async function recover(): Promise<number> {
   const deadline = performance.now() + RECOVERY_MS;
   for (;;) {

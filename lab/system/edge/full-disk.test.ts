@@ -14,15 +14,15 @@ import {
 } from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
-/** What is denied one after the other of an address that is open otherwise; the steady flows go to its neighbour. */
+/** The ports denied in turn on an otherwise open address; the steady flows go to its neighbour. */
 const NEIGHBOUR = SERVER.neighbours[0];
 const [FIRST, SECOND, THIRD] = [5_001, 5_201, 5_401];
-/** A heartbeat and what shows it. */
+/** One heartbeat, and the time until it is shown. */
 const SHOWN_MS = 40_000;
 
 let fixture: StackFixture;
 
-/** The state directory of the edge is a disk of its own, and another process fills it. */
+/** The edge's state directory is on its own disk, which another process fills. */
 describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
   before(async () => {
     const fleet = defaultFleet().replace('limits: {', 'limits: { rules_per_ip: 1000,');
@@ -76,7 +76,7 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
     for (const port of [FIRST, SECOND]) assert.equal(await through.passes(udp(port)), false);
   });
 
-  it('edge off takes hands off all the same, and edge on puts them back', async () => {
+  it('edge off disables enforcement all the same, and edge on restores it', async () => {
     const { stack, through } = fixture;
     fill();
     await stack.command('edge', 'off');
@@ -86,7 +86,7 @@ describe('a full disk under the state of an edge', { skip: whyNot() }, () => {
       await eventually('it enforces again', async () => !(await through.passes(udp(port))));
   });
 
-  it('is written again by itself once there is room, and then says nothing', async () => {
+  it('is written again when there is space, and the problem disappears', async () => {
     const { stack, through } = fixture;
     empty();
     await deny(THIRD);
@@ -115,12 +115,12 @@ function onDiskText(name: string): string {
   return existsSync(onDisk(name)) ? readFileSync(onDisk(name), 'utf8') : '';
 }
 
-/** What a boot would load. */
+/** The text that a boot would load. */
 function boots(): string {
   return ['table.nft', 'table-since.nft'].map(onDiskText).join('\n');
 }
 
-/** Not a byte is left; also none of what a file that is replaced gives back. */
+/** Fills the disk to the last byte, including what a replaced file frees. */
 function fill(): void {
   for (let tries = 0; statfsSync(stateDir()).bavail > 0; tries++) {
     assert.ok(tries < 100, `it does not stay full: ${readdirSync(stateDir()).join()}`);
@@ -128,7 +128,7 @@ function fill(): void {
     try {
       appendFileSync(join(stateDir(), 'of-somebody-else'), Buffer.alloc(bavail * bsize));
     } catch (error) {
-      // The edge was quicker to take some of it.
+      // The edge has taken some of the space first.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
     }
   }
@@ -138,7 +138,7 @@ function empty(): void {
   rmSync(join(stateDir(), 'of-somebody-else'));
 }
 
-/** With so many other ports that it is more text than what is left of a last page. */
+/** With enough other ports that its text exceeds the rest of a last page. */
 async function deny(port: number): Promise<void> {
   const ports = `${port},${port + 1_000}-${port + 1_080}`;
   const rule = { action: 'deny', protocol: 'udp', destination_port: ports } as const;
@@ -152,7 +152,7 @@ async function lastError(): Promise<string | null> {
   return shown.report === null ? 'no report' : shown.report.last_error;
 }
 
-/** Of the edge, as /readyz shows them. */
+/** The edge's problems, as /readyz shows them. */
 async function problems(): Promise<string> {
   const { body } = await fixture.stack.api.call<{
     readonly enforcement: { readonly edges: readonly { readonly problems: readonly string[] }[] };

@@ -14,17 +14,17 @@ import {
 } from '../stack-fixture.ts';
 import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-flows.ts';
 
-/** What is changed until there is no room is of an address that the steady flows do not go to. */
+/** The address whose rules change until memory is full; no steady flow goes to it. */
 const NEIGHBOUR = SERVER.neighbours[0];
 const PORTS = 100;
 const MOST_CHANGES = 200;
-/** So much more than it has: a few changes need it. */
+/** Memory above its present use: a few changes need it. */
 const MORE_BYTES = 256 * 1024;
 
 let fixture: StackFixture;
 let limited: MemoryGroup;
 
-/** Kernel memory counts: the elements of a table are whoever's writes them. */
+/** Includes kernel memory: table elements are charged to the process that writes them. */
 describe('an agent whose memory is limited', {
   skip: skipUnless([...NEEDS, 'memory-cgroup']),
 }, () => {
@@ -71,7 +71,7 @@ describe('an agent whose memory is limited', {
   });
 });
 
-/** The next ports of the neighbour; the last of them. */
+/** Opens the neighbour's next ports; returns the last one. */
 async function deny(change: number): Promise<number> {
   const first = 1_000 + change * PORTS;
   const last = first + PORTS - 1;

@@ -74,12 +74,12 @@ function loseKernelState(): void {
   detachPinned(pinsFolder(stateDir(), { PORTCULLIS_BPFFS: bpffs() }));
 }
 
-/** The network is not up yet; what the device had is gone with it. */
+/** The network is not up yet, and the device has lost its addresses and routes. */
 function unplug(): void {
   fixture.internet.edge.run('ip', 'link', 'set', EDGE_DEVICE, 'down');
 }
 
-/** Resolves when packets get through again. */
+/** Resolves when packets pass again. */
 async function plugIn(): Promise<void> {
   const { edge } = fixture.internet;
   edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
@@ -96,7 +96,7 @@ async function plugIn(): Promise<void> {
   }
 }
 
-/** Resolves once it has written to the kernel what it found on its disk. */
+/** Resolves when it has written its saved state to the kernel. */
 async function startAgentAlone(): Promise<ChildProcess> {
   const { internet, stack } = fixture;
   const agent = internet.edge.spawn([LAUNCHER, 'edge', '--name', 'lab', '--data', stack.dataDir], {

@@ -17,11 +17,11 @@ const FAMILIES = [4, 6] as const;
 let fixture: StackFixture;
 
 /**
- * Somebody else changes what we put into the kernel. Denied packets are sent all the while: they may pass after the
- * deed and before the repair, which has to come within two seconds, and never after it. What is allowed always passes.
- * Without early drop, which would drop the probes itself whatever nftables does; early-drop.test.ts has them together.
+ * Another process changes our kernel objects while denied packets are sent. They may pass between the change and its
+ * repair, which must come within two seconds, and never afterwards. Allowed packets always pass. Early drop is off,
+ * because it would drop the probes whatever nftables does; early-drop.test.ts tests both together.
  */
-describe('what others do to our table', { skip: whyNot() }, () => {
+describe('changes of our table by other processes', { skip: whyNot() }, () => {
   before(async () => {
     fixture = await startStackFixture('repair', { earlyDrop: false });
     const { api } = fixture.stack;
@@ -69,7 +69,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
     });
   }
 
-  it('leaves the tables of others alone', async () => {
+  it('leaves other tables alone', async () => {
     const { edge } = fixture.internet;
     const wanted = content();
     edge.run('nft', 'add table inet somebody');
@@ -78,12 +78,12 @@ describe('what others do to our table', { skip: whyNot() }, () => {
     assert.match(edge.run('nft', 'list', 'tables'), /inet somebody/);
   });
 
-  it('never unhooks while it repairs: not one denied packet passes a change that leaves them denied', async () => {
+  it('never detaches its hooks during a repair: no denied packet passes a change that keeps it denied', async () => {
     const { through, internet } = fixture;
     const stream = through.stream(() => denied(4));
     for (let round = 0; round < 3; round++) {
       const was = content();
-      // Something that no packet here meets.
+      // A rule that no packet here matches.
       internet.edge.run('nft', 'add element inet portcullis address4 { 192.0.2.250 : accept }');
       assert.notEqual(content(), was);
       await eventually('it is gone again', async () => content() === was);
@@ -97,7 +97,7 @@ describe('what others do to our table', { skip: whyNot() }, () => {
   });
 });
 
-describe('what becomes of devices', { skip: whyNot() }, () => {
+describe('changes of devices', { skip: whyNot() }, () => {
   before(async () => {
     fixture = await startStackFixture('devices', { earlyDrop: false });
     const deny = { action: 'deny', protocol: 'udp', destination_port: String(DENIED) } as const;
@@ -117,7 +117,7 @@ describe('what becomes of devices', { skip: whyNot() }, () => {
     assert.equal(await passes(4, DENIED), false);
   });
 
-  it(`renamed: judged under its new name, and at home again`, async () => {
+  it(`renamed: enforced under its new name, and under the old one again`, async () => {
     const { edge } = fixture.internet;
     for (const [from, to] of [
       [EDGE_DEVICE, 'wan0'],
@@ -152,12 +152,12 @@ function passes(family: 4 | 6, destinationPort: number): Promise<boolean> {
   return fixture.through.passes(packet(family, 'udp', { destinationPort }));
 }
 
-/** Of our table as nft lists it, in any order, without what counts packets and whose packets were counted. */
+/** Our table as nft lists it, sorted, without counters and counted addresses. */
 function content(): string {
   try {
     const listed = fixture.internet.edge.run('nft', 'list', 'table', 'inet', 'portcullis');
     const said = listed
-      // What the table learns of packets comes and goes: denied connections that a deed let begin are remembered.
+      // State learnt from packets varies: the table remembers denied connections that a change let start.
       .replaceAll(/elements = \{[^}]* (?:counter packets|expires) [^}]*\}/g, '')
       .replaceAll(/packets \d+ bytes \d+/g, '')
       .split(/[\n,{}]/);

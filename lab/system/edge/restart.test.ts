@@ -17,8 +17,10 @@ import { assertUndisturbed, duringSteadyFlows, protectServer } from './steady-fl
 
 let fixture: StackFixture;
 
-/** Without early drop, which would drop what is denied itself whatever nftables does; early-drop-faults.test.ts has it. */
-describe('packets that never stop', { skip: whyNot() }, () => {
+/**
+ * Early drop is off, because it would drop denied packets whatever nftables does; early-drop/faults.test.ts covers it.
+ */
+describe('continuous packets', { skip: whyNot() }, () => {
   before(async () => {
     fixture = await startStackFixture('restart', { earlyDrop: false });
     await protectServer(fixture);
@@ -50,7 +52,7 @@ describe('packets that never stop', { skip: whyNot() }, () => {
     assert.equal(handleOf(edge), before);
     await recorded();
     process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
-    // Perhaps ours was changed too: nobody was there to see it.
+    // Our table may have changed too while no agent was running.
     edge.run(
       'nft',
       'add table inet somebody; add chain inet somebody c; delete table inet somebody',
@@ -67,7 +69,7 @@ describe('packets that never stop', { skip: whyNot() }, () => {
       const management = (port: number): string =>
         defaultFleet().replace('port: 22', `port: ${port}`);
       for (let round = 0; round < 4; round += 1) {
-        // Other settings are another table: written whole, in place of the one that is there.
+        // Other settings need another table, which replaces the existing one as a whole.
         const applied = stack.applyFleet(management(2_200 + round));
         if (round % 2 === 1) process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
         await applied;
@@ -82,7 +84,7 @@ async function killAndStart(): Promise<void> {
   await takesOver(fixture.stack);
 }
 
-/** The handle of a rule that only a rewrite of the table makes anew. */
+/** The handle of a rule, which changes only when the table is rewritten. */
 function handleOf(edge: Namespace): number {
   const listed = edge.run('nft', '-j', 'list', 'chain', 'inet', 'portcullis', 'judge4');
   const { nftables } = JSON.parse(listed) as {
@@ -93,7 +95,7 @@ function handleOf(edge: Namespace): number {
   return rule.handle;
 }
 
-/** Resolves when the agent has recorded what the kernel has now. */
+/** Resolves when the agent has recorded the present state of the kernel. */
 async function recorded(): Promise<void> {
   const path = join(fixture.stack.dataDir, 'edge', 'enforced', 'kernel.json');
   const rules = fixture.internet.edge.within(() => openRuleset());

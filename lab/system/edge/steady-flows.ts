@@ -7,9 +7,9 @@ import { type StackFixture, packet } from '../stack-fixture.ts';
 
 const FAMILIES = [4, 6] as const;
 const OPEN_PORT = 27_016;
-/** How long packets go their way before and after. */
+/** How long packets are sent before and after. */
 const AROUND_MS = 100;
-/** Fewer say nothing about what happened meanwhile. */
+/** Fewer packets would not cover the time of the change. */
 const ENOUGH = 30;
 
 export interface SteadyFlow {
@@ -18,12 +18,12 @@ export interface SteadyFlow {
   readonly sent: readonly Sent[];
 }
 
-/** The server accepts UDP to one port, and nothing else. */
+/** The server accepts UDP to one port only. */
 export async function protectServer(fixture: StackFixture): Promise<void> {
   for (const family of FAMILIES) await protect(fixture, SERVER[family]);
 }
 
-/** The same for any address; the rules that deny and that allow. */
+/** The same for any address; returns the ids of the deny and the allow rules. */
 export async function protect(
   { stack }: StackFixture,
   address: string,
@@ -33,7 +33,7 @@ export async function protect(
   return [...denying, ...(await stack.api.createRule(address, { action: 'allow', ...open }))];
 }
 
-/** Sends each address a denied and an allowed packet every millisecond, before, while and after something is done. */
+/** Sends each address a denied and an allowed packet every millisecond before, during and after an action. */
 export async function duringSteadyFlows(
   { through }: StackFixture,
   disturb: () => Promise<void>,
@@ -56,12 +56,12 @@ function flowTo(destination: string, destinationPort: number): ProbePacket {
   return packet(destination.includes(':') ? 6 : 4, 'udp', { destination, destinationPort });
 }
 
-/** Not one denied packet passed, and not one allowed packet was dropped. */
+/** Asserts that no denied packet passed and no allowed packet was dropped. */
 export function assertUndisturbed(flows: readonly SteadyFlow[]): void {
   for (const flow of flows) assertNoneAstray(flow);
 }
 
-/** Not one denied packet passed; what is allowed had no way for a while, and where there is none nothing is sent. */
+/** Asserts that no denied packet passed. Allowed packets had no route for a while, and without a route none is sent. */
 export function assertNothingDeniedPassed(flows: readonly SteadyFlow[]): void {
   for (const flow of flows) if (!flow.allowed) assertNoneAstray(flow);
 }

@@ -14,10 +14,10 @@ import {
   whyNot,
 } from '../stack-fixture.ts';
 
-/** A device of the edge that comes later. */
+/** A device that the edge gets later. */
 const LATE = { device: 'late', edge: '198.18.9.1', client: '198.18.9.2' } as const;
 const LAUNCHER = join(import.meta.dirname, '..', '..', '..', 'portcullis');
-/** Long enough for a loaded machine to look twice before it ends. */
+/** Long enough for two polls on a loaded machine. */
 const TRIAL_MS = 20_000;
 const EXPIRED_MS = 60_000;
 const ON_TRIAL = ['--enforce', '--confirm-within', `${TRIAL_MS / 1000}s`] as const;
@@ -44,7 +44,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     process.kill(stack.pidOf('edge/main.ts'), 'SIGKILL');
     assert.equal(await isDenied(), true);
     await eventually('the trial expires', async () => !(await isDenied()), EXPIRED_MS);
-    // What counts goes by itself, a moment later.
+    // The counting table is removed separately, a moment later.
     const isClean = async (): Promise<boolean> => !hasTable(fixture.internet.edge);
     await eventually('nothing of ours is left, nor what counts', isClean);
     await enforcement('none');
@@ -63,7 +63,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     await enforcement('full');
   });
 
-  it('judges what enters by a device of its list that appears only later', async (t) => {
+  it('enforces on a listed device that appears later', async (t) => {
     const { internet, server } = fixture;
     const client = network.create('client');
     network.join(client, { device: 'eth0', addresses: [`${LATE.client}/24`] }, internet.edge, {
@@ -88,7 +88,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
     await eventually('it enforces all the same', isDenied);
   });
 
-  it('is switched off without control, by a running agent and without one, and control hears of it', async () => {
+  it('is switched off without control, with and without a running agent, and control is notified', async () => {
     const { stack } = fixture;
     const control = stack.pidOf('control/main.ts');
     process.kill(control, 'SIGSTOP');
@@ -118,7 +118,7 @@ describe('an edge on trial', { skip: whyNot() }, () => {
   });
 });
 
-/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+/** How long the edge host's kernel keeps fragments of an incomplete datagram. */
 function patienceSeconds(): number {
   return Number(fixture.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
 }

@@ -1,11 +1,11 @@
 import { EDGE_DEVICE, type Internet, settleClient, settleUplink } from '../../stack/internet.ts';
 
-/** Gives back what a device loses when it goes down: routes through it, and IPv6 addresses. */
+/** Restores what a device loses when it goes down: its routes and IPv6 addresses. */
 export function restoreUplink({ edge }: Internet, device = EDGE_DEVICE): void {
   settleUplink(edge, device);
 }
 
-/** Deletes the pair of devices between client and edge and makes it anew. */
+/** Deletes and recreates the veth pair between client and edge. */
 export function remakeUplink({ edge, client }: Internet): void {
   const peer = ['peer', 'name', EDGE_DEVICE, 'netns', edge.name];
   edge.run('ip', 'link', 'del', EDGE_DEVICE);

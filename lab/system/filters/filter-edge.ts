@@ -23,7 +23,7 @@ import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet
 
 const LOOK_MS = 20;
 
-/** An edge that holds filters, without a control plane: policies go straight to its kernel. */
+/** An edge with filters and without a control plane: policies go directly to its kernel. */
 export class FilterEdge {
   readonly internet: Internet;
   readonly driver: Driver;
@@ -34,7 +34,7 @@ export class FilterEdge {
   readonly #limits: EdgeLimits;
   #generation = 0;
 
-  /** What a test changes of the catalogue, it changes of every filter there is. */
+  /** Catalogue values that a test overrides, for every filter. */
   constructor(label: string, change: Partial<Filter> = {}, limits: Partial<EdgeLimits> = {}) {
     this.internet = createInternet(label);
     const { edge } = this.internet;
@@ -61,12 +61,12 @@ export class FilterEdge {
     this.#reconciler = this.#newReconciler();
   }
 
-  /** As if the agent had been started anew: nothing is remembered of what the kernel has. */
+  /** Simulates a restart of the agent: forgets the known kernel state. */
   restart(): void {
     this.#reconciler = this.#newReconciler();
   }
 
-  /** What the guard of an agent says when somebody else has changed the table. */
+  /** Signals that another process has changed the table, as an agent's guard does. */
   doubt(): void {
     this.#reconciler.invalidate();
   }
@@ -110,7 +110,7 @@ export class FilterEdge {
     );
   }
 
-  /** Packets from as many forged sources; returns when all have left. */
+  /** Sends one packet from each of a number of forged sources; returns when all have left. */
   noise(kind: 'udp' | 'syn' | 'ack' | 'fin', address: string, port: number, count: number): void {
     const script = join(import.meta.dirname, '..', '..', 'wire', 'noise.py');
     this.internet.client.run('python3', script, kind, address, String(port), String(count));
@@ -123,7 +123,7 @@ export class FilterEdge {
     );
   }
 
-  /** Puts as many elements into a set. */
+  /** Puts this number of elements into a set. */
   async fill(set: string, count: number, key: (index: number) => string): Promise<void> {
     const lines: string[] = [];
     for (let at = 0; at < count; at += 8192) {
@@ -141,7 +141,7 @@ export class FilterEdge {
     return cpus.reduce((sum, line) => sum + Number.parseInt(line.split('\t')[1] ?? '', 16), 0);
   }
 
-  /** Counts what arrives in a namespace from now on; answers the count so far. */
+  /** Counts packets that arrive in a namespace from now on; the result returns the count so far. */
   countAt(namespace: Namespace, match: string): () => number {
     const table = `add table inet counting
       add chain inet counting input { type filter hook prerouting priority -350; }

@@ -28,7 +28,7 @@ import { Path } from '../../wire/path.ts';
 import { Probe, type ProbePacket } from '../../wire/probe.ts';
 import { packet, whyNot } from '../stack-fixture.ts';
 
-/** Sources that have sent nothing yet, one for each flood. */
+/** Sources that have sent nothing before, one per flood. */
 const NEW = {
   4: { first: CLIENT.others[0], later: CLIENT.others[1] },
   6: { first: CLIENT.others[3], later: CLIENT.others[4] },
@@ -37,7 +37,7 @@ const NEW = {
 /** Protected as a prefix, with the server in it. */
 const PREFIX = '2001:db8:5::/64';
 const [UNPROTECTED] = SERVER.neighbours;
-/** Without a policy either, and without a host, whose own memory would be full. */
+/** Without a policy, and without a host whose own reassembly memory would be full. */
 const NOBODY = '198.18.99.9';
 
 describe('a flood of fragments that never make a datagram', { skip: whyNot() }, () => {
@@ -134,11 +134,11 @@ async function allPass(path: Path, count: number, next: () => ProbePacket): Prom
 interface Flooded {
   readonly path: Path;
   readonly drops: DropSource;
-  /** Runs while the flood does; answers how many fragments the flood had. */
+  /** Runs the function during the flood; returns the number of fragments sent. */
   flooded(destination: string, kind: FloodKind, run: () => Promise<void>): Promise<number>;
 }
 
-/** Fragments null: whatever the kernel does by itself. */
+/** With fragments null, the kernel's own behaviour. */
 async function onGround(
   fragments: EdgeSettings['fragments'] | null,
   run: (fixture: Flooded) => Promise<void>,

@@ -56,7 +56,7 @@ describe('ICMP to addresses that deny everything', { skip: whyNot() }, () => {
     }
   });
 
-  it('passes the errors that networks need, up to their rate, and judges the rest', async () => {
+  it('passes required ICMP errors up to their rate, and evaluates the rest', async () => {
     const kinds = [
       packet(4, 'icmp', { icmp: [3, 4] }),
       packet(4, 'icmp', { icmp: [11, 0] }),
@@ -80,7 +80,7 @@ describe('ICMP to addresses that deny everything', { skip: whyNot() }, () => {
   });
 });
 
-/** No more passes than a second's worth and what the rate allows meanwhile; none, where an earlier flood used it up. */
+/** At most one second's burst plus the rate passes; none if an earlier flood used it up. */
 async function flood(kind: ProbePacket): Promise<void> {
   const begin = performance.now();
   let passed = 0;

@@ -143,7 +143,7 @@ describe('filters', () => {
     });
   }
 
-  it('forget who was validated when the port gets other filters, and keep all others', async (t) => {
+  it('forget validated sources when the port gets other filters, and keep those of other ports', async (t) => {
     const field = await fieldFor(t, 'forget');
     if (field === null) return;
     const { fixture, client, server } = field;
@@ -175,7 +175,7 @@ describe('filters', () => {
     );
   });
 
-  it('know their players after the table was written whole', async (t) => {
+  it('keep validated players after the table is rewritten', async (t) => {
     const field = await fieldFor(t, 'whole', { budgetPps: 5 });
     if (field === null) return;
     const { fixture, client, server } = field;
@@ -271,7 +271,7 @@ describe('filters', () => {
     await player.send(SERVER[4], GAME, 300);
     await player.exchange(SERVER[4], GAME);
     assert.equal(await echo.received(), 302);
-    // No room for a newcomer, who plays at the rate of a stranger until there is.
+    // The set is full: a new player is limited as an unvalidated source until an element expires.
     const newcomer = await client.open(CLIENT[4]);
     await newcomer.exchange(SERVER[4], GAME);
     const keys = await fixture.keys('validated4');

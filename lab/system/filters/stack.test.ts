@@ -12,7 +12,7 @@ const GAME = 27_500;
 const WEB = 8000;
 const PLAYED = 27_700;
 const LOOKED_MS = 6_000;
-/** Two heartbeats of the edge, and time for a slow machine. */
+/** Two heartbeats of the edge, with a margin for a slow machine. */
 const TOLD_MS = 45_000;
 const MANAGED = 28_015;
 
@@ -20,7 +20,7 @@ let fixture: StackFixture;
 
 describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   before(async () => {
-    // What a service manages itself, beside what callers ask for.
+    // Filters that a service manages, in addition to those that callers apply.
     const managed = `managed_filters: [{ type: udp-stateful, ports: "${MANAGED}" }]`;
     const fleet = defaultFleet().replace('name: edge-host', `name: edge-host\n        ${managed}`);
     fixture = await startStackFixture('filters', { fleet });
@@ -55,7 +55,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     }
   });
 
-  it('players are still known after somebody flushed everything', async () => {
+  it('players are still validated after another process flushed everything', async () => {
     const { internet, stack } = fixture;
     await stack.api.createFilter(SERVER[4], 'udp-stateful', String(PLAYED));
     const server = new UdpPeer(internet.server);
@@ -67,7 +67,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
         'a flush forgets nobody',
         async () => {
           await player.exchange(SERVER[4], PLAYED);
-          // The agent looks by itself, and tells nobody.
+          // The agent checks without a request, and reports nothing.
           await setTimeout(LOOKED_MS);
           internet.edge.run('nft', 'flush', 'ruleset');
           await eventually('the table is back', async () => validated() !== null);
@@ -81,7 +81,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     }
   });
 
-  it('what a service manages is enforced without anybody asking', async () => {
+  it('filters that a service manages are enforced without a request', async () => {
     const { internet } = fixture;
     const [host, client] = [new UdpPeer(internet.edge), new UdpPeer(internet.client)];
     try {
@@ -100,7 +100,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     }
   });
 
-  it('tcp-syn-proxy resets who was connected, and speaks as the real server does', async () => {
+  it('tcp-syn-proxy resets existing connections and uses the TCP options of the real server', async () => {
     const { internet, stack } = fixture;
     sysctl(internet.server, 'net.ipv4.tcp_timestamps', 0);
     sysctl(internet.server, 'net.ipv4.tcp_sack', 0);
@@ -120,7 +120,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
   });
 });
 
-/** Null: there is no table. */
+/** Null if there is no table. */
 function validated(): string | null {
   try {
     return fixture.internet.edge.run('nft', 'list', 'set', 'inet', 'portcullis', 'validated4');

@@ -46,7 +46,7 @@ describe('tcp-syn-proxy', () => {
     for (const [address, port] of ports) {
       assert.equal(reaches(client, url(address, port)), true, `${address} ${port}`);
     }
-    // Every one of them went through the proxy.
+    // All of them passed through the proxy.
     assert.equal(fixture.proxiedSyns(), ports.length);
     assert.deepEqual(await fixture.dropped(), {});
   });
@@ -65,16 +65,16 @@ describe('tcp-syn-proxy', () => {
       assert.equal(await player?.ask(), 'reset');
       const again = await TcpEnd.connect(client, to, GAME);
       assert.equal(await again?.ask(), 'echo');
-      // Nothing happens to it while other ports get filters.
+      // It is unaffected while other ports get filters.
       await fixture.apply([filtered(to, ['tcp-syn-proxy', GAME], ['tcp-syn-proxy', GAME + 1])]);
       assert.equal(await again?.ask(), 'echo');
       assert.deepEqual(await fixture.dropped(), {});
       assert.equal(fixture.proxiedSyns(), 1);
-      // Who begins anew from his old port is no old client, and the server hears that the old one is gone.
+      // A SYN from the old port is a new client, and the server is told by a reset that the old connection is gone.
       await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await echo.next(), 'reset');
       assert.deepEqual(await fixture.keys(`reset_client${family}`), []);
-      // Without the proxy nobody translates what it made of the connection.
+      // Without the proxy, sequence numbers of its connections are no longer translated.
       await fixture.apply([filtered(to)]);
       assert.equal(await again?.ask(), 'reset');
       const direct = await TcpEnd.connect(client, to, GAME);
@@ -123,12 +123,12 @@ describe('tcp-syn-proxy', () => {
       held.push(await TcpEnd.connect(client, SERVER[4], GAME));
       assert.equal(await held.at(-1)?.ask(), 'echo');
     }
-    // The proxy has answered its handshake; the server never hears of it.
+    // The proxy has answered its handshake; the server never receives it.
     const fourth = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await fourth?.ask(), 'silent');
     const limited = await fixture.dropped();
     assert.ok((limited[`${SERVER[4]} ${GAME} connection-limit`] ?? 0) > 0, JSON.stringify(limited));
-    // There is room again once others have gone.
+    // There is capacity again when other connections have ended.
     for (const one of [...held, fourth]) await one?.close();
     const next = await TcpEnd.connect(client, SERVER[4], GAME);
     assert.equal(await next?.ask(), 'echo');
@@ -137,7 +137,7 @@ describe('tcp-syn-proxy', () => {
       return (await fixture.keys('connections4')).length === 0;
     });
 
-    // All of one process, so that they come at once also on a busy machine.
+    // One process opens all of them, so that they arrive together also on a loaded machine.
     await TcpEnd.connectMany(client, SERVER[4], GAME, 12);
     const many = await fixture.dropped();
     assert.ok((many[`${SERVER[4]} ${GAME} connection-rate`] ?? 0) > 0, JSON.stringify(many));

@@ -16,7 +16,7 @@ interface Players {
   readonly fixture: FilterEdge;
   readonly client: UdpPeer;
   readonly server: UdpPeer;
-  /** Sends from an end to the port; how many of them the server got. */
+  /** Sends packets to the port; returns how many the server received. */
   reach(from: UdpEnd, to: UdpEnd, address: string, count: number, data?: string): Promise<number>;
 }
 
@@ -32,7 +32,7 @@ async function play(
   t.after(() => client.stop());
   const server = new UdpPeer(fixture.internet.server);
   t.after(() => server.stop());
-  // On a port without a filter, to know that everything sent before has got there or has not.
+  // On a port without a filter: when it arrives, all earlier packets have arrived or were dropped.
   for (const family of [4, 6] as const) await server.open(SERVER[family], OTHER, '');
   const reach: Players['reach'] = async (from, to, address, count, data) => {
     const before = await to.received();
@@ -43,7 +43,7 @@ async function play(
   return { fixture, client, server, reach };
 }
 
-/** What a rate passes within a time: its burst, and as much again each second. */
+/** Packets that a rate passes within a time: its burst, plus its rate each second. */
 function assertRate(passed: number, pps: number, seconds: number, what: string): void {
   assert.ok(passed >= pps, `${what}: only ${passed} passed`);
   assert.ok(passed <= pps * (1 + seconds) + 1, `${what}: ${passed} passed in ${seconds} s`);
@@ -115,7 +115,7 @@ describe('udp-stateful', () => {
     });
   }
 
-  it('believes only the port that was asked', async (t) => {
+  it('validates only for the port that was addressed', async (t) => {
     const players = await play(t, 'udp-other');
     if (players === null) return;
     const { fixture, client, server } = players;
@@ -139,7 +139,7 @@ describe('udp-stateful', () => {
     const sources = 150_000;
     fixture.noise('udp', SERVER[4], GAME, sources);
     const seconds = (performance.now() - begin) / 1000;
-    // Both exchanges of the player came through, before and after.
+    // Both exchanges of the player passed, before and after.
     await player.exchange(SERVER[4], GAME);
     const forged = (await echo.received()) - 2;
     assertRate(forged, 100, seconds, 'of all forged sources together');

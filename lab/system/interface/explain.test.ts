@@ -23,7 +23,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 
 let fixture: StackFixture;
 
-describe('explain, while somebody changes the kernel of an edge', {
+describe('explain, while another process changes the kernel of an edge', {
   skip: lacking ?? false,
 }, () => {
   before(async () => {
@@ -59,7 +59,7 @@ describe('explain, while somebody changes the kernel of an edge', {
   }
 });
 
-/** Where edges and what is accepted do not agree, by `portcullis explain`. */
+/** Differences between edges and the accepted policy, as `portcullis explain` reports them. */
 async function explained(): Promise<string[]> {
   const path = `/api/x1/firewall/ips/${SERVER[4]}/explain`;
   const { body } = await fixture.stack.api.call<{
@@ -69,7 +69,10 @@ async function explained(): Promise<string[]> {
   return body.data.differences;
 }
 
-/** What is told to who asked before the edge could begin to repair: its agent finds the deed and the question together. */
+/**
+ * The answer to a request made before the edge could begin the repair: its agent finds the change and the request
+ * together.
+ */
 async function toldAfter(act: () => void): Promise<string> {
   const agent = fixture.stack.pidOf('edge/main.ts');
   for (let round = 1; ; round++) {
@@ -83,7 +86,7 @@ async function toldAfter(act: () => void): Promise<string> {
       process.kill(agent, 'SIGCONT');
     }
     const said = (await asked).join();
-    // Control waits for a second and a half, which a busy machine may need for all this.
+    // Control waits 1.5 seconds, which a loaded machine may need for all this.
     if (round === ROUNDS || !said.includes('did not answer')) return said;
     await eventually('it is repaired', async () => (await explained()).length === 0);
   }
@@ -93,7 +96,7 @@ function nft(command: string): void {
   fixture.internet.edge.run('nft', command);
 }
 
-/** Those of the server's address, in whatever map they are; how many. */
+/** Removes the elements of the server's address from every map; returns their number. */
 function deleteEarlyElements({ really = true } = {}): number {
   const address = Buffer.from(SERVER[4].split('.').map(Number));
   return withMapsOf(fixture.stack.pidOf('edge/main.ts'), (maps) => {

@@ -59,7 +59,7 @@ describe('the fleet file on the wire', { skip: whyNot() }, () => {
     await expect(inside, true);
   });
 
-  it('a group on a prefix judges every address of it, the longest prefix first, in both families', async () => {
+  it('a group on a prefix applies to all its addresses, the longest prefix first, in both families', async () => {
     const to = (destination: string): ReturnType<typeof packet> =>
       packet(destination.includes(':') ? 6 : 4, 'udp', { destination, destinationPort: 19 });
     const wide = [SERVER[4], SERVER[6]].map(to);

@@ -56,7 +56,7 @@ describe('addresses that pass from one holder to another while packets flow', {
     }
   });
 
-  it('a rule on the prefix around them does not judge what another holds inside', async () => {
+  it('a rule on the containing prefix does not apply to an address that another organisation holds', async () => {
     const { through } = fixture;
     for (const [index, family] of FAMILIES.entries()) {
       const inside = packet(family, 'udp', { destinationPort: 19 });

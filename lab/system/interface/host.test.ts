@@ -75,7 +75,7 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
   });
 });
 
-/** How long the edge host's kernel keeps parts of a datagram whose others are missing. */
+/** How long the edge host's kernel keeps fragments of an incomplete datagram. */
 function patienceSeconds(): number {
   return Number(fixture.internet.edge.run('sysctl', '-n', 'net.ipv4.ipfrag_time'));
 }

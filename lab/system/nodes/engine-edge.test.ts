@@ -6,7 +6,7 @@ import { skipUnless } from '../../requirements.ts';
 import { GAME_PORT, startShell } from '../../docker/server-shell.ts';
 import { startStackFixture, type StackFixture, NEEDS } from '../stack-fixture.ts';
 
-/** For what is hoped to answer: it costs nothing when it does. */
+/** Timeout for expected answers; it costs nothing when they come. */
 const PATIENT_S = 10;
 
 describe('ports that Docker publishes behind the edge', {

@@ -99,7 +99,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     events.stop();
   });
 
-  it('tells what others do with docker at hand', async () => {
+  it('reports what others do with the docker command', async () => {
     const { engine, dockerd } = fixture;
     const events = listen(engine);
     const game = await play(fixture);
@@ -189,7 +189,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     }
   });
 
-  it('says in words which port another program has', async () => {
+  it('names the port that another program has', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '127.0.0.1', port: 7001, protocol: 'tcp' as const }];
     const { namespace } = fixture.dockerd;
@@ -213,7 +213,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     });
   });
 
-  it('says in words which address this node does not have', async () => {
+  it('names the address that this node does not have', async () => {
     const uuid = randomUUID();
     const ports = [{ ip: '192.0.2.77', port: 7000, protocol: 'udp' as const }];
     await fixture.engine.create(fixture.spec(uuid, GAME, { ports }));

@@ -109,7 +109,7 @@ describe('a server in Docker that takes what it can get', {
     }
   });
 
-  it('writes nowhere but in its folder and /tmp, which is small', async () => {
+  it('writes only to its folder and a small /tmp', async () => {
     const shell = await startShell(fixture);
     for (const place of [
       '/file',
@@ -124,7 +124,7 @@ describe('a server in Docker that takes what it can get', {
     assert.notEqual((await shell.run('dd if=/dev/zero of=/tmp/big bs=1M count=200')).status, 0);
   });
 
-  it('has no right beyond those of its account', async () => {
+  it('has only the rights of its account', async () => {
     const shell = await startShell(fixture);
     const { output } = await shell.run(
       'id; cat /proc/self/status; cat /proc/sys/kernel/core_pattern',

@@ -171,7 +171,7 @@ describe('a node over Docker, when something fails', {
     }
   });
 
-  it('takes `docker pause`, `stop` and `rm -f` as what they are', async () => {
+  it('recognises `docker pause`, `stop` and `rm -f`', async () => {
     const { dockerd } = fixture;
     await host.run();
     const container = `/containers/${await idOf(fixture, UUID)}`;
