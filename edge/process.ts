@@ -8,12 +8,12 @@ import { readConfig, readEarlyDrop, readEarlyDropCapacity } from './config.ts';
 import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
-import { judgedBy } from '@portcullis/dataplane/connections/owned-connections.ts';
+import { ownedConnections } from '@portcullis/dataplane/connections/owned-connections.ts';
 import { DeniedFlowFile, savingDeniedFlows } from './state/denied-flow-file.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { nftablesBackend, xdpBackend } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { disableEarlyDrop } from '@portcullis/dataplane/xdp/disable.ts';
-import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
 import { createHost } from './host/host.ts';
 import {
   eachConnection,
@@ -33,7 +33,7 @@ import {
 import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
 import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { openDriver } from '@portcullis/dataplane/nftables/open.ts';
-import { inTurns } from '@portcullis/dataplane/nftables/serial-driver.ts';
+import { serialDriver } from '@portcullis/dataplane/nftables/serial-driver.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import { MEMORY_SHARE, Reassembly } from './host/reassembly.ts';
 import { EdgeWatch } from './detection/watch.ts';
@@ -73,7 +73,7 @@ const deviceModes = earlyDrop ?? disableEarlyDrop(pins, log);
 const nftablesDrops = new NftablesDrops(() => openCounterReader());
 // Drops that an earlier agent has reported. Without rights there are none.
 await nftablesDrops.read().catch(() => {});
-const nft = inTurns(openDriver(log));
+const nft = serialDriver(openDriver(log));
 const { stateDir } = config;
 const deniedFlowFile = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
 const driver = savingDeniedFlows(
@@ -83,7 +83,7 @@ const driver = savingDeniedFlows(
     log.warn({ error }, 'denied flows could not be saved; they may pass after edge off and on'),
 );
 const sysctls = createSysctls();
-const filters = new FilterKeeper({ driver, log, sysctls, removeConnections: removeWhere });
+const filters = new FilterSupervisor({ driver, log, sysctls, removeConnections: removeWhere });
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
 const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
@@ -101,7 +101,7 @@ const deniedFlows = new DeniedFlows({
   log,
   sweep: removeConnections,
   memory: createDeniedMemory(driver, memory),
-  openJudged: (devices) => judgedBy(devices, openRoutes(), deviceName),
+  openOwnedConnections: (devices) => ownedConnections(devices, openRoutes(), deviceName),
   localAddresses: () => host.localAddresses(),
 });
 const agent = createEdgeAgent({

@@ -105,8 +105,8 @@ function ground(t: TestContext, everyMs = 1) {
         return true;
       },
     },
-    openJudged: () => ({
-      comesIn: ({ source }) => !source.equals(bytesOf(addressOf(INSIDE))),
+    openOwnedConnections: () => ({
+      isOwned: ({ source }) => !source.equals(bytesOf(addressOf(INSIDE))),
       close: () => {},
     }),
     localAddresses: () => [],

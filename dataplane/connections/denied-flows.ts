@@ -8,14 +8,14 @@ import type { Connection, Removal, RemovalResult } from '../kernel/netlink/connt
 import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import { Destinations } from './destinations.ts';
 import type { DeniedMemory } from './denied-memory.ts';
-import { flowOf, type Judged } from './owned-connections.ts';
+import { flowOf, type OwnedConnections } from './owned-connections.ts';
 
 export interface DeniedFlowsOptions {
   readonly log: Log;
   readonly sweep: (sweep: Removal) => Promise<RemovalResult>;
   readonly memory: DeniedMemory;
   /** Called at the start of each pass. */
-  readonly openJudged: (devices: readonly string[]) => Judged;
+  readonly openOwnedConnections: (devices: readonly string[]) => OwnedConnections;
   readonly localAddresses: () => readonly string[];
   /** The least interval between the starts of two passes. */
   readonly everyMs?: number;
@@ -40,9 +40,9 @@ const EVERY_MS = 1_000;
  * The pause is three times the duration of the pass, so passes take 25% of the time, most of it waiting on a loaded
  * machine.
  */
-const PAUSES = 3;
+const PAUSE_RATIO = 3;
 /** Retries connections for which a set was full, or which the dump may have omitted. */
-const AGAIN_MS = 30_000;
+const RETRY_MS = 30_000;
 
 /**
  * Deletes the conntrack entries of connections that the rules now deny. Their packets are evaluated anyway, so nothing
@@ -78,7 +78,7 @@ export class DeniedFlows {
   applied(enforced: Enforced): void {
     const before = this.#enforced;
     this.#enforced = enforced;
-    if (before === null || isJudgedOtherwise(before.desired, enforced.desired)) {
+    if (before === null || evaluationDiffers(before.desired, enforced.desired)) {
       this.#changed.addAll();
     } else {
       for (const name of changedKeys(before.targets, enforced.targets)) this.#add(name);
@@ -87,7 +87,7 @@ export class DeniedFlows {
           if (geo.length > 0) this.#add(name);
       }
     }
-    if (!this.#changed.empty) this.#lookIn(SETTLE_MS);
+    if (!this.#changed.empty) this.#passAfter(SETTLE_MS);
   }
 
   /** Called when nothing is enforced any more. */
@@ -107,7 +107,7 @@ export class DeniedFlows {
     if (cidr.ok) this.#changed.add(cidr.value);
   }
 
-  #lookIn(ms: number): void {
+  #passAfter(ms: number): void {
     if (this.#stopped || this.#passing !== null) return;
     const nowMs = performance.now();
     const dueMs = Math.max(nowMs + ms, this.#notBeforeMs);
@@ -116,9 +116,9 @@ export class DeniedFlows {
     this.#dueMs = dueMs;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#passing = this.#pass().then((againMs) => {
+      this.#passing = this.#pass().then((retryMs) => {
         this.#passing = null;
-        if (againMs !== null) this.#lookIn(againMs);
+        if (retryMs !== null) this.#passAfter(retryMs);
       });
     }, dueMs - nowMs);
     this.#timer.unref();
@@ -148,11 +148,11 @@ export class DeniedFlows {
       this.#problem = problem;
     }
     const nowMs = performance.now();
-    this.#notBeforeMs = Math.max(beginMs + everyMs, nowMs + (nowMs - beginMs) * PAUSES);
+    this.#notBeforeMs = Math.max(beginMs + everyMs, nowMs + (nowMs - beginMs) * PAUSE_RATIO);
     const isNew = !this.#changed.empty;
     if (!whole && this.#enforced !== null) this.#changed.addFrom(changed);
     if (isNew) return 0;
-    return whole || this.#problem !== null ? null : AGAIN_MS;
+    return whole || this.#problem !== null ? null : RETRY_MS;
   }
 
   async #sweep(
@@ -160,8 +160,8 @@ export class DeniedFlows {
     edge: EdgeView,
     changed: Destinations,
   ): Promise<RemovalResult & { readonly wrote: boolean }> {
-    const { sweep, memory, openJudged } = this.#options;
-    const judged = openJudged(desired.settings.devices);
+    const { sweep, memory, openOwnedConnections } = this.#options;
+    const owned = openOwnedConnections(desired.settings.devices);
     const found: { readonly flow: FlowStart; readonly secondsLeft: number | null }[] = [];
     let [isAll, wrote] = [true, false];
     try {
@@ -169,7 +169,7 @@ export class DeniedFlows {
         mayMatch: (family, destination) => changed.has(family, destination),
         wanted: (connection: Connection) => {
           const flow = flowOf(connection);
-          if (!deniesFlow(edge, flow) || !judged.comesIn(connection)) return false;
+          if (!deniesFlow(edge, flow) || !owned.isOwned(connection)) return false;
           found.push({ flow, secondsLeft: connection.secondsLeft });
           return true;
         },
@@ -177,21 +177,21 @@ export class DeniedFlows {
           const flows = found.splice(0, count);
           // If the edge sees only incoming packets, every packet is evaluated by itself, and no connection lets one
           // pass.
-          const kept = desired.settings.sees === 'inbound' || (await memory.keep(flows));
-          wrote ||= kept && desired.settings.sees === 'both';
-          isAll &&= kept;
-          return kept && this.#enforced !== null && !this.#stopped;
+          const remembered = desired.settings.sees === 'inbound' || (await memory.keep(flows));
+          wrote ||= remembered && desired.settings.sees === 'both';
+          isAll &&= remembered;
+          return remembered && this.#enforced !== null && !this.#stopped;
         },
       });
       return { removed: swept.removed, isComplete: swept.isComplete && isAll, wrote };
     } finally {
-      judged.close();
+      owned.close();
     }
   }
 }
 
 /** Whether the settings differ that select the evaluated packets, or those accepted before the policies. */
-function isJudgedOtherwise({ settings: before }: Desired, { settings: now }: Desired): boolean {
+function evaluationDiffers({ settings: before }: Desired, { settings: now }: Desired): boolean {
   const { devices, management, sees } = now;
   const known = [before.devices, before.management, before.sees];
   return JSON.stringify(known) !== JSON.stringify([devices, management, sees]);

@@ -3,7 +3,7 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 /** Above this number, the single addresses are not kept. */
-const MOST = 4_096;
+const MAX_ADDRESSES = 4_096;
 
 /**
  * A set of addresses that is looked up for every connection of a host. It only grows; with very many addresses it
@@ -28,7 +28,7 @@ export class Destinations {
   add(cidr: Cidr): void {
     const { family, value, length } = cidr;
     if (this.#isAll) return;
-    if (this.#cidrs.length >= MOST) return this.addAll();
+    if (this.#cidrs.length >= MAX_ADDRESSES) return this.addAll();
     this.#cidrs.push(cidr);
     if (length < BITS[family]) {
       const prefixes = (this.#prefixes[family] ??= new PrefixIndex());

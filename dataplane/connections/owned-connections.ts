@@ -4,30 +4,30 @@ import type { Connection } from '../kernel/netlink/conntrack.ts';
 import type { Routes } from '../kernel/netlink/routes.ts';
 
 /** Selects the connections that the edge evaluates. Conntrack does not record the input device. */
-export interface Judged {
+export interface OwnedConnections {
   /** Whether the route to the client of the connection leads through one of the devices. */
-  comesIn(connection: Pick<Connection, 'family' | 'source'>): boolean;
+  isOwned(connection: Pick<Connection, 'family' | 'source'>): boolean;
   close(): void;
 }
 
-const CLIENTS_KEPT = 10_000;
+const MAX_CLIENTS = 10_000;
 
 /** `nameOf` returns the present name of a device. The route of each client is looked up once. */
-export function judgedBy(
+export function ownedConnections(
   devices: readonly string[],
   routes: Routes,
   nameOf: (index: number) => string | null,
-): Judged {
+): OwnedConnections {
   const clients = new Map<string, boolean>();
-  const isJudged = (index: number | null): boolean =>
+  const isOwnDevice = (index: number | null): boolean =>
     index !== null && devices.includes(nameOf(index) ?? '');
   return {
-    comesIn: ({ family, source }) => {
+    isOwned: ({ family, source }) => {
       const key = source.toString('latin1');
       let known = clients.get(key);
       if (known === undefined) {
-        if (clients.size >= CLIENTS_KEPT) clients.clear();
-        known = isJudged(routes.deviceTo(family, source));
+        if (clients.size >= MAX_CLIENTS) clients.clear();
+        known = isOwnDevice(routes.deviceTo(family, source));
         clients.set(key, known);
       }
       return known;

@@ -31,14 +31,14 @@ const FAMILIES = [
 
 /** The guarantees of every driver for packets to counted subjects that no rule drops. */
 export function counterSuite(fresh: () => Promise<CounterFixture>): void {
-  let ground: CounterFixture;
+  let fixture: CounterFixture;
   beforeEach(async () => {
-    ground = await fresh();
+    fixture = await fresh();
   });
   const watch = (...networks: string[]) =>
-    ground.counters.watch(networks.map(cidr), () => ({ packets: 1, bytes: 1 }));
+    fixture.counters.watch(networks.map(cidr), () => ({ packets: 1, bytes: 1 }));
   const change = (some: Partial<CounterChange>) =>
-    ground.counters.change({
+    fixture.counters.change({
       stopVectors: [],
       unfollow: [],
       follow: [],
@@ -55,11 +55,11 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
       await change({ follow: [one] });
       const toOne = repeat(frameOf(udpPacket(theirs, one, 9)), 7);
       const toTwo = repeat(frameOf(udpPacket(theirs, two, 9)), 5);
-      await ground.send([...toOne, ...toTwo, ...toOne]);
-      const { addresses, networks } = await ground.counters.read();
+      await fixture.send([...toOne, ...toTwo, ...toOne]);
+      const { addresses, networks } = await fixture.counters.read();
       assert.deepEqual(amounts(addresses), { [one]: [14, bytesOf(toOne) * 2] });
       assert.deepEqual(amounts(networks), { [net]: [19, bytesOf(toOne) * 2 + bytesOf(toTwo)] });
-      const again = await ground.counters.read();
+      const again = await fixture.counters.read();
       assert.deepEqual([again.addresses, again.networks], [[], []]);
     });
 
@@ -67,8 +67,8 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
       await watch(net);
       await change({ follow: [one], startVectors: [one, net] });
       for (const [vector, frame] of packets) {
-        await ground.send(repeat(frame, 3));
-        const { addresses, networks } = await ground.counters.read();
+        await fixture.send(repeat(frame, 3));
+        const { addresses, networks } = await fixture.counters.read();
         const expected = { vector: VECTOR_INDEX[vector], packets: 3, bytes: bytesOf([frame]) * 3 };
         assert.deepEqual(named(addresses, one)?.vectors, [expected], vector);
         assert.deepEqual(named(networks, net)?.vectors, [expected], vector);
@@ -88,16 +88,16 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
         ),
       );
       const heavy = repeat(frameOf(udpPacket(theirs, two, 9)), 40);
-      await ground.send([...noise, ...heavy, ...noise]);
-      const { suspects, networks } = await ground.counters.read();
+      await fixture.send([...noise, ...heavy, ...noise]);
+      const { suspects, networks } = await fixture.counters.read();
       assert.deepEqual(
         suspects.map(({ address }) => address),
         [two],
       );
       assert.equal(named(networks, net)?.packets, 160);
       await change({ follow: [two] });
-      await ground.send([...noise, ...heavy]);
-      const { addresses } = await ground.counters.read();
+      await fixture.send([...noise, ...heavy]);
+      const { addresses } = await fixture.counters.read();
       assert.deepEqual(amounts(addresses), { [two]: [40, bytesOf(heavy)] });
     });
   }
@@ -111,43 +111,43 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
     });
     const first = to('203.0.113.1');
     const frames = [first, to('203.0.112.9'), to('203.0.112.8')];
-    await ground.send(frames);
-    const seen = await ground.counters.read();
+    await fixture.send(frames);
+    const seen = await fixture.counters.read();
     assert.deepEqual(Object.keys(amounts(seen.addresses)).toSorted(), [
       '203.0.112.9',
       '203.0.113.1',
     ]);
     assert.deepEqual(amounts(seen.networks), { '203.0.113.0/24': [1, bytesOf([first])] });
     await watch('203.0.112.9');
-    await ground.send(frames);
-    const after = await ground.counters.read();
+    await fixture.send(frames);
+    const after = await fixture.counters.read();
     assert.deepEqual(
       [Object.keys(amounts(after.addresses)), after.networks],
       [['203.0.112.9'], []],
     );
     await watch();
-    await ground.send(frames);
+    await fixture.send(frames);
     const nothing = { addresses: [], networks: [], suspects: [], samples: [] };
-    assert.deepEqual(await ground.counters.read(), nothing);
+    assert.deepEqual(await fixture.counters.read(), nothing);
   });
 
   it('counts in the longest network, and starts a reused counter at zero', async () => {
     const frame = frameOf(udpPacket('198.51.100.7', '203.0.113.1', 9));
     await watch('203.0.112.0/22', '203.0.113.0/24');
-    await ground.send(repeat(frame, 4));
-    assert.deepEqual(amounts((await ground.counters.read()).networks), {
+    await fixture.send(repeat(frame, 4));
+    assert.deepEqual(amounts((await fixture.counters.read()).networks), {
       '203.0.113.0/24': [4, bytesOf([frame]) * 4],
     });
-    await ground.send(repeat(frame, 4));
+    await fixture.send(repeat(frame, 4));
     await watch('203.0.112.0/22', '198.18.0.0/16');
     await change({ follow: ['203.0.113.1'], startVectors: ['203.0.113.1'] });
-    await ground.send(repeat(frame, 3));
+    await fixture.send(repeat(frame, 3));
     await change({
       unfollow: ['203.0.113.1'],
       follow: ['203.0.112.1'],
       startVectors: ['203.0.112.1'],
     });
-    const { addresses, networks } = await ground.counters.read();
+    const { addresses, networks } = await fixture.counters.read();
     assert.deepEqual(
       [named(addresses, '203.0.112.1'), named(networks, '198.18.0.0/16')],
       [undefined, undefined],
@@ -155,16 +155,16 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
   });
 
   it('follows and reports no more than its capacity', async () => {
-    const { followed } = ground.counters.capacity;
+    const { followed } = fixture.counters.capacity;
     await watch('10.0.0.0/8');
     const all = Array.from({ length: followed + 2 }, (_, index) => ipv4(0x0a00_0001 + index));
     await change({ follow: all });
-    await ground.send(
+    await fixture.send(
       [all[0] ?? '', all[followed - 1] ?? '', all[followed] ?? ''].map((to) =>
         frameOf(udpPacket('198.51.100.7', to, 9)),
       ),
     );
-    const { addresses, networks } = await ground.counters.read();
+    const { addresses, networks } = await fixture.counters.read();
     assert.deepEqual(
       Object.keys(amounts(addresses)).toSorted(),
       [all[0], all[followed - 1]].toSorted((a = '', b = '') => (a < b ? -1 : 1)),
@@ -177,15 +177,15 @@ export function counterSuite(fresh: () => Promise<CounterFixture>): void {
     const frame = frameOf(udpPacket('198.51.100.7', one, 9));
     const other = frameOf(udpPacket('198.51.100.7', two, 9));
     const least = { packets: 5, bytes: 8 * bytesOf([frame]) };
-    await ground.counters.watch([cidr('203.0.113.0/24')], () => least);
+    await fixture.counters.watch([cidr('203.0.113.0/24')], () => least);
     await change({ follow: [one, two] });
-    await ground.send([...repeat(frame, 4), ...repeat(other, 5)]);
-    const few = await ground.counters.read();
+    await fixture.send([...repeat(frame, 4), ...repeat(other, 5)]);
+    const few = await fixture.counters.read();
     assert.deepEqual(Object.keys(amounts(few.addresses)), [two]);
     assert.equal(named(few.networks, '203.0.113.0/24')?.packets, 9);
     await change({ startVectors: [one] });
-    await ground.send([frame]);
-    assert.equal(named((await ground.counters.read()).addresses, one)?.vectors.length, 1);
+    await fixture.send([frame]);
+    assert.equal(named((await fixture.counters.read()).addresses, one)?.vectors.length, 1);
   });
 }
 

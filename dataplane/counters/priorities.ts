@@ -63,7 +63,7 @@ export function updatePriorities(
   for (const name of unfollow) addresses.delete(name);
   const candidates = newCandidates(addresses, shares.addresses);
   unfollow.push(...admit(addresses, candidates, always, capacity.followed - always.size));
-  const { hush: stopVectors, tell: startVectors } = planVectors(
+  const { stop: stopVectors, start: startVectors } = planVectors(
     [addresses, allNetworks],
     capacity.vectors,
   );
@@ -141,7 +141,7 @@ function admit(
 function planVectors(
   all: readonly PriorityMap[],
   capacity: number,
-): { hush: string[]; tell: string[] } {
+): { stop: string[]; start: string[] } {
   const entries = all.flatMap((notes) =>
     [...notes].map(([name, noted]) => ({ notes, name, noted })),
   );
@@ -168,5 +168,5 @@ function planVectors(
   for (const { notes, name, noted } of start)
     notes.set(name, { ...noted, countsVectors: true, quiet: 0 });
   const names = (some: typeof entries) => some.map(({ name }) => name);
-  return { hush: names(stop), tell: names(start) };
+  return { stop: names(stop), start: names(start) };
 }

@@ -30,15 +30,15 @@ export async function reconnectPorts(
   const families = ([4, 6] as const).filter((family) =>
     ports.some(({ cidr }) => cidr.family === family),
   );
-  const asked = portIndex(ports);
+  const portOf = portIndex(ports);
   const lines: string[] = [];
-  for (const family of families) lines.push(...(await forgetValidated(family, asked, driver)));
+  for (const family of families) lines.push(...(await forgetValidated(family, portOf, driver)));
   await driver.apply(asText(lines));
   const resets: Record<Family, string[]> = { 4: [], 6: [] };
   await removeConnections(families, (connection) => {
     const { family, protocol, destination, destinationPort, isProxied } = connection;
     if (destinationPort === null) return false;
-    const port = asked(protocol, destinationPort, () => valueOf(destination), family);
+    const port = portOf(protocol, destinationPort, () => valueOf(destination), family);
     if (port === null || (port.whose === 'proxied' && !isProxied)) return false;
     if (port.protocol === 'tcp' && resets[family].length < MAX_RESETS) {
       resets[family].push(tupleOf(connection));
@@ -55,7 +55,7 @@ export async function reconnectPorts(
 
 async function forgetValidated(
   family: Family,
-  asked: PortIndex,
+  portOf: PortIndex,
   driver: Driver,
 ): Promise<string[]> {
   const set = stateSet('validated', family);
@@ -63,7 +63,7 @@ async function forgetValidated(
   const gone = elements.filter(({ fields: [, , server = '', port = ''] }) => {
     const value = addressOf(server);
     return (
-      value !== null && asked(protocolNumber('udp'), Number(port), () => value, family) !== null
+      value !== null && portOf(protocolNumber('udp'), Number(port), () => value, family) !== null
     );
   });
   const keys = gone.map(({ fields }) => fields.join(' . '));

@@ -17,7 +17,7 @@ const TIMESTAMPS_BYTES = 12;
  * connection is not permitted. A server on this host announces the large segments of loopback, so the MSS is limited to
  * that of Ethernet.
  */
-export function askServer(address: string, port: number): Promise<TcpServer | null> {
+export function probeServer(address: string, port: number): Promise<TcpServer | null> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port, timeout: CONNECT_MS });
     const finish = (server: TcpServer | null): void => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { askServer, readInfo } from './server-probe.ts';
+import { probeServer, readInfo } from './server-probe.ts';
 import { KnownServers } from './servers.ts';
 import type { TcpServer } from './tcp-server.ts';
 
@@ -10,13 +10,13 @@ test('reads the TCP options of a real server, limited to an Ethernet MTU', async
   const listening = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(listening, 'listening');
   const { port } = listening.address() as { port: number };
-  const server = await askServer('127.0.0.1', port);
+  const server = await probeServer('127.0.0.1', port);
   listening.close();
   await once(listening, 'close');
   assert.equal(server?.mss, 1460);
   assert.ok(server.windowScale !== null && server.windowScale <= 14);
   assert.equal(server.sack, true);
-  assert.equal(await askServer('127.0.0.1', port), null, 'nobody listens');
+  assert.equal(await probeServer('127.0.0.1', port), null, 'nobody listens');
 });
 
 test('parses tcp_info as written by Linux', () => {
@@ -47,7 +47,7 @@ test('queries new servers once, keeps the answers of silent ones, and reports ch
   const changes: (readonly string[])[] = [];
   const again = Promise.withResolvers<void>();
   const servers = new KnownServers({
-    ask: async (address, port) => {
+    probe: async (address, port) => {
       requested.push(`${address} ${port}`);
       if (requested.length === 6) again.resolve();
       return output.get(`${address} ${port}`) ?? null;

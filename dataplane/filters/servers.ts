@@ -1,4 +1,4 @@
-import { askServer } from './server-probe.ts';
+import { probeServer } from './server-probe.ts';
 import type { TcpServer } from './tcp-server.ts';
 
 export interface ServerPort {
@@ -7,7 +7,7 @@ export interface ServerPort {
 }
 
 export interface KnownServersOptions {
-  readonly ask?: (address: string, port: number) => Promise<TcpServer | null>;
+  readonly probe?: (address: string, port: number) => Promise<TcpServer | null>;
   /** The options of the servers at these addresses have changed. */
   readonly onChange: (addresses: readonly string[]) => void;
   readonly everyMs?: number;
@@ -25,14 +25,14 @@ export class KnownServers {
   readonly #known = new Map<string, TcpServer>();
   readonly #wanted = new Map<string, ServerPort>();
   readonly #due = new Map<string, ServerPort>();
-  #asking = false;
+  #probing = false;
   #stopped = false;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: KnownServersOptions) {
     this.#options = options;
     this.#timer = setInterval(
-      () => void this.#ask([...this.#wanted.values()]),
+      () => void this.#probe([...this.#wanted.values()]),
       options.everyMs ?? EVERY_MS,
     );
     this.#timer.unref();
@@ -52,7 +52,7 @@ export class KnownServers {
       this.#known.delete(key);
     }
     for (const one of added) this.#wanted.set(keyOf(one), one);
-    await this.#ask(added.filter((one) => !before.has(keyOf(one))));
+    await this.#probe(added.filter((one) => !before.has(keyOf(one))));
   }
 
   stop(): void {
@@ -61,29 +61,29 @@ export class KnownServers {
   }
 
   /** Resolves when no server is left to probe. Servers added meanwhile are included. */
-  async #ask(ports: readonly ServerPort[]): Promise<void> {
+  async #probe(ports: readonly ServerPort[]): Promise<void> {
     for (const one of ports) this.#due.set(keyOf(one), one);
-    if (this.#asking || this.#stopped) return;
-    this.#asking = true;
+    if (this.#probing || this.#stopped) return;
+    this.#probing = true;
     const changed = new Set<string>();
     const work = async (): Promise<void> => {
       for (const [key, one] of this.#due) {
         if (this.#stopped) return;
         this.#due.delete(key);
-        if (await this.#askOne(one)) changed.add(one.address);
+        if (await this.#probeOne(one)) changed.add(one.address);
       }
     };
     try {
       await Promise.all(Array.from({ length: AT_ONCE }, work));
     } finally {
-      this.#asking = false;
+      this.#probing = false;
     }
     if (changed.size > 0 && !this.#stopped) this.#options.onChange([...changed]);
   }
 
   /** Returns whether the options changed. */
-  async #askOne(one: ServerPort): Promise<boolean> {
-    const server = await (this.#options.ask ?? askServer)(one.address, one.port);
+  async #probeOne(one: ServerPort): Promise<boolean> {
+    const server = await (this.#options.probe ?? probeServer)(one.address, one.port);
     const key = keyOf(one);
     if (server === null || !this.#wanted.has(key)) return false;
     const same = JSON.stringify(this.#known.get(key)) === JSON.stringify(server);

@@ -40,9 +40,9 @@ function difference(base: string, text: string): string {
 }
 
 describe('rendered text', () => {
-  for (const { name, text, against } of CASES) {
+  for (const { name, text, baseline } of CASES) {
     it(`equals the reviewed file: ${name}`, () => {
-      const base = CASES.find((one) => one.name === against);
+      const base = CASES.find((one) => one.name === baseline);
       const shown = compact(text);
       assertGolden(name, base === undefined ? shown : difference(compact(base.text), shown));
     });

@@ -43,7 +43,7 @@ export function sourceMapName({ family, fields, length, level }: SourceMap): str
   let name = sourceMapNames.get(key);
   if (name === undefined) {
     name = `source${family}_${fields}_${length}_${level}`;
-    if (sourceMapNames.size >= NAMES_KEPT) sourceMapNames.clear();
+    if (sourceMapNames.size >= MAX_NAMES) sourceMapNames.clear();
     sourceMapNames.set(key, name);
   }
   return name;
@@ -116,7 +116,7 @@ export function contentName(kind: string, content: string): string {
   let name = contentNames.get(key);
   if (name === undefined) {
     name = `${kind}_${createHash('sha256').update(content).digest('hex').slice(0, 20)}`;
-    if (contentNames.size >= NAMES_KEPT) contentNames.clear();
+    if (contentNames.size >= MAX_NAMES) contentNames.clear();
     contentNames.set(key, name);
   }
   return name;
@@ -124,7 +124,7 @@ export function contentName(kind: string, content: string): string {
 
 /** A cache: most addresses share a few contents. */
 const contentNames = new Map<string, string>();
-const NAMES_KEPT = 1000;
+const MAX_NAMES = 1000;
 
 function key(family: Family, fields: Fields): string {
   return [`${IP[family]} daddr`, ...KEY_FIELDS[fields]].join(' . ');

@@ -113,11 +113,11 @@ export async function listObjects(
 }
 
 /** The error of nft about a text it refuses, with the lines that it names. */
-export function refusal(said: string): DriverError {
-  const lines = [...said.matchAll(/^[^\s:]+:(\d+):\d+(?:-\d+)?: Error:/gm)].map((match) =>
+export function refusal(message: string): DriverError {
+  const lines = [...message.matchAll(/^[^\s:]+:(\d+):\d+(?:-\d+)?: Error:/gm)].map((match) =>
     Number(match[1]),
   );
-  return new DriverError('refused', firstReason(said), [...new Set(lines)]);
+  return new DriverError('refused', firstReason(message), [...new Set(lines)]);
 }
 
 function firstReason(stderr: string): string {
@@ -141,7 +141,7 @@ function run(
     });
     if (file !== null) closeSync(file);
     // The timeout option of spawn leaks its timer if the program cannot be started.
-    const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     let stderr = '';
     let found = false;
     let end = '';
@@ -156,11 +156,11 @@ function run(
       if (stderr.length < MAX_OUTPUT) stderr += chunk.slice(0, MAX_OUTPUT - stderr.length);
     });
     child.on('error', (cause) => {
-      clearTimeout(late);
+      clearTimeout(timer);
       reject(new DriverError('unavailable', `${program} could not be run`, [], { cause }));
     });
     child.on('close', (status, signal) => {
-      clearTimeout(late);
+      clearTimeout(timer);
       if (signal === null) resolve({ status, stderr, found, output });
       else reject(new DriverError('unavailable', `${program} was ended by ${signal}`));
     });

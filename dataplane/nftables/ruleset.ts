@@ -42,7 +42,7 @@ export function openRuleset(): Ruleset {
   const socket = new NetlinkSocket(NETLINK.netfilter, { bufferBytes: BUFFER_BYTES });
   return {
     present: () => {
-      const found = ask(
+      const found = request(
         socket,
         MESSAGE.getTable,
         NFPROTO_INET,
@@ -51,7 +51,7 @@ export function openRuleset(): Ruleset {
       return found !== null;
     },
     generation: () => {
-      const payload = ask(socket, MESSAGE.getGeneration, 0);
+      const payload = request(socket, MESSAGE.getGeneration, 0);
       const id = payload === null ? undefined : attributesOf(payload, 4).get(GENERATION_ID);
       if (id === undefined) throw new DriverError('unavailable', 'the ruleset has no generation');
       return id.readUInt32BE(0);
@@ -91,7 +91,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The payload of the single answer; null if the object does not exist. */
-function ask(
+function request(
   socket: NetlinkSocket,
   type: number,
   family: number,
@@ -104,7 +104,7 @@ function ask(
     const answer = socket.drain().find((message) => message.sequence === sequence);
     if (answer === undefined) throw new Error('the kernel does not answer');
     if (answer.error === null) return answer.payload;
-    const failure = new SystemError('ask nf_tables', answer.error);
+    const failure = new SystemError('query nf_tables', answer.error);
     if (failure.code === 'ENOENT') return null;
     throw failure;
   } catch (cause) {
@@ -121,5 +121,5 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function unavailable(cause: unknown): DriverError {
-  return new DriverError('unavailable', 'nf_tables could not be asked', [], { cause });
+  return new DriverError('unavailable', 'nf_tables could not be queried', [], { cause });
 }

@@ -1,7 +1,7 @@
 import type { Driver } from './driver.ts';
 
 /** A driver for several callers: each write waits for the previous ones of all callers. */
-export function inTurns(driver: Driver): Driver {
+export function serialDriver(driver: Driver): Driver {
   let last: Promise<unknown> = Promise.resolve();
   const wait = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = last.then(work);

@@ -101,13 +101,13 @@ class RulesetWatch implements Watch {
     this.poll();
     try {
       const result = await write();
-      this.#listenAgain();
+      this.#reopen();
       // The number of transactions is known only after a success. A failure is followed by a whole write.
       const more = (this.#rules.generation() - before) >>> 0;
       if (!transactions.includes(more)) this.#report('changed the ruleset while we did');
       return result;
     } finally {
-      this.#listenAgain();
+      this.#reopen();
     }
   }
 
@@ -117,7 +117,7 @@ class RulesetWatch implements Watch {
     this.#socket.close();
   }
 
-  #listenAgain(): void {
+  #reopen(): void {
     if (!this.#stopped) this.#socket.join(GROUP_NFTABLES);
   }
 

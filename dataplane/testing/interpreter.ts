@@ -69,7 +69,7 @@ function evaluate({ layout, maps, packet, facts }: Evaluation, statement: string
     const [, set = '', outcome = ''] = unnamed;
     const { family, value } = parsed(packet.source);
     const field = Number((value >> (family === 4 ? 16n : 80n)) & 0xfff8n);
-    return layout.tally.sources.has(`${set} ${field}`) ? null : outcome;
+    return layout.references.sources.has(`${set} ${field}`) ? null : outcome;
   }
   const lookup = / vmap @(source[46]_(port|protocol|any)_(\d+)_\d+)$/.exec(statement);
   if (lookup !== null) {

@@ -317,14 +317,14 @@ export class EarlyDrop implements DeviceModes, DropSource {
     if (this.#settings === null || !this.#settings.keepReplies || !this.#flows.known) return;
     this.#configure({ ...this.#settings, marksAll: true });
     this.#flows.forget();
-    await this.#flows.learnWithin(MAX_WAIT_MS);
+    await this.#flows.learnWithTimeout(MAX_WAIT_MS);
   }
 
   /** Learns the flows before the programs of an earlier agent are replaced. */
   async #learnBeforeTakeover(): Promise<void> {
     if (this.#settings?.keepReplies !== true) return;
     this.#watchEgress();
-    if (this.#egress.unwatchable === 0) await this.#flows.learnWithin(MAX_WAIT_MS);
+    if (this.#egress.unwatchable === 0) await this.#flows.learnWithTimeout(MAX_WAIT_MS);
     this.#configureKnownFlows();
   }
 

@@ -2,7 +2,7 @@ import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
-import type { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import type { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
 import type { WatchLinks } from '../repair/guard.ts';
 import type { Host } from '../host/host.ts';
 import type { Log } from '@portcullis/core/log.ts';
@@ -36,7 +36,7 @@ export interface EdgeAgentOptions {
   /** Facts of other parts for heartbeats. */
   readonly facts?: EdgeFacts;
   /** Kernel settings and probes that filters need beyond the table. Absent: only the table. */
-  readonly filters?: FilterKeeper;
+  readonly filters?: FilterSupervisor;
   /** Removes conntrack entries of flows that rules deny. Absent: they stay. */
   readonly deniedFlows?: DeniedFlows;
   /** Copies learned set elements, to restore them when another program deletes the table. Absent: they are lost then. */

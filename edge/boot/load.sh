@@ -46,7 +46,7 @@ if [ -e "$since" ] && head -n 1 "$since" | grep -q "^# after $(checksum "$whole"
   nft -f "$since" || fail "the kernel refuses $since: what is enforced is a little older"
 fi
 
-# Beside a SYN proxy the kernel must take up no connection in its middle (filters/keeper.ts).
+# With a SYN proxy, conntrack must not pick up established connections (filters/supervisor.ts).
 loose=/proc/sys/net/netfilter/nf_conntrack_tcp_loose
 if cat "$whole" "$since" 2>/dev/null | grep -q synproxy; then
   echo 0 2>/dev/null >"$loose" || fail "$loose cannot be set"

@@ -73,8 +73,8 @@ export class Reconciler {
   readonly #refused = new Map<string, Refused>();
   #loaded: Loaded | null = null;
   /** The number of events that made the known table uncertain, and how many of them the last write covered. */
-  #doubts = 1;
-  #answered = 0;
+  #invalidations = 1;
+  #coveredInvalidations = 0;
   #expected: KnownTable | null = null;
   readonly #memory: LearnedMemory | null;
 
@@ -94,11 +94,11 @@ export class Reconciler {
   /** The table was deleted or perhaps changed by another program: the next write is whole. */
   invalidate(): void {
     this.#expected = null;
-    this.#doubts++;
+    this.#invalidations++;
   }
 
-  get #inDoubt(): boolean {
-    return this.#doubts > this.#answered;
+  get #isUncertain(): boolean {
+    return this.#invalidations > this.#coveredInvalidations;
   }
 
   /** The table was removed, and with it the last accepted policies. */
@@ -126,7 +126,7 @@ export class Reconciler {
   /** The present table of the kernel; null if it is unknown. */
   async table(): Promise<LoadedTable | null> {
     const stamp = await this.#stamp();
-    if (this.#inDoubt || this.#loaded === null) return null;
+    if (this.#isUncertain || this.#loaded === null) return null;
     const { layout, sizes } = this.#loaded;
     return { layout, sizes, stamp };
   }
@@ -168,11 +168,11 @@ export class Reconciler {
   }
 
   /** Renders everything and validates it in the kernel if possible. Changes nothing. */
-  async check(desired: Desired, askKernel: boolean): Promise<Applied> {
+  async check(desired: Desired, useKernel: boolean): Promise<Applied> {
     const reasons: Reasons = new Map();
     const layout = this.#plan(desired, this.#compileAll(desired, reasons));
     const { text } = renderWhole(layout);
-    if (askKernel) await this.#driver.check(text);
+    if (useKernel) await this.#driver.check(text);
     const refused = [...reasons].map(([target, reason]) => ({ target, reason, goodGeneration: 0 }));
     return {
       generation: desired.generation,
@@ -207,9 +207,9 @@ export class Reconciler {
     this.#expected = null;
     if (known === null || (await new LayoutDigest().of(layout)) !== known.digest) return;
     // An invalidation during the request may be about a later change.
-    const doubts = this.#doubts;
+    const invalidations = this.#invalidations;
     if ((await this.#stamp()) !== known.stamp) return;
-    this.#answered = doubts;
+    this.#coveredInvalidations = invalidations;
     this.#remember(desired, layout, known.sizes, new Map());
   }
 
@@ -224,7 +224,7 @@ export class Reconciler {
 
   /** Writes a delta if the present table is known and a delta is possible, otherwise the whole table. */
   async #load(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
-    const before = this.#inDoubt ? null : this.#loaded;
+    const before = this.#isUncertain ? null : this.#loaded;
     const delta = before === null ? null : this.#deltaTo(before, layout);
     if (delta === null) return this.#loadWhole(desired, layout, reasons);
     try {
@@ -287,10 +287,10 @@ export class Reconciler {
 
   async #loadWhole(desired: Desired, layout: Layout, reasons: Reasons): Promise<void> {
     // An invalidation during the write may be about a later change.
-    const doubts = this.#doubts;
+    const invalidations = this.#invalidations;
     const there = await this.#driver.objects();
     const sizes = (await this.#rewrite(layout, there)) ?? (await this.#replace(layout));
-    this.#answered = doubts;
+    this.#coveredInvalidations = invalidations;
     this.#remember(desired, layout, sizes, reasons);
   }
 
@@ -324,17 +324,17 @@ export class Reconciler {
     const good = this.#loaded?.layout.targets ?? new Map<string, CompiledTarget>();
     const changed = changedKeys(good, wanted.targets).filter((name) => wanted.targets.has(name));
     /** All unchanged targets, and only these of the changed ones. */
-    const kept = (names: readonly string[]): Layout => {
+    const layoutOf = (names: readonly string[]): Layout => {
       const left = new Set(changed);
       for (const name of names) left.delete(name);
       const back = [...left].map((name) => [name, good.get(name)] as const);
       return this.#plan(desired, versioned(wanted.targets).with(back));
     };
     const verdict = await isolate(changed, (names) =>
-      this.#driver.check(renderWhole(kept(names)).text),
+      this.#driver.check(renderWhole(layoutOf(names)).text),
     );
     this.#refuse(verdict.refused, wanted, reasons);
-    await this.#loadWhole(desired, kept(verdict.accepted), reasons);
+    await this.#loadWhole(desired, layoutOf(verdict.accepted), reasons);
   }
 
   #remember(desired: Desired, layout: Layout, sizes: Sizes, reasons: Reasons): void {

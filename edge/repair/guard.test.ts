@@ -48,7 +48,7 @@ describe('an edge whose table another program changes', () => {
   it('repairs while control delays the answer to a confirmation', async (t) => {
     const { control, kernel, start } = testEdge(t);
     control.policies.set(A, opening(A, 443));
-    control.deafTo = 'edge.confirm';
+    control.unansweredKind = 'edge.confirm';
     await start();
     await control.confirmed();
     const repaired = kernel.nextApply();

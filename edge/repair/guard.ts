@@ -168,7 +168,7 @@ export class Guard {
       const { before, name } = event;
       log.warn(
         { before, name },
-        'a device was renamed; if it is ours, it is judged by either name',
+        'a device was renamed; if it is ours, its packets are evaluated under either name',
       );
     }
     // Also where the names stay as they are: what is attached to a device has to come back with it.

@@ -55,7 +55,7 @@ export class DropLedger {
     const window = this.#windowFor(sinceMs, nowMs);
     for (const { entries, samples } of readings) {
       for (const entry of entries) this.#count(window, entry);
-      for (const sample of samples) keepSample(window, sample);
+      for (const sample of samples) addSample(window, sample);
     }
   }
 
@@ -142,7 +142,7 @@ export class DropLedger {
   }
 }
 
-function keepSample(window: Window, sample: DropSample): void {
+function addSample(window: Window, sample: DropSample): void {
   const sampled = window.sampled.get(sample.destination) ?? 0;
   if (sampled >= MAX_SAMPLES_PER_TARGET || window.samples.length >= MAX_DROP_SAMPLES) return;
   window.sampled.set(sample.destination, sampled + 1);

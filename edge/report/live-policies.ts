@@ -10,7 +10,7 @@ import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Applied } from '../reconcile/reconcile.ts';
 
-const LOOKUPS_KEPT = 10_000;
+const MAX_LOOKUPS = 10_000;
 
 interface Live {
   readonly policy: Policy;
@@ -55,7 +55,7 @@ export class LivePolicies {
     const lookup = (address: string): Policy | null => {
       let policy = known.get(address);
       if (policy === undefined) {
-        if (known.size >= LOOKUPS_KEPT) known.clear();
+        if (known.size >= MAX_LOOKUPS) known.clear();
         policy = this.#policyFor(address)?.policy ?? null;
         known.set(address, policy);
       }

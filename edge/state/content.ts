@@ -62,7 +62,7 @@ export function* writeWhole(desired: Desired): Generator<Frames> {
     kind: 'begin',
     format: FORMAT,
     generation,
-    behind: behindOf(desired),
+    behind: outdatedOf(desired),
     settings,
     sets: sourceSets.version || null,
     policies: desired.policies.size,
@@ -85,15 +85,15 @@ export function* writeChange(before: Desired, after: Desired, chain: string): Ge
   const sameSets = before.sourceSets.version === after.sourceSets.version;
   const sets = sameSets ? null : after.sourceSets.version || null;
   const { generation } = after;
-  const isBehind = sameJson(behindOf(before), behindOf(after)) ? null : behindOf(after);
-  const same = settings === null && sets === null && isBehind === null;
+  const outdated = sameJson(outdatedOf(before), outdatedOf(after)) ? null : outdatedOf(after);
+  const same = settings === null && sets === null && outdated === null;
   if (same && names.length === 0 && generation === before.generation) return;
   const nothing = { settings: null, sets: null, behind: null, policies: [], removed: [] };
   const pieces: Omit<Change, 'kind' | 'generation' | 'more'>[] = [
     ...[...parts(removed, TARGETS_PER_RECORD)].map((some) => ({ ...nothing, removed: some })),
     ...[...parts(changed, POLICIES_PER_RECORD)].map((some) => ({ ...nothing, policies: some })),
   ];
-  const first = { ...(pieces.shift() ?? nothing), settings, sets, behind: isBehind };
+  const first = { ...(pieces.shift() ?? nothing), settings, sets, behind: outdated };
   let last = chain;
   for (const [index, piece] of [first, ...pieces].entries()) {
     const more = index < pieces.length;
@@ -190,7 +190,7 @@ class Reading {
     const sourceSets = this.#setsOf(sets);
     if (sourceSets === null) return `its source sets ${sets} are not there`;
     const desired = { generation, settings, sourceSets, policies: this.#policies };
-    this.#whole = withBehind(desired, this.#begin.behind);
+    this.#whole = withOutdated(desired, this.#begin.behind);
     return null;
   }
 
@@ -201,16 +201,16 @@ class Reading {
     const sourceSets = newest === null ? before.sourceSets : this.#setsOf(newest);
     if (sourceSets === null) return `its source sets ${newest} are not there`;
     let { settings, generation } = before;
-    let isBehind = behindOf(before);
+    let outdated = outdatedOf(before);
     for (const change of this.#pending.splice(0)) {
       for (const target of change.removed) this.#policies.delete(target);
       for (const policy of change.policies) this.#policies.set(policy.target, policy);
       settings = change.settings ?? settings;
-      isBehind = change.behind ?? isBehind;
+      outdated = change.behind ?? outdated;
       ({ generation } = change);
     }
     const desired = { generation, settings, sourceSets, policies: this.#policies };
-    this.#whole = withBehind(desired, isBehind);
+    this.#whole = withOutdated(desired, outdated);
     return null;
   }
 
@@ -230,11 +230,11 @@ function parseRecord(value: unknown): StateRecord | string {
   return checked.ok ? checked.value : checked.reason;
 }
 
-function behindOf(desired: Desired): readonly Behind[] {
+function outdatedOf(desired: Desired): readonly Behind[] {
   return [...(desired.behind ?? [])].map(([target, generation]) => ({ target, generation }));
 }
 
-function withBehind(desired: Desired, all: readonly Behind[]): Desired {
+function withOutdated(desired: Desired, all: readonly Behind[]): Desired {
   if (all.length === 0) return desired;
   return {
     ...desired,

@@ -52,7 +52,7 @@ export class DesiredStore {
   /** The newest state whose source sets are on disk. */
   #ready: Desired | null = null;
   #setsOnDisk: string | null = null;
-  #keepingSets = Promise.resolve();
+  #savingSets = Promise.resolve();
   #problem: string | null = null;
   #unsynced = false;
   #syncing: Promise<void> | null = null;
@@ -126,7 +126,7 @@ export class DesiredStore {
       return;
     }
     try {
-      await this.#keepSets();
+      await this.#saveSets();
       this.#written = this.#append(this.#written, desired);
       const { mark, wholeBytes } = this.#written;
       const { smallestCompaction = SMALLEST_COMPACTION } = this.#options;
@@ -172,7 +172,7 @@ export class DesiredStore {
       ftruncateSync(written.fd, written.mark.bytes);
       throw error;
     }
-    if (bytes !== written.mark.bytes) this.#syncSoon();
+    if (bytes !== written.mark.bytes) this.#scheduleSync();
     const sets = [...new Set([...written.sets, desired.sourceSets.version])];
     return { ...written, desired, mark: { chain, bytes }, sets };
   }
@@ -188,7 +188,7 @@ export class DesiredStore {
 
   /** Writes a new file. The old one receives changes until it is replaced. */
   async #writeWhole(): Promise<void> {
-    await this.#keepSets();
+    await this.#saveSets();
     const desired = this.#ready as Desired;
     let mark: Mark = { chain: CHAIN_START, bytes: 0 };
     const pieces = function* (): Generator<string> {
@@ -206,7 +206,7 @@ export class DesiredStore {
       }),
     );
     // For changes kept meanwhile whose source sets are not on disk yet.
-    await this.#keepSets();
+    await this.#saveSets();
     if (this.#written !== null && this.#ready !== null) {
       this.#written = this.#append(this.#written, this.#ready);
     }
@@ -236,7 +236,7 @@ export class DesiredStore {
     void (this.#syncing ?? Promise.resolve()).then(() => closeSync(fd));
   }
 
-  #syncSoon(): void {
+  #scheduleSync(): void {
     this.#unsynced = true;
     if (this.#stopped || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
@@ -259,8 +259,8 @@ export class DesiredStore {
    * Writes the source sets before any record that names them. The version names the content, so a file is never
    * changed. Then the newest state is ready to be written.
    */
-  async #keepSets(): Promise<void> {
-    this.#keepingSets = this.#keepingSets
+  async #saveSets(): Promise<void> {
+    this.#savingSets = this.#savingSets
       .catch(() => {})
       .then(async () => {
         const [latest, ready] = [this.#latest, this.#ready];
@@ -273,7 +273,7 @@ export class DesiredStore {
         if (this.#ready === ready) this.#ready = latest;
         this.#markReady();
       });
-    return this.#keepingSets;
+    return this.#savingSets;
   }
 
   #markReady(): void {

@@ -64,7 +64,7 @@ export class KernelRecords {
       const { stamp, digest, sizes } = checked.value;
       return { stamp, digest, sizes: new Map(sizes.map(({ map, size }) => [map, size])) };
     } catch (error) {
-      this.#log.warn({ error }, 'what the kernel had cannot be told');
+      this.#log.warn({ error }, 'the record of the kernel table cannot be read');
       return null;
     }
   }

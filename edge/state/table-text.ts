@@ -16,7 +16,7 @@ const WHOLE = 'table.nft';
 const SINCE = 'table-since.nft';
 /** The pause after a write is 20 times its duration, so rendering takes 5% of the time. */
 const PAUSE_MS = 1_000;
-const PAUSES = 20;
+const PAUSE_RATIO = 20;
 /** Above this number of changed targets, a new whole table blocks the event loop for less time. */
 const MAX_CHANGED = 500;
 
@@ -63,7 +63,7 @@ export class TableText {
   /** Called after an apply. Takes little time. */
   keep(table: LoadedTable): void {
     this.#wanted = table;
-    this.#writeSoon();
+    this.#scheduleWrite();
   }
 
   /** Deletes the files, so that the next boot loads nothing. */
@@ -91,13 +91,13 @@ export class TableText {
     await this.flush();
   }
 
-  #writeSoon(): void {
+  #scheduleWrite(): void {
     if (this.#stopped || this.#timer !== undefined || this.#writing !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#writing = this.#write().finally(() => {
         this.#writing = null;
-        if (this.#wanted !== null && this.#wanted.layout !== this.#current) this.#writeSoon();
+        if (this.#wanted !== null && this.#wanted.layout !== this.#current) this.#scheduleWrite();
       });
     }, this.#pauseMs);
   }
@@ -114,7 +114,7 @@ export class TableText {
       this.#written = null;
       this.#fail('the table for the next boot could not be written', error);
     }
-    this.#pauseMs = Math.max(PAUSE_MS, PAUSES * (performance.now() - begin));
+    this.#pauseMs = Math.max(PAUSE_MS, PAUSE_RATIO * (performance.now() - begin));
   }
 
   #fail(what: string, error: unknown): void {

@@ -56,12 +56,12 @@ export async function removeUntilAbsent(
 ): Promise<boolean> {
   for (let tries = 0; tries < TRIES; tries++) {
     if (tries > 0) await driver.remove();
-    let isBack = false;
-    for (let ms = 0; ms < ABSENT_MS && !isBack; ms += POLL_MS) {
+    let isRestored = false;
+    for (let ms = 0; ms < ABSENT_MS && !isRestored; ms += POLL_MS) {
       await pause(POLL_MS);
-      isBack = await driver.present();
+      isRestored = await driver.present();
     }
-    if (!isBack) return true;
+    if (!isRestored) return true;
   }
   return false;
 }

@@ -12,7 +12,7 @@ import { createEdgeAgent } from '../agent/agent.ts';
 import type { EdgeAgent, EdgeAgentOptions } from '../agent/agent-options.ts';
 import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftables/fake.ts';
 
-/** A control plane of one edge for tests: its desired state can be changed, and its requests are recorded. */
+/** A fake control plane of one edge. Tests change its desired state and read the requests that it received. */
 export class FakeControl {
   readonly received: AgentRequest[] = [];
   readonly link: MemoryLink;
@@ -24,7 +24,7 @@ export class FakeControl {
   /** Replaces the usual answer once. */
   refuseNext: ControlReply | null = null;
   /** Receives requests of this kind and never answers. */
-  deafTo: AgentRequest['kind'] | null = null;
+  unansweredKind: AgentRequest['kind'] | null = null;
   #changes: { readonly generation: number; readonly target: string }[] = [];
   #waiting: { readonly wanted: (request: AgentRequest) => boolean; readonly met: () => void }[] =
     [];
@@ -32,7 +32,7 @@ export class FakeControl {
   constructor() {
     this.link = createMemoryLink(async (_, request) => {
       const reply = this.answer(request);
-      return request.kind === this.deafTo ? new Promise<never>(() => {}) : reply;
+      return request.kind === this.unansweredKind ? new Promise<never>(() => {}) : reply;
     });
   }
 
@@ -76,7 +76,7 @@ export class FakeControl {
     return new Promise((met) => this.#waiting.push({ wanted, met }));
   }
 
-  /** Resolves when a generation is confirmed, or if it already was. */
+  /** Resolves when a generation is confirmed, at once if it already was. */
   async confirmed(generation = this.generation): Promise<EdgeConfirm> {
     const wanted = (request: AgentRequest): boolean =>
       request.kind === 'edge.confirm' && request.generation === generation;
@@ -131,11 +131,11 @@ export interface TestEdge {
   readonly control: FakeControl;
   readonly kernel: FakeKernel;
   readonly stateDir: string;
-  /** Starts (another) agent on the same kernel and state directory. */
+  /** Starts an agent on the same kernel and state directory. May be called again. */
   start(options?: Partial<EdgeAgentOptions>): Promise<EdgeAgent>;
 }
 
-/** Everything is stopped and removed after the test. */
+/** Stops and removes everything at the end of the test. */
 export function testEdge(t: TestContext): TestEdge {
   const control = new FakeControl();
   const kernel = createFakeKernel();

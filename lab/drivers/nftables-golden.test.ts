@@ -12,11 +12,11 @@ it('the kernel accepts every reviewed text, a change only upon the table that it
   const driver = createNftDriver({ command: network.create('edge').command('nft') });
   const cases = new Map(goldenCases().map((one) => [one.name, one]));
   const apply = async (name: string): Promise<void> => {
-    const { text, upon } = cases.get(name) ?? assert.fail(name);
-    if (upon !== null) await apply(upon);
+    const { text, initial } = cases.get(name) ?? assert.fail(name);
+    if (initial !== null) await apply(initial);
     await driver.apply(text);
     // A second time, objects that it deletes are absent.
-    if (upon !== null) await assert.rejects(driver.apply(text), { code: 'refused' });
+    if (initial !== null) await assert.rejects(driver.apply(text), { code: 'refused' });
   };
   for (const name of cases.keys()) await apply(name);
 });

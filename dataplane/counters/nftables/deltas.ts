@@ -1,19 +1,15 @@
 import type { VectorCount } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
+import type { Count } from '../../nftables/elements/counter-reader.ts';
 import type { Counted } from '../driver.ts';
-
-export interface Amount {
-  readonly packets: number;
-  readonly bytes: number;
-}
 
 /** The last values of kernel counters, by name. */
 export class Deltas {
-  readonly #last = new Map<string, Amount>();
-  readonly #seen: Record<4 | 6, ReadonlyMap<string, Amount>> = { 4: new Map(), 6: new Map() };
+  readonly #last = new Map<string, Count>();
+  readonly #seen: Record<4 | 6, ReadonlyMap<string, Count>> = { 4: new Map(), 6: new Map() };
 
   /** Returns null if nothing was added. */
-  step(name: string, now: Amount): Amount | null {
+  step(name: string, now: Count): Count | null {
     const last = this.#last.get(name);
     if (last?.packets === now.packets || (last === undefined && now.packets === 0)) return null;
     this.#last.set(name, now);
@@ -25,7 +21,7 @@ export class Deltas {
   }
 
   /** For a set whose elements expire: all elements, each time. */
-  stepAll(family: 4 | 6, now: ReadonlyMap<string, Amount>): (readonly [string, Amount])[] {
+  stepAll(family: 4 | 6, now: ReadonlyMap<string, Count>): (readonly [string, Count])[] {
     const last = this.#seen[family];
     this.#seen[family] = now;
     return [...now].map(([address, count]) => [address, since(last.get(address), count)] as const);
@@ -33,7 +29,7 @@ export class Deltas {
 }
 
 /** A counter that shrank was replaced by another of the same name. */
-function since(last: Amount | undefined, now: Amount): Amount {
+function since(last: Count | undefined, now: Count): Count {
   if (last === undefined || last.packets > now.packets) return now;
   return { packets: now.packets - last.packets, bytes: now.bytes - last.bytes };
 }
@@ -44,14 +40,14 @@ export class Sum {
   bytes = 0;
   /** Large TCP packets that the subject sent. */
   sentPackets = 0;
-  readonly #vectors = new Map<number, Amount>();
+  readonly #vectors = new Map<number, Count>();
 
-  add({ packets, bytes }: Amount): void {
+  add({ packets, bytes }: Count): void {
     this.packets += packets;
     this.bytes += bytes;
   }
 
-  addVector(vector: number, { packets, bytes }: Amount): void {
+  addVector(vector: number, { packets, bytes }: Count): void {
     const before = this.#vectors.get(vector) ?? NOTHING;
     const sum = { packets: before.packets + packets, bytes: before.bytes + bytes };
     this.#vectors.set(vector, sum);
@@ -68,10 +64,10 @@ export class Sum {
       dataBytes: data.bytes,
       receiptPackets: Math.min(acks.packets, this.sentPackets),
       vectors: [...this.#vectors]
-        .map(([vector, amount]): VectorCount => ({ vector, ...amount }))
+        .map(([vector, count]): VectorCount => ({ vector, ...count }))
         .toSorted((a, b) => a.vector - b.vector),
     };
   }
 }
 
-const NOTHING: Amount = { packets: 0, bytes: 0 };
+const NOTHING: Count = { packets: 0, bytes: 0 };

@@ -13,7 +13,7 @@ import type {
   Suspect,
 } from '../driver.ts';
 import { byName, isAddress } from '../networks.ts';
-import { type Amount, Deltas, Sum } from './deltas.ts';
+import { Deltas, Sum } from './deltas.ts';
 import { type Piece, piecesOf } from './pieces.ts';
 import {
   counterName,
@@ -283,7 +283,7 @@ export class NftCounters implements CounterDriver {
       .filter(
         ([address, { packets }]) => packets >= MIN_SUSPECT_PACKETS && !this.#followed.has(address),
       )
-      .map(([address, amount]) => ({ address, ...amount }));
+      .map(([address, count]) => ({ address, ...count }));
   }
 
   #addVectors(named: ReadonlyMap<string, Count>): void {
@@ -300,8 +300,8 @@ export class NftCounters implements CounterDriver {
     }
   }
 
-  #add(subject: string, amount: Amount): void {
-    this.#sum(subject).add(amount);
+  #add(subject: string, count: Count): void {
+    this.#sum(subject).add(count);
   }
 
   #sum(subject: string): Sum {

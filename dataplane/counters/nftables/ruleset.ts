@@ -9,7 +9,7 @@ export const SENTINEL = 'alive';
 /** Before all drops, before reassembly (fragments are limited at -450), and before packets leave. */
 const FIRST_PRIORITY = -500;
 /** The most recent addresses that are not followed. When the set is full, new ones wait until others expire. */
-const MOST_SEEN = 1024;
+const MAX_SEEN = 1024;
 const SEEN_SECONDS = 2;
 
 export const REMOVE_COUNTERS = `add table ${TABLE}\ndelete table ${TABLE}\n`;
@@ -116,7 +116,7 @@ function declareFamily(family: Family): string[] {
     `add set ${TABLE} alone${family} { type ${type}; }`,
     `add set ${TABLE} addresses${family} { type ${type}; counter; }`,
     `add set ${TABLE} sent${family} { type ${type}; counter; }`,
-    `add set ${TABLE} seen${family} { type ${type}; size ${MOST_SEEN}; flags dynamic,timeout; timeout ${SEEN_SECONDS}s; gc-interval 1s; counter; }`,
+    `add set ${TABLE} seen${family} { type ${type}; size ${MAX_SEEN}; flags dynamic,timeout; timeout ${SEEN_SECONDS}s; gc-interval 1s; counter; }`,
     `add map ${TABLE} vector_addresses${family} { type ${type} : verdict; }`,
     `add map ${TABLE} vector_networks${family} { type ${type} : verdict; flags interval; }`,
     `add chain ${TABLE} watched${family}`,

@@ -29,7 +29,7 @@ export class NftablesDrops implements DropSource {
   /** The previous counters, by set or chain. */
   readonly #last = new Map<string, ReadonlyMap<string, Count>>();
   /** Drops that were read and not yet reported. */
-  #kept: DropEntry[] = [];
+  #unreported: DropEntry[] = [];
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(open: () => CounterReader) {
@@ -37,17 +37,17 @@ export class NftablesDrops implements DropSource {
   }
 
   async read(): Promise<DropReading> {
-    return this.#inTurn(async () => {
-      const entries = [...this.#kept, ...(await this.#entries())];
-      this.#kept = [];
+    return this.#serially(async () => {
+      const entries = [...this.#unreported, ...(await this.#entries())];
+      this.#unreported = [];
       return { entries, samples: [] };
     });
   }
 
   /** Reads the counters that the coming rewrite resets. */
   async beforeRewrite(): Promise<void> {
-    await this.#inTurn(async () => {
-      this.#kept.push(...(await this.#entries()));
+    await this.#serially(async () => {
+      this.#unreported.push(...(await this.#entries()));
     });
   }
 
@@ -58,7 +58,7 @@ export class NftablesDrops implements DropSource {
   }
 
   /** Serialised: reads share a socket and the previous counters. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #serially<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work);
     this.#turn = turn.catch(() => {});
     return turn;

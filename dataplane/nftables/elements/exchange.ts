@@ -85,14 +85,14 @@ function elementsOf(change: MapChange): { removed: Encoded[]; added: Encoded[] }
   for (const [entry, verdict] of change.added) {
     const [, text = entry, time] = TIMED.exec(entry) ?? [];
     const seconds = time === undefined ? null : Number(time);
-    const said = verdict === null ? null : parseVerdict(verdict);
+    const parsed = verdict === null ? null : parseVerdict(verdict);
     const keys = change.flush === true ? encodeRange(types, text) : [encodeKey(types, text)];
-    if ((said === null && verdict !== null) || keys === null) return null;
+    if ((parsed === null && verdict !== null) || keys === null) return null;
     for (const [index, key] of keys.entries()) {
       if (key === null) return null;
       added.push(
         index === 0
-          ? { key, end: false, verdict: said, seconds }
+          ? { key, end: false, verdict: parsed, seconds }
           : { key, end: true, verdict: null, seconds },
       );
     }
@@ -221,10 +221,10 @@ class Writer {
     if (end) this.#number(ELEMENT.flags, INTERVAL_END);
     if (verdict !== null) {
       const data = this.#open(ELEMENT.data);
-      const said = this.#open(DATA.verdict);
+      const nested = this.#open(DATA.verdict);
       this.#number(VERDICT.code, verdict.code);
       if (verdict.chain !== null) this.#text(VERDICT.chain, verdict.chain);
-      this.#close(said);
+      this.#close(nested);
       this.#close(data);
     }
     if (seconds !== null) this.#milliseconds(ELEMENT.timeout, seconds * 1_000);

@@ -17,12 +17,12 @@ export interface LearnedMemoryOptions {
 
 const EVERY_MS = 5_000;
 /** The pause is 20 times the duration of the read, so reading takes 5% of the time. */
-const PAUSES = 20;
+const PAUSE_RATIO = 20;
 /**
  * The number of elements copied of each set: those with the longest remaining timeout. Active clients renew theirs with
  * every packet; in a flood most others are forged. 100,000 would delay the write of the table by four seconds.
  */
-const MOST = 20_000;
+const MAX_COPIED = 20_000;
 
 /**
  * A copy of the validated sources and denied flows, a few seconds old. If another program deletes the table, the new
@@ -114,7 +114,7 @@ export class LearnedMemory {
       void this.#read().then(() => {
         const tookMs = performance.now() - beginMs;
         const { everyMs = EVERY_MS } = this.#options;
-        if (this.#timer !== undefined) this.#readAfter(Math.max(everyMs, tookMs * PAUSES));
+        if (this.#timer !== undefined) this.#readAfter(Math.max(everyMs, tookMs * PAUSE_RATIO));
       });
     }, ms);
     this.#timer.unref();
@@ -138,7 +138,7 @@ export class LearnedMemory {
           // The table is absent: the copy is needed now.
           if (found === null) return;
           const newest = found.toSorted((a, b) => b.expiresAtMs - a.expiresAtMs);
-          seen.push(...newest.slice(0, MOST));
+          seen.push(...newest.slice(0, MAX_COPIED));
         }
       }
       if (changed === this.#changed) this.#known = seen;

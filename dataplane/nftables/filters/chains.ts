@@ -1,6 +1,6 @@
 import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import type { AddChain } from '../chain.ts';
-import type { FilteredPort, FilterPlace } from './place.ts';
+import type { FilteredPort, FilterContext } from './filter-context.ts';
 import { dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
@@ -8,59 +8,59 @@ import { synProxyChains } from './syn-proxy.ts';
 import { signatureMatches } from './signature.ts';
 
 /** The chain that evaluates packets to a port: it accepts, or drops with a reason. */
-export function judgingChain(
+export function portChain(
   { programs }: FilteredPort,
-  place: FilterPlace,
+  context: FilterContext,
   add: AddChain,
 ): string {
   const chains = mapBySource(programs, (program) =>
-    program === null ? null : filterChain(program, place, add),
+    program === null ? null : filterChain(program, context, add),
   );
-  return chainBySource(chains, { family: place.family, address: 'saddr', add });
+  return chainBySource(chains, { family: context.family, address: 'saddr', add });
 }
 
 /** The chain of one program, for all sources. */
-function filterChain(program: FilterProgram, place: FilterPlace, add: AddChain): string {
+function filterChain(program: FilterProgram, context: FilterContext, add: AddChain): string {
   const statements =
     program.transport === 'udp'
-      ? udpStatements(program, place, add)
-      : tcpStatements(program, place);
-  return add(`filters${place.family}`, statements);
+      ? udpStatements(program, context, add)
+      : tcpStatements(program, context);
+  return add(`filters${context.family}`, statements);
 }
 
 /** The chains of the port in other hooks. */
 export function portChains(
   { port, programs }: FilteredPort,
-  place: FilterPlace,
+  context: FilterContext,
   add: AddChain,
 ): [PortDispatch, string][] {
   const chains = mapBySource(
     programs,
-    (program) => new Map(program === null ? [] : chainsOf(port, program, place, add)),
+    (program) => new Map(program === null ? [] : chainsOf(port, program, context, add)),
   );
   const dispatches = new Set([...valuesOf(chains)].flatMap((one) => [...one.keys()]));
   return [...dispatches].map((dispatch) => {
     const ofDispatch = mapBySource(chains, (one) => one.get(dispatch) ?? null);
     // The source of a request is the destination of its reply.
     const address = dispatch === 'learn' ? 'daddr' : 'saddr';
-    return [dispatch, chainBySource(ofDispatch, { family: place.family, address, add })];
+    return [dispatch, chainBySource(ofDispatch, { family: context.family, address, add })];
   });
 }
 
 function chainsOf(
   port: number,
   program: FilterProgram,
-  place: FilterPlace,
+  context: FilterContext,
   add: AddChain,
 ): [PortDispatch, string][] {
   // Each of them needs both directions of the traffic.
-  if (place.sees === 'inbound') return [];
-  if (program.transport === 'udp') return [['learn', learnChain(program, place, add)]];
-  return program.synProxy ? synProxyChains(program, place.serverAt(port), place, add) : [];
+  if (context.sees === 'inbound') return [];
+  if (program.transport === 'udp') return [['learn', learnChain(program, context, add)]];
+  return program.synProxy ? synProxyChains(program, context.serverAt(port), context, add) : [];
 }
 
 /** Validates clients from the packets of the server. */
-function learnChain(program: FilterProgram, { family }: FilterPlace, add: AddChain): string {
+function learnChain(program: FilterProgram, { family }: FilterContext, add: AddChain): string {
   const ip = IP[family];
   const key = `${ip} daddr . th dport . ${ip} saddr . th sport`;
   // `add` does not renew an existing element; only packets of the validated source do.
@@ -69,8 +69,8 @@ function learnChain(program: FilterProgram, { family }: FilterPlace, add: AddCha
   return add(`learn${family}`, program.replies.length === 0 ? [learn] : replies);
 }
 
-function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain): string[] {
-  const { family, sees } = place;
+function udpStatements(program: FilterProgram, context: FilterContext, add: AddChain): string[] {
+  const { family, sees } = context;
   const ip = IP[family];
   const tooMany = sourceRate('validated_rate', program.validatedPps, family);
   const limited = `${tooMany} ${dropFor('validated-rate')}`;
@@ -82,7 +82,7 @@ function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain
   const renew = `update @${validated} { ${tuple} timeout ${program.validatedSeconds}s }`;
   const known = add(`validated${family}`, [limited, renew, 'accept']);
   const first = `${tuple} @${validated} goto ${known}`;
-  const unknown = unvalidatedStatements(program, place);
+  const unknown = unvalidatedStatements(program, context);
   if (program.greetings.length === 0) return [first, ...unknown];
   const greeted = add(`greeted${family}`, unknown);
   return [
@@ -96,7 +96,10 @@ function udpStatements(program: FilterProgram, place: FilterPlace, add: AddChain
  * Evaluates the rate of a source before the budget, so that one source cannot use up the budget. The meter does not
  * match when forged sources have filled it; then the budget still limits, because it is keyed by server port.
  */
-function unvalidatedStatements(program: FilterProgram, { family, prefix }: FilterPlace): string[] {
+function unvalidatedStatements(
+  program: FilterProgram,
+  { family, prefix }: FilterContext,
+): string[] {
   const { budgetPps, unvalidatedPps } = program;
   if (budgetPps === 0) return [dropFor('budget')];
   const tooMany = sourceRate('unvalidated_rate', unvalidatedPps, family);
@@ -112,7 +115,7 @@ function unvalidatedStatements(program: FilterProgram, { family, prefix }: Filte
 /**
  * Behind a SYN proxy only a genuine source has a connection. New connections are limited where the proxy opens them.
  */
-function tcpStatements(program: FilterProgram, { family, sees }: FilterPlace): string[] {
+function tcpStatements(program: FilterProgram, { family, sees }: FilterContext): string[] {
   const tooMany = sourceRate('validated_rate', program.validatedPps, family);
   const limited = `${tooMany} ${dropFor('validated-rate')}`;
   return [sees === 'both' ? `ct state established ${limited}` : limited, 'accept'];

@@ -11,9 +11,9 @@ import {
 import { type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Element, TargetFilters } from '../policy/compiled.ts';
-import { judgingChain, portChains } from './chains.ts';
+import { portChain, portChains } from './chains.ts';
 import type { AddChain } from '../chain.ts';
-import type { FilteredPort, FilterPlace } from './place.ts';
+import type { FilteredPort, FilterContext } from './filter-context.ts';
 import { LINUX_SERVER, type TcpServer } from '../../filters/tcp-server.ts';
 import { prefixPortChain } from './prefixes.ts';
 import { isSingle, PolicyError } from '../../compile/match.ts';
@@ -70,36 +70,36 @@ export function compileFilters(
   if (filtered.length === 0) {
     return { accept: 'accept', elements: [], target: { ...NONE, unknown } };
   }
-  const place: FilterPlace = {
+  const context: FilterContext = {
     family,
     sees: filtering.sees,
     prefix: !isSingle(cidr),
     serverAt: (port) => filtering.serverAt(policy.target, port) ?? LINUX_SERVER[family],
   };
-  const judged = filtered.map((one): JudgedPort => {
+  const verdicts = filtered.map((one): PortVerdict => {
     const protocol = protocolName(protocolNumber(one.transport, family));
-    return { protocol, port: one.port, verdict: `goto ${judgingChain(one, place, add)}` };
+    return { protocol, port: one.port, verdict: `goto ${portChain(one, context, add)}` };
   });
-  const dispatched = dispatchedPorts(filtered, place, add);
-  const compiled = place.prefix
-    ? filtersOfPrefix(judged, dispatched, add)
-    : filtersOfAddress(cidr, judged, dispatched);
-  const programs = lastingPrograms(policy, place, filtering);
+  const dispatched = dispatchedPorts(filtered, context, add);
+  const compiled = context.prefix
+    ? filtersOfPrefix(verdicts, dispatched, add)
+    : filtersOfAddress(cidr, verdicts, dispatched);
+  const programs = lastingPrograms(policy, context, filtering);
   return { ...compiled, target: { ...compiled.target, unknown, programs } };
 }
 
 /** The filter of a mitigation must not disconnect the players whom it protects. */
 function lastingPrograms(
   { filters, ...policy }: Policy,
-  place: FilterPlace,
+  context: FilterContext,
   filtering: Filtering,
 ): TargetFilters['programs'] {
   const lasting = filters.filter(({ ref }) => !ref.startsWith(MITIGATION_REF));
   const nameOnly: AddChain = (kind, statements) => contentName(kind, statements.join('\n'));
   return new Map(
-    filteredPorts({ ...policy, filters: lasting }, place.family, filtering).map((one) => {
-      const protocol = protocolName(protocolNumber(one.transport, place.family));
-      return [`${protocol} ${one.port}`, `goto ${judgingChain(one, place, nameOnly)}`];
+    filteredPorts({ ...policy, filters: lasting }, context.family, filtering).map((one) => {
+      const protocol = protocolName(protocolNumber(one.transport, context.family));
+      return [`${protocol} ${one.port}`, `goto ${portChain(one, context, nameOnly)}`];
     }),
   );
 }
@@ -109,7 +109,7 @@ function unknownTypes({ filters }: Policy, { catalogue }: Filtering): string[] {
   return [...new Set(filters.map(({ type }) => type))].filter((type) => !known.has(type));
 }
 
-interface JudgedPort {
+interface PortVerdict {
   readonly protocol: string;
   readonly port: number;
   readonly verdict: string;
@@ -119,12 +119,12 @@ type DispatchedPorts = ReadonlyMap<PortDispatch, ReadonlyMap<number, string>>;
 
 function dispatchedPorts(
   filtered: readonly FilteredPort[],
-  place: FilterPlace,
+  context: FilterContext,
   add: AddChain,
 ): DispatchedPorts {
   const dispatched = new Map<PortDispatch, Map<number, string>>();
   for (const one of filtered) {
-    for (const [dispatch, chain] of portChains(one, place, add)) {
+    for (const [dispatch, chain] of portChains(one, context, add)) {
       const ports = dispatched.get(dispatch) ?? new Map<number, string>();
       dispatched.set(dispatch, ports.set(one.port, chain));
     }
@@ -133,11 +133,13 @@ function dispatchedPorts(
 }
 
 function filtersOfPrefix(
-  judged: readonly JudgedPort[],
+  verdicts: readonly PortVerdict[],
   dispatched: DispatchedPorts,
   add: AddChain,
 ): CompiledFilters {
-  const entries = judged.map(({ protocol, port, verdict }) => `${protocol} . ${port} : ${verdict}`);
+  const entries = verdicts.map(
+    ({ protocol, port, verdict }) => `${protocol} . ${port} : ${verdict}`,
+  );
   const lookup = `meta l4proto . th dport vmap { ${entries.join(', ')} }`;
   const prefixChains = new Map(
     [...dispatched].map(([dispatch, ports]) => [dispatch, prefixPortChain(dispatch, ports, add)]),
@@ -151,12 +153,12 @@ function filtersOfPrefix(
 
 function filtersOfAddress(
   cidr: Cidr,
-  judged: readonly JudgedPort[],
+  verdicts: readonly PortVerdict[],
   dispatched: DispatchedPorts,
 ): CompiledFilters {
   const { family } = cidr;
   const address = formatAddress(cidr);
-  const elements: Element[] = judged.map(({ protocol, port, verdict }) => {
+  const elements: Element[] = verdicts.map(({ protocol, port, verdict }) => {
     return {
       map: dispatchMap('filter', family),
       key: `${address} . ${protocol} . ${port}`,

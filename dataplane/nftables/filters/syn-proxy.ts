@@ -2,7 +2,7 @@ import type { FilterProgram } from '@portcullis/core/filters/program.ts';
 import { HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
 import type { AddChain } from '../chain.ts';
-import type { FilterPlace } from './place.ts';
+import type { FilterContext } from './filter-context.ts';
 import { count, dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 
@@ -10,14 +10,14 @@ import { IP, type PortDispatch } from '../names.ts';
 export function synProxyChains(
   program: FilterProgram,
   server: TcpServer,
-  place: FilterPlace,
+  context: FilterContext,
   add: AddChain,
 ): [PortDispatch, string][] {
-  const { family } = place;
+  const { family } = context;
   const ip = IP[family];
   const chains: [PortDispatch, string][] = [
     ['untrack', add('untrack', ['notrack'])],
-    ['synproxy', add(`synproxy${family}`, proxyStatements(server, place))],
+    ['synproxy', add(`synproxy${family}`, proxyStatements(server, context))],
   ];
   const peer = `${ip} saddr . ${ip} daddr . th dport`;
   const limits =
@@ -36,7 +36,7 @@ export function synProxyChains(
  * packets without a connection are dropped. The kernel's proxy answers every packet with the SYN flag: it would also
  * answer a SYN-ACK from a reflector, and so flood the reflector.
  */
-function proxyStatements(server: TcpServer, { family }: FilterPlace): string[] {
+function proxyStatements(server: TcpServer, { family }: FilterContext): string[] {
   return [
     `tcp flags & (syn|rst|ack) == ack ${count(HANDSHAKES.claimed, family)}`,
     `tcp flags & syn == syn tcp flags & (fin|rst|ack) != 0 ${dropFor('syn-proxy-invalid')}`,

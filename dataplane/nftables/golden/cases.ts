@@ -19,9 +19,9 @@ export interface GoldenCase {
   readonly name: string;
   readonly text: string;
   /** The case to which the file holds the differences; null if it holds the whole text. */
-  readonly against: string | null;
+  readonly baseline: string | null;
   /** For a change, the table before it. Null if the text is a whole table. */
-  readonly upon: string | null;
+  readonly initial: string | null;
 }
 
 export const HOST: Policy = {
@@ -161,8 +161,8 @@ export function goldenCases(): GoldenCase[] {
   ];
 }
 
-function whole(name: string, of: Layout, against: string | null = 'empty'): GoldenCase {
-  return { name, text: renderWhole(of).text, against, upon: null };
+function whole(name: string, of: Layout, baseline: string | null = 'empty'): GoldenCase {
+  return { name, text: renderWhole(of).text, baseline, initial: null };
 }
 
 function deltas(): GoldenCase[] {
@@ -177,15 +177,15 @@ function deltas(): GoldenCase[] {
   const beforeText = renderWhole(before);
   const change = renderDelta(before, after, targets, beforeText.sizes);
   return [
-    { name: 'filters-first', text: first?.text ?? '', against: null, upon: 'host' },
-    { name: 'filters-last', text: last?.text ?? '', against: null, upon: 'filters-first' },
-    { name: 'change-before', text: beforeText.text, against: 'host', upon: null },
-    { name: 'change', text: change?.text ?? '', against: null, upon: 'change-before' },
+    { name: 'filters-first', text: first?.text ?? '', baseline: null, initial: 'host' },
+    { name: 'filters-last', text: last?.text ?? '', baseline: null, initial: 'filters-first' },
+    { name: 'change-before', text: beforeText.text, baseline: 'host', initial: null },
+    { name: 'change', text: change?.text ?? '', baseline: null, initial: 'change-before' },
     {
       name: 'rewrite',
       text: rewriteOf(layout(FILTERED), before),
-      against: 'change-before',
-      upon: 'filters',
+      baseline: 'change-before',
+      initial: 'filters',
     },
   ];
 }

@@ -161,7 +161,7 @@ function branchVerdict(
   if (before.length + branch.lookups.length === 0) return otherwise;
   const lookups = branch.lookups.map(lookupName);
   const key = [family, otherwise, ...before, ...lookups].join('\n');
-  const shape = shapes.get(key) ?? keepShape(key, shapeOf(branch, family, before, otherwise));
+  const shape = shapes.get(key) ?? cacheShape(key, shapeOf(branch, family, before, otherwise));
   chains.set(shape.name, shape.chain);
   return shape.verdict;
 }
@@ -179,7 +179,7 @@ function shapeOf(
   otherwise: string,
 ): Shape {
   const steps = branch.lookups.map((lookup) => lookupStep(lookup, family));
-  const shortcut = asksNamedSources(branch, family)
+  const shortcut = usesNamedSources(branch, family)
     ? [`${unnamedSource(family)} ${otherwise}`]
     : [];
   const chain = {
@@ -193,10 +193,10 @@ function shapeOf(
 
 /** A cache by content: most addresses have one of a few shapes and share these objects. */
 const shapes = new Map<string, Shape>();
-const SHAPES_KEPT = 1000;
+const MAX_SHAPES = 1000;
 
-function keepShape(key: string, shape: Shape): Shape {
-  if (shapes.size >= SHAPES_KEPT) shapes.clear();
+function cacheShape(key: string, shape: Shape): Shape {
+  if (shapes.size >= MAX_SHAPES) shapes.clear();
   shapes.set(key, shape);
   return shape;
 }
@@ -205,7 +205,7 @@ function keepShape(key: string, shape: Shape): Shape {
  * Whether the branch looks up only sources that are in the set of named sources. Then packets of unnamed sources skip
  * the lookups.
  */
-function asksNamedSources({ lookups }: Branch, family: Family): boolean {
+function usesNamedSources({ lookups }: Branch, family: Family): boolean {
   return (
     lookups.length > 0 &&
     lookups.every((lookup) => lookup.kind === 'keyed' && isNamed(family, lookup.length))
@@ -220,8 +220,8 @@ interface Step {
 
 function lookupStep(lookup: Lookup, family: Family): Step {
   if (lookup.kind === 'sets') {
-    const asked = askSets({ ...lookup, kind: 'sets' }, family);
-    return { statement: `${asked.match} ${ruleDrop('geo')}`, sets: [asked.union], maps: [] };
+    const setMatch = setLookup({ ...lookup, kind: 'sets' }, family);
+    return { statement: `${setMatch.match} ${ruleDrop('geo')}`, sets: [setMatch.union], maps: [] };
   }
   const map = { family, ...lookup };
   return { statement: sourceStatement(map), sets: [], maps: [sourceMapName(map)] };
@@ -247,7 +247,7 @@ function linearStep(rule: MatchRule, { family, verdicts }: Context): Step {
     const length = isSingle(cidr) ? '' : `/${cidr.length}`;
     matches.push(`${IP[family]} saddr ${formatAddress(cidr)}${length}`);
   } else if (rule.source !== null) {
-    const { match, union } = askSets(rule.source, family);
+    const { match, union } = setLookup(rule.source, family);
     matches.push(match);
     sets.push(union);
   }
@@ -258,7 +258,7 @@ function linearStep(rule: MatchRule, { family, verdicts }: Context): Step {
   return { statement: [...matches, verdict].join(' '), sets, maps: [] };
 }
 
-function askSets(
+function setLookup(
   source: Extract<SourceMatch, { kind: 'sets' }>,
   family: Family,
 ): { match: string; union: SourceSetUnion } {

@@ -8,7 +8,7 @@ export interface Interval {
 }
 
 /** A target of the sweep. Without a verdict, it is a hole in the containing prefix. */
-interface Stretch {
+interface SweepTarget {
   readonly target: CompiledTarget;
   readonly chain: string | null;
 }
@@ -27,9 +27,9 @@ export function intervalsOf(
     .filter((target) => target.cidr.family === family)
     .toSorted((a, b) => compareCidrs(a.cidr, b.cidr));
   const intervals: Interval[] = [];
-  const open: Stretch[] = [];
+  const open: SweepTarget[] = [];
   let next = 0n;
-  const add = (first: bigint, last: bigint, { chain }: Stretch): void => {
+  const add = (first: bigint, last: bigint, { chain }: SweepTarget): void => {
     if (first > last || chain === null) return;
     intervals.push({ range: rangeText(family, first, last), chain });
   };

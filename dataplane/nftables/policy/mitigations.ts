@@ -21,26 +21,26 @@ export function mitigationStatements(
   sees: EdgeSettings['sees'],
   addChain: (statements: readonly string[]) => string,
 ): string[] {
-  const asked = mitigations
+  const supported = mitigations
     // Established connections are unknown if replies take another route.
     .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
     .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
   const statements: string[] = [];
   let observing: string[] = [];
-  const judgeOn = (): void => {
+  const addObserving = (): void => {
     if (observing.length > 0) statements.push(`jump ${addChain(observing)}`);
     observing = [];
   };
-  for (const mitigation of asked) {
+  for (const mitigation of supported) {
     const statement = statementOf(mitigation, family);
     if (mitigation.mode === 'observe') {
       observing.push(statement);
       continue;
     }
-    judgeOn();
+    addObserving();
     statements.push(statement);
   }
-  judgeOn();
+  addObserving();
   return statements;
 }
 
@@ -53,13 +53,13 @@ function statementOf(mitigation: Mitigation, family: Family): string {
       : [`meta l4proto ${protocolName(protocolNumber(protocol, family))}`]),
     ...portMatches(mitigation, 'sport', sourcePort),
     ...portMatches(mitigation, 'dport', destinationPort),
-    ...(fragment === 'later' ? [LATER_PART[family]] : []),
+    ...(fragment === 'later' ? [LATER_FRAGMENT[family]] : []),
     ...(limit === null ? [] : limitMatches(mitigation.ref, limit, family)),
     mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`,
   ].join(' ');
 }
 
-const LATER_PART: Readonly<Record<Family, string>> = {
+const LATER_FRAGMENT: Readonly<Record<Family, string>> = {
   4: 'ip frag-off & 0x1fff != 0',
   6: 'frag frag-off != 0',
 };

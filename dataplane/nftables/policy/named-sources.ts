@@ -18,7 +18,7 @@ const MAX_KEY_BITS = 8;
 const UNUSED_BITS = FIELD_BITS - KEY_BITS;
 const ALL_KEYS = (1n << BigInt(KEY_BITS)) - 1n;
 /** The number of address bits after the key. */
-const BEHIND_KEY: Readonly<Record<Family, bigint>> = {
+const BITS_AFTER_KEY: Readonly<Record<Family, bigint>> = {
   4: BigInt(BITS[4] - STARTS_AT[4] - KEY_BITS),
   6: BigInt(BITS[6] - STARTS_AT[6] - KEY_BITS),
 };
@@ -45,7 +45,7 @@ export function isNamed(family: Family, length: number): boolean {
 export function sourceKeys({ family, value, length }: Cidr): number[] {
   if (!isNamed(family, length)) return [];
   const end = STARTS_AT[family] + KEY_BITS;
-  const first = Number((value >> BEHIND_KEY[family]) & ALL_KEYS);
+  const first = Number((value >> BITS_AFTER_KEY[family]) & ALL_KEYS);
   const keys = [first << UNUSED_BITS];
   for (let at = 1; at < 2 ** (end - length); at++) keys.push((first + at) << UNUSED_BITS);
   return keys;

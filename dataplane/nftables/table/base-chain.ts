@@ -13,29 +13,29 @@ import {
   BEFORE_REASSEMBLY,
   declareFragmentState,
   fragmentChains,
-  partGoes,
-  putTogether,
+  gotoFragmentLimits,
+  reassembledChains,
 } from './fragment-limits.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { dispatchStatement } from '../names.ts';
 import { PolicyError } from '../../compile/match.ts';
 
 /** After the conntrack lookup (-200), before Docker's DNAT (-100). */
-const BESIDE_CONNECTIONS = -150;
+const AFTER_CONNTRACK = -150;
 /** After reassembly (-400), before conntrack: dropped packets create no connection. */
-const BEFORE_CONNECTIONS = -290;
-const JUDGE_IP6 = 'meta nfproto ipv6 goto judge6';
+const BEFORE_CONNTRACK = -290;
+const EVALUATE_IP6 = 'meta nfproto ipv6 goto judge6';
 
 /** The chains that do not depend on policies. Throws `PolicyError` on an invalid device name. */
 export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
-  const judges = ([4, 6] as const).map((family) => ({
+  const evaluationChains = ([4, 6] as const).map((family) => ({
     name: `judge${family}`,
     statements: STAGES.flatMap(({ name }) => [...renderStage[name](rules, family)]),
   }));
   return [
     { name: 'needed_icmp', statements: NEEDED_ICMP.map(neededIcmp) },
-    ...judges,
-    ...(rules.sees === 'both' ? judgedBesideConnections(rules) : judgedAtOnce(rules)),
+    ...evaluationChains,
+    ...(rules.sees === 'both' ? chainsAfterConntrack(rules) : chainsWithoutConntrack(rules)),
     {
       name: 'filters',
       statements: [dispatchStatement('filter', 4), dispatchStatement('filter', 6), 'accept'],
@@ -49,20 +49,23 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
 }
 
 /** The hook priority in prerouting at which evaluation is complete. */
-export function judgePriority({ sees }: EdgeRules): number {
-  return sees === 'both' ? BESIDE_CONNECTIONS : BEFORE_CONNECTIONS;
+export function evaluationPriority({ sees }: EdgeRules): number {
+  return sees === 'both' ? AFTER_CONNTRACK : BEFORE_CONNTRACK;
 }
 
 /** The statements that evaluate packets from our devices. */
-export function judgeStatements({ devices }: EdgeRules): string[] {
-  return devices.length === 0 ? [] : [elsewhere(devices), JUDGE_IP6, 'goto judge4'];
+export function evaluationStatements({ devices }: EdgeRules): string[] {
+  return devices.length === 0 ? [] : [skipOtherDevices(devices), EVALUATE_IP6, 'goto judge4'];
 }
 
-function judgedBesideConnections(rules: EdgeRules): RenderedChain[] {
+function chainsAfterConntrack(rules: EdgeRules): RenderedChain[] {
   const { devices } = rules;
-  const parts = ([4, 6] as const).map((family) => partGoes(family, deviceMatch(devices)));
+  const parts = ([4, 6] as const).map((family) => gotoFragmentLimits(family, deviceMatch(devices)));
   return [
-    { name: 'prerouting', statements: [hookAt(judgePriority(rules)), ...judgeStatements(rules)] },
+    {
+      name: 'prerouting',
+      statements: [hookAt(evaluationPriority(rules)), ...evaluationStatements(rules)],
+    },
     ...(devices.length === 0
       ? []
       : [{ name: 'fragments', statements: [hookAt(BEFORE_REASSEMBLY), ...parts] }]),
@@ -73,23 +76,23 @@ function judgedBesideConnections(rules: EdgeRules): RenderedChain[] {
  * Without conntrack, one hook sorts out fragments and evaluates whole packets. Reassembled packets are evaluated in a
  * hook after reassembly, which skips all others.
  */
-function judgedAtOnce(rules: EdgeRules): RenderedChain[] {
+function chainsWithoutConntrack(rules: EdgeRules): RenderedChain[] {
   const { devices } = rules;
   const first = hookAt(BEFORE_REASSEMBLY);
   if (devices.length === 0) return [{ name: 'prerouting', statements: [first] }];
   return [
-    { name: 'whole6', statements: [partGoes(6), 'goto judge6'] },
+    { name: 'whole6', statements: [gotoFragmentLimits(6), 'goto judge6'] },
     {
       name: 'prerouting',
       statements: [
         first,
-        elsewhere(devices),
+        skipOtherDevices(devices),
         'meta nfproto ipv6 goto whole6',
-        partGoes(4),
+        gotoFragmentLimits(4),
         'goto judge4',
       ],
     },
-    ...putTogether(hookAt(judgePriority(rules)), [JUDGE_IP6, 'goto judge4']),
+    ...reassembledChains(hookAt(evaluationPriority(rules)), [EVALUATE_IP6, 'goto judge4']),
   ];
 }
 
@@ -192,7 +195,7 @@ export function deviceMatch(devices: readonly string[]): string | null {
 }
 
 /** Accepts packets from other devices. That costs them one rule, and saves our packets one. */
-function elsewhere(devices: readonly string[]): string {
+function skipOtherDevices(devices: readonly string[]): string {
   return `iifname != ${namesOf(devices)} accept`;
 }
 

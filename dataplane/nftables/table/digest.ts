@@ -7,7 +7,7 @@ import { renderWhole } from './render.ts';
 const targets = new WeakMap<CompiledTarget, Uint32Array>();
 const sets = new WeakMap<SourceSetContent, string>();
 /** The entries hashed without a pause, in 0.5 ms. A change meanwhile waits for many such turns. */
-const AT_A_TIME = 100;
+const BATCH_SIZE = 100;
 const LANES = 4;
 const NOTHING = new Uint32Array(LANES);
 
@@ -44,7 +44,7 @@ async function sumOf(after: Layout['targets'], before: Sum): Promise<Sum> {
     for (let lane = 0; lane < LANES; lane += 1) {
       lanes[lane] = (lanes[lane] ?? 0) - (old?.[lane] ?? 0) + (now?.[lane] ?? 0);
     }
-    if (index % AT_A_TIME === AT_A_TIME - 1) await new Promise(setImmediate);
+    if (index % BATCH_SIZE === BATCH_SIZE - 1) await new Promise(setImmediate);
   }
   return { targets: after, lanes };
 }

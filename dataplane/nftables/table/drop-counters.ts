@@ -39,7 +39,7 @@ const ADDRESSES = 65_536;
 const SECONDS = 300;
 const FAMILIES = [4, 6] as const;
 const USED_UP = 'meta nfproto @drops_used_up';
-const SAY_USED_UP = `add @drops_used_up { meta nfproto timeout ${USED_UP_MS}ms }`;
+const MARK_USED_UP = `add @drops_used_up { meta nfproto timeout ${USED_UP_MS}ms }`;
 
 export function ruleDrop(reason: RuleDrop): string {
   return `goto dropped_${reason}`;
@@ -77,7 +77,7 @@ function chainsOf(reason: Counted): RenderedChain[] {
       statements: [
         `${USED_UP} counter ${isDrop ? 'drop' : 'return'}`,
         `limit name "counted_drops" goto ${name}_counted`,
-        SAY_USED_UP,
+        MARK_USED_UP,
         isDrop ? 'counter drop' : 'counter',
       ],
     },

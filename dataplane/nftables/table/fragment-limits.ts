@@ -11,10 +11,10 @@ import { ADDRESS_TYPE, dispatchMap, IP } from '../names.ts';
  */
 export const BEFORE_REASSEMBLY = -450;
 /** The time in which the other fragment of an unknown pair must arrive for the pair to become known. */
-const STRANGER_SECONDS = 10;
+const UNKNOWN_SECONDS = 10;
 const KNOWN_SECONDS = 60;
 const RATE_SECONDS = 10;
-const AROUND_SECONDS = 5;
+const BYPASS_SECONDS = 5;
 /** The timeout of a destination's counters after its last fragment. */
 const COUNTER_SECONDS = 3600;
 const DESTINATIONS = 65_536;
@@ -41,12 +41,12 @@ const ANY: Readonly<Record<Family, string>> = {
  * Marks a fragment until its reassembled datagram is evaluated. Reassembly keeps the packet type of the first fragment.
  * The value is otherwise unused here: the kernel drops packets for other hosts before prerouting.
  */
-const WAS_A_PART = 'meta pkttype other';
-const IS_A_PART = 'meta pkttype set other';
-const IS_WHOLE = 'meta pkttype set host';
+const WAS_FRAGMENT = 'meta pkttype other';
+const MARK_FRAGMENT = 'meta pkttype set other';
+const MARK_WHOLE = 'meta pkttype set host';
 
 /** Sends fragments of a family to their limits. Every packet is checked, and few are fragments. */
-export function partGoes(family: Family, devices: string | null = null): string {
+export function gotoFragmentLimits(family: Family, devices: string | null = null): string {
   // The header field is matched first, because a device name costs more to compare.
   return [ANY[family], ...(devices === null ? [] : [devices]), `goto fragments${family}`].join(' ');
 }
@@ -55,10 +55,10 @@ export function partGoes(family: Family, devices: string | null = null): string 
  * Evaluates reassembled packets; complete packets were evaluated before reassembly. Restores the packet type for later
  * hooks.
  */
-export function putTogether(hook: string, judge: readonly string[]): RenderedChain[] {
+export function reassembledChains(hook: string, evaluate: readonly string[]): RenderedChain[] {
   return [
-    { name: 'put_together', statements: [IS_WHOLE, ...judge] },
-    { name: 'reassembled', statements: [hook, `${WAS_A_PART} goto put_together`] },
+    { name: 'put_together', statements: [MARK_WHOLE, ...evaluate] },
+    { name: 'reassembled', statements: [hook, `${WAS_FRAGMENT} goto put_together`] },
   ];
 }
 
@@ -104,7 +104,7 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
   const chain = (name: string, ...statements: string[]): RenderedChain => {
     return { name: `fragments${family}${name}`, statements };
   };
-  const judged = `goto fragments${family}_limited`;
+  const limited = `goto fragments${family}_limited`;
   const atomic = ATOMIC[family];
   return [
     chain(
@@ -118,8 +118,8 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
       'drop',
     ),
     chain('_known', ...knownStatements(fragmentLimits, family)),
-    chain('_first', ...strangerStatements(rules, family, 'first', 'later')),
-    chain('_later', ...strangerStatements(rules, family, 'later', 'first')),
+    chain('_first', ...unknownPairStatements(rules, family, 'first', 'later')),
+    chain('_later', ...unknownPairStatements(rules, family, 'later', 'first')),
     chain(
       '_limited',
       isKnown,
@@ -128,13 +128,13 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
     ),
     chain(
       '',
-      ...(sees === 'both' ? [] : [IS_A_PART]),
+      ...(sees === 'both' ? [] : [MARK_FRAGMENT]),
       // Other fragments may pass other edges, so reassembly would wait forever. It skips untracked packets.
       ...(fragments === 'limit' ? ['notrack'] : []),
       ...(atomic === null ? [] : [`${atomic} accept`]),
-      `${ip} daddr @${dispatchMap('address', family)} ${judged}`,
-      `${ip} daddr @${dispatchMap('prefix', family)} ${judged}`,
-      ...(fragments === 'limit' ? [] : aroundReassembly(family)),
+      `${ip} daddr @${dispatchMap('address', family)} ${limited}`,
+      `${ip} daddr @${dispatchMap('prefix', family)} ${limited}`,
+      ...(fragments === 'limit' ? [] : bypassReassembly(family)),
     ),
   ];
 }
@@ -144,10 +144,10 @@ function chainsOf(rules: EdgeRules, family: Family): RenderedChain[] {
  * the device bypass reassembly for a few seconds. Not only the excess: one fragment would wait in reassembly for
  * another that bypassed it.
  */
-function aroundReassembly(family: Family): string[] {
+function bypassReassembly(family: Family): string[] {
   const flooded = `@fragment_unprotected${family}`;
   return [
-    `limit name "fragment_unprotected${family}" update ${flooded} { iifname timeout ${AROUND_SECONDS}s }`,
+    `limit name "fragment_unprotected${family}" update ${flooded} { iifname timeout ${BYPASS_SECONDS}s }`,
     `iifname ${flooded} notrack`,
   ];
 }
@@ -163,10 +163,10 @@ function knownStatements(limits: FragmentLimits, family: Family): string[] {
   ];
 }
 
-function strangerStatements(
+function unknownPairStatements(
   { fragments, fragmentLimits: limits }: EdgeRules,
   family: Family,
-  part: 'first' | 'later',
+  position: 'first' | 'later',
   other: 'first' | 'later',
 ): string[] {
   const { pair, drop, pass, makeKnown, isKnown, above } = phrases(family);
@@ -174,12 +174,12 @@ function strangerStatements(
     `${pair} @fragment_${other}${family} ${makeKnown}`,
     isKnown,
     above(
-      part,
+      position,
       `${IP[family]} daddr`,
       fragments === 'limit' ? limits.strangersUnassembled : limits.strangersPerDestination,
     ),
-    `limit name "fragment_${part}${family}" ${drop}`,
-    `update @fragment_${part}${family} { ${pair} timeout ${STRANGER_SECONDS}s }`,
+    `limit name "fragment_${position}${family}" ${drop}`,
+    `update @fragment_${position}${family} { ${pair} timeout ${UNKNOWN_SECONDS}s }`,
     pass,
   ];
 }
@@ -194,20 +194,20 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
   return FAMILIES.flatMap((family) => {
     const address = ADDRESS_TYPE[family];
     const pair = `${address} . ${address}`;
-    const strangers = setSize(limits.strangers * STRANGER_SECONDS);
+    const strangers = setSize(limits.strangers * UNKNOWN_SECONDS);
     const known = setSize(2 * limits.strangers * KNOWN_SECONDS);
     return [
       ...declareLimit(`fragment_first${family}`, limits.strangers),
       ...declareLimit(`fragment_later${family}`, limits.strangers),
       ...declareLimit(`fragment_known${family}`, limits.known),
       ...declareLimit(`fragment_unprotected${family}`, limits.unprotected),
-      ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, AROUND_SECONDS),
-      ...declareSet(`fragment_first${family}`, pair, strangers, STRANGER_SECONDS),
-      ...declareSet(`fragment_later${family}`, pair, strangers, STRANGER_SECONDS),
+      ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, BYPASS_SECONDS),
+      ...declareSet(`fragment_first${family}`, pair, strangers, UNKNOWN_SECONDS),
+      ...declareSet(`fragment_later${family}`, pair, strangers, UNKNOWN_SECONDS),
       ...declareSet(`fragment_known${family}`, pair, known, KNOWN_SECONDS),
       ...declareSet(`fragment_pair_rate${family}`, pair, known, RATE_SECONDS),
-      ...['first', 'later', 'known'].flatMap((part) =>
-        declareSet(`fragment_${part}_rate${family}`, address, DESTINATIONS, RATE_SECONDS),
+      ...['first', 'later', 'known'].flatMap((position) =>
+        declareSet(`fragment_${position}_rate${family}`, address, DESTINATIONS, RATE_SECONDS),
       ),
       ...(['passed', 'dropped'] as const).flatMap((what) =>
         declareSet(fragmentCounters(what, family), address, DESTINATIONS, COUNTER_SECONDS),

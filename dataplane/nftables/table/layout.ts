@@ -8,7 +8,7 @@ import { filterHooks } from '../filters/hooks.ts';
 import { filterIntervals } from '../filters/prefixes.ts';
 import { type Interval, intervalsOf } from '../policy/intervals.ts';
 import { type Dispatch, dispatchMap, PORT_DISPATCHES } from '../names.ts';
-import { EMPTY_TALLY, type Tally, tallyAfter } from './tally.ts';
+import { NO_REFERENCES, type ReferenceCounts, referencesAfter } from './reference-counts.ts';
 import type { EdgeRules } from './edge-rules.ts';
 
 /** The contents of the table. The rendered text depends only on it. */
@@ -24,7 +24,7 @@ export interface Layout {
   readonly sourceSets: SourceSets;
   readonly elements: number;
   /** The base of the next incremental plan. */
-  readonly tally: Tally;
+  readonly references: ReferenceCounts;
 }
 
 export interface SourceSetContent {
@@ -45,27 +45,28 @@ export function planLayout(
   sourceSets: SourceSets,
   before: Layout | null = null,
 ): Layout {
-  const known = before?.tally ?? EMPTY_TALLY;
-  const tally = tallyAfter(known, before?.targets ?? new Map(), targets);
-  const same = before !== null && tally.prefixes === known.prefixes && !usesFilters(tally);
-  const prefixes = same ? before.prefixes : prefixesOf(targets, tally);
+  const known = before?.references ?? NO_REFERENCES;
+  const references = referencesAfter(known, before?.targets ?? new Map(), targets);
+  const same =
+    before !== null && references.prefixes === known.prefixes && !usesFilters(references);
+  const prefixes = same ? before.prefixes : prefixesOf(targets, references);
   const sets =
-    before !== null && before.sourceSets === sourceSets && tally.chains === known.chains
+    before !== null && before.sourceSets === sourceSets && references.chains === known.chains
       ? before.sets
-      : setsOf(tally.chains, sourceSets, before);
-  let { elements } = tally;
+      : setsOf(references.chains, sourceSets, before);
+  let { elements } = references;
   for (const intervals of prefixes.values()) elements += intervals.length;
   const counts = new Map(
     HASHED.flatMap((dispatch) => FAMILIES.map((family) => [dispatchMap(dispatch, family), 0])),
   );
-  for (const [map, count] of tally.counts) counts.set(map, count);
-  const chains = tally.chains.with(filterHooks(rules, counts, prefixes, before));
-  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements, tally };
+  for (const [map, count] of references.counts) counts.set(map, count);
+  const chains = references.chains.with(filterHooks(rules, counts, prefixes, before));
+  return { rules, targets, chains, counts, prefixes, sets, sourceSets, elements, references };
 }
 
 function prefixesOf(
   targets: ReadonlyMap<string, CompiledTarget>,
-  { prefixes }: Tally,
+  { prefixes }: ReferenceCounts,
 ): Map<string, readonly Interval[]> {
   const prefixTargets = [...prefixes.values()];
   return new Map<string, readonly Interval[]>([
@@ -81,7 +82,7 @@ function prefixesOf(
 }
 
 /** Whether a prefix has filters. Then every address may be a hole in it. */
-function usesFilters({ prefixes }: Tally): boolean {
+function usesFilters({ prefixes }: ReferenceCounts): boolean {
   return [...prefixes.values()].some(({ filters }) => filters.prefixChains.size > 0);
 }
 

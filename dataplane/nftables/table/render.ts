@@ -9,7 +9,7 @@ import type { Interval } from '../policy/intervals.ts';
 import { changedKeys } from '../../compile/changed-keys.ts';
 import { NAMED_SOURCES, SOURCE_FIELD } from '../policy/named-sources.ts';
 import { ADDRESS_TYPE, COUNTER_TABLE, keyType, TABLE } from '../names.ts';
-import { sourcesOf } from './tally.ts';
+import { sourcesOf } from './reference-counts.ts';
 
 /**
  * The declared sizes of maps. The kernel allocates a hash table of that size once. So a map that exceeds it is created
@@ -24,9 +24,9 @@ export interface RenderedWhole {
 
 const SMALLEST_MAP = 128;
 /** The largest load factor of the kernel's hash table. */
-const FULL = 0.75;
+const MAX_LOAD = 0.75;
 /** Spare capacity. A larger table would use the CPU caches less well. */
-const SPARE = 1.2;
+const SPARE_RATIO = 1.2;
 const ELEMENTS_PER_COMMAND = 4096;
 
 /**
@@ -242,8 +242,8 @@ function elementChanges(before: Layout, after: Layout, changed: Iterable<string>
 }
 
 function sourceChanges(
-  { tally: before }: Layout,
-  { tally: after }: Layout,
+  { references: before }: Layout,
+  { references: after }: Layout,
   family: Family,
 ): MapChange[] {
   const changed = changedKeys(before.sources, after.sources);
@@ -335,8 +335,10 @@ function declareNamedSources(family: Family): string[] {
 }
 
 /** Sorted, because the order of the targets has no effect on packets. */
-function fillNamedSources({ tally }: Layout, family: Family): string[] {
-  const keys = sourcesOf(family, tally.sources.keys()).toSorted((a, b) => Number(a) - Number(b));
+function fillNamedSources({ references }: Layout, family: Family): string[] {
+  const keys = sourcesOf(family, references.sources.keys()).toSorted(
+    (a, b) => Number(a) - Number(b),
+  );
   return batches(keys).map((batch) => addCommand(NAMED_SOURCES[family], batch));
 }
 
@@ -373,8 +375,8 @@ function batches<T>(entries: readonly T[]): T[][] {
 
 export function roomFor(count: number): number {
   let buckets = SMALLEST_MAP;
-  while (buckets * FULL < count * SPARE) buckets *= 2;
-  return buckets * FULL;
+  while (buckets * MAX_LOAD < count * SPARE_RATIO) buckets *= 2;
+  return buckets * MAX_LOAD;
 }
 
 function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {

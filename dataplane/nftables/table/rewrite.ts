@@ -10,7 +10,7 @@ import { fillAll, linesOf, type RenderedWhole, roomFor, type Sizes, tableBlock }
 const METER =
   /^(?:(?:un)?validated_rate|budget(?:_prefix)?|connection_rate|mitigated_\w+|fragment_\w+_rate)[46]$/;
 /** A map with more than this capacity for each element is made smaller. */
-const MUCH_ROOM = 4;
+const MAX_CAPACITY_RATIO = 4;
 
 export interface RenderedRewrite extends RenderedWhole {
   /** Sets whose definition changed, so their elements are lost. */
@@ -28,7 +28,7 @@ export function renderRewrite(layout: Layout, there: TableObjects): RenderedRewr
   const sizes = sizesFrom(layout, there);
   const block = tableBlock(layout, sizes);
   const wanted = objectsOf(block);
-  const kept = [...there].filter(([name, text]) => wanted.get(name) === text);
+  const unchanged = [...there].filter(([name, text]) => wanted.get(name) === text);
   const gone = [...there.keys()].filter((name) => wanted.get(name) !== there.get(name));
   const isOf = (kind: string) => (name: string) => name.startsWith(`${kind} `);
   const dynamic = dynamicSets(block);
@@ -36,7 +36,7 @@ export function renderRewrite(layout: Layout, there: TableObjects): RenderedRewr
   const lines = [
     `add table ${TABLE}`,
     `flush table ${TABLE}`,
-    ...kept.flatMap(([object]) => {
+    ...unchanged.flatMap(([object]) => {
       const [kind = '', name = ''] = object.split(' ');
       const isLearned = dynamic.has(name) && !METER.test(name);
       return kind === 'chain' || isLearned ? [] : [`flush ${kind} ${TABLE} ${name}`];
@@ -61,7 +61,7 @@ function sizesFrom({ counts }: Layout, there: TableObjects): Sizes {
     [...counts].map(([map, count]) => {
       const size = Number(/ size (\d+);/.exec(there.get(`map ${map}`) ?? '')?.[1] ?? 0);
       const room = roomFor(count);
-      return [map, size >= count && size <= MUCH_ROOM * room && size > 0 ? size : room];
+      return [map, size >= count && size <= MAX_CAPACITY_RATIO * room && size > 0 ? size : room];
     }),
   );
 }

@@ -11,12 +11,12 @@ import { addressBytes, LAYOUT, maskBytes } from '../maps/layout.ts';
 export function statelessDropsOf({ mitigations }: Policy, family: Family): StatelessDrop[] {
   const found = new Map<string, StatelessDrop>();
   for (const mitigation of mitigations) {
-    const struck = statelessDropOf(mitigation, family);
-    if (struck === null) continue;
-    const key = keyOf(struck, 0).toString('latin1');
+    const drop = statelessDropOf(mitigation, family);
+    if (drop === null) continue;
+    const key = keyOf(drop, 0).toString('latin1');
     const known = found.get(key);
-    if (known === undefined || safeNetworkCount(struck) < safeNetworkCount(known))
-      found.set(key, struck);
+    if (known === undefined || safeNetworkCount(drop) < safeNetworkCount(known))
+      found.set(key, drop);
   }
   return [...found.values()];
 }
@@ -37,8 +37,8 @@ function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop 
   return { kind: 'source', protocol: protocolNumber(protocol, family), source: cidr };
 }
 
-function safeNetworkCount(struck: StatelessDrop): number {
-  return struck.kind === 'port' ? struck.safe.length : 0;
+function safeNetworkCount(drop: StatelessDrop): number {
+  return drop.kind === 'port' ? drop.safe.length : 0;
 }
 
 const ADDRESS_BYTES = 16;
@@ -46,25 +46,25 @@ export const STATELESS_DROP_BYTES = 4 + LAYOUT.SAFE_NETWORKS * 2 * ADDRESS_BYTES
 
 /** The elements of a target, keyed by its counter slot. */
 export function encodeStatelessDrops(
-  strucks: readonly StatelessDrop[],
+  drops: readonly StatelessDrop[],
   slot: number,
 ): { readonly map: string; readonly key: Buffer; readonly value: Buffer }[] {
-  return strucks.map((struck) => ({
+  return drops.map((drop) => ({
     map: 'struck_by',
-    key: keyOf(struck, slot),
-    value: valueOf(struck),
+    key: keyOf(drop, slot),
+    value: valueOf(drop),
   }));
 }
 
 /** `struct stateless_key` of layout.h. */
-function keyOf(struck: StatelessDrop, slot: number): Buffer {
+function keyOf(drop: StatelessDrop, slot: number): Buffer {
   const key = Buffer.alloc(8 + ADDRESS_BYTES);
   key.writeUInt32LE(slot, 0);
-  if (struck.kind === 'port') {
-    key.writeUInt32LE(UDP * 65_536 + struck.sourcePort, 4);
+  if (drop.kind === 'port') {
+    key.writeUInt32LE(UDP * 65_536 + drop.sourcePort, 4);
   } else {
-    key.writeUInt32LE(struck.protocol * 65_536, 4);
-    addressBytes(struck.source).copy(key, 8);
+    key.writeUInt32LE(drop.protocol * 65_536, 4);
+    addressBytes(drop.source).copy(key, 8);
   }
   return key;
 }
@@ -72,9 +72,9 @@ function keyOf(struck: StatelessDrop, slot: number): Buffer {
 const UDP = 17;
 
 /** `struct stateless_drop` of layout.h. */
-function valueOf(struck: StatelessDrop): Buffer {
+function valueOf(drop: StatelessDrop): Buffer {
   const value = Buffer.alloc(STATELESS_DROP_BYTES);
-  const safe = struck.kind === 'port' ? struck.safe : [];
+  const safe = drop.kind === 'port' ? drop.safe : [];
   value.writeUInt32LE(safe.length, 0);
   safe.forEach((network, index) => {
     const at = 4 + index * 2 * ADDRESS_BYTES;

@@ -10,7 +10,7 @@ const [FAMILY_AT, PROTOCOL_AT] = [38, 39];
 const AT_ONCE = 1024;
 /** Fewer or more samples in a read change the sampling rate. */
 const [ENOUGH, TOO_MANY] = [64, 256];
-const MOST_MASK = 2 ** 15 - 1;
+const MAX_MASK = 2 ** 15 - 1;
 
 /**
  * Samples of packets to subjects with counted vectors. The sampling rate adapts, so that the number of samples does
@@ -30,7 +30,7 @@ export class PacketSamples {
 
   read(): CounterSample[] {
     const records = this.#ring.read(AT_ONCE);
-    if (records.length > TOO_MANY) this.#change(Math.min(MOST_MASK, this.#mask * 4 + 3));
+    if (records.length > TOO_MANY) this.#change(Math.min(MAX_MASK, this.#mask * 4 + 3));
     else if (records.length < ENOUGH) this.#change(this.#mask >>> 1);
     return records.flatMap((record) => readSample(record) ?? []);
   }

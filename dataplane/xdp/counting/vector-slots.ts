@@ -2,11 +2,11 @@ import type { VectorCount } from '@portcullis/core/attacks/sample.ts';
 import { VECTOR_FIELDS, type CounterMaps } from './counter-maps.ts';
 import { LAYOUT } from '../maps/layout.ts';
 
-/** Places in `classes`, and who has them: cells whose packets are told apart. */
+/** Assigns slots of `classes` to the cells whose packets are counted by vector. */
 export class VectorSlots {
   readonly #maps: CounterMaps;
   readonly #free: number[] = [];
-  /** By cell. */
+  /** The slot of each cell. */
   readonly #slots = new Map<number, number>();
   #used = 0;
   readonly #last = new Float64Array(LAYOUT.CLASSES * VECTOR_FIELDS);
@@ -19,7 +19,7 @@ export class VectorSlots {
     return this.#slots.has(cell);
   }
 
-  /** As many of these as there is room for. */
+  /** Assigns slots to these cells until none is free. */
   start(cells: readonly number[]): void {
     const added: [cell: number, place: number][] = [];
     for (const cell of cells) {
@@ -29,7 +29,7 @@ export class VectorSlots {
       this.#slots.set(cell, slot);
       added.push([cell, slot]);
     }
-    // What an earlier owner of a place got is not this one's.
+    // // Sets the baseline, because a previous cell may have used the slot.
     const sums = this.#maps.classes.read(0, added.length === 0 ? 0 : this.#used);
     for (const [cell, slot] of added) {
       const at = slot * VECTOR_FIELDS;
@@ -46,7 +46,7 @@ export class VectorSlots {
     this.#free.push(slot);
   }
 
-  /** What came since the last call, by cell; those that got something. */
+  /** The counts since the last call, by cell. Omits cells without packets. */
   read(): Map<number, VectorCount[]> {
     const counted = new Map<number, VectorCount[]>();
     if (this.#slots.size === 0) return counted;

@@ -21,7 +21,7 @@ const SETTINGS: EarlySettings = {
   vlans: [],
   remember: { tcp: 432_000, udp: 180, other: 600 },
 };
-const GROUNDS = [
+const ADDRESSES = [
   { server: '203.0.113.10', around: '203.0.113.0/24', other: '203.0.113.99', from: '192.0.2.' },
   {
     server: '2001:db8:5::10',
@@ -39,18 +39,18 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
     driver.enforce();
     return driver;
   };
-  const judge = (driver: EarlyDropDriver, packet: Packet): 'pass' | 'drop' =>
+  const evaluate = (driver: EarlyDropDriver, packet: Packet): 'pass' | 'drop' =>
     driver.evaluate(frameOf(packet), DEVICE);
 
   it('drops answers of reflectors to an attacked address, and counts them as mitigation drops', () => {
-    for (const { server, other, from } of GROUNDS) {
+    for (const { server, other, from } of ADDRESSES) {
       // A rule that opens its port is evaluated after mitigations.
       const driver = loaded({ ...attacked(server, REFLECTOR), rules: [allowPort('udp', GAME)] });
       const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
-      assert.equal(judge(driver, answer), 'drop');
-      assert.equal(judge(driver, { ...answer, sourcePort: DNS + 1 }), 'pass');
-      assert.equal(judge(driver, { ...answer, destination: other }), 'pass');
-      assert.equal(judge(driver, { ...answer, protocol: 6 }), 'pass');
+      assert.equal(evaluate(driver, answer), 'drop');
+      assert.equal(evaluate(driver, { ...answer, sourcePort: DNS + 1 }), 'pass');
+      assert.equal(evaluate(driver, { ...answer, destination: other }), 'pass');
+      assert.equal(evaluate(driver, { ...answer, protocol: 6 }), 'pass');
       const counted = driver
         .counts()
         .map(({ target, reason, packets }) => [target, reason, packets]);
@@ -59,64 +59,65 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
   });
 
   it('drops a named source only for the protocol of its flood', () => {
-    for (const { server, from } of GROUNDS) {
+    for (const { server, from } of ADDRESSES) {
       const driver = loaded(attacked(server, { source: `${from}9` }));
       const flood = udpPacket(`${from}9`, server, GAME);
-      assert.equal(judge(driver, flood), 'drop');
-      assert.equal(judge(driver, { ...flood, source: `${from}8` }), 'pass');
-      assert.equal(judge(driver, { ...flood, protocol: 6 }), 'pass');
+      assert.equal(evaluate(driver, flood), 'drop');
+      assert.equal(evaluate(driver, { ...flood, source: `${from}8` }), 'pass');
+      assert.equal(evaluate(driver, { ...flood, protocol: 6 }), 'pass');
     }
   });
 
   it('exempts the safelist, and leaves larger safelists to nftables', () => {
-    for (const { server, from } of GROUNDS) {
+    for (const { server, from } of ADDRESSES) {
       const safe = Array.from({ length: 9 }, (_, index) => `${from}${2 * index + 1}`);
       for (const count of [1, 8, 9]) {
         const safelist = safe.slice(0, count);
         const driver = loaded(attacked(server, { ...REFLECTOR, safelist }));
         const answer = { ...udpPacket(`${from}98`, server, GAME), sourcePort: DNS };
-        for (const source of safelist) assert.equal(judge(driver, { ...answer, source }), 'pass');
-        assert.equal(judge(driver, answer), count <= 8 ? 'drop' : 'pass', `${count}`);
+        for (const source of safelist)
+          assert.equal(evaluate(driver, { ...answer, source }), 'pass');
+        assert.equal(evaluate(driver, answer), count <= 8 ? 'drop' : 'pass', `${count}`);
       }
       const safelist = [`${from}9`];
       const driver = loaded(attacked(server, { source: `${from}9`, safelist }));
-      assert.equal(judge(driver, udpPacket(`${from}9`, server, GAME)), 'pass');
+      assert.equal(evaluate(driver, udpPacket(`${from}9`, server, GAME)), 'pass');
     }
   });
 
   it('applies mitigations of a prefix too, and none after their removal', () => {
-    for (const { server, around, other, from } of GROUNDS) {
+    for (const { server, around, other, from } of ADDRESSES) {
       const driver = loaded(attacked(around, REFLECTOR), filteredPolicy(server));
       const answer = { ...udpPacket(`${from}9`, other, GAME), sourcePort: DNS };
-      assert.equal(judge(driver, answer), 'drop');
+      assert.equal(evaluate(driver, answer), 'drop');
       assert.ok(driver.isIntact(around));
       // It has its own policy without mitigations.
-      assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
+      assert.equal(evaluate(driver, { ...answer, destination: server }), 'pass');
       driver.change([compileEarly(filteredPolicy(around))], []);
-      assert.equal(judge(driver, answer), 'pass');
+      assert.equal(evaluate(driver, answer), 'pass');
       driver.change([compileEarly(attacked(server, REFLECTOR))], []);
-      assert.equal(judge(driver, { ...answer, destination: server }), 'drop');
+      assert.equal(evaluate(driver, { ...answer, destination: server }), 'drop');
       driver.change([compileEarly(filteredPolicy(server))], []);
-      assert.equal(judge(driver, { ...answer, destination: server }), 'pass');
+      assert.equal(evaluate(driver, { ...answer, destination: server }), 'pass');
     }
   });
 
   it('passes replies to flows of the protected side', () => {
-    for (const { server, from } of GROUNDS) {
+    for (const { server, from } of ADDRESSES) {
       const driver = loaded(attacked(server, REFLECTOR));
       const answer = { ...udpPacket(`${from}9`, server, 40_000), sourcePort: DNS };
-      assert.equal(judge(driver, answer), 'drop');
+      assert.equal(evaluate(driver, answer), 'drop');
       const [local, remote] = [bytesOf(server), bytesOf(`${from}9`)];
       const { family } = answer;
       const ports = { localPort: 40_000, remotePort: DNS };
       driver.remember([{ family, protocol: 17, local, remote, ...ports }]);
-      assert.equal(judge(driver, answer), 'pass');
-      assert.equal(judge(driver, { ...answer, destinationPort: 40_001 }), 'drop');
+      assert.equal(evaluate(driver, answer), 'pass');
+      assert.equal(evaluate(driver, { ...answer, destinationPort: 40_001 }), 'drop');
     }
   });
 
   it('drops nothing for mitigations that observe, limit a rate or match fragments', () => {
-    for (const { server, from } of GROUNDS) {
+    for (const { server, from } of ADDRESSES) {
       const limit = { per: 'destination', pps: 0, strangersOnly: false } as const;
       const answer = { ...udpPacket(`${from}9`, server, GAME), sourcePort: DNS };
       const others: readonly Partial<Mitigation>[] = [
@@ -125,7 +126,8 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
         { fragment: 'later' },
         { ...REFLECTOR, destinationPort: GAME },
       ];
-      for (const one of others) assert.equal(judge(loaded(attacked(server, one)), answer), 'pass');
+      for (const one of others)
+        assert.equal(evaluate(loaded(attacked(server, one)), answer), 'pass');
     }
   });
 }

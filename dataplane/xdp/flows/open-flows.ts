@@ -69,7 +69,7 @@ export class OpenFlows {
   }
 
   /** Resolves after this time even if the flows are still unknown. */
-  async learnWithin(ms: number): Promise<void> {
+  async learnWithTimeout(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
     await Promise.race([this.learn(), timeout]);

@@ -10,7 +10,7 @@ import {
   type EdgeLimits,
 } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { readFilterCounters } from '@portcullis/dataplane/filters/counters.ts';
-import { FilterKeeper } from '@portcullis/dataplane/filters/keeper.ts';
+import { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
 import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
@@ -27,7 +27,7 @@ const LOOK_MS = 20;
 export class FilterEdge {
   readonly internet: Internet;
   readonly driver: Driver;
-  readonly keeper: FilterKeeper;
+  readonly supervisor: FilterSupervisor;
   readonly memory: LearnedMemory;
   #reconciler: Reconciler;
   readonly #catalogue: readonly Filter[];
@@ -48,7 +48,7 @@ export class FilterEdge {
     });
     this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
     const sysctls = createSysctls();
-    this.keeper = new FilterKeeper({
+    this.supervisor = new FilterSupervisor({
       driver: this.driver,
       log,
       removeConnections: (families, wanted) => edge.within(() => removeWhere(families, wanted)),
@@ -56,7 +56,7 @@ export class FilterEdge {
         read: (name) => edge.within(() => sysctls.read(name)),
         write: (name, value) => edge.within(() => sysctls.write(name, value)),
       },
-      askServer: async () => null,
+      probeServer: async () => null,
     });
     this.#reconciler = this.#newReconciler();
   }
@@ -93,7 +93,7 @@ export class FilterEdge {
       },
     });
     const after = this.#reconciler.targets ?? new Map();
-    await this.keeper.applied(before ?? (there ? after : new Map()), after);
+    await this.supervisor.applied(before ?? (there ? after : new Map()), after);
     return applied;
   }
 
@@ -155,7 +155,7 @@ export class FilterEdge {
 
   destroy(): void {
     void this.memory.stop();
-    this.keeper.stop();
+    this.supervisor.stop();
     this.internet.destroy();
   }
 }

@@ -10,16 +10,16 @@ import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
 import { KnownServers, type KnownServersOptions } from './servers.ts';
 import type { TcpServer } from './tcp-server.ts';
 
-export interface FilterKeeperOptions {
+export interface FilterSupervisorOptions {
   readonly driver: Driver;
   readonly log: Log;
   readonly removeConnections: RemoveConnections;
   readonly sysctls: Sysctls;
-  readonly askServer?: KnownServersOptions['ask'];
+  readonly probeServer?: KnownServersOptions['probe'];
 }
 
 /** The number of ports kept for a retry. */
-const MOST_PORTS = 100_000;
+const MAX_PORTS = 100_000;
 
 type Targets = ReadonlyMap<string, CompiledTarget>;
 
@@ -31,8 +31,8 @@ const COOKIES = { name: 'net/ipv4/tcp_syncookies', least: 1 } as const;
  * Maintains what filters need besides the table: kernel settings, handshake options of servers, and the reset of
  * connections.
  */
-export class FilterKeeper {
-  readonly #options: FilterKeeperOptions;
+export class FilterSupervisor {
+  readonly #options: FilterSupervisorOptions;
   readonly #servers: KnownServers;
   readonly drops: FilterDrops;
   #onServers: (addresses: readonly string[]) => void = () => {};
@@ -40,12 +40,12 @@ export class FilterKeeper {
   #reconnecting: ChangedPort[] = [];
   #problems: readonly string[] = [];
 
-  constructor(options: FilterKeeperOptions) {
+  constructor(options: FilterSupervisorOptions) {
     this.#options = options;
     this.drops = new FilterDrops(options.driver);
     this.#servers = new KnownServers({
       onChange: (addresses) => this.#onServers(addresses),
-      ...(options.askServer === undefined ? {} : { ask: options.askServer }),
+      ...(options.probeServer === undefined ? {} : { probe: options.probeServer }),
     });
   }
 
@@ -77,7 +77,7 @@ export class FilterKeeper {
     const { driver, removeConnections, log } = this.#options;
     // Retries what failed before.
     const changed = changedPorts(before, after, changedKeys(before, after));
-    this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MOST_PORTS);
+    this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MAX_PORTS);
     try {
       await this.drops.begin();
       await reconnectPorts(this.#reconnecting, driver, removeConnections);

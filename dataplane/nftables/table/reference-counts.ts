@@ -5,7 +5,7 @@ import type { Chain, CompiledTarget } from '../policy/compiled.ts';
 import { NAMED_SOURCES } from '../policy/named-sources.ts';
 
 /** The reference counts of all targets. Updated from version to version by their differences. */
-export interface Tally {
+export interface ReferenceCounts {
   /** The chains that targets refer to. */
   readonly chains: VersionedMap<Chain>;
   /** The number of targets that use each chain. */
@@ -19,7 +19,7 @@ export interface Tally {
   readonly prefixes: VersionedMap<CompiledTarget>;
 }
 
-export const EMPTY_TALLY: Tally = {
+export const NO_REFERENCES: ReferenceCounts = {
   chains: VersionedMap.from([]),
   users: VersionedMap.from([]),
   counts: new Map(),
@@ -29,27 +29,27 @@ export const EMPTY_TALLY: Tally = {
 };
 
 /** Updates `references` of the targets `before`. */
-export function tallyAfter(
-  tally: Tally,
+export function referencesAfter(
+  references: ReferenceCounts,
   before: ReadonlyMap<string, CompiledTarget>,
   after: ReadonlyMap<string, CompiledTarget>,
-): Tally {
-  const counts = new Map(tally.counts);
+): ReferenceCounts {
+  const counts = new Map(references.counts);
   const chains = new Map<string, Chain | undefined>();
   const users = new Map<string, number>();
   const sources = new Map<string, number>();
   const prefixes: [string, CompiledTarget | undefined][] = [];
-  let { elements } = tally;
+  let { elements } = references;
   const count = (target: CompiledTarget, sign: 1 | -1): void => {
     elements += sign * target.elements.length;
     for (const { map } of target.elements) counts.set(map, (counts.get(map) ?? 0) + sign);
     for (const key of target.sources) {
       const name = sourceName(target.cidr.family, key);
-      sources.set(name, (sources.get(name) ?? tally.sources.get(name) ?? 0) + sign);
+      sources.set(name, (sources.get(name) ?? references.sources.get(name) ?? 0) + sign);
     }
     for (const [name, chain] of target.chains) {
-      users.set(name, (users.get(name) ?? tally.users.get(name) ?? 0) + sign);
-      if (!tally.chains.has(name)) chains.set(name, chain);
+      users.set(name, (users.get(name) ?? references.users.get(name) ?? 0) + sign);
+      if (!references.chains.has(name)) chains.set(name, chain);
     }
   };
   for (const name of changedKeys(before, after)) {
@@ -57,17 +57,17 @@ export function tallyAfter(
     if (old !== undefined) count(old, -1);
     if (now !== undefined) count(now, 1);
     const prefix = now !== undefined && now.prefixChain !== null ? now : undefined;
-    if (prefix !== undefined || tally.prefixes.has(name)) prefixes.push([name, prefix]);
+    if (prefix !== undefined || references.prefixes.has(name)) prefixes.push([name, prefix]);
   }
   for (const [name, used] of users) if (used === 0) chains.set(name, undefined);
   for (const [map, some] of counts) if (some === 0) counts.delete(map);
   return {
-    chains: tally.chains.with(chains),
-    users: tally.users.with(withoutUnused(users)),
+    chains: references.chains.with(chains),
+    users: references.users.with(withoutUnused(users)),
     counts,
     elements,
-    sources: tally.sources.with(withoutUnused(sources)),
-    prefixes: tally.prefixes.with(prefixes),
+    sources: references.sources.with(withoutUnused(sources)),
+    prefixes: references.prefixes.with(prefixes),
   };
 }
 
@@ -79,7 +79,7 @@ function sourceName(family: Family, key: number): string {
   return `${NAMED_SOURCES[family]} ${key}`;
 }
 
-/** The keys in one family's set, of names as in `References.sources`. */
+/** The keys in one family's set, of names as in `ReferenceCounts.sources`. */
 export function sourcesOf(family: Family, names: Iterable<string>): string[] {
   const before = `${NAMED_SOURCES[family]} `;
   return [...names]

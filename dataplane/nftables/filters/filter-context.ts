@@ -4,8 +4,8 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
 import type { BySource } from './safe-sources.ts';
 
-/** What the chains of a filter depend on besides its program; equal chains are shared. */
-export interface FilterPlace {
+/** What the chains of a filter depend on besides its program. Equal chains are shared. */
+export interface FilterContext {
   readonly family: Family;
   readonly sees: EdgeSettings['sees'];
   /** Whether the target is a prefix, whose members may exceed the size of a set. */

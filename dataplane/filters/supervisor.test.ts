@@ -4,7 +4,7 @@ import { compilePolicy } from '../nftables/policy/compile.ts';
 import { createFakeKernel } from '../nftables/fake.ts';
 import { DEFAULT_FILTERING } from '../nftables/filters/compile.ts';
 import { filteredPolicy } from '../testing/policies.ts';
-import { FilterKeeper, type FilterKeeperOptions } from './keeper.ts';
+import { FilterSupervisor, type FilterSupervisorOptions } from './supervisor.ts';
 import type { TcpServer } from './tcp-server.ts';
 
 const LOOSE = 'net/netfilter/nf_conntrack_tcp_loose';
@@ -15,9 +15,12 @@ function targets(...policies: readonly ReturnType<typeof filteredPolicy>[]) {
   return new Map(policies.map((policy) => [policy.target, compilePolicy(policy)]));
 }
 
-function keeperWith(settings: Map<string, number>, change: Partial<FilterKeeperOptions> = {}) {
+function supervisorWith(
+  settings: Map<string, number>,
+  change: Partial<FilterSupervisorOptions> = {},
+) {
   const written: string[] = [];
-  const keeper = new FilterKeeper({
+  const supervisor = new FilterSupervisor({
     driver: createFakeKernel(),
     log: { debug() {}, info() {}, warn() {}, error() {} },
     removeConnections: async () => 0,
@@ -28,10 +31,10 @@ function keeperWith(settings: Map<string, number>, change: Partial<FilterKeeperO
         settings.set(name, value);
       },
     },
-    askServer: async () => null,
+    probeServer: async () => null,
     ...change,
   });
-  return { keeper, written };
+  return { supervisor, written };
 }
 
 test('sets strict TCP tracking in the kernel only while there is a SYN proxy', async (t) => {
@@ -39,24 +42,24 @@ test('sets strict TCP tracking in the kernel only while there is a SYN proxy', a
     [LOOSE, 1],
     [COOKIES, 2],
   ]);
-  const { keeper, written } = keeperWith(settings);
-  t.after(() => keeper.stop());
-  await keeper.applied(NOTHING, targets(filteredPolicy('203.0.113.10', ['udp-stateful', 1])));
+  const { supervisor, written } = supervisorWith(settings);
+  t.after(() => supervisor.stop());
+  await supervisor.applied(NOTHING, targets(filteredPolicy('203.0.113.10', ['udp-stateful', 1])));
   assert.deepEqual(written, []);
   const proxied = targets(
     filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80], ['udp-stateful', 1]),
   );
-  await keeper.applied(NOTHING, proxied);
-  await keeper.applied(proxied, proxied);
+  await supervisor.applied(NOTHING, proxied);
+  await supervisor.applied(proxied, proxied);
   assert.deepEqual(written, [`${LOOSE} 0`], 'syncookies were good as they were');
-  assert.deepEqual(keeper.problems(), []);
-  assert.equal(keeper.count(), 2);
+  assert.deepEqual(supervisor.problems(), []);
+  assert.equal(supervisor.count(), 2);
 });
 
 test('reports obstacles in words', async (t) => {
   let failing = true;
   let walks = 0;
-  const { keeper } = keeperWith(new Map([[LOOSE, 1]]), {
+  const { supervisor } = supervisorWith(new Map([[LOOSE, 1]]), {
     removeConnections: async () => {
       if (failing) throw new Error('no rights');
       walks += 1;
@@ -69,41 +72,41 @@ test('reports obstacles in words', async (t) => {
       },
     },
   });
-  t.after(() => keeper.stop());
+  t.after(() => supervisor.stop());
   const newer = filteredPolicy('203.0.113.11', ['quake9' as 'udp-stateful', 1]);
   const both = targets(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), newer);
-  await keeper.applied(NOTHING, both);
-  assert.deepEqual(keeper.problems(), [
+  await supervisor.applied(NOTHING, both);
+  assert.deepEqual(supervisor.problems(), [
     'filters of type quake9 need a newer edge than this',
     'the SYN proxy needs net.netfilter.nf_conntrack_tcp_loose = 0, and it cannot be set',
     'the SYN proxy needs net.ipv4.tcp_syncookies = 1, and it cannot be set',
     'connections from before a filter stay: no rights',
   ]);
   failing = false;
-  await keeper.applied(both, both);
+  await supervisor.applied(both, both);
   assert.equal(walks, 1, 'what failed is tried again');
-  assert.equal(keeper.problems().length, 3);
-  await keeper.applied(both, NOTHING);
-  assert.deepEqual(keeper.problems(), []);
-  assert.equal(keeper.count(), 0);
+  assert.equal(supervisor.problems().length, 3);
+  await supervisor.applied(both, NOTHING);
+  assert.deepEqual(supervisor.problems(), []);
+  assert.equal(supervisor.count(), 0);
 });
 
 test('queries servers behind the proxy, and reports addresses whose answers change the compilation', async (t) => {
   const server: TcpServer = { mss: 1400, windowScale: 2, timestamps: false, sack: true };
-  const { keeper } = keeperWith(new Map(), { askServer: async () => server });
-  t.after(() => keeper.stop());
+  const { supervisor } = supervisorWith(new Map(), { probeServer: async () => server });
+  t.after(() => supervisor.stop());
   const reported = Promise.withResolvers<readonly string[]>();
-  keeper.onServers(reported.resolve);
+  supervisor.onServers(reported.resolve);
   const policies = [
     filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]),
     filteredPolicy('203.0.113.0/24', ['tcp-syn-proxy', 80]),
   ];
-  await keeper.applied(NOTHING, targets(...policies));
+  await supervisor.applied(NOTHING, targets(...policies));
   assert.deepEqual(await reported.promise, ['203.0.113.10']);
-  assert.deepEqual(keeper.serverAt('203.0.113.10', 80), server);
+  assert.deepEqual(supervisor.serverAt('203.0.113.10', 80), server);
   const compiled = compilePolicy(filteredPolicy('203.0.113.10', ['tcp-syn-proxy', 80]), {
     ...DEFAULT_FILTERING,
-    serverAt: (address, port) => keeper.serverAt(address, port),
+    serverAt: (address, port) => supervisor.serverAt(address, port),
   });
   const statements = [...compiled.chains.values()].flatMap((chain) => chain.statements);
   assert.ok(
