@@ -33,7 +33,7 @@ const DEFAULTS = {
   ports: [],
 } as const;
 
-/** Removes networks with their last container, so that a test sees it. */
+/** The engine removes networks with their last container, so that a test sees it. */
 function openEngine(dockerd: Dockerd, owner: string, callMs: number): DockerEngine {
   const guard = createGuard({ command: dockerd.namespace.command('nft') });
   const { socket: socketPath } = dockerd;

@@ -86,7 +86,7 @@ function joinClient(network: Network, client: Namespace, edge: Namespace): void 
   for (const address of own) addAddress(edge, 'lo', withLength(address, 32, 128));
 }
 
-/** Addresses and routes that the client's device needs to reach the edge. */
+/** Sets the addresses and routes that the client's device needs to reach the edge. */
 export function settleClient(client: Namespace): void {
   for (const address of [CLIENT[4], CLIENT[6]])
     addAddress(client, 'eth0', withLength(address, 24, 64));
@@ -96,7 +96,7 @@ export function settleClient(client: Namespace): void {
   for (const via of GATEWAY.client) setRoute(client, 'default', via);
 }
 
-/** Addresses and routes that the edge's device needs to reach the client; many are lost when the device goes down. */
+/** Sets the addresses and routes that the edge's device needs to reach the client; many are lost when the device goes down. */
 export function settleUplink(edge: Namespace, device: string = EDGE_DEVICE): void {
   for (const address of GATEWAY.client) setAddress(edge, device, withLength(address, 24, 64));
   for (const via of [CLIENT[4], CLIENT[6]]) setRoute(edge, 'default', via);

@@ -48,10 +48,10 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   it('continues to drop and pass without any process and without our table', async () => {
     await fixture.stack.killAll();
     fixture.internet.edge.run('nft', 'delete', 'table', 'inet', 'portcullis');
-    await judgesRightly();
+    await assertVerdicts();
     await fixture.stack.start('--enforce');
     await takesOver(fixture.stack);
-    await judgesRightly();
+    await assertVerdicts();
   });
 
   it('is attached again within two seconds after another process detaches it', async (t) => {
@@ -68,7 +68,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     const tookMs = performance.now() - begin;
     t.diagnostic(`after ${tookMs} ms`);
     assert.ok(tookMs < REPAIRED_MS);
-    await judgesRightly();
+    await assertVerdicts();
   });
 
   it('stays on a device that is renamed and named again', async () => {
@@ -97,7 +97,7 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
     settleUplink(edge);
     await eventually('it is back', async () => attachedMode(edge) === 'native');
     assert.ok(performance.now() - begin < REPAIRED_MS);
-    await judgesRightly();
+    await assertVerdicts();
   });
 
   it('passes replies to what left by a device that is not named', async () => {
@@ -165,7 +165,7 @@ function leaveElsewhere(): void {
   edge.run('ip', 'route', 'add', `${CLIENT[4]}/32`, 'via', '192.0.3.2');
 }
 
-async function judgesRightly(): Promise<void> {
+async function assertVerdicts(): Promise<void> {
   const { through } = fixture;
   for (const family of [4, 6] as const) {
     assert.equal(await through.passes(packet(family, 'udp')), false);

@@ -46,7 +46,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     edge.run('ip', 'link', 'add', 'mv0', 'link', EDGE_DEVICE, 'type', 'macvlan', 'mode', 'bridge');
     edge.run('ip', 'link', 'set', 'mv0', 'up');
     await eventually('it is off', async () => attachedMode(edge) === null);
-    await judgesRightly();
+    await assertVerdicts();
     const [wan] = await shown((devices) => devices[0]?.xdp === 'none');
     assert.match(wan?.reason ?? '', /mv0 is on top of it and is not protected/);
   });
@@ -56,7 +56,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await name(EDGE_DEVICE, 'mv0');
     await eventually('it is on', async () => attachedMode(edge) === 'native');
     assert.equal(attachedMode(edge, 'mv0'), null);
-    await judgesRightly();
+    await assertVerdicts();
     const told = await shown((devices) => devices.every(({ xdp }) => xdp === 'native'));
     assert.deepEqual(
       told.map(({ name: device, reason }) => [device, reason]),
@@ -79,7 +79,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is off', async () => attachedMode(edge) === null);
     edge.run('ip', 'link', 'del', 'mv0');
     await eventually('it is on', async () => attachedMode(edge) === 'native');
-    await judgesRightly();
+    await assertVerdicts();
     await name(EDGE_DEVICE, 'vx0');
     await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'generic');
     assert.equal(attachedMode(edge), 'native');
@@ -106,7 +106,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     setRoute(edge, 'default', CLIENT[4]);
     await eventually('it is on the bridge', async () => attachedMode(edge, 'br0') !== null);
     await eventually('it is off the port', async () => attachedMode(edge) === null);
-    await judgesRightly();
+    await assertVerdicts();
     const [wan, bridge] = await shown(
       ([, upper]) => upper?.name === 'br0' && upper.xdp === 'generic',
     );
@@ -141,7 +141,7 @@ async function shown(
   return devices;
 }
 
-async function judgesRightly(): Promise<void> {
+async function assertVerdicts(): Promise<void> {
   for (const [path, destination] of [
     [fixture.through, SERVER[4]],
     [fixture.toHost, HOST[4]],

@@ -42,15 +42,15 @@ const NOBODY = '198.18.99.9';
 
 describe('a flood of fragments that never make a datagram', { skip: whyNot() }, () => {
   it('leaves datagrams of known sources alone, and costs a new source one datagram at most', async () => {
-    await onGround('reassemble', keepsPassing);
+    await withTestBed('reassemble', keepsPassing);
   });
 
   it('does the same where datagrams are not put together at the edge', async () => {
-    await onGround('limit', keepsPassing);
+    await withTestBed('limit', keepsPassing);
   });
 
   it('does the same when it goes to every address of a prefix', async () => {
-    await onGround('reassemble', async ({ path, flooded }) => {
+    await withTestBed('reassemble', async ({ path, flooded }) => {
       assert.equal(await path.passes(datagram(6)), true, 'in peace');
       await flooded(PREFIX, 'first', async () => {
         await allPass(path, 100, () => datagram(6));
@@ -62,7 +62,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
   });
 
   it('does no harm through an address that has no policy, and passes to such', async () => {
-    await onGround('reassemble', async ({ path, flooded }) => {
+    await withTestBed('reassemble', async ({ path, flooded }) => {
       assert.equal(await path.passes(datagram(4)), true, 'in peace');
       await flooded(NOBODY, 'first', async () => {
         await allPass(path, 100, () => datagram(4));
@@ -73,7 +73,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
   });
 
   it('is counted by destination, but for what the limits let through', async () => {
-    await onGround('reassemble', async ({ drops, flooded }) => {
+    await withTestBed('reassemble', async ({ drops, flooded }) => {
       assert.deepEqual(await drops.read(), { entries: [], samples: [] });
       for (const family of [4, 6] as const) {
         const begin = performance.now();
@@ -92,7 +92,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
   });
 
   it('stops all fragmented traffic where nothing limits it', async () => {
-    await onGround(null, async ({ path, flooded }) => {
+    await withTestBed(null, async ({ path, flooded }) => {
       for (const family of [4, 6] as const) {
         assert.equal(await path.passes(datagram(family)), true, 'in peace');
         await flooded(SERVER[family], 'first', async () => {
@@ -139,7 +139,7 @@ interface Flooded {
 }
 
 /** With fragments null, the kernel's own behaviour. */
-async function onGround(
+async function withTestBed(
   fragments: EdgeSettings['fragments'] | null,
   run: (fixture: Flooded) => Promise<void>,
 ): Promise<void> {

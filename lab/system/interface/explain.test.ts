@@ -50,7 +50,7 @@ describe('explain, while another process changes the kernel of an edge', {
   };
   for (const [deed, act] of Object.entries(DEEDS)) {
     it(`${deed}: says that kernel and policy differ, until it is repaired`, async () => {
-      assert.match(await toldAfter(act), /The kernel of lab was changed by another program/);
+      assert.match(await explainAfter(act), /The kernel of lab was changed by another program/);
       await eventually('it is repaired', async () => (await explained()).length === 0);
       const denied = packet(4, 'udp', { destinationPort: DENIED });
       assert.equal(await fixture.through.passes(denied), false);
@@ -73,7 +73,7 @@ async function explained(): Promise<string[]> {
  * The answer to a request made before the edge could begin the repair: its agent finds the change and the request
  * together.
  */
-async function toldAfter(act: () => void): Promise<string> {
+async function explainAfter(act: () => void): Promise<string> {
   const agent = fixture.stack.pidOf('edge/main.ts');
   for (let round = 1; ; round++) {
     process.kill(agent, 'SIGSTOP');
