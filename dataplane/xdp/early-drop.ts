@@ -235,8 +235,10 @@ export class EarlyDrop implements DeviceModes, DropSource {
     const before = this.#loaded ?? NOTHING;
     const excluded = this.#options.driver.beyondCapacity();
     const changed = changedKeys(before, next);
-    const asks = changed.some((name) => usesUnions(before.get(name)) || usesUnions(next.get(name)));
-    const required = asks ? requiredUnions(next.values()) : this.#required;
+    const unionsInUse = changed.some(
+      (name) => usesUnions(before.get(name)) || usesUnions(next.get(name)),
+    );
+    const required = unionsInUse ? requiredUnions(next.values()) : this.#required;
     const refilled = required.size > 0 && sourceSets.version !== this.#setsVersion;
     const reload =
       this.#loaded === null ||

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Loads what the edge of this host last enforced, before the network comes up and before Node can run.
+# Loads the last enforced table of this host before the network comes up and before Node can run.
 #
 #   load.sh STATE_DIR
 #
-# Does nothing where there is nothing to load, where a person or a trial took our hands off, and where the
-# table is there already: whoever made it knows better. A text that is damaged is not loaded.
-# Exit code 1: something that should have been loaded was not, or is older than it could be.
+# Does nothing if there is no saved table, if the operator or an expired trial disabled the edge, or if the table
+# exists already. A damaged text is not loaded.
+# Exit code 1: a table could not be loaded, or the loaded one is outdated.
 set -u
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C

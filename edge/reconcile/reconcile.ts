@@ -260,7 +260,7 @@ export class Reconciler {
     try {
       const verdict = await isolate(changed, async (names) => {
         const delta = this.#deltaTo(before, upTo(names));
-        if (delta === null) throw new DriverError('refused', 'a map has no room for it');
+        if (delta === null) throw new DriverError('refused', 'a map would exceed its size');
         await this.#driver.check(delta.text);
       });
       const layout = upTo(verdict.accepted);

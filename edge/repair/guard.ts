@@ -177,7 +177,7 @@ export class Guard {
   }
 }
 
-/** Both that judge: nftables, and the early drop in front of it. */
+/** Both parts that evaluate packets: nftables, and the early drop before it. */
 export function kernelWatch(
   guard: Guard,
   earlyDrop: { needsApply(): boolean; readonly repairs: number } | null,

@@ -22,7 +22,7 @@ export function artifactPath(source: string): string {
   return source.replace(/\.c$/, '.json');
 }
 
-/** Of the source and the headers beside it, so that a forgotten build is seen without a compiler. */
+/** The digest of the source and the headers in its folder, which reveals an outdated artifact without a compiler. */
 export function sourceDigest(source: string): string {
   const headers = globSync('*.h', { cwd: dirname(source) }).toSorted();
   const files = [basename(source), ...headers];

@@ -42,7 +42,7 @@ export function openRoutes(): Routes {
 }
 
 function refusedRoute(number: number): null {
-  const failure = new SystemError('ask for a route', number);
+  const failure = new SystemError('look up a route', number);
   if (failure.code === 'EPERM' || failure.code === 'ENOBUFS') throw failure;
   return null;
 }

@@ -1,16 +1,16 @@
-/* What watched destinations get, by class where the agent asks for it. Decides nothing. */
+/* Counts packets to watched destinations, by vector where the agent requests it. Decides nothing. */
 #ifndef PORTCULLIS_COUNTING_H
 #define PORTCULLIS_COUNTING_H
 
 #include "packet.h"
 
 #define GRE 47
-/* Of TCP; what no connection has is `tcp_other`. */
+/* TCP flags. A combination that no connection has is `tcp_other`. */
 #define TCP_FIN 1
 #define TCP_RST 4
 #define TCP_PSH 8
 #define JUDGED_FLAGS (TCP_FIN | TCP_SYN | TCP_RST | TCP_PSH | TCP_ACK)
-/* Longer ones belong to a transfer. */
+/* Longer segments belong to a transfer. */
 #define DATA_BYTES 256
 
 /* `VECTORS` of core/attacks/vectors.ts. */
@@ -46,24 +46,24 @@ _Static_assert(V_END == VECTORS, "layout.h knows as many vectors");
 
 enum part { WHOLE, FIRST_PART, LATER_PART };
 
-/* A packet as it is counted; unlike `struct packet`, also one that nobody can judge here. */
+/* A packet to count. Unlike `struct packet`, it may be one that the programs cannot evaluate. */
 struct seen {
 	u32 local[4], remote[4];
 	/* From the IP header on. */
 	u32 length;
 	u16 family;
-	/* Host order; of TCP and UDP. */
+	/* Host order; TCP and UDP only. */
 	u16 remote_port, local_port;
 	u8 protocol, flags, part;
-	/* What became of it. */
+	/* The XDP action of the packet. */
 	int action;
 };
 
 MAP(seen_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct seen), 1, 0);
 
 /*
- * A packet that nothing is known of yet. It stands in a map, not on the stack: a verifier that remembers what was
- * written there follows every way through all headers on to the end, and gives up.
+ * Returns a cleared packet. It is in a map, not on the stack: some verifiers track values on the stack, and then
+ * follow every path through all headers to the end, and give up.
  */
 INLINE struct seen *begin_seen(void)
 {
@@ -139,13 +139,13 @@ INLINE u32 vector_of(const struct seen *p)
 	return p->protocol == GRE ? V_GRE : V_OTHER;
 }
 
-/* Whoever sent it wrote its length; there is no more of it than came. */
+/* The length in the header is the sender's claim; the packet may be shorter. */
 INLINE u32 at_most(u32 said, u32 there)
 {
 	return said && said < there ? said : there;
 }
 
-/* Where headers end early, the packet is counted by what is known of it. */
+/* If the headers are cut off, the packet is counted by the fields that are known. */
 INLINE void see_upper(void *at, void *end, enum direction direction, struct seen *p)
 {
 	if (p->part == LATER_PART || (p->protocol != TCP && p->protocol != UDP))
@@ -160,7 +160,7 @@ INLINE void see_upper(void *at, void *end, enum direction direction, struct seen
 		p->flags = tcp[13];
 }
 
-/* `there`: bytes from `at` on. `local`: where in the header the protected address begins. */
+/* `there`: the bytes from `at` on. `local`: the offset of the protected address in the header. */
 INLINE int see_4(void *at, void *end, u32 there, enum direction direction, struct seen *p)
 {
 	u8 *ip = at;
@@ -222,7 +222,7 @@ INLINE int see_6(void *at, void *end, u32 there, enum direction direction, struc
 	return 1;
 }
 
-/* Whether it is told apart. */
+/* Returns whether the cell counts vectors. */
 INLINE int add_class(u32 cell, u32 vector, u32 length)
 {
 	if (!cell || vector >= VECTORS)
@@ -254,7 +254,7 @@ INLINE void sample_told(const struct seen *p)
 	sample->packets = mask + 1;
 	sample->family = p->family;
 	sample->protocol = p->protocol;
-	/* Nobody waits for it: it is read several times a second. */
+	/* The agent polls several times a second, so no wakeup is needed. */
 	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
 }
 
@@ -320,7 +320,7 @@ INLINE struct watched *find_followed(const struct seen *p)
 	return p->family == 4 ? bpf_map_lookup_elem(&watched_4, p->local) : bpf_map_lookup_elem(&watched_6, p->local);
 }
 
-/* `is_counted`: the rules of its destination dropped it, and their counter has it: only its class is missing. */
+/* `is_counted`: a rule of the destination address dropped and counted the packet; only its vector is missing. */
 INLINE void count_seen(const struct seen *p, int is_counted)
 {
 	u32 vector = vector_of(p);

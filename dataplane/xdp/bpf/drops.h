@@ -1,10 +1,10 @@
-/* What is passed on whatever the rules say, and what is written down of a drop. */
+/* Packets that pass whatever the rules say, and the records of drops. */
 #ifndef PORTCULLIS_DROPS_H
 #define PORTCULLIS_DROPS_H
 
 #include "packet.h"
 
-/* Errors about a connection come from anybody on the way, and neighbour discovery must never stop. */
+/* ICMP errors come from any router on the path, and neighbour discovery must always work. */
 INLINE int is_icmp_message(const struct packet *p)
 {
 	if (p->protocol == ICMP)
@@ -14,7 +14,7 @@ INLINE int is_icmp_message(const struct packet *p)
 	return 0;
 }
 
-/* Management ports pass on any address: which addresses are the edge host's own, nftables knows. */
+/* Management ports pass for every address: only nftables knows the addresses of the edge host. */
 INLINE int is_management(const struct settings *s, const struct packet *p)
 {
 	u32 key = key_of(p);
@@ -32,7 +32,7 @@ INLINE int is_management(const struct settings *s, const struct packet *p)
 	return !ports || (*ports >> (port & 63)) & 1;
 }
 
-/* A host hears its DHCP server on packet sockets, which no rule of nftables reaches: nor may we. */
+/* DHCP clients use packet sockets, which nftables rules do not affect. So DHCP replies pass here too. */
 INLINE int is_dhcp(const struct packet *p)
 {
 	if (p->protocol != UDP)
@@ -62,7 +62,7 @@ INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
 	bpf_ringbuf_submit(sample, 0);
 }
 
-/* `place`: reason by reason, `slots` each. */
+/* `place`: the index, reason by reason with `slots` entries each. */
 INLINE struct counter *counter_at(u32 place)
 {
 	u32 value = place / COUNTERS_IN_VALUE;

@@ -1,7 +1,7 @@
 /*
- * Early drop: drops what nftables behind it would drop too, decided by this packet and this edge's rules alone,
- * and passes everything else on. Never needed for a right verdict, only for a fast one. What cannot be read
- * here (fragments, unknown headers, cut-off packets) is passed on.
+ * Early drop: drops packets that nftables would drop too, by the packet itself and the rules of this edge. Passes all
+ * others. It only saves time: nftables evaluates what passes. Packets that cannot be read here (fragments, unknown
+ * headers, truncated packets) pass.
  */
 #include "counting.h"
 #include "drops.h"
@@ -9,7 +9,10 @@
 #include "lines.h"
 #include "rules.h"
 
-/* The network header of a packet; `at` is behind the Ethernet header and its tags, 0 for what is not judged here. */
+/*
+ * The network header of a packet. `at` is the offset after the Ethernet header and its tags, or 0 for a packet that is
+ * not evaluated here.
+ */
 struct network {
 	void *at;
 	u16 ethertype;
@@ -45,7 +48,7 @@ INLINE struct network network_of(struct xdp_md *ctx)
 	return found;
 }
 
-/* By everything that is known. */
+/* Evaluates the packet by all maps. */
 INLINE int judge_whole(struct xdp_md *ctx)
 {
 	void *end = (void *)(long)ctx->data_end;
@@ -63,7 +66,7 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	} else {
 		return XDP_PASS;
 	}
-	/* Rules are gone through once, however the headers were read. */
+	/* The verifier checks the rules once, however the headers were read. */
 	BARRIER();
 	u32 slot = 0;
 	u32 verdict = judge(p, s->flags, &slot);
@@ -76,13 +79,13 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	return verdict & OF_NETWORK ? XDP_DROP : TOLD;
 }
 
-/* What becomes of a packet is decided: `action` may be TOLD. */
+/* The verdict is decided. `action` may be TOLD. */
 INLINE int count_rest(struct xdp_md *ctx, int action)
 {
 	struct seen *p = counting_now.watching ? begin_seen() : 0;
 	if (!p)
 		return action == TOLD ? XDP_DROP : action;
-	/* There, a verifier forgets which it is, and goes through what follows once. */
+	/* A value in a map is unknown to the verifier, so it checks the following code once. */
 	p->action = action;
 	BARRIER();
 	void *end = (void *)(long)ctx->data_end;
@@ -103,7 +106,7 @@ int early_drop(struct xdp_md *ctx)
 	int action = judge_short(ctx);
 	if (LIKELY(action == XDP_DROP))
 		return action;
-	/* Whatever was read is read anew, and need not be kept until then. */
+	/* Values are read again afterwards, so they need no registers until then. */
 	BARRIER();
 	if (action == DOUBT)
 		action = judge_whole(ctx);
@@ -111,7 +114,7 @@ int early_drop(struct xdp_md *ctx)
 	return count_rest(ctx, action);
 }
 
-/* Behind the Ethernet header and tags of what leaves. */
+/* The network header after the Ethernet header and tags of an outgoing packet. */
 INLINE struct network network_leaving(struct __sk_buff *skb)
 {
 	void *at = (void *)(long)skb->data;
@@ -133,7 +136,7 @@ INLINE struct network network_leaving(struct __sk_buff *skb)
 	return found;
 }
 
-/* Large packets of TCP are answered by receipts, which are no flood. One buffer may become several of them. */
+/* Counts large outgoing TCP packets: their acknowledgements are no flood. One buffer may become several packets. */
 INLINE void count_sent(struct __sk_buff *skb)
 {
 	if (!counting_now.watching || skb->len <= DATA_BYTES)
@@ -158,9 +161,9 @@ INLINE void count_sent(struct __sk_buff *skb)
 }
 
 /*
- * Remembers what leaves the protected side, so that its replies pass. Whatever nobody's packets are dropped of
- * needs no memory: answers from open ports, from addresses that are open, and from those without rules. So noise
- * that is answered fills nothing. What is closed later the agent learns from connection tracking first.
+ * Marks flows of outgoing packets, so that their replies pass. Replies from open ports, open addresses and addresses
+ * without rules are not marked, because nothing is dropped of their flows. So answered noise does not fill the table.
+ * Before the agent closes a port, it learns the flows from conntrack.
  */
 SEC("tcx/egress")
 int remember_flow(struct __sk_buff *skb)
@@ -192,7 +195,7 @@ int remember_flow(struct __sk_buff *skb)
 	u32 now = now_seconds();
 	if (*flow == now)
 		return -1;
-	/* A connection is opened by a SYN and nothing else; what belongs to it keeps it remembered. */
+	/* Only a SYN opens a connection; other packets renew its mark. */
 	if (p->protocol == TCP && !*flow && (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN)
 		return -1;
 	if (!(s->flags & MARKS_ALL) && judge(p, s->flags, &slot) == OPEN)

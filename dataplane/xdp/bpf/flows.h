@@ -4,9 +4,9 @@
 #include "packet.h"
 
 /*
- * Flows that the protected side opened, remembered as times in a table that both directions hash into. Nothing
- * is ever evicted: two flows of one place are both remembered, so a reply is never dropped here by mistake,
- * and the price of a collision is a packet that nftables has to judge. flows/mark-keys.ts has the same hash.
+ * The marks of flows that the protected side opened: times in a table indexed by a hash of both directions. Nothing is
+ * evicted. Flows with the same index share a mark, so a reply is never dropped by mistake; a collision only leaves a
+ * packet to nftables. flows/mark-keys.ts has the same hash.
  */
 INLINE u32 mixed(u32 hash, u32 value)
 {
@@ -14,7 +14,7 @@ INLINE u32 mixed(u32 hash, u32 value)
 	return hash ^ hash >> 15;
 }
 
-/* Places are the low bits, which every bit of what was mixed must reach. */
+/* The index is the low bits, so every input bit must affect them. */
 INLINE u32 finished(u32 hash)
 {
 	hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
@@ -55,12 +55,15 @@ INLINE u32 remembered(const struct settings *s, u8 protocol)
 	return protocol == TCP ? s->remember_tcp : protocol == UDP ? s->remember_udp : s->remember_other;
 }
 
-/* Could this be a reply? What is passed on as one keeps its flow remembered, as connection tracking does. */
+/* Whether the packet may be a reply. A packet that passes as a reply renews the mark, as in conntrack. */
 INLINE int may_be_reply(const struct settings *s, const struct packet *p)
 {
 	if (!(s->flags & KEEP_REPLIES))
 		return 0;
-	/* Then all may be replies but what opens a connection; a SYN of both ends at once is told apart below. */
+	/*
+	 * Then every packet except one that opens a connection may be a reply. A simultaneous SYN of both sides is
+	 * recognised below.
+	 */
 	if (!(s->flags & FLOWS_COMPLETE))
 		return p->protocol != TCP || (p->flags & (TCP_SYN | TCP_ACK)) != TCP_SYN;
 	if (!hosts[host_place(address_hash(p))])
@@ -70,7 +73,7 @@ INLINE int may_be_reply(const struct settings *s, const struct packet *p)
 	if (!flow || !*flow)
 		return 0;
 	u32 now = now_seconds();
-	/* The agent marks by a clock that is some milliseconds ahead of ours. */
+	/* The clock of the agent may be some milliseconds ahead. */
 	if ((int)(now - *flow) > (int)remembered(s, p->protocol))
 		return 0;
 	if (p->protocol != TCP && *flow != now)

@@ -1,6 +1,4 @@
-/*
- * Judges by rules; included once for each family, with FAMILY (4 or 6) and WORDS (of an address).
- */
+/* Evaluates rules. Included once for each family, with FAMILY (4 or 6) and WORDS (of an address). */
 #define JOIN(name, family) name##family
 #define JOINED(name, family) JOIN(name, family)
 #define OF_FAMILY(name) JOINED(name, FAMILY)
@@ -15,7 +13,7 @@ INLINE int OF_FAMILY(source_differs_)(const struct packet *p, const struct OF_FA
 	return 0;
 }
 
-/* The first of `limit` rules that matches; a power of two. */
+/* Finds the first of `limit` rules that matches. `limit` is a power of two. */
 INLINE u32 OF_FAMILY(judge_listed_)(const struct head *head, const struct OF_FAMILY(rule) *rules, u32 limit,
 				    const struct packet *p, u32 key)
 {

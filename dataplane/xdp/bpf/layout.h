@@ -1,6 +1,6 @@
 /*
- * What the agent writes and the programs read. dataplane/xdp/maps/layout.ts has the same in TypeScript, and a test holds
- * the two together. All fields are little-endian or network order as said; nothing here is padded by chance.
+ * The data that the agent writes and the programs read. dataplane/xdp/maps/layout.ts has the same in TypeScript, and a
+ * test compares both. Fields are little-endian unless network order is stated. There is no implicit padding.
  */
 #ifndef PORTCULLIS_LAYOUT_H
 #define PORTCULLIS_LAYOUT_H
@@ -19,47 +19,47 @@ typedef unsigned long long u64;
 #define LINE_WORDS 2
 
 /*
- * What most of a flood is judged by, in one cache line: whether a packet of TCP or UDP could match any rule of its
- * destination, and what becomes of it when it cannot. A destination has at most one line. Who has none is judged by
- * the maps below, and so is every packet that its line does not decide.
- *
- * A line stands where the hash of its address says, or, where another was before, where it says times LINE_SECOND.
- *
- * While anything else of a line changes its version is 0, before and after that another each time.
+ * The data that decides most packets of a flood, in one cache line: whether any rule of the destination could match a
+ * TCP or UDP packet, and the verdict if none can. A destination has at most one line. Destinations without a line, and
+ * packets that a line does not decide, are evaluated by the maps below. The index of a line is the hash of its
+ * address, or that hash times LINE_SECOND if the first index is in use. The version is 0 while other fields change,
+ * and differs before and after.
  */
 struct line {
 	u16 version;
-	/* Of the ports in `named` by bits: whether it is one of UDP, and whether the rules must be asked about it. */
+	/*
+	 * One bit for each port in `named`: whether it is a UDP port, and whether the rules must be evaluated for it.
+	 */
 	u8 udp, asks;
-	/* Index of the counter of what no rule matches, or with LINE_PASSES of what a named port is closed to. */
+	/* The counter index of packets that match no rule; with LINE_PASSES, that of packets to a closed named port. */
 	u32 place;
 	union {
 		struct {
 			u32 address[1];
-			/* So much of a source counts for `sources`. */
+			/* The part of the source address that selects the bits of `sources`. */
 			u32 source_mask;
 			u32 unused[3];
 		} of4;
 		struct {
 			u32 address[4];
-			/* Of the second word; the first counts as it is. */
+			/* The mask of the second word; the first is used whole. */
 			u32 source_mask;
 		} of6;
 	};
 	union {
 		/*
-		 * All ports that rules name. Who sends to one that need not be asked about, and is no source that a
-		 * rule without a port may name, has the other fate.
+		 * All ports that rules name. A packet to a port without `asks`, from a source that no rule without a
+		 * port may name, gets the other verdict.
 		 */
 		u16 named[LINE_PORTS];
 		u32 wide;
 	};
-	/* Two bits for each source that a rule without a port names, and for each port in `named`. */
+	/* Two bits for each source in a rule without a port, and for each port in `named`. */
 	u64 sources, ports[LINE_WORDS];
 };
-/* What no rule matches passes on. */
+/* Packets that match no rule pass. */
 #define LINE_PASSES (1u << 31)
-/* All bits are set, and what they would say stands in `wides`, at `wide`. */
+/* All bits are set; the real ones are in `wides`, at index `wide`. */
 #define LINE_WIDE (1u << 30)
 #define LINE_PLACE 0x3fffffffu
 
@@ -69,48 +69,50 @@ struct wide {
 	u64 sources[WIDE_WORDS], ports[WIDE_WORDS];
 };
 
-/* One record, of how this edge judges. */
+/* The settings of this edge, as one record. */
 struct settings {
 	u32 flags;
-	/* Seconds for which a flow of the protected side is remembered: TCP, UDP, all others. */
+	/* The seconds for which a flow of the protected side is remembered: TCP, UDP, all others. */
 	u32 remember_tcp, remember_udp, remember_other;
-	/* Places of counters: those of one reason stand together, for a flood has one. */
+	/* The number of counter slots. The counters of one reason are contiguous, because a flood has one reason. */
 	u32 slots;
-	/* Of the hash of flows: nobody outside knows which of them share a place. */
+	/* The secret of the flow hash: outsiders cannot tell which flows share an index. */
 	u32 seed;
-	/* Ports that always pass on, as KEY; with MANY_MANAGED they stand in a map of bits instead. */
+	/* The ports that always pass, as KEY. With MANY_MANAGED they are in a bitmap map instead. */
 	u32 managed_count;
 	u32 managed[MANAGED_PORTS];
-	/* By family. Of the hash of an address, its line is what is left of this many bits more to the right. */
+	/* By family: the right shift from the hash of an address to its line. */
 	u32 line_shift[2];
 	u32 unused;
-	/* Bits as those of a line, of ports that lines do not judge: management, and answers of DHCP. */
+	/* Bits as in a line, of the ports that lines do not decide: management, and DHCP replies. */
 	u64 passing_ports[LINE_WORDS];
 };
-/* Replies to what the protected side opened pass (sees: both). */
+/* Replies to flows of the protected side pass (sees: both). */
 #define KEEP_REPLIES 1u
-/* Flows that began before us are known too: without this, nothing that may be a reply is dropped. */
+/* Flows older than the programs are known too. Without this flag, nothing that may be a reply is dropped. */
 #define FLOWS_COMPLETE 2u
 #define HAS_PREFIXES_4 4u
 #define HAS_PREFIXES_6 8u
 #define HAS_VLANS 16u
 #define MANY_MANAGED 32u
-/* Answers from what is open are marked too: it is about to be closed. */
+/* Replies from open ports and addresses are marked too, because these are about to be closed. */
 #define MARKS_ALL 64u
 
 /*
- * What stands before the rules of an address or prefix. The memory of an element may be used again for another
- * while a packet is judged by it: `version` is then another, or `check` is not the packet's, and it is passed on.
+ * The head of the rules of an address or prefix. The memory of an element may be reused while a packet is evaluated by
+ * it. Then `version` has changed or `check` does not match the packet, and the packet passes.
  */
 struct head {
 	u32 version;
-	/* The address (of IPv6 its words, xor); 0 for a prefix. */
+	/* The address (for IPv6 the xor of its words); 0 for a prefix. */
 	u32 check;
-	/* Place of its counters. */
+	/* The slot of its counters. */
 	u32 slot;
-	/* All rules; the first `plain` of them name no port. */
+	/* The number of rules, and of those without a port, which come first. */
 	u16 rules, plain;
-	/* Bits of what some rule could match: without SOURCE_BIT the plain rules, without PORT_BIT the others are skipped. */
+	/*
+	 * The bits of all rules: without SOURCE_BIT the rules without a port are skipped, without PORT_BIT the others.
+	 */
 	u64 sources, ports;
 	u8 fallback;
 	u8 flags;
@@ -118,17 +120,17 @@ struct head {
 };
 #define FALLBACK_PASS 0u
 #define FALLBACK_DROP 1u
-/* Everything passes on: this address has nothing to drop early, or too much for this stage. */
+/* Every packet passes: the address has nothing to drop early, or too much for this stage. */
 #define IN_LARGE 1u
-/* The rules are elements of `spilled`, looked up form by form. */
+/* The rules are elements of `spilled`, with one lookup for each form. */
 #define SPILLED 2u
-/* Some rule asks in which source sets the source is: that is looked up first. */
+/* Some rule tests source sets, so the sets of the source are looked up first. */
 #define ASKS_SETS 4u
-/* Mitigations drop something by the packet alone: `struck` is looked into before the rules. It has no line. */
+/* Stateless mitigation drops exist: `struck` is looked up before the rules. The address has no line. */
 #define STRUCK 8u
 
 /*
- * `match`: see KEY. Of `mask`, the bits of KEY are a mask; above them stand the verdict and its reason. A rule on
+ * `match`: see KEY. The bits of `mask` within KEY are a mask; the verdict and its reason are above them. A rule on
  * source sets has the number of its union in `match`, and no other condition.
  */
 struct rule4 {
@@ -137,17 +139,20 @@ struct rule4 {
 struct rule6 {
 	u32 source[4], source_mask[4], match, mask;
 };
-/* KEY of a packet: protocol in bits 16 to 23, and with ports bit 24 and the destination port below. */
+/*
+ * The KEY of a packet: the protocol in bits 16 to 23. With ports, also bit 24 and the destination port in the low
+ * bits.
+ */
 #define KEY_HAS_PORT (1u << 24)
 #define KEY_BITS 0x01ffffffu
 #define RULE_DROPS (1u << 31)
 #define RULE_REASON_SHIFT 28
 #define RULE_REASON_BITS 3u
-/* Matches by source sets: those inside the union, else those outside. */
+/* Matches by source sets: with RULE_INSIDE the sources inside the union, otherwise those outside. */
 #define RULE_SETS (1u << 27)
 #define RULE_INSIDE (1u << 26)
 
-/* A look-up in `spilled`: the fields of the key that it asks for. Lowest level first, the first hit decides. */
+/* A lookup in `spilled`: the fields of its key. Forms are ordered by level; the first hit decides. */
 struct form {
 	u32 mask;
 	u32 level;
@@ -161,15 +166,15 @@ struct spilled_key {
 };
 
 /*
- * What mitigations drop by the packet alone, by the place of the counters of its destination: a protocol (in bits 16
- * to 23 of `match`) from one source, or UDP from a port (below, in host order) whatever the source (0).
+ * The key of a stateless mitigation drop, with the counter slot of its destination: a protocol (bits 16 to 23 of
+ * `match`) from one source, or UDP from a source port (low bits, host order) with source 0 for any.
  */
 struct struck_key {
 	u32 slot;
 	u32 match;
 	u32 source[4];
 };
-/* The first `count` of these sources are spared. */
+/* Packets from the first `count` networks pass. */
 #define SAFE_NETWORKS 8
 struct struck {
 	u32 count;
@@ -210,7 +215,7 @@ struct prefix_key6 {
 	u32 address[4];
 };
 
-/* A VLAN over a device that is judged as if it were a device of its own. Tags in host order, inner 0: one tag. */
+/* A VLAN that is evaluated like a separate device. Tags in host order; inner is 0 for a single tag. */
 struct vlan_key {
 	u32 ifindex;
 	u16 outer, inner;
@@ -220,8 +225,8 @@ struct counter {
 	u64 packets, bytes;
 };
 /*
- * Counters of a slot: one for each reason, `slots` apart. Many stand in one value, because the kernel finds each value
- * by a pointer of its own: those few stay within the first cache.
+ * The counters of a slot: one for each reason, `slots` apart. Each map value holds many, because the kernel reaches
+ * each value through a pointer; few pointers stay in the L1 cache.
  */
 #define REASONS 4
 #define REASON_MITIGATIONS 3u
@@ -230,39 +235,38 @@ struct counters {
 	struct counter of[COUNTERS_IN_VALUE];
 };
 
-/* One in so many drops of an address is kept as a sample, the first among them. */
+/* One in this number of drops of an address is sampled, the first included. */
 #define SAMPLE_EVERY 1024
 #define SAMPLE_BYTES 96
 struct sample {
 	/* Nanoseconds of CLOCK_MONOTONIC. */
 	u64 at;
 	u32 ifindex, slot;
-	/* Length of the packet from its Ethernet header on, and how much of it follows. */
+	/* The length of the packet from its Ethernet header on, and the number of captured bytes that follow. */
 	u32 length, captured;
 	u32 reason, unused;
 	u8 packet[SAMPLE_BYTES];
 };
 
 /*
- * What destinations get, beside what is dropped by the rules of one address alone: `counters` has that. Cells are
- * handed out by the agent, one to a destination that is followed and one to each network that is watched; cell 0 is
- * nobody's.
+ * The traffic of destinations, except drops by the rules of a single address, which `counters` has. The agent assigns
+ * cells: one to each followed address and one to each watched network. Cell 0 is unused.
  */
 #define CELLS 16384
 struct watched {
-	/* Its own; 0: it has none. */
+	/* The cell of the address; 0 if it has none. */
 	u32 cell;
-	/* Of the network around it. */
+	/* The cell of the containing network. */
 	u32 around;
 };
 struct cell {
-	/* Bytes from the IP header on. Of them, those of `tcp_data`; packets of `tcp_ack`. */
+	/* Bytes count from the IP header on. The data fields count `tcp_data`, the ack fields `tcp_ack`. */
 	u64 packets, bytes, data_packets, data_bytes, ack_packets;
-	/* Large packets of TCP that it sent. */
+	/* Large TCP packets that the address sent. */
 	u64 sent_packets;
 };
 
-/* By vector, of cells that are told apart: `VECTORS` of core/attacks/vectors.ts, in its order. */
+/* The counters of each vector (`VECTORS` of core/attacks/vectors.ts, in order), for cells with counted vectors. */
 #define CLASSES 1024
 #define VECTORS 25
 struct classes {
@@ -270,8 +274,8 @@ struct classes {
 };
 
 /*
- * Who without a cell gets much: whoever has the majority in a place, by votes. Places begin anew with each epoch.
- * Processors write them without asking each other, so they say where to look, and never how much it was.
+ * The addresses without a cell that receive the most, by majority vote for each index. Votes restart with each epoch.
+ * CPUs write without synchronisation, so the result names candidates and never amounts.
  */
 #define SUSPECTS 4096
 #define EPOCH_SHIFT 28
@@ -281,32 +285,32 @@ struct suspect {
 	u32 address[4];
 };
 
-/* One of some packets to who is told apart: who sends to whom. */
+/* A sampled packet to a subject with counted vectors. */
 #define TOLD_SAMPLE_BYTES 40
 struct told_sample {
 	u32 local[4], remote[4];
 	/* Host order. */
 	u16 local_port, remote_port;
-	/* Stands for so many. */
+	/* The number of packets that the sample stands for. */
 	u16 packets;
 	u8 family, protocol;
 };
 
-/* What the agent writes and the programs read. */
+/* The counting settings, which the agent writes and the programs read. */
 #define TOLD_BITS 14
 #define TOLD_WORDS 256
 struct counting {
-	/* Something is watched. */
+	/* Whether anything is watched. */
 	u32 watching;
-	/* One in so many packets of who is told apart is a sample, by chance; less one, of a power of two. */
+	/* The sampling interval of subjects with counted vectors, minus one. The interval is a power of two. */
 	u32 sample_mask;
-	/* By hash of an address: what is dropped of it is told apart. */
+	/* A bit for each address hash: count vectors of its drops. */
 	u64 told[TOLD_WORDS];
-	/* Of each cell, its place in `classes` plus 1; 0: not told apart. */
+	/* The slot in `classes` of each cell, plus 1; 0 if its vectors are not counted. */
 	u32 classes[CELLS];
 };
 
-/* Both powers of two. Flows are marked with seconds since the host started (0: never), hosts with 1. */
+/* Both are powers of two. A flow mark is the time in seconds since boot (0: never); a host mark is 1. */
 #define FLOW_MARKS (1u << 21)
 #define HOST_BITS 12
 #define HOST_MARKS (1u << 12)

@@ -1,4 +1,4 @@
-/* The short way of most packets: see `struct line`. */
+/* The fast path of most packets: see `struct line`. */
 #ifndef PORTCULLIS_LINES_H
 #define PORTCULLIS_LINES_H
 
@@ -6,9 +6,9 @@
 #include "drops.h"
 #include "flows.h"
 
-/* Judge it by all that is known: no XDP action has this number. */
+/* Evaluate the packet by all maps. No XDP action has this number. */
 #define DOUBT -1
-/* Dropped, and counted as what its address has dropped. */
+/* Dropped, and counted among the drops of its address. */
 #define TOLD -2
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
@@ -19,7 +19,7 @@ INLINE int has_both(u64 word, u32 hash)
 	return word >> (hash >> 26) & word >> (hash >> 20 & 63) & 1;
 }
 
-/* A plain packet of TCP or UDP, as the rest of this program knows packets. */
+/* Reads a plain TCP or UDP packet into the form of the other programs. */
 INLINE void read_plain(const u8 *ip, u32 family, struct packet *p)
 {
 	const u16 *ports = (const u16 *)(ip + (family == 4 ? 20 : 40));
@@ -31,7 +31,7 @@ INLINE void read_plain(const u8 *ip, u32 family, struct packet *p)
 	p->local_port = ports[1];
 }
 
-/* No flow is remembered that this packet could belong to, nor could one be missing. */
+/* Whether no remembered flow contains the packet, and no flow may be missing. */
 INLINE int is_no_reply(const struct settings *s, const u8 *ip, u32 family, u32 address_hash)
 {
 	u32 keeping = s->flags & (KEEP_REPLIES | FLOWS_COMPLETE);
@@ -46,7 +46,7 @@ INLINE int is_no_reply(const struct settings *s, const u8 *ip, u32 family, u32 a
 	return flow && !*flow;
 }
 
-/* Some bit says that a rule may match. Whether it is so is known of ports, and better of a wide line. */
+/* A bit says that a rule may match. A named port, or a wide line, decides more precisely. */
 INLINE int look_closer(const struct settings *s, const struct line *line, u32 key, u32 port, u32 source)
 {
 	int fallback = line->place & LINE_PASSES ? XDP_PASS : XDP_DROP;
@@ -70,13 +70,16 @@ INLINE int look_closer(const struct settings *s, const struct line *line, u32 ke
 	return fallback;
 }
 
-/* `protocol` is TCP or UDP, and its header begins with `ports`. */
+/* `protocol` is TCP or UDP; its header starts at `ports`. */
 INLINE u32 key_at(u32 protocol, const u16 *ports)
 {
 	return KEY_HAS_PORT | protocol << 16 | NETWORK_16(ports[1]);
 }
 
-/* By the line of its destination, of which the version was read before the address. Answers an XDP action or DOUBT. */
+/*
+ * Evaluates a packet by the line of its destination, whose version was read before the address. Returns an XDP action
+ * or DOUBT.
+ */
 INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const struct line *line, u32 version,
 			 const u8 *ip, u32 family, u32 address_hash, u32 source)
 {
@@ -99,7 +102,7 @@ INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const str
 	return UNLIKELY(is_told(address_hash)) ? TOLD : XDP_DROP;
 }
 
-/* The line of an address into `line`, with its version as it was before the address was compared (`is_ours`). */
+/* Finds the line of an address, with its version from before the address was compared (`is_ours`). */
 #define FIND_LINE(lines, shift, hash, line, version, is_ours)    \
 	do {                                                     \
 		u32 place = (hash) >> (shift);                   \

@@ -1,4 +1,4 @@
-/* What the programs know. Sizes are the smallest; the agent sets them by what it has to hold. */
+/* The maps of the programs. Sizes are minimal; the agent sets them as needed. */
 #ifndef PORTCULLIS_MAPS_H
 #define PORTCULLIS_MAPS_H
 
@@ -30,7 +30,7 @@ MAP(large_4, BPF_MAP_TYPE_HASH, 4, sizeof(struct large4), 64, BPF_F_NO_PREALLOC)
 MAP(large_6, BPF_MAP_TYPE_HASH, 16, sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
 MAP(prefix_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), sizeof(struct large4), 64, BPF_F_NO_PREALLOC);
 MAP(prefix_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct large6), 64, BPF_F_NO_PREALLOC);
-/* Unions of source sets, a bit each, by the networks of sources. */
+/* The unions of source sets by source network, one bit for each union. */
 MAP(sets_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), 8, 64, BPF_F_NO_PREALLOC);
 MAP(sets_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), 8, 64, BPF_F_NO_PREALLOC);
 MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREALLOC);
@@ -49,7 +49,7 @@ MAP(suspects, BPF_MAP_TYPE_ARRAY, 4, SUSPECTS * sizeof(struct suspect), 1, BPF_F
 MAP(told_samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 65536, 0);
 MAP(counting, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counting), 1, BPF_F_MMAPABLE);
 
-/* What stands in maps of one value: read where it is, without looking it up. */
+/* Data in maps with a single value, which is read directly without a lookup. */
 struct settings settings_now SEC("value:settings") EXPORT;
 u8 hosts[HOST_MARKS] SEC("value:host_marks") EXPORT;
 struct suspect suspects_now[SUSPECTS] SEC("value:suspects") EXPORT;

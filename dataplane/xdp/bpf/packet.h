@@ -1,4 +1,4 @@
-/* What of a packet a verdict needs, and how it is read. What cannot be read is left alone. */
+/* The fields of a packet that a verdict needs, and their parser. Packets that cannot be parsed pass. */
 #ifndef PORTCULLIS_PACKET_H
 #define PORTCULLIS_PACKET_H
 
@@ -14,14 +14,14 @@
 #define ICMPV6 58
 #define MAX_EXTENSIONS 6
 
-/* The part of a packet that a verdict needs. `remote` is the other side, `local` the protected one. */
+/* The fields of a packet that a verdict needs. `remote` is the other side, `local` the protected one. */
 struct packet {
 	u32 local[4], remote[4];
 	/* Network order. */
 	u16 local_port, remote_port;
 	u16 family;
 	u8 protocol;
-	/* Of TCP. */
+	/* TCP flags. */
 	u8 flags;
 	/* ICMP type, where the protocol is ICMP. */
 	u8 icmp;
@@ -32,8 +32,8 @@ struct packet {
 MAP(packet_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct packet), 1, 0);
 
 /*
- * A packet that nothing is known of yet. In a map, not on the stack, as `seen_now`: a verifier that forgets how its
- * headers came to be read goes through the rules once.
+ * Returns a cleared packet. It is in a map, not on the stack, like `seen_now`: a verifier that does not track how the
+ * headers were read checks the rules once.
  */
 INLINE struct packet *begin_packet(void)
 {
@@ -49,8 +49,8 @@ INLINE struct packet *begin_packet(void)
 enum direction { INGRESS, EGRESS };
 
 /*
- * The header behind `at`. False: leave this packet alone. A verifier must see that every read is inside the
- * packet, so every read is checked on its own.
+ * Parses the header at `at`. Returns false for a packet that passes. The verifier must see that every read is inside
+ * the packet, so each read has its own check.
  */
 INLINE int parse_upper(void *at, void *end, struct packet *p, enum direction direction)
 {
@@ -85,7 +85,7 @@ INLINE int parse_4(void *at, void *end, struct packet *p, enum direction directi
 	u32 length = (ip[0] & 15) * 4;
 	if (ip[0] >> 4 != 4 || length < 20)
 		return 0;
-	/* More fragments, or not the first: whole datagrams are judged, behind reassembly. */
+	/* A fragment: nftables evaluates the datagram after reassembly. */
 	u16 fragment = *(u16 *)(ip + 6) & NETWORK_16(0x3fff);
 	if (direction == INGRESS && fragment)
 		return 0;
@@ -113,7 +113,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 	at += 40;
 #pragma unroll
 	for (int i = 0; i < MAX_EXTENSIONS; i++) {
-		/* Hop-by-hop, routing, destination options; of the others, none is read here. */
+		/* Hop-by-hop, routing and destination options. No other extension is parsed. */
 		if (next != 0 && next != 43 && next != 60)
 			break;
 		u8 *extension = at;
@@ -122,7 +122,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 		next = extension[0];
 		at += (extension[1] + 1) * 8;
 	}
-	/* Still an extension, a fragment, authentication, no next header, mobility and such: not ours to judge. */
+	/* Further extensions, fragments, authentication, no next header, mobility and others are not evaluated here. */
 	if (next == 0 || next == 43 || next == 60 || next == 44 || next == 51 || next == 59 || next == 135 ||
 	    next == 139 || next == 140)
 		return 0;
@@ -130,7 +130,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 	return parse_upper(at, end, p, direction);
 }
 
-/* Of neighbouring addresses, far apart. address-hash.ts has the same. */
+/* Hashes neighbouring addresses far apart. address-hash.ts has the same function. */
 INLINE u32 address_hash_4(const u32 *address)
 {
 	return __builtin_bswap32(*address) * GOLDEN;
@@ -150,7 +150,7 @@ INLINE u32 key_of(const struct packet *p)
 	return key;
 }
 
-/* A compiler that steps a pointer instead hides from the verifier that it stays inside. */
+/* Keeps the index visible: if the compiler increments a pointer instead, the verifier cannot check its bound. */
 INLINE u32 bounded(u32 i, u32 limit)
 {
 	asm volatile("" : "+r"(i));

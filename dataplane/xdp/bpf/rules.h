@@ -1,4 +1,4 @@
-/* What the rules of a destination say of a packet. */
+/* The rules of a destination. */
 #ifndef PORTCULLIS_RULES_H
 #define PORTCULLIS_RULES_H
 
@@ -9,12 +9,12 @@ INLINE u64 port_bit(u32 key)
 	return 1ull << (((key * 0x9e3779b1u) >> 26) & 63);
 }
 
-/* What the rules say of a packet: DROP with its reason, PASS, or OPEN (whoever sent it: its port or address is open). */
+/* The verdict of the rules: DROP with its reason, PASS, or OPEN (the port or address is open to every source). */
 #define PASS 0u
 #define OPEN 1u
 #define DROP 2u
 #define DROP_REASON(verdict) ((verdict) >> 2 & RULE_REASON_BITS)
-/* Of a DROP: by rules of a network, whose counter does not tell its addresses apart. */
+/* With DROP: by rules of a network, whose counter does not distinguish addresses. */
 #define OF_NETWORK (1u << 8)
 
 INLINE u32 verdict_of(u32 mask, u32 any_source)
@@ -38,7 +38,7 @@ INLINE u64 source_bit(const struct packet *p)
 #define FIRST_RULE(head, p) ((head)->sources & source_bit(p) ? 0 : (head)->plain)
 #define END_OF_RULES(head, key) ((head)->ports & port_bit(key) ? (head)->rules : (head)->plain)
 
-/* Read anew, whatever the compiler knows. */
+/* Forces a new read from memory. */
 #define SEEN_WHOLE(head, known, expected) \
 	(*(volatile u32 *)&(head)->version == (known) && (!(head)->check || (head)->check == (expected)))
 
@@ -47,7 +47,7 @@ INLINE u32 check_of(const struct packet *p)
 	return p->family == 4 ? p->local[0] : p->local[0] ^ p->local[1] ^ p->local[2] ^ p->local[3];
 }
 
-/* The unions of source sets that the source is in; asked once a packet, and only for rules that ask. */
+/* The unions that contain the source. Looked up once for each packet, and only if a rule needs them. */
 INLINE u64 unions_of(const struct head *head, const struct packet *p)
 {
 	u64 *unions;
@@ -64,7 +64,7 @@ INLINE u64 unions_of(const struct head *head, const struct packet *p)
 	return unions ? *unions : 0;
 }
 
-/* Whether a rule that matches as to everything else matches as to source sets. */
+/* Whether a rule whose other fields match also matches by source sets. */
 INLINE int sets_match(u32 mask, u32 match, u64 unions)
 {
 	if (!(mask & RULE_SETS))
@@ -72,7 +72,7 @@ INLINE int sets_match(u32 mask, u32 match, u64 unions)
 	return ((unions >> (match & 63)) & 1) == !!(mask & RULE_INSIDE);
 }
 
-/* More rules than fit: a look-up a form, in order. */
+/* The rules do not fit into the element: one lookup for each form, in order. */
 INLINE u32 judge_spilled(const struct head *head, const struct form *forms, const struct packet *p, u32 key)
 {
 	struct spilled_key asked = {.slot = head->slot};
@@ -109,8 +109,8 @@ INLINE int is_spared(const struct struck *struck, const u32 *remote)
 }
 
 /*
- * Mitigations come before rules. While there are any, nothing here is open to whoever sent it: what leaves is
- * remembered, so that its replies pass.
+ * Mitigations are evaluated before rules. While there are any, no port is open to every source: outgoing flows are
+ * marked, so that their replies pass.
  */
 INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 verdict)
 {
@@ -136,7 +136,7 @@ INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 verdict)
 #define WORDS 4
 #include "judge.h"
 
-/* The rules for the protected side of a packet: those of its address, else of the longest prefix that has some. */
+/* Evaluates the rules of the protected address, or of the longest prefix that has rules. */
 INLINE u32 judge(const struct packet *p, u32 flags, u32 *slot)
 {
 	return p->family == 4 ? judge_4(p, flags, slot) : judge_6(p, flags, slot);

@@ -66,9 +66,9 @@ export function usesUnions(target: EarlyTarget | undefined): boolean {
 }
 
 export function requiredUnions(targets: Iterable<EarlyTarget>): RequiredUnions {
-  const asked = new Map<string, readonly string[]>();
-  for (const { unions } of targets) for (const [name, sets] of unions) asked.set(name, sets);
-  return asked;
+  const required = new Map<string, readonly string[]>();
+  for (const { unions } of targets) for (const [name, sets] of unions) required.set(name, sets);
+  return required;
 }
 
 export function sameNames(a: RequiredUnions, b: RequiredUnions): boolean {

@@ -43,7 +43,7 @@ export interface KernelDriverOptions {
   readonly capacity?: number;
 }
 
-/** The time until the kernel is asked again for memory that it refused. */
+/** The time until memory that the kernel refused is requested again. */
 const RETRY_MS = 60_000;
 
 function wideFirst(a: string, b: string): number {

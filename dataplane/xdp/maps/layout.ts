@@ -287,9 +287,9 @@ function writeRule(
   if (sets !== null) {
     const union = unions.get(sets.name);
     // A rule on an unknown union is left to nftables: it gets a key that no packet has.
-    const asks = LAYOUT.RULE_SETS + (sets.inside ? LAYOUT.RULE_INSIDE : 0);
+    const setsMask = LAYOUT.RULE_SETS + (sets.inside ? LAYOUT.RULE_INSIDE : 0);
     value.writeUInt32LE(union ?? NO_KEY, at + words * 2);
-    const mask = union === undefined ? PORT_MASK : asks;
+    const mask = union === undefined ? PORT_MASK : setsMask;
     value.writeUInt32LE(mask + verdictBits(rule.verdict), at + words * 2 + 4);
     return;
   }
