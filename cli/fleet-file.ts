@@ -1,6 +1,7 @@
 import { env } from 'node:process';
 import {
   type AppliedFleet,
+  type ApplyOptions,
   applyFleet,
   FleetRefused,
 } from '@portcullis/control/fleet-file/apply/apply.ts';
@@ -58,16 +59,15 @@ async function requireReadable(path: string): Promise<void> {
   }
 }
 
-/** Applies a fleet file in one transaction. */
+/** Applies a fleet file that was read, in one transaction. */
 export async function applyFleetFile(
   db: Db,
-  path: string,
-  allowOrphans: boolean,
+  file: FleetFile,
+  { allowOrphans, onProgress }: Pick<ApplyOptions, 'allowOrphans' | 'onProgress'>,
 ): Promise<AppliedFleet> {
-  const file = await readFleet(path);
-  const actor = { kind: 'fleet', name: resolve(path), source: null, requestId: null } as const;
+  const actor = { kind: 'fleet', name: resolve(file.path), source: null, requestId: null } as const;
   try {
-    return await applyFleet(db, file, { allowOrphans, actor });
+    return await applyFleet(db, file, { allowOrphans, actor, ...(onProgress && { onProgress }) });
   } catch (error) {
     if (error instanceof FleetRefused) throw failed(error.message);
     throw error;

@@ -57,6 +57,8 @@ export interface ControlOptions {
    * It changes the whole process, so only the process's own main sets it.
    */
   readonly giveUpRoot?: (account: Account) => void;
+  /** Whether the fleet file of this start is applied. Default: there is none. */
+  readonly isFleetApplied?: () => boolean;
 }
 
 /** The whole control plane: database, API, links to agents, and timers. */
@@ -112,6 +114,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     database,
     log,
     stops,
+    isFleetApplied: options.isFleetApplied ?? (() => true),
   });
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
@@ -146,10 +149,11 @@ interface AreaDeps {
   readonly database: RunningDatabase;
   readonly log: Logger;
   readonly stops: StopStack;
+  readonly isFleetApplied: () => boolean;
 }
 
 /** Creates every area and the API; nothing listens yet. */
-function composeAreas({ config, httpConfig, db, database, log, stops }: AreaDeps) {
+function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApplied }: AreaDeps) {
   const registry = createRegistry();
   const { publicUrl } = config;
   const attacks = createAttacks({ db, publicUrl, registry, log });
@@ -163,6 +167,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops }: AreaDeps
     db,
     enforcement: fleet.enforcement,
     postgresPid: database.pid,
+    isFleetApplied,
   });
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });

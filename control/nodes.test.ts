@@ -55,6 +55,7 @@ async function prepare(t: TestContext): Promise<Site> {
     linkSocket: join(folder, 'edges.sock'),
     nodeSocket: join(folder, 'nodes.sock'),
     account: null,
+    awaitsFleet: false,
     logLevel: 'silent',
   };
   return { db, config, credential, key: secret };

@@ -17,7 +17,8 @@ const STOP_MS = 14_000;
  * Sends `{ kind: 'ready', url, facts }` to a parent with an IPC channel.
  */
 export async function runControl(config: ControlConfig, log: Logger): Promise<number> {
-  const control = createControl(config, log, { giveUpRoot: becomeAccount });
+  const isFleetApplied = watchFleet(config.awaitsFleet);
+  const control = createControl(config, log, { giveUpRoot: becomeAccount, isFleetApplied });
   exitOnBug(log);
   const stopRequest = stopRequested();
   const starting = control.start();
@@ -34,6 +35,15 @@ export async function runControl(config: ControlConfig, log: Logger): Promise<nu
     process.stderr.write(`portcullis control: cannot start: ${redact(inOneLine(error))}\n`);
     return EXIT_UNAVAILABLE;
   }
+}
+
+/** The supervisor sends `{ kind: 'fleet-applied' }` once. */
+function watchFleet(awaits: boolean): () => boolean {
+  let isApplied = !awaits;
+  process.on('message', (message: { readonly kind?: unknown }) => {
+    if (message.kind === 'fleet-applied') isApplied = true;
+  });
+  return () => isApplied;
 }
 
 interface Ready {

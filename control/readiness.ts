@@ -9,6 +9,8 @@ export interface ReadinessDeps {
   readonly enforcement: EnforcementReader;
   /** Process id of the embedded PostgreSQL, null while it is down; absent for a database of the operator. */
   readonly postgresPid?: (() => number | null) | undefined;
+  /** Whether the fleet file of this start is applied. */
+  readonly isFleetApplied: () => boolean;
 }
 
 /** Reports the readiness of this process. Enforcement is reported and does not affect readiness. */
@@ -16,12 +18,14 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
   return async () => {
     const reached = await reach(deps.db);
     const embeddedPostgres = checkPostgres(deps.postgresPid);
+    const fleet = checkFleet(deps.isFleetApplied());
     if (!reached) {
       const unknown = 'Not known while the database does not answer.';
       return {
         database: { ok: false, detail: 'The database does not answer.' },
         migrations: { ok: false, detail: unknown },
         embeddedPostgres,
+        fleet,
         enforcement: { state: 'none', detail: unknown, edges: [] },
       };
     }
@@ -31,6 +35,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
       // Migrations run before the API listens.
       migrations: { ok: true, detail: 'The database has every migration of this version.' },
       embeddedPostgres,
+      fleet,
       enforcement: { state, detail, edges: edges.map(edgeReadiness) },
     };
   };
@@ -61,6 +66,12 @@ async function reach(db: Db): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+function checkFleet(isApplied: boolean): Check {
+  return isApplied
+    ? { ok: true, detail: 'No fleet file is waiting to be applied.' }
+    : { ok: false, detail: 'The fleet file of this start is being applied.' };
 }
 
 function checkPostgres(pid: ReadinessDeps['postgresPid']): Check {

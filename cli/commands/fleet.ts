@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
+import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { FleetChange } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson, styled, warn } from '../output.ts';
+
+/** Fewer changes are applied before anybody could read the progress. */
+const PROGRESS_FROM = 1_000;
 
 interface ApplyOptions extends DatabaseOptions {
   readonly force?: boolean;
@@ -51,10 +55,15 @@ async function planFleet(path: string, options: DatabaseOptions): Promise<void> 
 }
 
 async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
-  const { applyFleetFile } = await import('../fleet-file.ts');
+  const { applyFleetFile, readFleet } = await import('../fleet-file.ts');
+  const file = await readFleet(path);
   const applied = await withDatabase(
     options,
-    (db) => applyFleetFile(db, path, options.force === true),
+    (db) =>
+      applyFleetFile(db, file, {
+        allowOrphans: options.force === true,
+        onProgress: showProgress(performance.now()),
+      }),
     { create: true },
   );
   const { changes, notes, createdKeys, generation } = applied;
@@ -68,6 +77,16 @@ async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
       `API key ${key.name} of ${key.organisation} (shown only once): ${styled('bold', key.key)}`,
     );
   }
+}
+
+/** Rewrites one line of the terminal; scripts see nothing of it. */
+function showProgress(startMs: number): (progress: ApplyProgress) => void {
+  return ({ done, total }) => {
+    if (!process.stderr.isTTY || total < PROGRESS_FROM) return;
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+    const end = done === total ? '; committing\n' : '';
+    process.stderr.write(`\r${done} of ${total} changes applied, ${seconds} s${end}`);
+  };
 }
 
 async function printFleetSchema(): Promise<void> {

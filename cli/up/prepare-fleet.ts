@@ -1,4 +1,6 @@
+import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
+import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import { admitNode, enrolNode } from '@portcullis/control/game-servers/index.ts';
 import { readCredential, saveCredential } from '../agents/credential-file.ts';
 import { operator, withUrl } from '../database.ts';
@@ -34,17 +36,18 @@ export interface PreparedFleet {
   readonly server: FirstServer | null;
 }
 
+const PROGRESS_EVERY_MS = 2_000;
+
 type Found = Omit<PreparedFleet, 'node'> & { readonly node: string | null };
 
 /** Applies the fleet file, or creates the fleet of a first start. Enrols the node of this machine. */
 export function prepareFleet(
   databaseUrl: string,
-  options: FleetOptions,
+  { options, file }: { readonly options: FleetOptions; readonly file: FleetFile | null },
   credentialFile: string,
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
-    const found =
-      options.fleet === undefined ? await firstStart(db) : await applyFile(db, options.fleet);
+    const found = file === null ? await firstStart(db) : await applyFile(db, file);
     const edge = options.edge ?? found.edge;
     const node = options.node ?? found.node;
     if (edge !== null) await requireNamed(db, 'edge', edge);
@@ -65,14 +68,30 @@ async function enrolNodeHere(db: Db, name: string, file: string): Promise<string
   return created;
 }
 
-async function applyFile(db: Db, file: string): Promise<Found> {
-  const applied = await applyFleetFile(db, file, false);
+async function applyFile(db: Db, file: FleetFile): Promise<Found> {
+  const applied = await applyFleetFile(db, file, {
+    allowOrphans: false,
+    onProgress: logProgress(file.path),
+  });
   return {
     edge: applied.edges[0] ?? null,
     node: applied.nodes[0] ?? null,
     keys: applied.createdKeys,
     addresses: await exampleAddresses(db),
     server: null,
+  };
+}
+
+/** Prints a line every few seconds, so that the log of a long start says what it waits for. */
+function logProgress(file: string): (progress: ApplyProgress) => void {
+  const startMs = performance.now();
+  let saidMs = startMs;
+  return ({ done, total }) => {
+    const nowMs = performance.now();
+    if (nowMs - saidMs < PROGRESS_EVERY_MS) return;
+    saidMs = nowMs;
+    const seconds = Math.round((nowMs - startMs) / 1000);
+    process.stderr.write(`${file}: ${done} of ${total} changes applied after ${seconds} s\n`);
   };
 }
 

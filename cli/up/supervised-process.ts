@@ -26,10 +26,15 @@ export class SupervisedProcess {
   #delayMs = FIRST_RESTART_DELAY_MS;
   #retry: NodeJS.Timeout | undefined;
   #startedAt = 0;
+  #announcement: object | null = null;
 
   constructor(spec: ProcessSpec, onRestart: (reason: string, delayMs: number) => void) {
     this.#spec = spec;
     this.#onRestart = onRestart;
+  }
+
+  get name(): string {
+    return this.#spec.name;
   }
 
   /** Resolves when the process is ready for the first time; rejects if it exits before. */
@@ -37,6 +42,12 @@ export class SupervisedProcess {
     return new Promise((resolve, reject) => {
       this.#launch(resolve, (reason) => reject(new Error(reason)));
     });
+  }
+
+  /** Sends a message to the process, and to every later one when it is ready. */
+  announce(message: object): void {
+    this.#announcement = message;
+    this.#child?.send(message);
   }
 
   async stop(): Promise<void> {
@@ -69,6 +80,7 @@ export class SupervisedProcess {
       const { kind, facts } = message as ReadyMessage;
       if (kind !== 'ready' || isReady) return;
       isReady = true;
+      if (this.#announcement !== null) child.send(this.#announcement);
       onReady(facts);
     });
     const handleExit = (reason: string): void => {

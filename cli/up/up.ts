@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { credentialFile } from '../agents/credential-file.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
@@ -29,6 +30,8 @@ interface Stoppable {
 
 interface Platform {
   readonly options: UpOptions;
+  /** Of --fleet. */
+  readonly fleetFile: FleetFile | null;
   readonly data: DataDirectory;
   /** Undefined without --engine. */
   readonly engine: NodeConfig['engine'] | undefined;
@@ -47,7 +50,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   }
   const { dataDir } = await controlConfig(options);
   // Mistakes in the file are reported before anything is started or created.
-  if (options.fleet !== undefined) await readFleet(options.fleet);
+  const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
   const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
   const data = takeDataDirectory(dataDir);
   const running: Stoppable[] = [];
@@ -56,7 +59,8 @@ export async function runUp(options: UpOptions): Promise<void> {
     stopping.addEventListener('abort', () => resolve(null), { once: true });
   });
   try {
-    const platform = { options: { ...options, data: data.path }, data, engine, running, stopping };
+    const upOptions = { ...options, data: data.path };
+    const platform = { options: upOptions, fleetFile, data, engine, running, stopping };
     const starting = startPlatform(platform);
     const started = await Promise.race([starting, stopped]);
     if (started !== null) {
@@ -71,16 +75,22 @@ export async function runUp(options: UpOptions): Promise<void> {
 }
 
 async function startPlatform(platform: Platform): Promise<Started> {
-  const { options, data, running } = platform;
-  const control = await startProcess(platform, {
+  const { options, fleetFile, data, running } = platform;
+  const controlProcess = supervise({
     name: 'control',
     command: process.execPath,
     args: [CONTROL_MAIN],
-    env: controlEnvironment(options),
+    env: {
+      ...controlEnvironment(options),
+      ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
+    },
   });
+  const control = await startProcess(platform, controlProcess);
   const url = required(control, 'url');
   const databaseUrl = required(control, 'databaseUrl');
-  const fleet = await prepareFleet(databaseUrl, options, credentialFile(data.path));
+  const chosen = { options, file: fleetFile };
+  const fleet = await prepareFleet(databaseUrl, chosen, credentialFile(data.path));
+  controlProcess.announce({ kind: 'fleet-applied' });
   const enforcement = await startEdge(platform, control, fleet);
   const node = await startNode(platform, control, fleet);
   const collectors = runCollectors({
@@ -118,7 +128,7 @@ async function startEdge(
     },
     controlEnvironment(options),
   );
-  const { mode, reason } = await startProcess(platform, spec);
+  const { mode, reason } = await startProcess(platform, supervise(spec));
   if (mode === 'enforce') return { mode, reason: null, confirmWithin };
   const why = options.enforce === true ? (reason ?? '') : '--enforce was not given';
   return { mode: 'observe', reason: why, confirmWithin: null };
@@ -145,7 +155,7 @@ async function startNode(
     onStop: engine === 'process' ? 'end' : 'leave',
   };
   try {
-    await startProcess(platform, nodeProcess(config, controlEnvironment(options)));
+    await startProcess(platform, supervise(nodeProcess(config, controlEnvironment(options))));
     return { name: node.name, engine, problem: null };
   } catch (error) {
     // The firewall starts even if game servers cannot.
@@ -166,11 +176,13 @@ async function startServer(
 }
 
 /** Starts a process and returns what it reports when it is ready. */
-async function startProcess({ running }: Platform, spec: ProcessSpec): Promise<ReadyFacts> {
-  const supervised = supervise(spec);
+async function startProcess(
+  { running }: Platform,
+  supervised: SupervisedProcess,
+): Promise<ReadyFacts> {
   running.push(supervised);
   return supervised.start().catch((error: unknown) => {
-    throw unavailable(`the ${spec.name} process did not start; its output is above`, error);
+    throw unavailable(`the ${supervised.name} process did not start; its output is above`, error);
   });
 }
 

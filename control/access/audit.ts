@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 import type { ActorKind } from '../db/schema.ts';
 
@@ -24,21 +25,24 @@ export interface AuditEntry {
 }
 
 /** Writes the entry in the transaction of the action, so that neither exists without the other. Returns its id. */
-export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<number> {
-  const { id } = await tx
-    .insertInto('audit')
-    .values({
-      organisation_id: entry.organisationId,
-      actor_kind: entry.actor.kind,
-      actor: entry.actor.name,
-      source: entry.actor.source,
-      request_id: entry.actor.requestId,
-      action: entry.action,
-      target: entry.target,
-      detail: JSON.stringify(entry.detail ?? {}),
-      generation: entry.generation ?? null,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
+export async function recordAudit(tx: Tx, { actor, ...entry }: AuditEntry): Promise<number> {
+  const [id] = await recordAudits(tx, actor, [entry]);
+  if (id === undefined) throw new Error('an insert returned no row');
   return id;
+}
+
+/** Writes entries of one actor, in order, and returns their ids. */
+export async function recordAudits(
+  tx: Tx,
+  actor: Actor,
+  entries: readonly Omit<AuditEntry, 'actor'>[],
+): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    insert into audit (organisation_id, actor_kind, actor, source, request_id, action, target, detail, generation)
+    select "organisationId", ${actor.kind}, ${actor.name}, ${actor.source}::inet, ${actor.requestId}, action, target,
+           coalesce(detail, '{}'), generation
+      from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e
+        ("organisationId" bigint, action text, target text, detail jsonb, generation bigint)
+    returning id`.execute(tx);
+  return rows.map(({ id }) => id);
 }

@@ -26,6 +26,7 @@ test('an empty environment means loopback and an embedded database', () => {
     nodeSocket: '/home/ada/.local/state/portcullis/node-link/control.sock',
     account: null,
     logLevel: 'info',
+    awaitsFleet: false,
   });
   assert.equal(must({ HOME: '/root' }, true).dataDir, '/var/lib/portcullis');
 });

@@ -32,6 +32,8 @@ export interface ControlConfig {
   /** The account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
   readonly logLevel: string;
+  /** Not ready before the supervisor has applied its fleet file. */
+  readonly awaitsFleet: boolean;
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -65,6 +67,7 @@ export function decideConfig(
         ? join(dataDir, 'node-link', 'control.sock')
         : resolve(env.nodeSocket),
     account: env.account,
+    awaitsFleet: env.awaitFleet !== null,
     logLevel: take(decideLogLevel(env.logLevel), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));

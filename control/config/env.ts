@@ -21,6 +21,8 @@ export interface ControlEnvironment {
   readonly nodeSocket: string | null;
   /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root. */
   readonly account: string | null;
+  /** `PORTCULLIS_AWAIT_FLEET`, set by `up`: control is not ready before `up` has applied the fleet file. */
+  readonly awaitFleet: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
   readonly logLevel: string | null;
   /** `XDG_STATE_HOME` and `HOME`: the default location of data. */
@@ -44,6 +46,7 @@ export function readEnvironment(
     linkSocket: text('PORTCULLIS_LINK_SOCKET'),
     nodeSocket: text('PORTCULLIS_NODE_SOCKET'),
     account: text('PORTCULLIS_ACCOUNT'),
+    awaitFleet: text('PORTCULLIS_AWAIT_FLEET'),
     logLevel: text('PORTCULLIS_LOG_LEVEL'),
     stateHome: text('XDG_STATE_HOME'),
     home: text('HOME'),

@@ -4,8 +4,7 @@ import type { Db } from '../db/database.ts';
 import { type AppliedFleet, applyFleet } from './apply/apply.ts';
 import type { FleetFile } from './desired.ts';
 import type { FoundEgg } from './desired.ts';
-import { type FleetFileResult, namedEggs, parseFleet } from './parse/parse.ts';
-import type { LoadedEggs } from './parse/game-servers.ts';
+import { checkFleet, type FleetFileResult, parseFleet } from './parse/parse.ts';
 
 /** Fixtures for tests of the fleet file and its effects. */
 
@@ -17,7 +16,7 @@ export const TEST_ACTOR: Actor = {
 };
 
 export function mustParse(text: string, env: Readonly<Record<string, string>> = {}): FleetFile {
-  const parsed = parseFleet(text, 'fleet.yaml', env, eggsOf(text, env));
+  const parsed = parseText(text, env);
   if (parsed.ok) return parsed.value;
   throw new Error(mistakesOf(parsed).join('\n'));
 }
@@ -50,10 +49,16 @@ export const TEST_EGG: FoundEgg = {
   notes: [],
 };
 
-/** Resolves every egg that a file names to the test egg. */
-export function eggsOf(text: string, env: Readonly<Record<string, string>> = {}): LoadedEggs {
-  const eggs = namedEggs(text, env).map((name) => [name, { ok: true, found: TEST_EGG }] as const);
-  return { eggs: new Map(eggs), compile: null };
+/** Parses a file's text. Every egg that it names is the test egg. */
+export function parseText(
+  text: string,
+  env: Readonly<Record<string, string>> = {},
+  found: FoundEgg = TEST_EGG,
+): FleetFileResult {
+  const checked = checkFleet(text, 'fleet.yaml', env);
+  if (!checked.ok) return checked;
+  const eggs = new Map(checked.eggs.map((name) => [name, { ok: true, found } as const]));
+  return parseFleet(checked, 'fleet.yaml', { eggs, compile: null });
 }
 
 /** `line:column message`. */

@@ -30,6 +30,8 @@ export interface HoldingContent {
 }
 
 export interface Conflict {
+  /** The group that cannot be there. */
+  readonly groupId: number;
   readonly code: 'rule_exists' | 'filter_exists' | 'limit_exceeded' | 'filter_unavailable';
   /** The address or prefix, as people write it. */
   readonly target: string;
@@ -40,17 +42,20 @@ export interface Conflict {
 export const LISTED_CONFLICTS = 20;
 
 /**
- * What a group conflicts with where it is assigned, but for own rules and filters equal to its own (the
+ * What groups conflict with where they are assigned, but for own rules and filters equal to theirs (the
  * database finds those). Looked at are the places where something differs: each address with objects of its
  * own, and each assigned target, which stands for the addresses in it that have nothing of their own.
  */
-export function findConflicts(holding: HoldingContent, groupId: number): Conflict[] {
+export function findConflicts(holding: HoldingContent, checked: ReadonlySet<number>): Conflict[] {
   const around = indexAssignments(holding.assignments);
   const conflicts: Conflict[] = [];
   for (const point of pointsOf(holding)) {
     const groupIds = around(point.target);
-    if (!groupIds.includes(groupId)) continue;
-    conflicts.push(...conflictsAt(holding, point, groupIds, groupId));
+    for (const groupId of new Set(groupIds)) {
+      if (!checked.has(groupId)) continue;
+      const found = conflictsAt(holding, point, groupIds, groupId);
+      conflicts.push(...found.map((conflict) => ({ ...conflict, groupId })));
+    }
     if (conflicts.length > LISTED_CONFLICTS) break;
   }
   return conflicts;
@@ -96,12 +101,14 @@ function indexAssignments(
   };
 }
 
+type Found = Omit<Conflict, 'groupId'>;
+
 function conflictsAt(
   holding: HoldingContent,
   point: Point,
   groupIds: readonly number[],
   groupId: number,
-): Conflict[] {
+): Found[] {
   const target = formatNetwork(point.target);
   const group = holding.groups.get(groupId);
   if (group === undefined) return [];
@@ -116,7 +123,7 @@ function conflictsAt(
     ...passedLimits(holding, [group, ...beside], point, target),
     ...group.filters
       .filter(({ type }) => holding.managedTypes.includes(type))
-      .map((filter): Conflict => {
+      .map((filter): Found => {
         const reason = `its service manages ${filter.type} itself, so ${filterKey(filter)} cannot be applied`;
         return { code: 'filter_unavailable', target, reason };
       }),
@@ -128,8 +135,8 @@ function equalContent(
   beside: readonly GroupContent[],
   point: Point,
   target: string,
-): Conflict[] {
-  const conflicts: Conflict[] = [];
+): Found[] {
+  const conflicts: Found[] = [];
   const ruleKeys = new Set(group.rules.map(ruleKey));
   const filterKeys = new Set(group.filters.map(filterKey));
   for (const other of beside) {
@@ -152,8 +159,8 @@ function passedLimits(
   groups: readonly GroupContent[],
   point: Point,
   target: string,
-): Conflict[] {
-  const conflicts: Conflict[] = [];
+): Found[] {
+  const conflicts: Found[] = [];
   const { rulesPerIp, filtersPerIp } = holding.limits;
   let { rules, filters } = point;
   for (const group of groups) {

@@ -7,4 +7,10 @@ export {
   type RuleContent,
   ruleKey,
 } from './content.ts';
-export { assignGroup, createGroup, deleteGroup, editGroup } from './service.ts';
+export {
+  assignGroups,
+  createGroups,
+  deleteGroup,
+  editGroup,
+  GroupConflict,
+} from './service.ts';

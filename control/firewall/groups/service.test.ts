@@ -9,7 +9,7 @@ import { insertOwnRule } from '../../fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule, unassignGeoRule } from '../geo/service.ts';
 import { expandRule, type RuleContent } from './content.ts';
-import { assignGroup, createGroup, deleteGroup, editGroup, unassignGroup } from './service.ts';
+import { assignGroup, createGroups, deleteGroup, editGroup, unassignGroup } from './service.ts';
 
 interface Fixture {
   readonly db: Db;
@@ -83,7 +83,9 @@ async function newGroup(
   name: string,
   rules: RuleContent[],
 ): Promise<number> {
-  return inBatch(db, (batch) => createGroup(batch, { organisationId, name, rules, filters: [] }));
+  return inBatch(db, (batch) =>
+    createGroups(batch, [{ organisationId, name, rules, filters: [] }]).then(first),
+  );
 }
 
 test('rejects a group on a prefix that duplicates an own rule and lists the conflicts', async (t) => {
@@ -158,7 +160,9 @@ test('refuses a group with a filter that the service manages', async (t) => {
   }>`select id from organisations where slug = 'hive'`.execute(db);
   const filters = [{ type: 'udp-stateful', port: 7 }];
   const group = await inBatch(db, (b) =>
-    createGroup(b, { organisationId: rows[0]?.id ?? 0, name: 'g', rules: [], filters }),
+    createGroups(b, [{ organisationId: rows[0]?.id ?? 0, name: 'g', rules: [], filters }]).then(
+      first,
+    ),
   );
   const problem = await problemOf(inBatch(db, (b) => assignGroup(b, group, '203.0.113.200')));
   assert.equal(problem.code, 'filter_unavailable');
@@ -280,7 +284,7 @@ test('a lowered limit does not prevent removing rules from a group', async (t) =
   const { db, organisationId } = await setUp(t, { rules: 5 });
   const rules = ['1', '2', '3', '4', '5'].map((port) => rule({ port }));
   const group = await inBatch(db, (batch) =>
-    createGroup(batch, { organisationId, name: 'g', rules, filters: [] }),
+    createGroups(batch, [{ organisationId, name: 'g', rules, filters: [] }]).then(first),
   );
   await inBatch(db, (batch) => assignGroup(batch, group, '203.0.113.0/24'));
   await sql`update organisations set rules_per_ip = 2`.execute(db);
@@ -291,3 +295,9 @@ test('a lowered limit does not prevent removing rules from a group', async (t) =
   const refused = await problemOf(inBatch(db, (batch) => editGroup(batch, group, more)));
   assert.equal(refused.code, 'limit_exceeded');
 });
+
+function first(ids: readonly number[]): number {
+  const [id] = ids;
+  assert.ok(id !== undefined);
+  return id;
+}

@@ -32,14 +32,22 @@ export interface GroupEdit {
 
 const NAME_LENGTH = 200;
 
-/** Returns the group's id. It is on no address yet. */
-export async function createGroup(batch: Batch, group: NewGroup): Promise<number> {
-  requireName(group.name);
-  const id = await store.insertGroup(batch, group.organisationId, group.name);
-  if (id === null) throw nameTaken(group.name);
-  await addContent(batch, id, group.rules, group.filters);
+/** Creates groups that are assigned nowhere yet, and returns their ids in order. */
+export async function createGroups(batch: Batch, groups: readonly NewGroup[]): Promise<number[]> {
+  for (const { name } of groups) requireName(name);
+  const inserted = await store.insertGroups(batch, groups);
+  const taken = groups[inserted.indexOf(null)];
+  if (taken !== undefined) throw nameTaken(taken.name);
+  const ids = inserted.filter((id) => id !== null);
+  const ofGroup = <T>(pick: (group: NewGroup) => readonly T[]) =>
+    groups.flatMap((group, at) => pick(group).map((one) => ({ ...one, groupId: ids[at] ?? 0 })));
+  await addContent(
+    batch,
+    ofGroup(({ rules }) => rules),
+    ofGroup(({ filters }) => filters),
+  );
   batch.mark();
-  return id;
+  return ids;
 }
 
 /** Changes a group everywhere it is assigned, or nowhere. */
@@ -54,37 +62,47 @@ export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit):
   await lockHoldings(batch.tx, [...new Set(assignments.map((a) => a.holdingId))]);
   await endContent(batch, 'group_rules', groupId, edit.removeRules ?? []);
   await endContent(batch, 'group_filters', groupId, edit.removeFilters ?? []);
-  await addContent(batch, groupId, edit.addRules ?? [], edit.addFilters ?? []);
+  await addContent(
+    batch,
+    (edit.addRules ?? []).map((rule) => ({ ...rule, groupId })),
+    (edit.addFilters ?? []).map((filter) => ({ ...filter, groupId })),
+  );
   batch.touch(...assignments.map((a) => a.target));
   // A limit that was lowered below what is there must not stop anybody from taking rules out.
   const adds = (edit.addRules?.length ?? 0) + (edit.addFilters?.length ?? 0) > 0;
-  if (adds) await refuseConflicts(batch, groupId, group.name, assignments);
+  if (!adds || assignments.length === 0) return;
+  const assigned = assignments.map((assignment) => ({ ...assignment, groupId }));
+  await refuseConflicts(batch, assigned, new Map([[groupId, group]]));
+}
+
+/** Assigns one group, to a target of whichever holding has it now; see `assignGroups`. */
+export async function assignGroup(batch: Batch, groupId: number, target: string): Promise<void> {
+  const { organisationId } = await requireGroup(batch, groupId);
+  const holdingId = await findAssignableHolding(batch.tx, organisationId, requireTarget(target));
+  await assignGroups(batch, [{ groupId, holdingId, target }]);
 }
 
 /**
- * Puts a group on an address or on a prefix inside a holding of its organisation, and so on everything in it
+ * Assigns groups to addresses, or to prefixes inside a holding of their organisation, and so to everything in them
  * that the same holding has. Refused whole, listing the conflicts, when any address would have an equal rule
- * or filter twice or pass a limit. `holdingId`: for callers that know which holding they mean.
+ * or filter twice or exceed a limit.
  */
-export async function assignGroup(
+export async function assignGroups(
   batch: Batch,
-  groupId: number,
-  target: string,
-  holdingId?: number,
-): Promise<number> {
-  const group = await requireGroup(batch, groupId);
-  const cidr = requireTarget(target);
-  const holder = holdingId ?? (await findAssignableHolding(batch.tx, group.organisationId, cidr));
-  await lockHoldings(batch.tx, [holder]);
-  const assignment = { groupId, holdingId: holder, target: cidr };
-  const id = await store.insertAssignment(batch, assignment);
-  if (id === null) {
-    throw new Problem('rule_exists', `The group ${group.name} is on ${target} already.`);
+  wanted: readonly store.Assignment[],
+): Promise<void> {
+  const groups = await requireGroups(batch, [...new Set(wanted.map(({ groupId }) => groupId))]);
+  const assignments = wanted.map((one) => ({ ...one, target: requireTarget(one.target) }));
+  await lockHoldings(batch.tx, [...new Set(assignments.map(({ holdingId }) => holdingId))]);
+  const [twice] = await store.insertAssignments(batch, assignments);
+  if (twice !== undefined) {
+    const name = groups.get(twice.groupId)?.name ?? '';
+    throw new Problem('rule_exists', `The group ${name} is on ${twice.target} already.`);
   }
-  batch.touch(cidr);
-  await refuseConflicts(batch, groupId, group.name, [assignment]);
-  await requireConfiguredLimit(batch.tx, group.organisationId);
-  return id;
+  batch.touch(...assignments.map(({ target }) => target));
+  await refuseConflicts(batch, assignments, groups);
+  const organisations = new Set([...groups.values()].map(({ organisationId }) => organisationId));
+  for (const id of organisations) await requireConfiguredLimit(batch.tx, id);
 }
 
 /** Takes a group off a target. False: it was not on it. */
@@ -120,16 +138,25 @@ export async function deleteGroup(batch: Batch, groupId: number): Promise<void> 
 }
 
 async function requireGroup(batch: Batch, groupId: number): Promise<store.GroupRecord> {
-  const group = await store.lockGroup(batch.tx, groupId);
-  if (group === null) throw new Problem('not_found', `There is no group ${groupId}.`);
-  if (group.owner !== batch.owner) {
-    const side = group.owner === 'fleet' ? 'fleet file' : 'portal';
-    throw new Problem(
-      'invalid_request',
-      `The group ${group.name} belongs to the ${side}; change it there.`,
-    );
-  }
+  const group = (await requireGroups(batch, [groupId])).get(groupId);
+  if (group === undefined) throw new Error('a group was checked and is not there');
   return group;
+}
+
+async function requireGroups(
+  batch: Batch,
+  ids: readonly number[],
+): Promise<Map<number, store.GroupRecord>> {
+  const groups = await store.lockGroups(batch.tx, ids);
+  const missing = ids.find((id) => !groups.has(id));
+  if (missing !== undefined) throw new Problem('not_found', `There is no group ${missing}.`);
+  for (const { name, owner } of groups.values()) {
+    if (owner === batch.owner) continue;
+    const side = owner === 'fleet' ? 'fleet file' : 'portal';
+    const detail = `The group ${name} belongs to the ${side}; change it there.`;
+    throw new Problem('invalid_request', detail);
+  }
+  return groups;
 }
 
 function requireName(name: string): void {
@@ -154,18 +181,17 @@ export function requireTarget(target: string): string {
 
 async function addContent(
   batch: Batch,
-  groupId: number,
-  rules: readonly RuleContent[],
-  filters: readonly FilterContent[],
+  rules: readonly (RuleContent & { readonly groupId: number })[],
+  filters: readonly (FilterContent & { readonly groupId: number })[],
 ): Promise<void> {
   for (const { type } of filters) {
     if (FILTERS.some((filter) => filter.type === type)) continue;
     throw new Problem('filter_unavailable', `There is no filter ${type}.`);
   }
-  if ((await store.insertGroupRules(batch, groupId, rules)) < rules.length) {
+  if ((await store.insertGroupRules(batch, rules)) < rules.length) {
     throw new Problem('rule_exists', 'The group would have the same rule twice.');
   }
-  if ((await store.insertGroupFilters(batch, groupId, filters)) < filters.length) {
+  if ((await store.insertGroupFilters(batch, filters)) < filters.length) {
     throw new Problem('filter_exists', 'The group would have the same filter twice.');
   }
 }
@@ -189,25 +215,34 @@ async function endContent(
 
 async function refuseConflicts(
   batch: Batch,
-  groupId: number,
-  name: string,
-  assignments: readonly { readonly holdingId: number; readonly target: string }[],
+  assignments: readonly store.Assignment[],
+  groups: ReadonlyMap<number, store.GroupRecord>,
 ): Promise<void> {
-  const targetsOf = Map.groupBy(assignments, ({ holdingId }) => holdingId);
-  const conflicts: Conflict[] = [];
-  for (const [holdingId, assigned] of targetsOf) {
-    const targets = assigned.map(({ target }) => target);
-    conflicts.push(...(await store.findOwnDuplicates(batch.tx, groupId, holdingId, targets)));
-    const content = await store.loadHoldingContent(batch.tx, holdingId, targets);
-    conflicts.push(...findConflicts(content, groupId));
+  const conflicts = await store.findOwnDuplicates(batch.tx, assignments);
+  const byHolding = Map.groupBy(assignments, ({ holdingId }) => holdingId);
+  for (const [holdingId, content] of await store.loadHoldingContents(batch.tx, assignments)) {
     if (conflicts.length > LISTED_CONFLICTS) break;
+    const checked = new Set(byHolding.get(holdingId)?.map(({ groupId }) => groupId));
+    conflicts.push(...findConflicts(content, checked));
   }
   const [first] = conflicts;
   if (first === undefined) return;
-  const listed = conflicts.slice(0, LISTED_CONFLICTS).map((c) => `${c.target}: ${c.reason}`);
-  const more = conflicts.length > LISTED_CONFLICTS ? '; and more' : '';
-  throw new Problem(
-    first.code,
+  const ofGroup = conflicts.filter(({ groupId }) => groupId === first.groupId);
+  const listed = ofGroup.slice(0, LISTED_CONFLICTS).map((c) => `${c.target}: ${c.reason}`);
+  const more = conflicts.length > listed.length ? '; and more' : '';
+  const { name } = groups.get(first.groupId) ?? { name: '' };
+  throw new GroupConflict(
+    first,
     `The group ${name} was not changed anywhere, because it conflicts: ${listed.join('; ')}${more}.`,
   );
+}
+
+/** Names the group whose assignment is refused. */
+export class GroupConflict extends Problem {
+  readonly groupId: number;
+
+  constructor({ code, groupId }: Conflict, detail: string) {
+    super(code, detail);
+    this.groupId = groupId;
+  }
 }

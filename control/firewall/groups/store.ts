@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { formatNetwork, parseCidr, type Cidr } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
@@ -18,25 +18,33 @@ export interface GroupRecord {
   readonly owner: Owner;
 }
 
-/** Locks a group that still is; its edits and assignments wait for each other. */
-export async function lockGroup(tx: Tx, groupId: number): Promise<GroupRecord | null> {
+/** Locks groups that are not deleted; their edits and assignments wait for each other. */
+export async function lockGroups(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<Map<number, GroupRecord>> {
   const { rows } = await sql<GroupRecord>`
     select id, organisation_id as "organisationId", name, owner from groups
-     where id = ${groupId} and deleted_at is null for update
+     where id = any(${ids}::bigint[]) and deleted_at is null order by id for update
   `.execute(tx);
-  return rows[0] ?? null;
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-export async function insertGroup(
+/** Inserts groups without content. Returns their ids in order; null where another group has the name. */
+export async function insertGroups(
   batch: Batch,
-  organisationId: number,
-  name: string,
-): Promise<number | null> {
-  const { rows } = await sql<{ id: number }>`
-    insert into groups (organisation_id, name, owner) values (${organisationId}, ${name}, ${batch.owner})
-    on conflict (organisation_id, name) where deleted_at is null do nothing returning id
+  groups: readonly { readonly organisationId: number; readonly name: string }[],
+): Promise<(number | null)[]> {
+  const { rows } = await sql<{ id: number; organisationId: number; name: string }>`
+    insert into groups (organisation_id, name, owner)
+    select organisation_id, name, ${batch.owner}
+      from unnest(${groups.map((group) => group.organisationId)}::bigint[],
+                  ${groups.map((group) => group.name)}::text[]) as wanted (organisation_id, name)
+    on conflict (organisation_id, name) where deleted_at is null do nothing
+    returning id, organisation_id as "organisationId", name
   `.execute(batch.tx);
-  return rows[0]?.id ?? null;
+  const ids = new Map(rows.map((row) => [`${row.organisationId} ${row.name}`, row.id]));
+  return groups.map(({ organisationId, name }) => ids.get(`${organisationId} ${name}`) ?? null);
 }
 
 /** False: another group has the name. */
@@ -49,18 +57,17 @@ export async function renameGroup(tx: Tx, group: GroupRecord, name: string): Pro
   return rows.length === 1;
 }
 
-/** Inserts what is not there yet, and returns what was. */
+/** Inserts rules that do not exist yet, and returns how many those were. */
 export async function insertGroupRules(
   batch: Batch,
-  groupId: number,
-  rules: readonly RuleContent[],
+  rules: readonly (RuleContent & { readonly groupId: number })[],
 ): Promise<number> {
   if (rules.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
     insert into group_rules (group_id, action, protocol, source, port, created_generation)
-    select ${groupId}, r.action, r.protocol, r.source::cidr, r.port, ${BEGINS.created_generation}
+    select r."groupId", r.action, r.protocol, r.source::cidr, r.port, ${BEGINS.created_generation}
       from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb)
-        as r (action text, protocol text, source text, port integer)
+        as r ("groupId" bigint, action text, protocol text, source text, port integer)
     on conflict do nothing returning id
   `.execute(batch.tx);
   batch.begin(
@@ -72,14 +79,14 @@ export async function insertGroupRules(
 
 export async function insertGroupFilters(
   batch: Batch,
-  groupId: number,
-  filters: readonly FilterContent[],
+  filters: readonly (FilterContent & { readonly groupId: number })[],
 ): Promise<number> {
   if (filters.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
     insert into group_filters (group_id, type, port, created_generation)
-    select ${groupId}, f.type, f.port, ${BEGINS.created_generation}
-      from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb) as f (type text, port integer)
+    select f."groupId", f.type, f.port, ${BEGINS.created_generation}
+      from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb)
+        as f ("groupId" bigint, type text, port integer)
     on conflict do nothing returning id
   `.execute(batch.tx);
   batch.begin(
@@ -103,80 +110,114 @@ export async function loadAssignments(tx: Tx, groupId: number): Promise<Assignme
   return rows;
 }
 
-/** Null: the group is on that target already. */
-export async function insertAssignment(
+/** A group on an address or a prefix (`target`, with its length) inside a holding. */
+export interface Assignment {
+  readonly groupId: number;
+  readonly holdingId: number;
+  readonly target: string;
+}
+
+/** Inserts assignments. Returns those that exist already. */
+export async function insertAssignments(
   batch: Batch,
-  assignment: { readonly groupId: number; readonly holdingId: number; readonly target: string },
-): Promise<number | null> {
-  const { groupId, holdingId, target } = assignment;
-  const { rows } = await sql<{ id: number }>`
+  assignments: readonly Assignment[],
+): Promise<readonly Assignment[]> {
+  const { rows } = await sql<Assignment & { id: number }>`
     insert into group_assignments (group_id, holding_id, target, created_generation)
-    values (${groupId}, ${holdingId}, ${target}, ${BEGINS.created_generation})
-    on conflict do nothing returning id
+    select group_id, holding_id, target, ${BEGINS.created_generation}
+      from ${columnsOf(assignments)}
+    on conflict do nothing
+    returning id, group_id as "groupId", holding_id as "holdingId", target
   `.execute(batch.tx);
   batch.begin(
     'group_assignments',
     rows.map((row) => row.id),
   );
-  return rows[0]?.id ?? null;
+  if (rows.length === assignments.length) return [];
+  const inserted = new Set(rows.map(assignmentKey));
+  return assignments.filter((assignment) => !inserted.has(assignmentKey(assignment)));
 }
 
-/** What has to be stateAnswer at before a group lies on `targets` of a holding. Needs the holding's lock. */
-export async function loadHoldingContent(
+function assignmentKey({ groupId, holdingId, target }: Assignment): string {
+  return `${groupId} ${holdingId} ${target}`;
+}
+
+function columnsOf(assignments: readonly Assignment[]): RawBuilder<unknown> {
+  return sql`unnest(${assignments.map((one) => one.groupId)}::bigint[],
+                    ${assignments.map((one) => one.holdingId)}::bigint[],
+                    ${assignments.map((one) => one.target)}::cidr[])
+               as wanted (group_id, holding_id, target)`;
+}
+
+/** With more targets than this, everything of their holdings is read instead of comparing each row with each target. */
+const FEW_TARGETS = 100;
+
+/** What the targets' holdings contain around them. Needs the holdings' locks. */
+export async function loadHoldingContents(
   tx: Tx,
-  holdingId: number,
-  targets: readonly string[],
-): Promise<HoldingContent> {
-  const assigned = await sql<{ target: string; groupId: number }>`
-    select target, group_id as "groupId" from group_assignments a
-     where holding_id = ${holdingId} and deleted_generation is null
-       and exists (select from unnest(${targets}::cidr[]) t where t && a.target)
+  assignments: readonly Assignment[],
+): Promise<Map<number, HoldingContent>> {
+  const holdingIds = [...new Set(assignments.map(({ holdingId }) => holdingId))];
+  const targets = assignments.map(({ target }) => target);
+  const near = (condition: RawBuilder<unknown>): RawBuilder<unknown> =>
+    targets.length > FEW_TARGETS
+      ? sql`true`
+      : sql`exists (select from unnest(${targets}::cidr[]) t where ${condition})`;
+  const assigned = await sql<Assignment>`
+    select holding_id as "holdingId", target, group_id as "groupId" from group_assignments a
+     where holding_id = any(${holdingIds}::bigint[]) and deleted_generation is null
+       and ${near(sql`t && a.target`)}
   `.execute(tx);
-  const assignments = assigned.rows.map(({ target, groupId }) => ({
-    target: storedCidr(target),
-    groupId,
-  }));
-  const groups = await loadGroupContents(tx, [...new Set(assignments.map((a) => a.groupId))]);
-  const own = await sql<{ ip: string; rules: number; filters: number }>`
-    select a.ip::cidr as ip,
+  const own = await sql<{ holdingId: number; ip: string; rules: number; filters: number }>`
+    select a.holding_id as "holdingId", a.ip::cidr as ip,
            (select count(*) from rules r
              where r.address_id = a.id and r.deleted_generation is null) as rules,
            (select count(*) from filters f
              where f.address_id = a.id and f.deleted_generation is null) as filters
       from addresses a
-     where a.holding_id = ${holdingId}
-       and exists (select from unnest(${targets}::cidr[]) t where t >>= a.ip)
+     where a.holding_id = any(${holdingIds}::bigint[]) and ${near(sql`t >>= a.ip`)}
      order by a.ip
   `.execute(tx);
-  const addresses = own.rows.map(({ ip, rules, filters }) => ({
-    address: storedCidr(ip),
-    rules,
-    filters,
-  }));
-  return { ...(await loadHoldingTerms(tx, holdingId)), addresses, assignments, groups };
+  const groups = await loadGroupContents(tx, [...new Set(assigned.rows.map((a) => a.groupId))]);
+  const assignedTo = Map.groupBy(assigned.rows, ({ holdingId }) => holdingId);
+  const addressesOf = Map.groupBy(own.rows, ({ holdingId }) => holdingId);
+  const contents = new Map<number, HoldingContent>();
+  for (const { holdingId, ...terms } of await loadHoldingTerms(tx, holdingIds)) {
+    contents.set(holdingId, {
+      ...terms,
+      groups,
+      addresses: (addressesOf.get(holdingId) ?? []).map(({ ip, rules, filters }) => {
+        return { address: storedCidr(ip), rules, filters };
+      }),
+      assignments: (assignedTo.get(holdingId) ?? []).map(({ target, groupId }) => {
+        return { target: storedCidr(target), groupId };
+      }),
+    });
+  }
+  return contents;
 }
 
 async function loadHoldingTerms(
   tx: Tx,
-  holdingId: number,
-): Promise<Pick<HoldingContent, 'limits' | 'managedTypes'>> {
+  holdingIds: readonly number[],
+): Promise<(Pick<HoldingContent, 'limits' | 'managedTypes'> & { readonly holdingId: number })[]> {
   const { rows } = await sql<{
+    holdingId: number;
     rulesPerIp: number;
     filtersPerIp: number;
     managed: ManagedFilter[] | null;
   }>`
-    select o.rules_per_ip as "rulesPerIp", o.filters_per_ip as "filtersPerIp",
+    select h.id as "holdingId", o.rules_per_ip as "rulesPerIp", o.filters_per_ip as "filtersPerIp",
            s.managed_filters as managed
       from holdings h join organisations o on o.id = h.organisation_id
       left join services s on s.id = h.service_id
-     where h.id = ${holdingId}
+     where h.id = any(${holdingIds}::bigint[])
   `.execute(tx);
-  const row = rows[0];
-  if (row === undefined) throw new Error(`holding ${holdingId} is gone under its lock`);
-  return {
-    limits: { rulesPerIp: row.rulesPerIp, filtersPerIp: row.filtersPerIp },
-    managedTypes: (row.managed ?? []).map(({ type }) => type),
-  };
+  return rows.map(({ holdingId, rulesPerIp, filtersPerIp, managed }) => ({
+    holdingId,
+    limits: { rulesPerIp, filtersPerIp },
+    managedTypes: (managed ?? []).map(({ type }) => type),
+  }));
 }
 
 export async function loadGroupContents(
@@ -197,42 +238,41 @@ export async function loadGroupContents(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Own rules and filters under `targets` that equal one of the group's. A source of the other family equals none. */
+/** Own rules and filters at the targets that equal one of the group's. A source of the other family equals none. */
 export async function findOwnDuplicates(
   tx: Tx,
-  groupId: number,
-  holdingId: number,
-  targets: readonly string[],
+  assignments: readonly Assignment[],
 ): Promise<Conflict[]> {
   const touched = sql`
-    select a.id, a.ip from addresses a
-     where a.holding_id = ${holdingId}
-       and exists (select from unnest(${targets}::cidr[]) t where t >>= a.ip)`;
-  const rules = await sql<RuleContent & { ip: string }>`
-    select a.ip::cidr as ip, r.action, r.protocol, r.source, r.port
+    select wanted.group_id, a.id, a.ip from ${columnsOf(assignments)}
+      join addresses a on a.holding_id = wanted.holding_id and a.ip >= wanted.target::inet
+       and a.ip <= set_masklen(broadcast(wanted.target)::inet, case family(wanted.target) when 4 then 32 else 128 end)`;
+  const rules = await sql<RuleContent & { groupId: number; ip: string }>`
+    select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, r.source, r.port
       from (${touched}) a
       join rules r on r.address_id = a.id and r.deleted_generation is null
-      join group_rules g on g.group_id = ${groupId} and g.deleted_generation is null
+      join group_rules g on g.group_id = a.group_id and g.deleted_generation is null
        and (g.action, g.protocol) = (r.action, r.protocol)
        and g.source is not distinct from r.source and g.port is not distinct from r.port
      order by a.ip, r.id limit ${LISTED_CONFLICTS + 1}
   `.execute(tx);
-  const filters = await sql<FilterContent & { ip: string }>`
-    select a.ip::cidr as ip, f.type, f.port
+  const filters = await sql<FilterContent & { groupId: number; ip: string }>`
+    select a.group_id as "groupId", a.ip::cidr as ip, f.type, f.port
       from (${touched}) a
       join filters f on f.address_id = a.id and f.deleted_generation is null
-      join group_filters g on g.group_id = ${groupId} and g.deleted_generation is null
+      join group_filters g on g.group_id = a.group_id and g.deleted_generation is null
        and (g.type, g.port) = (f.type, f.port)
      order by a.ip, f.id limit ${LISTED_CONFLICTS + 1}
   `.execute(tx);
+  const shown = (ip: string): string => formatNetwork(storedCidr(ip));
   return [
-    ...rules.rows.map((rule): Conflict => {
+    ...rules.rows.map(({ groupId, ip, ...rule }): Conflict => {
       const reason = `it has the rule "${describeRule(rule)}" of its own`;
-      return { code: 'rule_exists', target: formatNetwork(storedCidr(rule.ip)), reason };
+      return { groupId, code: 'rule_exists', target: shown(ip), reason };
     }),
-    ...filters.rows.map((filter): Conflict => {
+    ...filters.rows.map(({ groupId, ip, ...filter }): Conflict => {
       const reason = `it has the filter ${filterKey(filter)} of its own`;
-      return { code: 'filter_exists', target: formatNetwork(storedCidr(filter.ip)), reason };
+      return { groupId, code: 'filter_exists', target: shown(ip), reason };
     }),
   ];
 }

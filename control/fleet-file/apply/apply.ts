@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type Actor, recordAudit } from '../../access/index.ts';
-import { notifyAccess } from '../../access/index.ts';
+import { type Actor, notifyAccess, recordAudits } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { sweepEggs } from './game-servers.ts';
-import { type CreatedFleetKey, type KnownRows, PlanRun } from './plan-run.ts';
+import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
+import { GroupConflict } from '../../firewall/groups/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
 import type { FleetFile } from '../desired.ts';
 import { type Mistake, renderMistake } from '../mistakes.ts';
@@ -19,6 +19,19 @@ export interface ApplyOptions {
   readonly allowOrphans: boolean;
   /** The actor in the audit trail: kind `fleet`, name the file's path. */
   readonly actor: Actor;
+  /** Called as changes are applied, before the commit. */
+  readonly onProgress?: (progress: ApplyProgress) => void;
+}
+
+/** Changes that are applied, of all that the plan has. */
+export interface ApplyProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
+interface PlanToApply extends Pick<ApplyOptions, 'actor' | 'onProgress'> {
+  readonly plan: FleetPlan;
+  readonly state: FleetState;
 }
 
 export interface AppliedFleet {
@@ -60,7 +73,8 @@ export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
     await db.transaction().execute(async (tx) => {
       const state = await loadLocked(tx, file);
       plan = planChanges(file, state);
-      if (plan.mistakes.length === 0) await applyPlan(new Batch(tx, 'fleet'), actor, plan, state);
+      if (plan.mistakes.length === 0)
+        await applyPlan(new Batch(tx, 'fleet'), { actor, plan, state });
       throw new DryRunDone();
     });
   } catch (error) {
@@ -78,7 +92,7 @@ export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
 export async function applyFleet(
   db: Db,
   file: FleetFile,
-  { allowOrphans, actor }: ApplyOptions,
+  { allowOrphans, actor, onProgress }: ApplyOptions,
 ): Promise<AppliedFleet> {
   return db.transaction().execute(async (tx) => {
     const state = await loadLocked(tx, file);
@@ -86,7 +100,12 @@ export async function applyFleet(
     const reasons = [...plan.mistakes, ...(allowOrphans ? [] : plan.orphans)];
     if (reasons.length > 0) throw new FleetRefused(plan, reasons);
     const batch = new Batch(tx, 'fleet');
-    const { createdKeys, organisations } = await applyPlan(batch, actor, plan, state);
+    const { createdKeys, organisations } = await applyPlan(batch, {
+      actor,
+      plan,
+      state,
+      ...(onProgress && { onProgress }),
+    });
     if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.land('fleet.apply');
@@ -110,28 +129,57 @@ async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
   return loadFleetState(tx, [...new Set(networks)]);
 }
 
+/** Changes of one kind that are applied together. */
+const MOST_TOGETHER = 5_000;
+
 async function applyPlan(
   batch: Batch,
-  actor: Actor,
-  plan: FleetPlan,
-  state: FleetState,
-): Promise<{
-  createdKeys: readonly CreatedFleetKey[];
-  organisations: ReadonlyMap<string, number>;
-}> {
+  { actor, plan, state, onProgress = () => {} }: PlanToApply,
+): Promise<PlanRun> {
   const run = new PlanRun(batch, actor, knownRows(state));
   await run.shortenHoldings(plan.changes);
-  for (const change of plan.changes) {
-    try {
-      await run.apply(change);
-    } catch (error) {
-      const message = describeFailure(error);
-      if (message === null) throw error;
+  let done = 0;
+  for (const changes of runsOf(plan.changes)) {
+    await applyRun(batch.tx, run, plan, changes);
+    done += changes.length;
+    onProgress({ done, total: plan.changes.length });
+  }
+  return run;
+}
+
+/** When changes fail together for a reason that names none of them, they are tried one at a time to find it. */
+async function applyRun(
+  tx: Tx,
+  run: PlanRun,
+  plan: FleetPlan,
+  changes: readonly FleetChange[],
+): Promise<void> {
+  if (changes.length > 1) await sql`savepoint together`.execute(tx);
+  try {
+    return await run.apply(changes);
+  } catch (error) {
+    const message = describeFailure(error);
+    if (message === null) throw error;
+    const culprit = error instanceof GroupConflict ? run.culprit(changes, error) : undefined;
+    const change = changes.length === 1 ? changes[0] : culprit;
+    if (change !== undefined) {
       const mistake = { file: plan.path, ...change.at, message: `${change.subject}: ${message}` };
       throw new FleetRefused({ ...plan, mistakes: [mistake] }, [mistake], { cause: error });
     }
   }
-  return { createdKeys: run.createdKeys, organisations: run.organisations };
+  await sql`rollback to savepoint together`.execute(tx);
+  for (const change of changes) await applyRun(tx, run, plan, [change]);
+}
+
+function runsOf(changes: readonly FleetChange[]): FleetChange[][] {
+  const runs: FleetChange[][] = [];
+  for (const change of changes) {
+    const last = runs.at(-1);
+    const joins = last?.[0]?.do === change.do && isTogether(change) && last.length < MOST_TOGETHER;
+    if (joins) last.push(change);
+    else runs.push([change]);
+  }
+  return runs;
 }
 
 /** Describes a conflict that only the database detects. Returns null for any other failure. */
@@ -169,15 +217,14 @@ async function auditChanges(
   organisations: ReadonlyMap<string, number>,
   generation: number | null,
 ): Promise<void> {
-  for (const change of changes) {
-    if (change.do === 'key.create' || change.do === 'key.revoke') continue;
-    await recordAudit(tx, {
-      actor,
+  const entries = changes
+    .filter((change) => change.do !== 'key.create' && change.do !== 'key.revoke')
+    .map((change) => ({
       organisationId: organisations.get(change.organisation ?? '') ?? null,
       action: change.do,
       target: change.subject,
       detail: { words: change.words },
       generation,
-    });
-  }
+    }));
+  await recordAudits(tx, actor, entries);
 }

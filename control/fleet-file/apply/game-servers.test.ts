@@ -9,10 +9,9 @@ import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';
 import { loadPolicies } from '../../fleet/policies/policies.ts';
 import type { FoundEgg } from '../desired.ts';
-import { parseFleet } from '../parse/parse.ts';
 import { renderPlan } from '../plan/plan.ts';
 import { readFleetFile } from '../read/read.ts';
-import { applyText, eggsOf, mistakesOf, mustParse, TEST_ACTOR, TEST_EGG } from '../testing.ts';
+import { applyText, mistakesOf, mustParse, parseText, TEST_ACTOR, TEST_EGG } from '../testing.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 
@@ -55,8 +54,7 @@ function server(fields: Readonly<Record<string, string>> = {}): string {
     .map(([name, value]) => `${name}: ${value}`)
     .join(', ')} }`;
 }
-const mistakes = (text: string): string[] =>
-  mistakesOf(parseFleet(text, 'fleet.yaml', {}, eggsOf(text)));
+const mistakes = (text: string): string[] => mistakesOf(parseText(text));
 
 async function rowsOf(db: Db) {
   const { rows } = await sql<Record<string, unknown>>`
@@ -368,10 +366,7 @@ test('sends a changed egg to the node, and stores it once for all servers', asyn
     egg: { ...TEST_EGG.egg, startup: 'run --fast' },
     digest: 'b'.repeat(64),
   };
-  const eggs = new Map(
-    ['test.json', 'same.json'].map((name) => [name, { ok: true, found: edited } as const]),
-  );
-  const parsed = parseFleet(text, 'fleet.yaml', {}, { eggs, compile: null });
+  const parsed = parseText(text, {}, edited);
   assert.ok(parsed.ok);
   const applied = await applyFleet(db, parsed.value, { allowOrphans: false, actor: TEST_ACTOR });
   assert.deepEqual(

@@ -2,10 +2,8 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import type { FleetChange } from '../plan/change.ts';
+import type { Change } from '../plan/change.ts';
 import type { DesiredGameServer, FoundEgg } from '../desired.ts';
-
-type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
 export async function saveNode(
   tx: Tx,

@@ -1,15 +1,21 @@
 import { sql } from 'kysely';
-import { KEY_PREFIX } from '@portcullis/core/access/key-format.ts';
 import type { Actor } from '../../access/index.ts';
-import { createKey, hashSecret, revokeKey } from '../../access/index.ts';
+import { createKey, revokeKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
-import { assignGroup, createGroup, deleteGroup, editGroup } from '../../firewall/groups/index.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
-import type { DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
+import {
+  assignGroups,
+  createGroups,
+  deleteGroup,
+  editGroup,
+  type GroupConflict,
+} from '../../firewall/groups/index.ts';
+import type { Batch } from '../../fleet/batch.ts';
+import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
+import { saveBaseline, saveEdge } from './edges.ts';
 import { saveGameServer, saveNode } from './game-servers.ts';
+import { deleteHolding, endService, saveService, updateKey } from './organisations.ts';
 import { saveCollector, saveDetection, saveResponder } from './detection.ts';
-import type { DesiredEdge, DesiredKey, DesiredService } from '../desired.ts';
 
 export interface CreatedFleetKey {
   readonly organisation: string;
@@ -18,15 +24,35 @@ export interface CreatedFleetKey {
   readonly key: string;
 }
 
-/** A change of one kind. */
-type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
-
 type DetectionChange = Change<
   'detection.set' | 'collector.save' | 'collector.delete' | 'responder.save' | 'responder.delete'
 >;
 
 function isDetectionChange(change: FleetChange): change is DetectionChange {
   return /^(?:detection|collector|responder)\./.test(change.do);
+}
+
+/** Kinds that come by the thousand. */
+const TOGETHER = [
+  'holding.create',
+  'group.create',
+  'group.assign',
+  'group.unassign',
+  'geo.unassign',
+] as const satisfies readonly FleetChange['do'][];
+
+type Together = Change<(typeof TOGETHER)[number]>;
+
+export function isTogether(change: FleetChange): change is Together {
+  const kinds: readonly FleetChange['do'][] = TOGETHER;
+  return kinds.includes(change.do);
+}
+
+function isKind<Kind extends FleetChange['do']>(
+  changes: readonly FleetChange[],
+  kind: Kind,
+): changes is readonly Change<Kind>[] {
+  return changes[0]?.do === kind;
 }
 
 /** Applies the changes of a plan in one transaction, and remembers the ids that earlier changes created. */
@@ -61,12 +87,28 @@ export class PlanRun {
        where holdings.id = moved.id and during && tstzrange(since, until)`.execute(this.#tx);
   }
 
-  async apply(change: FleetChange): Promise<void> {
-    return isDetectionChange(change) ? this.#saveDetection(change) : this.#saveObject(change);
+  /** Applies changes of one kind: those of `TOGETHER` in a few statements, of any other kind only one at a time. */
+  async apply(changes: readonly FleetChange[]): Promise<void> {
+    const [first] = changes;
+    if (first === undefined) return;
+    if (!isTogether(first)) {
+      return isDetectionChange(first) ? this.#saveDetection(first) : this.#saveObject(first);
+    }
+    if (isKind(changes, 'holding.create')) return this.#createHoldings(changes);
+    if (isKind(changes, 'group.create')) return this.#createGroups(changes);
+    if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
+    if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
+    if (isKind(changes, 'geo.unassign')) return this.#unassign('geo_assignments', changes);
   }
 
-  async #saveObject(change: Exclude<FleetChange, DetectionChange>): Promise<void> {
-    if ('target' in change) return this.#saveAssignment(change);
+  /** The change whose group a conflict is about. */
+  culprit(changes: readonly FleetChange[], { groupId }: GroupConflict): FleetChange | undefined {
+    return changes.find(
+      (change) => change.do === 'group.assign' && this.#groupId(change) === groupId,
+    );
+  }
+
+  async #saveObject(change: Exclude<FleetChange, DetectionChange | Together>): Promise<void> {
     switch (change.do) {
       case 'organisation.create':
       case 'organisation.update':
@@ -77,11 +119,10 @@ export class PlanRun {
         return this.#saveAsn(change);
       case 'service.create':
       case 'service.update':
-        return this.#saveService(change.service, this.#idOf(change), change.refresh);
+        return saveService(this.#batch, change.service, this.#idOf(change), change.refresh);
       case 'service.close':
       case 'service.delete':
-        return this.#endService(change);
-      case 'holding.create':
+        return endService(this.#batch, change);
       case 'holding.change':
       case 'holding.delete':
         return this.#saveHolding(change);
@@ -93,11 +134,11 @@ export class PlanRun {
         return this.#saveDefault(change);
       case 'baseline.add':
       case 'baseline.remove':
-        return this.#saveBaseline(change);
+        return saveBaseline(this.#batch, change);
       case 'edge.create':
       case 'edge.update':
       case 'edge.delete':
-        return this.#saveEdge(change);
+        return saveEdge(this.#batch, change);
       case 'node.create':
       case 'node.delete':
         return saveNode(this.#tx, change);
@@ -105,13 +146,15 @@ export class PlanRun {
       case 'server.update':
       case 'server.delete':
         return saveGameServer(this.#batch, change, this.#idOf(change));
-      case 'group.create':
       case 'group.edit':
+        return editGroup(this.#batch, change.id, change);
       case 'group.delete':
-        return this.#saveGroup(change);
+        return deleteGroup(this.#batch, change.id);
       case 'geo.create':
       case 'geo.delete':
         return this.#saveGeoRule(change);
+      case 'geo.assign':
+        return this.#assignGeoRule(change);
     }
   }
 
@@ -160,63 +203,33 @@ export class PlanRun {
     `.execute(this.#tx);
   }
 
-  /** `refresh`: its managed filters changed, and so did the policies of its addresses. */
-  async #saveService(
-    { id, name, active, managedFilters }: DesiredService,
-    organisationId: number,
-    refresh: boolean,
-  ): Promise<void> {
-    await sql`
-      insert into services (id, organisation_id, name, active, managed_filters, owner)
-      values (${id}, ${organisationId}, ${name}, ${active}, ${JSON.stringify(managedFilters)}::jsonb, 'fleet')
-      on conflict (id) do update set name = excluded.name, active = excluded.active,
-        managed_filters = excluded.managed_filters
-    `.execute(this.#tx);
-    if (!refresh) return;
-    const { rows } = await sql<{ cidr: string }>`
-      select cidr from holdings where service_id = ${id}`.execute(this.#tx);
-    this.#batch.touch(...rows.map(({ cidr }) => cidr));
-  }
-
-  async #endService({ id, ...change }: Change<'service.close' | 'service.delete'>): Promise<void> {
-    if (change.do === 'service.delete') {
-      await sql`delete from services where id = ${id}`.execute(this.#tx);
-    } else await sql`update services set active = false where id = ${id}`.execute(this.#tx);
-  }
-
-  async #saveHolding(
-    change: Change<'holding.create' | 'holding.change' | 'holding.delete'>,
-  ): Promise<void> {
-    this.#batch.touch(change.cidr);
-    if (change.do === 'holding.delete') return this.#deleteHolding(change.id);
-    const { since, until, asn, serviceId } = change;
-    const during = sql`tstzrange(${since}::timestamptz, ${until}::timestamptz)`;
-    if (change.do === 'holding.change') {
-      await sql`
-        update holdings set during = ${during}, asn = ${asn}, service_id = ${serviceId}
-         where id = ${change.id}`.execute(this.#tx);
-      return;
-    }
-    const { rows } = await sql<{ id: number }>`
+  async #createHoldings(changes: readonly Change<'holding.create'>[]): Promise<void> {
+    this.#batch.touch(...changes.map(({ cidr }) => cidr));
+    const wanted = changes.map((change) => {
+      const { cidr, since, until, asn, serviceId } = change;
+      return { organisation: this.#idOf(change), cidr, since, until, asn, service: serviceId };
+    });
+    const { rows } = await sql<{ id: number; cidr: string; since: Date; organisation: number }>`
       insert into holdings (organisation_id, cidr, during, asn, service_id, owner)
-      values (${this.#idOf(change)}, ${change.cidr}, ${during}, ${asn}, ${serviceId}, 'fleet')
-      returning id
+      select organisation, cidr, tstzrange(since, until), asn, service, 'fleet'
+        from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w
+          (organisation bigint, cidr cidr, since timestamptz, until timestamptz, asn bigint, service bigint)
+      returning id, cidr, lower(during) as since, organisation_id as organisation
     `.execute(this.#tx);
-    const key = newHoldingKey(change.organisation ?? '', change.cidr, since);
-    for (const { id } of rows) this.#holdings.set(key, id);
+    const slugs = new Map([...this.organisations].map(([slug, id]) => [id, slug]));
+    for (const { id, cidr, since, organisation } of rows) {
+      this.#holdings.set(newHoldingKey(slugs.get(organisation) ?? '', cidr, since), id);
+    }
   }
 
-  /** Only for holdings that nothing refers to, or that never started, so that no history is lost. */
-  async #deleteHolding(id: number): Promise<void> {
-    for (const table of ['rules', 'filters']) {
-      await sql`
-        delete from ${sql.table(table)}
-         where address_id in (select id from addresses where holding_id = ${id})`.execute(this.#tx);
-    }
-    for (const table of ['addresses', 'group_assignments', 'geo_assignments', 'default_actions']) {
-      await sql`delete from ${sql.table(table)} where holding_id = ${id}`.execute(this.#tx);
-    }
-    await sql`delete from holdings where id = ${id}`.execute(this.#tx);
+  async #saveHolding(change: Change<'holding.change' | 'holding.delete'>): Promise<void> {
+    this.#batch.touch(change.cidr);
+    if (change.do === 'holding.delete') return deleteHolding(this.#batch, change.id);
+    const { since, until, asn, serviceId } = change;
+    await sql`
+      update holdings set during = tstzrange(${since}::timestamptz, ${until}::timestamptz),
+             asn = ${asn}, service_id = ${serviceId}
+       where id = ${change.id}`.execute(this.#tx);
   }
 
   async #saveKey(change: Change<'key.create' | 'key.update' | 'key.revoke'>): Promise<void> {
@@ -224,7 +237,7 @@ export class PlanRun {
       await revokeKey(this.#tx, change.id, this.#actor);
       return;
     }
-    if (change.do === 'key.update') return this.#updateKey(change.id, change.key);
+    if (change.do === 'key.update') return updateKey(this.#batch, change.id, change.key);
     const { secret, ...key } = change.key;
     const organisation = change.organisation ?? '';
     const wanted = { ...key, organisationId: this.#idOf(change), owner: 'fleet' } as const;
@@ -238,24 +251,14 @@ export class PlanRun {
     }
   }
 
-  async #updateKey(id: number, key: DesiredKey): Promise<void> {
-    await sql`
-      update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[], managed_servers = ${key.managedServers}::uuid[],
-             prefixes = ${key.prefixes}::cidr[], sources = ${key.sources}::cidr[],
-             expires_at = ${key.expiresAt}
-       where id = ${id} and revoked_at is null`.execute(this.#tx);
-    if (key.secret === null) return;
-    const hint = key.secret.slice(KEY_PREFIX.length, KEY_PREFIX.length + 6);
-    await sql`
-      update api_keys set secret_hash = ${hashSecret(key.secret)}, hint = ${hint}
-       where id = ${id} and revoked_at is null`.execute(this.#tx);
-  }
-
-  async #saveGroup(change: Change<'group.create' | 'group.edit' | 'group.delete'>): Promise<void> {
-    if (change.do === 'group.edit') return editGroup(this.#batch, change.id, change);
-    if (change.do === 'group.delete') return deleteGroup(this.#batch, change.id);
-    const id = await createGroup(this.#batch, { ...change, organisationId: this.#idOf(change) });
-    this.#groups.set(`${change.organisation} ${change.name}`, id);
+  async #createGroups(changes: readonly Change<'group.create'>[]): Promise<void> {
+    const ids = await createGroups(
+      this.#batch,
+      changes.map((change) => ({ ...change, organisationId: this.#idOf(change) })),
+    );
+    for (const [at, { organisation, name }] of changes.entries()) {
+      this.#groups.set(`${organisation} ${name}`, ids[at] ?? 0);
+    }
   }
 
   async #saveGeoRule(change: Change<'geo.create' | 'geo.delete'>): Promise<void> {
@@ -264,21 +267,36 @@ export class PlanRun {
     this.#geoRules.set(`${change.organisation} ${change.key}`, id);
   }
 
-  async #saveAssignment(
-    change: Change<'group.assign' | 'geo.assign' | 'group.unassign' | 'geo.unassign'>,
+  async #assignGroups(changes: readonly Change<'group.assign'>[]): Promise<void> {
+    await assignGroups(
+      this.#batch,
+      changes.map((change) => ({
+        groupId: this.#groupId(change),
+        holdingId: this.#holdingId(change.holding),
+        target: change.target,
+      })),
+    );
+  }
+
+  #groupId({ organisation, key }: Change<'group.assign'>): number {
+    return known(this.#groups, `${organisation} ${key}`);
+  }
+
+  async #assignGeoRule(change: Change<'geo.assign'>): Promise<void> {
+    const { organisation, key, target, holding } = change;
+    const id = known(this.#geoRules, `${organisation} ${key}`);
+    await assignGeoRule(this.#batch, id, target, this.#holdingId(holding));
+  }
+
+  async #unassign(
+    table: 'group_assignments' | 'geo_assignments',
+    changes: readonly Change<'group.unassign' | 'geo.unassign'>[],
   ): Promise<void> {
-    const batch = this.#batch;
-    const { target } = change;
-    if ('assignmentId' in change) {
-      const table = change.do === 'group.unassign' ? 'group_assignments' : 'geo_assignments';
-      batch.touch(target);
-      return batch.end(table, [change.assignmentId]);
-    }
-    const name = `${change.organisation} ${change.key}`;
-    const holdingId = this.#holdingId(change.holding);
-    if (change.do === 'group.assign') {
-      await assignGroup(batch, known(this.#groups, name), target, holdingId);
-    } else await assignGeoRule(batch, known(this.#geoRules, name), target, holdingId);
+    this.#batch.touch(...changes.map(({ target }) => target));
+    await this.#batch.end(
+      table,
+      changes.map(({ assignmentId }) => assignmentId),
+    );
   }
 
   async #saveDefault({ holding, cidr, action }: Change<'default.set'>): Promise<void> {
@@ -302,49 +320,6 @@ export class PlanRun {
   #holdingId(ref: HoldingRef): number {
     if (ref.kind === 'existing') return ref.id;
     return known(this.#holdings, newHoldingKey(ref.organisation, ref.cidr, ref.since));
-  }
-
-  async #saveBaseline(change: Change<'baseline.add' | 'baseline.remove'>): Promise<void> {
-    this.#batch.touch(change.prefix);
-    if (change.do === 'baseline.remove') return this.#batch.end('baseline_rules', [change.id]);
-    const { action, protocol, source, port } = change.rule;
-    const { rows } = await sql<{ id: number }>`
-      insert into baseline_rules (prefix, action, protocol, source, port, created_generation)
-      values (${change.prefix}, ${action}, ${protocol}, ${source}, ${port}, ${BEGINS.created_generation})
-      returning id
-    `.execute(this.#tx);
-    this.#batch.begin(
-      'baseline_rules',
-      rows.map(({ id }) => id),
-    );
-  }
-
-  async #saveEdge(change: Change<'edge.create' | 'edge.update' | 'edge.delete'>): Promise<void> {
-    this.#batch.mark();
-    if (change.do === 'edge.delete') {
-      await sql`delete from edges where id = ${change.id}`.execute(this.#tx);
-      return;
-    }
-    const { name, site, devices, serves, sees, fragments, management }: DesiredEdge = change.edge;
-    if (change.do === 'edge.update') await this.#touchServed(change.id, serves);
-    await sql`
-      insert into edges (name, site, devices, serves, sees, fragments, management, owner)
-      values (${name}, ${site}, ${devices}::text[], ${serves}::cidr[], ${sees}, ${fragments},
-              ${JSON.stringify(management)}::jsonb, 'fleet')
-      on conflict (name) do update set site = excluded.site, devices = excluded.devices,
-        serves = excluded.serves, sees = excluded.sees, fragments = excluded.fragments,
-        management = excluded.management
-    `.execute(this.#tx);
-  }
-
-  /** Marks the prefixes that an edge gains or loses as changed, because edges fetch only what changed. */
-  async #touchServed(id: number, serves: readonly string[]): Promise<void> {
-    const { rows } = await sql<{ cidr: string }>`
-      with was as (select unnest(serves) as cidr from edges where id = ${id}),
-           wanted as (select unnest(${serves}::cidr[]) as cidr)
-      (select cidr from was except select cidr from wanted)
-      union (select cidr from wanted except select cidr from was)`.execute(this.#tx);
-    this.#batch.touch(...rows.map(({ cidr }) => cidr));
   }
 }
 

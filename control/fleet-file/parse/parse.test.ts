@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { parseFleet } from './parse.ts';
+import { checkFleet, parseFleet } from './parse.ts';
 import { mistakesOf, mustParse } from '../testing.ts';
 
 function mistakes(text: string, env: Record<string, string> = {}): string[] {
-  return mistakesOf(parseFleet(text, 'fleet.yaml', env));
+  const checked = checkFleet(text, 'fleet.yaml', env);
+  return mistakesOf(checked.ok ? parseFleet(checked, 'fleet.yaml') : checked);
 }
 
 const ACME = (body: string) => `organisations:
@@ -378,7 +379,7 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ['a hundred thousand quotes', '"'.repeat(100_000)],
   ['a hundred thousand errors', '}\n'.repeat(50_000)],
   ['a hundred thousand fields', Array.from({ length: 100_000 }, (_, i) => `k${i}: 1`).join('\n')],
-  ['more than the largest file', `# ${'x'.repeat(5_000_000)}`],
+  ['more than the largest file', `# ${'x'.repeat(68_000_000)}`],
   ['binary', String.fromCharCode(...Array.from({ length: 4000 }, (_, i) => i % 32))],
 ];
 

@@ -9,33 +9,41 @@ import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
 import { type LoadedEggs, NO_EGGS, parseGameServers, parseNodes } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
-import { type Environment, locateYaml } from '../read/yaml-source.ts';
+import { type Environment, type Located, locateYaml } from '../read/yaml-source.ts';
 
 export type FleetFileResult =
   | { readonly ok: true; readonly value: FleetFile }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** The names of eggs in a file; none when the file does not match the schema. */
-export function namedEggs(text: string, env: Environment): string[] {
-  const mistakes = new MistakeList('');
-  const located = locateYaml(text, env, mistakes);
-  const checked = located && checkSchema(located, mistakes);
-  return checked?.game_servers?.map(({ egg }) => egg) ?? [];
+/** A file that matches the schema; its eggs are read next. */
+export interface CheckedFleet {
+  readonly ok: true;
+  readonly text: FleetText;
+  /** The names of its eggs. */
+  readonly eggs: readonly string[];
+  readonly located: Located;
+  readonly mistakes: MistakeList;
 }
 
-/** Parses a fleet file's text with its eggs; returns what it wants, or all its mistakes. Pure. */
-export function parseFleet(
-  text: string,
-  path: string,
-  env: Environment,
-  eggs: LoadedEggs = NO_EGGS,
-): FleetFileResult {
+type Refused = Extract<FleetFileResult, { readonly ok: false }>;
+
+/** Reads a fleet file's text as YAML that matches the schema, or returns all its mistakes. Pure. */
+export function checkFleet(text: string, path: string, env: Environment): CheckedFleet | Refused {
   const mistakes = new MistakeList(path);
   const located = locateYaml(text, env, mistakes);
-  if (located === null) return { ok: false, mistakes: mistakes.list() };
-  const checked = checkSchema(located, mistakes);
-  if (checked === null) return { ok: false, mistakes: mistakes.list() };
-  const value = parseChecked(checked, path, new Scope(located, mistakes), eggs);
+  const checked = located && checkSchema(located, mistakes);
+  if (located === null || checked === null) return { ok: false, mistakes: mistakes.list() };
+  const eggs = checked.game_servers?.map(({ egg }) => egg) ?? [];
+  return { ok: true, text: checked, eggs, located, mistakes };
+}
+
+/** Parses a checked file with its eggs; returns what it wants, or all its mistakes. Pure. */
+export function parseFleet(
+  { text, located, mistakes }: CheckedFleet,
+  path: string,
+  eggs: LoadedEggs = NO_EGGS,
+): FleetFileResult {
+  const value = parseChecked(text, path, new Scope(located, mistakes), eggs);
   return mistakes.empty ? { ok: true, value } : { ok: false, mistakes: mistakes.list() };
 }
 

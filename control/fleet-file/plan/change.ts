@@ -50,6 +50,18 @@ export interface HoldingContent {
   readonly serviceId: number | null;
 }
 
+interface NewAssignment {
+  /** The group's name, or the geo rule's key. */
+  readonly key: string;
+  readonly target: string;
+  readonly holding: HoldingRef;
+}
+
+interface EndedAssignment {
+  readonly assignmentId: number;
+  readonly target: string;
+}
+
 /** One change. It names organisations by slug, because some have no row before the plan is applied. */
 export type FleetChange = ChangeDescription &
   (
@@ -91,18 +103,10 @@ export type FleetChange = ChangeDescription &
         readonly removeFilters: readonly number[];
       }
     | { readonly do: 'group.delete'; readonly id: number }
-    | {
-        readonly do: 'group.assign' | 'geo.assign';
-        /** The group's name, or the geo rule's key. */
-        readonly key: string;
-        readonly target: string;
-        readonly holding: HoldingRef;
-      }
-    | {
-        readonly do: 'group.unassign' | 'geo.unassign';
-        readonly assignmentId: number;
-        readonly target: string;
-      }
+    | (NewAssignment & { readonly do: 'group.assign' })
+    | (NewAssignment & { readonly do: 'geo.assign' })
+    | (EndedAssignment & { readonly do: 'group.unassign' })
+    | (EndedAssignment & { readonly do: 'geo.unassign' })
     | {
         readonly do: 'default.set';
         readonly holding: HoldingRef;
@@ -139,6 +143,9 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'responder.save'; readonly responder: DesiredResponder }
     | { readonly do: 'responder.delete'; readonly id: number }
   );
+
+/** A change of one kind. */
+export type Change<Kind extends FleetChange['do']> = Extract<FleetChange, { readonly do: Kind }>;
 
 export interface FleetPlan {
   /** The file's path. */

@@ -4,7 +4,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { FoundEgg } from '../desired.ts';
-import { readTextFile } from './text-file.ts';
+import { MAX_EGG_BYTES, readTextFile } from './text-file.ts';
 
 /** Where eggs come from that are not files next to the fleet file. */
 export interface EggSource {
@@ -34,10 +34,10 @@ export async function loadEggs(
 }
 
 async function loadEgg(name: string, path: string, source: EggSource): Promise<EggFile> {
-  const local = await readTextFile(path, 'egg');
+  const local = await readTextFile(path, 'egg', MAX_EGG_BYTES);
   const shipped = source.shipped(name);
   const useShipped = !local.ok && local.missing && shipped !== null;
-  const file = useShipped ? await readTextFile(shipped, 'egg') : local;
+  const file = useShipped ? await readTextFile(shipped, 'egg', MAX_EGG_BYTES) : local;
   if (!file.ok) {
     if (!file.missing) return file;
     const reason = `There is no egg ${name}: not beside this file, and none of that name is shipped.`;

@@ -1,6 +1,6 @@
-import { type FleetFileResult, namedEggs, parseFleet } from '../parse/parse.ts';
+import { checkFleet, type FleetFileResult, parseFleet } from '../parse/parse.ts';
 import { type EggSource, loadEggs, NO_EGG_SOURCE } from './egg-files.ts';
-import { readTextFile } from './text-file.ts';
+import { MAX_FLEET_BYTES, readTextFile } from './text-file.ts';
 import type { Environment } from './yaml-source.ts';
 
 /** Reads and parses a fleet file and its eggs; returns what it wants, or all its mistakes. Changes nothing. */
@@ -9,10 +9,12 @@ export async function readFleetFile(
   env: Environment,
   source: EggSource = NO_EGG_SOURCE,
 ): Promise<FleetFileResult> {
-  const file = await readTextFile(path, 'file');
+  const file = await readTextFile(path, 'file', MAX_FLEET_BYTES);
   if (!file.ok) {
     return { ok: false, mistakes: [{ file: path, line: 1, column: 1, message: file.reason }] };
   }
-  const eggs = await loadEggs(namedEggs(file.text, env), path, source);
-  return parseFleet(file.text, path, env, { eggs, compile: source.compile });
+  const checked = checkFleet(file.text, path, env);
+  if (!checked.ok) return checked;
+  const eggs = await loadEggs(checked.eggs, path, source);
+  return parseFleet(checked, path, { eggs, compile: source.compile });
 }

@@ -10,7 +10,7 @@ import {
   parseDocument,
 } from 'yaml';
 import type { MistakeList, Position } from '../mistakes.ts';
-import { MAX_FILE_BYTES } from './text-file.ts';
+import { MAX_FLEET_BYTES } from './text-file.ts';
 
 /**
  * YAML as plain values, and the position of each. Mappings have no prototype, so that no key is special.
@@ -32,8 +32,8 @@ const START: Position = { line: 1, column: 1 };
 
 /** Returns null when the text is not YAML; the mistakes say why. */
 export function locateYaml(text: string, env: Environment, mistakes: MistakeList): Located | null {
-  if (text.length > MAX_FILE_BYTES) {
-    mistakes.add(START, `The file is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB.`);
+  if (text.length > MAX_FLEET_BYTES) {
+    mistakes.add(START, `The file is larger than ${MAX_FLEET_BYTES / 1024 / 1024} MiB.`);
     return null;
   }
   const deep = findTooDeep(text);

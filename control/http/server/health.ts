@@ -13,6 +13,8 @@ export interface ReadinessReport {
   readonly migrations: Check;
   /** The embedded PostgreSQL; none with DATABASE_URL. */
   readonly embeddedPostgres: Check;
+  /** The fleet file with which the platform was started. */
+  readonly fleet: Check;
   readonly enforcement: {
     readonly state: 'none' | 'partial' | 'full';
     readonly detail: string;
@@ -55,16 +57,18 @@ export function registerHealth(
       deps.log.warn({ error }, 'readiness could not be read');
       return unknownReport();
     });
-    const ready = report.database.ok && report.migrations.ok && report.embeddedPostgres.ok;
+    const { database, migrations, embeddedPostgres, fleet } = report;
+    const ready = [database, migrations, embeddedPostgres, fleet].every(({ ok }) => ok);
     return reply
       .code(ready ? 200 : 503)
       .header('cache-control', 'no-store')
       .send({
         status: ready ? 'ready' : 'not ready',
         checks: {
-          database: report.database,
-          migrations: report.migrations,
-          embedded_postgres: report.embeddedPostgres,
+          database,
+          migrations,
+          embedded_postgres: embeddedPostgres,
+          fleet,
         },
         enforcement: report.enforcement,
       });
@@ -76,6 +80,7 @@ function unknownReport(): ReadinessReport {
     database: { ok: false, detail: 'The database does not answer.' },
     migrations: UNKNOWN,
     embeddedPostgres: UNKNOWN,
+    fleet: UNKNOWN,
     enforcement: { state: 'none', detail: UNKNOWN.detail, edges: [] },
   };
 }

@@ -110,6 +110,7 @@ test('completes pending requests when the server closes, and then stops listenin
           database: ok,
           migrations: ok,
           embeddedPostgres: ok,
+          fleet: ok,
           enforcement: { state: 'none', detail: '', edges: [] },
         };
       },

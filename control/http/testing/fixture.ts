@@ -132,6 +132,7 @@ function serverDeps({ db, access, log, queryEdges, registry, gameServers }: Grou
       database: good,
       migrations: good,
       embeddedPostgres: good,
+      fleet: good,
       enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
     }),
     log,
