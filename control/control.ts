@@ -107,15 +107,9 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     },
   });
   stops.push('database connections', () => db.destroy());
-  const { access, fleet, gameServers, collectors, attacks, http } = composeAreas({
-    config,
-    httpConfig,
-    db,
-    database,
-    log,
-    stops,
-    isFleetApplied: options.isFleetApplied ?? (() => true),
-  });
+  const { isFleetApplied = () => true } = options;
+  const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
+  const { access, fleet, gameServers, collectors, attacks, http } = composeAreas(deps);
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
   if (account !== null) {
