@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { API_PORT, ORGANISATION } from '../../stack/stack.ts';
 import { EDGE_DEVICE } from '../../stack/internet.ts';
-import { startStackFixture, type StackFixture, whyNot } from '../stack-fixture.ts';
+import { eventually, startStackFixture, type StackFixture, whyNot } from '../stack-fixture.ts';
 
 const ROUNDS = 30;
 const RECOVERY_MS = 40_000;
@@ -144,9 +144,13 @@ async function recover(): Promise<number> {
 async function missingFrom(acknowledged: readonly Acknowledged[]): Promise<Acknowledged[]> {
   const present = new Set<number>();
   for (const ip of ADDRESSES) {
-    const read = await fixture.stack.api.call<Accepted>('GET', `/api/x1/firewall/ips/${ip}`);
-    assert.equal(read.status, 200);
-    for (const { id } of read.body.data.rules) present.add(id);
+    // A process that was killed may still be on its way back.
+    await eventually(`${ip} is read`, async () => {
+      const read = await fixture.stack.api.call<Accepted>('GET', `/api/x1/firewall/ips/${ip}`);
+      if (read.status !== 200) return false;
+      for (const { id } of read.body.data.rules) present.add(id);
+      return true;
+    });
   }
   return acknowledged.filter(({ id }) => !present.has(id));
 }
