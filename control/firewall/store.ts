@@ -1,21 +1,9 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
-import {
-  announced,
-  type GenerationRequest,
-  lostFleet,
-  takenGeneration,
-} from '../fleet/generations.ts';
 import { addressQuery } from './address-query.ts';
-import type {
-  AddressState,
-  FilterContent,
-  RuleContent,
-  StoredFilter,
-  StoredRule,
-} from './objects.ts';
+import type { AddressState, StoredFilter, StoredRule } from './objects.ts';
 
 const LIVE = addressQuery('live');
 const ACCEPTED = addressQuery('accepted');
@@ -100,27 +88,51 @@ function toGroup(id: number | null, name: string | null) {
 /** The row that every write to own objects of an address locks first, which serialises them. */
 export interface LockedAddress {
   readonly id: number;
+  readonly holdingId: number;
   readonly configured: boolean;
   /** This transaction inserted the row. */
   readonly inserted: boolean;
 }
 
 /**
- * Locks the address's row, inserting it when needed, and takes a share lock on the holding. Assigning a group locks the
- * holding exclusively, so that two writes never exceed a limit together (see groups/holdings.ts).
+ * Locks the row of an address that the caller holds, and takes a share lock on the holding. Returns null without a
+ * holding or a row. Assigning a group locks the holding exclusively, so that two writes never exceed a limit together
+ * (see groups/holdings.ts).
  */
-export async function lockAddress(tx: Tx, holdingId: number, ip: string): Promise<LockedAddress> {
-  const there = await lockExistingAddress(tx, holdingId, ip);
-  if (there !== null) return there;
+export async function lockAddress(
+  tx: Tx,
+  { organisationId, prefixes }: Holder,
+  ip: string,
+): Promise<LockedAddress | null> {
+  const { rows } = await sql<LockedAddress>`
+    with held as materialized (
+      select h.id from holdings h
+       where h.cidr >>= ${ip}::inet and h.during @> statement_timestamp()
+       order by masklen(h.cidr) desc limit 1
+    )
+    select a.id, h.id as "holdingId", a.configured, false as inserted
+      from held join holdings h on h.id = held.id join addresses a on a.holding_id = h.id
+     where a.ip = ${ip}::inet and h.organisation_id = ${organisationId}
+       and (${prefixes}::cidr[] is null or ${ip}::inet <<= any (${prefixes}::cidr[]))
+       for share of h for update of a
+  `.execute(tx);
+  return rows[0] ?? null;
+}
+
+/** Inserts and locks the row of an address of this holding, unless another write has done so. */
+export async function insertAddress(
+  tx: Tx,
+  caller: Holder,
+  { holdingId, ip }: { readonly holdingId: number; readonly ip: string },
+): Promise<LockedAddress | null> {
   await sql`select from holdings where id = ${holdingId} for share`.execute(tx);
   await tx
     .insertInto('addresses')
     .values({ holding_id: holdingId, ip })
     .onConflict((conflict) => conflict.columns(['holding_id', 'ip']).doNothing())
     .execute();
-  const locked = await lockExistingAddress(tx, holdingId, ip);
-  if (locked === null) throw new Error(`the row of ${ip} disappeared while it was inserted`);
-  return { ...locked, inserted: true };
+  const locked = await lockAddress(tx, caller, ip);
+  return locked && { ...locked, inserted: true };
 }
 
 /** Deletes a row that was inserted for a write without effect, so that such writes do not fill the table. */
@@ -128,104 +140,8 @@ export async function discardAddress(tx: Tx, address: LockedAddress): Promise<vo
   if (address.inserted) await tx.deleteFrom('addresses').where('id', '=', address.id).execute();
 }
 
-async function lockExistingAddress(
-  tx: Tx,
-  holdingId: number,
-  ip: string,
-): Promise<LockedAddress | null> {
-  const { rows } = await sql<LockedAddress>`
-    select a.id, a.configured, false as inserted from holdings h join addresses a on a.holding_id = h.id
-     where h.id = ${holdingId} and a.ip = ${ip}::inet
-       for share of h for update of a
-  `.execute(tx);
-  return rows[0] ?? null;
-}
-
 export async function setConfigured(tx: Tx, addressId: number, configured: boolean): Promise<void> {
   await tx.updateTable('addresses').set({ configured }).where('id', '=', addressId).execute();
-}
-
-/** Takes a generation and inserts rules with it, in one statement. Returns their ids in the given order. */
-export async function insertRulesWithGeneration(
-  tx: Tx,
-  request: GenerationRequest,
-  addressId: number,
-  rules: readonly RuleContent[],
-): Promise<{ generation: number; ids: number[] }> {
-  const { rows } = await sql<{ generation: number; ids: number[] }>`
-    with ${takenGeneration(request)}, landed as (
-      insert into rules (address_id, action, protocol, source, port, created_generation)
-      select ${addressId}::bigint, action, protocol, source, port, generation
-        from taken, ${ruleColumns(rules)}
-       order by place
-      returning id
-    )
-    select generation, (select array_agg(id order by id) from landed) as ids, ${announced()}
-      from taken`.execute(tx);
-  const landed = rows[0];
-  if (landed === undefined) throw lostFleet();
-  return landed;
-}
-
-/** Inserts rules and returns their ids in the given order. */
-export async function insertRules(
-  tx: Tx,
-  addressId: number,
-  generation: number,
-  rules: readonly RuleContent[],
-): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    insert into rules (address_id, action, protocol, source, port, created_generation)
-    select ${addressId}::bigint, action, protocol, source, port, ${generation}::bigint
-      from ${ruleColumns(rules)}
-     order by place
-    returning id
-  `.execute(tx);
-  return rows.map((row) => row.id);
-}
-
-function ruleColumns(rules: readonly RuleContent[]): RawBuilder<unknown> {
-  return sql`
-    unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
-           ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
-      with ordinality as wanted (action, protocol, source, port, place)`;
-}
-
-export async function insertFilters(
-  tx: Tx,
-  addressId: number,
-  generation: number,
-  filters: readonly FilterContent[],
-): Promise<void> {
-  await sql`
-    insert into filters (address_id, type, port, created_generation)
-    select ${addressId}::bigint, type, port, ${generation}::bigint
-      from unnest(${filters.map((f) => f.type)}::text[], ${filters.map((f) => f.port)}::integer[]) as wanted (type, port)
-  `.execute(tx);
-}
-
-export async function deleteRules(
-  tx: Tx,
-  addressId: number,
-  generation: number,
-  ids: readonly number[],
-): Promise<void> {
-  await sql`
-    update rules set deleted_generation = ${generation}, deleted_at = now()
-     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null
-  `.execute(tx);
-}
-
-export async function deleteFilters(
-  tx: Tx,
-  addressId: number,
-  generation: number,
-  ids: readonly number[],
-): Promise<void> {
-  await sql`
-    update filters set deleted_generation = ${generation}, deleted_at = now()
-     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null
-  `.execute(tx);
 }
 
 /** A filter that a service applies itself. */

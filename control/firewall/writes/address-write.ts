@@ -1,7 +1,7 @@
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
-import { type Access, type Holding, recordAudit } from '../../access/index.ts';
+import { type Access, type Actor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
-import { currentGeneration, takeGeneration } from '../../fleet/generations.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { requireConfiguredLimit } from './configured.ts';
@@ -9,6 +9,7 @@ import type { FirewallEvents, WriteEvent } from './events.ts';
 import type { AddressState } from '../objects.ts';
 import {
   discardAddress,
+  insertAddress,
   loadAddress,
   type LockedAddress,
   lockAddress,
@@ -27,37 +28,33 @@ export interface AddressWriteScope {
   readonly state: AddressState;
 }
 
-/** Returns the caller's holding of the address; throws 404. */
-export async function requireHolding(deps: ServiceDeps, tx: Tx, call: Call): Promise<Holding> {
-  const holding = await deps.access.findHolding(tx, call.caller, call.ip);
-  if (holding === null) throw notHeld();
-  return holding;
-}
-
 /**
- * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the holding
- * ended during the wait for the lock.
+ * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the caller does
+ * not hold the address, or the holding ended during the wait for the lock.
  */
 export async function openWriteScope(
+  deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  holding: Holding,
 ): Promise<AddressWriteScope> {
-  const address = await lockAddress(tx, holding.id, call.ip);
-  const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
-  if (state === null || state.holdingId !== holding.id) throw notHeld();
+  const { caller, ip } = call;
+  const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(deps, tx, call));
+  const state = await loadAddress(tx, 'accepted', caller, ip);
+  if (state === null || state.holdingId !== address.holdingId) throw notHeld();
   return { address, state };
+}
+
+async function addAddress(deps: ServiceDeps, tx: Tx, { caller, ip }: Call): Promise<LockedAddress> {
+  const holding = await deps.access.findHolding(tx, caller, ip);
+  const address = holding && (await insertAddress(tx, caller, { holdingId: holding.id, ip }));
+  if (address === null) throw notHeld();
+  return address;
 }
 
 /** Ends a write without effect, leaves no trace, and returns the newest generation. */
 export async function leaveWriteScope(tx: Tx, scope: AddressWriteScope): Promise<number> {
   await discardAddress(tx, scope.address);
   return currentGeneration(tx);
-}
-
-/** Takes the write's generation; everything after it until the commit runs under the fleet's lock. */
-export function takeWriteGeneration(tx: Tx, call: Call, cause: string): Promise<number> {
-  return takeGeneration(tx, { cause, targets: [call.ip] });
 }
 
 /**
@@ -85,18 +82,12 @@ export async function audit(
     readonly generation: number;
   },
 ): Promise<void> {
-  const { caller } = call;
-  await recordAudit(tx, {
-    actor: {
-      kind: 'key',
-      name: `${caller.keyName} (${caller.keyId})`,
-      source: call.source,
-      requestId: call.requestId,
-    },
-    organisationId: caller.organisationId,
-    target: call.ip,
-    ...entry,
-  });
+  const { organisationId } = call.caller;
+  await recordAudit(tx, { actor: actorOf(call), organisationId, target: call.ip, ...entry });
+}
+
+export function actorOf({ caller, source, requestId }: Call): Actor {
+  return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
 }
 
 export function familyOf(ip: string): Family {

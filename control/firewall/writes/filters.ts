@@ -12,21 +12,14 @@ import * as messages from './messages.ts';
 import { filterKey } from '../objects.ts';
 import { type Outcome, readPorts } from './rules.ts';
 import {
-  audit,
   eventOf,
   leaveWriteScope,
   markConfigured,
   openWriteScope,
-  requireHolding,
   type ServiceDeps,
-  takeWriteGeneration,
 } from './address-write.ts';
-import {
-  deleteFilters,
-  insertFilters,
-  loadManagedFilters,
-  type OwnManagedFilter,
-} from '../store.ts';
+import { landChange } from './land.ts';
+import { loadManagedFilters, type OwnManagedFilter } from '../store.ts';
 
 /** The body of a filter creation, checked for types alone. */
 export interface FilterRequest {
@@ -48,24 +41,20 @@ export async function createFilters(
   call: Call,
   request: FilterRequest,
 ): Promise<FiltersCreated> {
-  const holding = await requireHolding(deps, tx, call);
-  const type = requireAvailable(request.type, await loadManagedFilters(tx, holding.id));
+  const scope = await openWriteScope(deps, tx, call);
+  const type = requireAvailable(request.type, await loadManagedFilters(tx, scope.state.holdingId));
   const ports = readFilterPorts(call, request.port);
-  const scope = await openWriteScope(tx, call, holding);
   const { filters, enforcement } = scope.state;
   const there = new Set(filters.map(filterKey));
   const equal = ports.filter((port) => there.has(filterKey({ type, port })));
   if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
   requireFilterCount(call, filters.length, ports.length);
   await markConfigured(tx, call, scope, true);
-  const generation = await takeWriteGeneration(tx, call, 'filter.create');
-  await insertFilters(
-    tx,
-    scope.address.id,
-    generation,
-    ports.map((port) => ({ type, port })),
-  );
-  await audit(tx, call, { action: 'filter.create', detail: { type, ports }, generation });
+  const { generation } = await landChange(tx, call, scope.address.id, {
+    cause: 'filter.create',
+    detail: { type, ports },
+    createFilters: ports.map((port) => ({ type, port })),
+  });
   call.afterCommit(() =>
     deps.events.filtersCreated({ ...eventOf(call, generation), created: ports.length }),
   );
@@ -80,8 +69,7 @@ export async function deleteFiltersByKey(
   call: Call,
   wanted: readonly string[],
 ): Promise<FiltersDeleted> {
-  const holding = await requireHolding(deps, tx, call);
-  const scope = await openWriteScope(tx, call, holding);
+  const scope = await openWriteScope(deps, tx, call);
   const { rules, filters, enforcement } = scope.state;
   const named = new Set(wanted);
   const found = filters.filter((filter) => named.has(filterKey(filter)));
@@ -99,18 +87,10 @@ export async function deleteFiltersByKey(
     return { deleted, generation: await leaveWriteScope(tx, scope), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - deleted;
   await markConfigured(tx, call, scope, left > 0);
-  const generation = await takeWriteGeneration(tx, call, 'filter.delete');
-  await deleteFilters(
-    tx,
-    scope.address.id,
-    generation,
-    found.map((filter) => filter.id),
-  );
-  const keys = found.map(filterKey);
-  await audit(tx, call, {
-    action: 'filter.delete',
-    detail: { keys, requested: named.size },
-    generation,
+  const { generation } = await landChange(tx, call, scope.address.id, {
+    cause: 'filter.delete',
+    detail: { keys: found.map(filterKey), requested: named.size },
+    deleteFilters: found.map((filter) => filter.id),
   });
   call.afterCommit(() => deps.events.filtersDeleted({ ...eventOf(call, generation), deleted }));
   return { deleted, generation, enforcement, message };

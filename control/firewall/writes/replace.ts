@@ -10,23 +10,15 @@ import * as messages from './messages.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
 import { type Outcome, readRule, type RuleRequest } from './rules.ts';
 import {
-  audit,
   eventOf,
   leaveWriteScope,
   markConfigured,
   openWriteScope,
-  requireHolding,
   type ServiceDeps,
   type AddressWriteScope,
-  takeWriteGeneration,
 } from './address-write.ts';
-import {
-  deleteFilters,
-  deleteRules,
-  insertFilters,
-  insertRules,
-  loadManagedFilters,
-} from '../store.ts';
+import { landChange } from './land.ts';
+import { loadManagedFilters } from '../store.ts';
 
 export interface Replacement {
   readonly rules: readonly RuleRequest[];
@@ -48,10 +40,9 @@ export async function replaceAddress(
   call: Call,
   request: Replacement,
 ): Promise<Replaced> {
-  const holding = await requireHolding(deps, tx, call);
+  const scope = await openWriteScope(deps, tx, call);
   const rules = readRules(call, request.rules);
   const filters = readFilters(call, request.filters);
-  const scope = await openWriteScope(tx, call, holding);
   requireUnchanged(call, scope);
   const change = {
     rules: difference(scope.state.rules, rules, ruleKey),
@@ -161,20 +152,16 @@ async function applyDifference(
     };
   }
   await markConfigured(tx, call, scope, wanted > 0);
-  const generation = await takeWriteGeneration(tx, call, 'address.replace');
-  const { id } = scope.address;
-  await deleteRules(tx, id, generation, deletedIds);
-  await deleteFilters(
-    tx,
-    id,
-    generation,
-    filters.deleted.map((filter) => filter.id),
-  );
-  const ids = await insertRules(tx, id, generation, rules.created);
-  await insertFilters(tx, id, generation, filters.created);
-  const created = { rules: ids, filters: keys.created };
   const deleted = { rules: deletedIds, filters: keys.deleted };
-  await audit(tx, call, { action: 'address.replace', detail: { created, deleted }, generation });
+  const { generation, ids } = await landChange(tx, call, scope.address.id, {
+    cause: 'address.replace',
+    detail: { created: keys.created, deleted },
+    createRules: rules.created,
+    createFilters: filters.created,
+    deleteRules: deletedIds,
+    deleteFilters: filters.deleted.map((filter) => filter.id),
+  });
+  const created = { rules: ids, filters: keys.created };
   call.afterCommit(() => deps.events.addressReplaced({ ...eventOf(call, generation), ...counts }));
   return { ...answer, created, deleted, generation };
 }

@@ -3,7 +3,7 @@ import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import { countPorts, expandPorts, type PortRange } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
-import { isRetryable } from '../../http/operations/transaction.ts';
+import { isRetryable, RepeatTransaction } from '../../http/operations/transaction.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { explainNewRules } from './no-effect.ts';
@@ -17,12 +17,11 @@ import {
   leaveWriteScope,
   markConfigured,
   openWriteScope,
-  requireHolding,
   type ServiceDeps,
   type AddressWriteScope,
-  takeWriteGeneration,
 } from './address-write.ts';
-import { deleteRules, insertRules, insertRulesWithGeneration } from '../store.ts';
+import { takeGeneration } from '../../fleet/generations.ts';
+import { landChange, ruleInsert } from './land.ts';
 
 /** The body of a rule creation, checked for types alone. */
 export interface RuleRequest {
@@ -55,9 +54,8 @@ export async function createRules(
   call: Call,
   request: RuleRequest,
 ): Promise<RulesCreated> {
-  const holding = await requireHolding(deps, tx, call);
+  const scope = await openWriteScope(deps, tx, call);
   const { rule, ports } = readRule(call, request);
-  const scope = await openWriteScope(tx, call, holding);
   refuseExisting(scope, rule, ports);
   requireRuleCount(call, scope.state.rules.length, ports.length);
   await markConfigured(tx, call, scope, true);
@@ -73,11 +71,6 @@ export async function createRules(
     );
   }
   const { ids, failed, generation } = landed;
-  await audit(tx, call, {
-    action: 'rule.create',
-    detail: { ...rule, ids, requested: ports.length, failed },
-    generation,
-  });
   call.afterCommit(() =>
     deps.events.rulesCreated({
       ...eventOf(call, generation),
@@ -97,8 +90,7 @@ export async function deleteRulesById(
   call: Call,
   wanted: readonly number[],
 ): Promise<RulesDeleted> {
-  const holding = await requireHolding(deps, tx, call);
-  const scope = await openWriteScope(tx, call, holding);
+  const scope = await openWriteScope(deps, tx, call);
   const { rules, filters, enforcement } = scope.state;
   const named = new Set(wanted);
   const found = rules.filter((rule) => named.has(rule.id));
@@ -113,12 +105,10 @@ export async function deleteRulesById(
     return { ids, generation: await leaveWriteScope(tx, scope), enforcement, message };
   const left = [...rules, ...filters].filter((object) => object.group === null).length - ids.length;
   await markConfigured(tx, call, scope, left > 0);
-  const generation = await takeWriteGeneration(tx, call, 'rule.delete');
-  await deleteRules(tx, scope.address.id, generation, ids);
-  await audit(tx, call, {
-    action: 'rule.delete',
+  const { generation } = await landChange(tx, call, scope.address.id, {
+    cause: 'rule.delete',
     detail: { ids, requested: named.size },
-    generation,
+    deleteRules: ids,
   });
   call.afterCommit(() =>
     deps.events.rulesDeleted({ ...eventOf(call, generation), deleted: ids.length }),
@@ -172,34 +162,49 @@ interface PortInsert {
 }
 
 /**
- * Inserts all ports and takes the generation in one statement, so that the fleet's row is locked for little more than
- * the commit. When the database refuses that, inserts each port separately, so that one bad port does not fail others.
+ * Inserts all ports in the statement that takes the generation. When the database refuses that, the transaction is
+ * repeated with a savepoint for each port, so that one bad port does not fail others.
  */
 async function insertPorts(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
   insert: PortInsert,
-): Promise<{ ids: number[]; failed: number[]; generation: number }> {
+): Promise<{ ids: readonly number[]; failed: readonly number[]; generation: number }> {
   const { scope, rule, ports } = insert;
-  const addressId = scope.address.id;
-  const rules = ports.map((port) => ({ ...rule, port }));
-  const request = { cause: 'rule.create', targets: [call.ip] };
-  const all = await attempt(tx, () => insertRulesWithGeneration(tx, request, addressId, rules));
-  if (all.ok) return { ...all.value, failed: [] };
-  const generation = await takeWriteGeneration(tx, call, request.cause);
+  const cause = 'rule.create';
+  if (call.isRepeated) return insertPortByPort(deps, tx, call, insert);
+  try {
+    const detail = { ...rule, requested: ports.length, failed: [] };
+    const createRules = ports.map((port) => ({ ...rule, port }));
+    const landed = await landChange(tx, call, scope.address.id, { cause, detail, createRules });
+    return { ...landed, failed: [] };
+  } catch (error) {
+    if (isUnavailable(error) || isRetryable(error)) throw error;
+    throw new RepeatTransaction('a port could not be stored', { cause: error });
+  }
+}
+
+async function insertPortByPort(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  { scope, rule, ports }: PortInsert,
+): Promise<{ ids: number[]; failed: number[]; generation: number }> {
+  const generation = await takeGeneration(tx, { cause: 'rule.create', targets: [call.ip] });
   const ids: number[] = [];
   const failed: number[] = [];
   for (const port of ports) {
-    const one = await attempt(tx, () =>
-      insertRules(tx, addressId, generation, [{ ...rule, port }]),
-    );
-    if (one.ok) ids.push(...one.value);
+    const insert = ruleInsert(scope.address.id, [{ ...rule, port }], sql`${generation}::bigint`);
+    const one = await attempt(tx, () => insert.execute(tx));
+    if (one.ok) ids.push(...one.value.rows.map(({ id }) => id));
     else {
       if (port !== null) failed.push(port);
       deps.events.portFailed({ ip: call.ip, port, error: one.error });
     }
   }
+  const detail = { ...rule, ids, requested: ports.length, failed };
+  await audit(tx, call, { action: 'rule.create', detail, generation });
   return { ids, failed, generation };
 }
 
@@ -212,7 +217,6 @@ async function attempt<T>(
 > {
   await sql`savepoint port`.execute(tx);
   try {
-    // The commit releases the savepoint, to save a round trip while other writers wait.
     return { ok: true, value: await run() };
   } catch (error) {
     // Fails too on a broken connection or an ended transaction, and the request with it.

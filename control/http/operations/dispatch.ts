@@ -34,7 +34,7 @@ export interface DispatchDeps {
 }
 
 /** An authenticated and authorised request with its validation results. */
-export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit'> {
+export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit' | 'isRepeated'> {
   readonly ability: Ability;
   readonly query: Validated;
   /** Null for an operation without a body. */
@@ -77,15 +77,16 @@ export async function dispatch(
     return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
   }
   const effects: Effect[] = [];
-  const write = async (tx: Tx) => {
+  const write = async (tx: Tx, isRepeated: boolean) => {
     effects.length = 0;
-    return toReply(await handler.run(await judge(deps, tx, incoming, effects), tx));
+    const call = await judge(deps, tx, incoming, effects);
+    return toReply(await handler.run({ ...call, isRepeated }, tx));
   };
   const { once } = incoming;
-  const reply = await runTransaction(deps.db, incoming.deadline, async (tx) => {
-    if (once === null) return write(tx);
+  const reply = await runTransaction(deps.db, incoming.deadline, async (tx, isRepeated) => {
+    if (once === null) return write(tx, isRepeated);
     await requireSubject(deps, tx, incoming);
-    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
+    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx, isRepeated));
   });
   if (reply.status < 400) for (const effect of effects) effect();
   return reply;
@@ -127,6 +128,7 @@ async function judge(
   return {
     ...rest,
     afterCommit: (effect) => void effects.push(effect),
+    isRepeated: false,
     ...(values as { query: never; body: never }),
   };
 }

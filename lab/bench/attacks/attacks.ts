@@ -148,5 +148,6 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     query,
     ifMatch: null,
     afterCommit: () => {},
+    isRepeated: false,
   };
 }

@@ -1,0 +1,105 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Tx } from '../../db/database.ts';
+import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import type { FilterContent, RuleContent } from '../objects.ts';
+import { actorOf } from './address-write.ts';
+
+/** What a write changes on an address, and how it is audited. */
+export interface AddressChange {
+  /** `rule.create`, for operators. */
+  readonly cause: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly createRules?: readonly RuleContent[];
+  readonly createFilters?: readonly FilterContent[];
+  /** Ids of own objects. */
+  readonly deleteRules?: readonly number[];
+  readonly deleteFilters?: readonly number[];
+}
+
+export interface LandedChange {
+  readonly generation: number;
+  /** Ids of the created rules, in the given order. The audit entry has them too. */
+  readonly ids: readonly number[];
+}
+
+/**
+ * Takes a generation, changes the address with it and writes the audit entry, in one statement: until the commit after
+ * it every other write of the fleet waits.
+ */
+export async function landChange(
+  tx: Tx,
+  call: Call,
+  addressId: number,
+  change: AddressChange,
+): Promise<LandedChange> {
+  const parts = [takenGeneration({ cause: change.cause, targets: [call.ip] })];
+  for (const table of ['rules', 'filters'] as const) {
+    const ids = (table === 'rules' ? change.deleteRules : change.deleteFilters) ?? [];
+    if (ids.length > 0) parts.push(deletion(table, addressId, ids));
+  }
+  const { createRules = [], createFilters = [] } = change;
+  if (createRules.length > 0) {
+    parts.push(
+      sql`created as (${ruleInsert(addressId, createRules, sql`(select generation from taken)`)})`,
+    );
+  }
+  if (createFilters.length > 0) parts.push(filterInsert(addressId, createFilters));
+  const ids =
+    createRules.length > 0
+      ? sql`(select array_agg(id order by id) from created)`
+      : sql`'{}'::bigint[]`;
+  parts.push(audited(call, change, ids));
+  const { rows } = await sql<{ generation: number; ids: number[] }>`
+    with ${sql.join(parts, sql`, `)}
+    select generation, ${ids} as ids, ${announced()} from taken`.execute(tx);
+  const landed = rows[0];
+  if (landed === undefined) throw lostFleet();
+  return landed;
+}
+
+/** Inserts rules and returns their ids in the given order, as a query. */
+export function ruleInsert(
+  addressId: number,
+  rules: readonly RuleContent[],
+  generation: RawBuilder<unknown>,
+): RawBuilder<{ id: number }> {
+  return sql<{ id: number }>`
+    insert into rules (address_id, action, protocol, source, port, created_generation)
+    select ${addressId}::bigint, action, protocol, source, port, ${generation}
+      from unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
+                  ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
+             with ordinality as wanted (action, protocol, source, port, place)
+     order by place
+    returning id`;
+}
+
+function filterInsert(addressId: number, filters: readonly FilterContent[]): RawBuilder<unknown> {
+  return sql`filtered as (
+    insert into filters (address_id, type, port, created_generation)
+    select ${addressId}::bigint, type, port, (select generation from taken)
+      from unnest(${filters.map((f) => f.type)}::text[], ${filters.map((f) => f.port)}::integer[]) as wanted (type, port))`;
+}
+
+function deletion(
+  table: 'rules' | 'filters',
+  addressId: number,
+  ids: readonly number[],
+): RawBuilder<unknown> {
+  return sql`${sql.ref(`ended_${table}`)} as (
+    update ${sql.table(table)} set deleted_generation = (select generation from taken), deleted_at = now()
+     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null)`;
+}
+
+function audited(
+  call: Call,
+  { cause, detail }: AddressChange,
+  ids: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const { kind, name, source, requestId } = actorOf(call);
+  return sql`audited as (
+    insert into audit (organisation_id, actor_kind, actor, source, request_id, action, target, detail, generation)
+    select ${call.caller.organisationId}::bigint, ${kind}, ${name}, ${source}::inet, ${requestId}, ${cause}, ${call.ip},
+           jsonb_build_object('ids', ${ids}) || ${JSON.stringify(detail)}::jsonb, generation
+      from taken)`;
+}
