@@ -10,6 +10,8 @@ export interface BenchFleet {
   readonly addresses: readonly string[];
   /** Empty at first, for writing. */
   readonly writeAddresses: readonly string[];
+  /** Empty at first, for replacing. */
+  readonly replaceAddresses: readonly string[];
 }
 
 const RULES = 100;
@@ -38,8 +40,9 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
       values (${organisationId}, '203.0.113.0/24', tstzrange(now(), null), 64500, 'portal') returning id`.execute(
       db,
     );
-    const addresses = Array.from({ length: 64 }, (_, index) => `203.0.113.${index}`);
-    const writeAddresses = Array.from({ length: 64 }, (_, index) => `203.0.113.${128 + index}`);
+    const addresses = addressesFrom(0);
+    const writeAddresses = addressesFrom(128);
+    const replaceAddresses = addressesFrom(192);
     await sql`
       with places as (
         insert into addresses (holding_id, ip, configured)
@@ -60,8 +63,19 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
       .execute((tx) =>
         createKey(tx, { organisationId, name: 'bench', abilities, owner: 'portal' }, operator),
       );
-    return { organisationId, key: key.secret, rulesPerAddress: RULES, addresses, writeAddresses };
+    return {
+      organisationId,
+      key: key.secret,
+      rulesPerAddress: RULES,
+      addresses,
+      writeAddresses,
+      replaceAddresses,
+    };
   } finally {
     await db.destroy();
   }
+}
+
+function addressesFrom(first: number): string[] {
+  return Array.from({ length: 64 }, (_, index) => `203.0.113.${first + index}`);
 }

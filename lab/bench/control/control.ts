@@ -1,17 +1,14 @@
-import { type ChildProcess, fork, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Load, LoadResult } from './load.ts';
 import { type BenchFleet, fillFleet } from './control-fixture.ts';
 import type { Bench, Row } from '../report.ts';
+import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
+import { writeRows } from './writes.ts';
 
-const CONNECTIONS = 8;
-/** Many short rounds in turn, so that what else the machine does meets both sides alike. */
-const ROUNDS = 12;
-const ROUND_MS = 1500;
 const IDLE_MS = 5000;
 
 /** What a read and a write of the public interface cost beside the least that could answer them. */
@@ -31,7 +28,7 @@ export const controlBench: Bench = {
       const bareMemory = residentMib(baseline.child);
       return [
         await readRow(say, control.port, baseline.port, fleet),
-        await writeRow(say, control.port, control.databaseUrl, fleet),
+        ...(await writeRows(say, control.port, control.databaseUrl, fleet)),
         {
           name: 'resident memory of control, idle (baseline: the bare Fastify process)',
           value: memory,
@@ -77,37 +74,6 @@ async function readRow(
   };
 }
 
-async function writeRow(
-  say: (line: string) => void,
-  port: number,
-  databaseUrl: string,
-  fleet: BenchFleet,
-): Promise<Row> {
-  const pgbench = findPgbench();
-  if (pgbench === null)
-    say('pgbench is not installed (Debian: postgresql-contrib): no baseline for writes');
-  const rates: number[] = [];
-  const baselines: number[] = [];
-  for (let round = 0; round <= ROUNDS; round++) {
-    const inserted = pgbench === null ? null : runPgbench(pgbench, databaseUrl, fleet);
-    const full = runLoad(port, writes(fleet, port, round));
-    mustAnswer(full, '201');
-    say(
-      `write round ${round}: ${Math.round(full.requestsPerSecond)}/s (p99 ${full.p99Ms.toFixed(1)} ms), pgbench ${inserted === null ? '-' : Math.round(inserted)}/s`,
-    );
-    if (round === 0) continue;
-    rates.push(full.requestsPerSecond);
-    if (inserted !== null) baselines.push(inserted);
-  }
-  return {
-    name: 'POST /firewall/ips/{ip}/rules (baseline: pgbench, one insert a transaction, the same server)',
-    value: mean(rates),
-    unit: 'requests/s',
-    baseline: baselines.length === 0 ? null : mean(baselines),
-    goal: null,
-  };
-}
-
 function requests(
   ips: readonly string[],
   port: number,
@@ -118,99 +84,6 @@ function requests(
     (ip) =>
       `${line(ip)} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n\r\n`,
   );
-}
-
-/** Ports that no round used before; a few hundred for each of the addresses kept for writing. */
-function writes(fleet: BenchFleet, port: number, round: number): string[] {
-  const perRound = 100;
-  const first = 1 + round * perRound;
-  return Array.from({ length: perRound }, (_, index) => first + index).flatMap((rulePort) =>
-    fleet.writeAddresses.map((ip) => {
-      const body = JSON.stringify({
-        action: 'allow',
-        protocol: 'udp',
-        destination_port: `${rulePort}`,
-      });
-      return `POST /api/v1/firewall/ips/${ip}/rules HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${fleet.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-    }),
-  );
-}
-
-/** The generator is a process of its own, so that it and the server do not share an event loop. */
-function runLoad(port: number, texts: readonly string[]): LoadResult {
-  const load: Load = {
-    host: '127.0.0.1',
-    port,
-    connections: CONNECTIONS,
-    durationMs: ROUND_MS,
-    requests: texts,
-  };
-  const result = spawnSync(process.execPath, [join(import.meta.dirname, 'load.ts')], {
-    input: JSON.stringify(load),
-    encoding: 'utf8',
-    maxBuffer: 1 << 24,
-  });
-  if (result.status !== 0) throw new Error(`the load generator failed: ${result.stderr}`);
-  return JSON.parse(result.stdout) as LoadResult;
-}
-
-function mustAnswer(result: LoadResult, status: string): void {
-  const others = Object.keys(result.statuses).filter((got) => got !== status);
-  if (others.length > 0)
-    throw new Error(`not every answer was ${status}: ${JSON.stringify(result.statuses)}`);
-}
-
-function runPgbench(pgbench: string, databaseUrl: string, fleet: BenchFleet): number {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-pgbench-'));
-  try {
-    const script = join(folder, 'insert.sql');
-    writeFileSync(
-      script,
-      `\\set port random(1, 65535)\ninsert into bench_rules (address_id, action, protocol, port, created_generation) values (:client_id, 'allow', 'udp', :port, 1);\n`,
-    );
-    const { database, env } = libpq(databaseUrl);
-    const args = [
-      '-n',
-      '-M',
-      'prepared',
-      '-c',
-      String(CONNECTIONS),
-      '-T',
-      String(Math.ceil(ROUND_MS / 1000)),
-      '-f',
-      script,
-      database,
-    ];
-    const result = spawnSync(pgbench, args, { encoding: 'utf8', env: { ...process.env, ...env } });
-    const rate = /tps = ([0-9.]+)/.exec(result.stdout)?.[1];
-    if (rate === undefined)
-      throw new Error(`pgbench failed: ${result.stderr} (organisation ${fleet.organisationId})`);
-    return Number(rate);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** The address of the server as libpq's tools want it. */
-function libpq(databaseUrl: string): { database: string; env: Record<string, string> } {
-  const url = new URL(databaseUrl);
-  const host = url.searchParams.get('host') ?? url.hostname;
-  const env: Record<string, string> = {
-    PGHOST: host,
-    PGUSER: decodeURIComponent(url.username) || (url.searchParams.get('user') ?? ''),
-  };
-  const port = url.searchParams.get('port') ?? url.port;
-  if (port !== '') env['PGPORT'] = port;
-  return { database: url.pathname.slice(1), env };
-}
-
-function findPgbench(): string | null {
-  const versions = '/usr/lib/postgresql';
-  const folders = existsSync(versions)
-    ? readdirSync(versions).map((v) => join(versions, v, 'bin'))
-    : [];
-  const places = [...(process.env['PATH'] ?? '').split(':'), ...folders];
-  return places.map((folder) => join(folder, 'pgbench')).find((path) => existsSync(path)) ?? null;
 }
 
 async function startControl(data: string) {
@@ -246,8 +119,4 @@ async function end(child: ChildProcess | null): Promise<void> {
   const gone = once(child, 'exit');
   child.kill('SIGTERM');
   await gone;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
