@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createKey } from '@portcullis/control/access/index.ts';
-import { openDatabase } from '@portcullis/control/db/database.ts';
+import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 
 export interface BenchFleet {
   readonly organisationId: number;
@@ -41,8 +41,6 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
       db,
     );
     const addresses = addressesFrom(0);
-    const writeAddresses = addressesFrom(128);
-    const replaceAddresses = addressesFrom(192);
     await sql`
       with places as (
         insert into addresses (holding_id, ip, configured)
@@ -56,24 +54,26 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
       db,
     );
     await sql`analyze`.execute(db);
-    const operator = { kind: 'operator', name: 'bench', source: null, requestId: null } as const;
-    const abilities = ['firewall.read', 'firewall.manage'];
-    const key = await db
-      .transaction()
-      .execute((tx) =>
-        createKey(tx, { organisationId, name: 'bench', abilities, owner: 'portal' }, operator),
-      );
+    const key = await makeKey(db, organisationId);
     return {
       organisationId,
-      key: key.secret,
+      key,
       rulesPerAddress: RULES,
       addresses,
-      writeAddresses,
-      replaceAddresses,
+      writeAddresses: addressesFrom(128),
+      replaceAddresses: addressesFrom(192),
     };
   } finally {
     await db.destroy();
   }
+}
+
+async function makeKey(db: Db, organisationId: number): Promise<string> {
+  const operator = { kind: 'operator', name: 'bench', source: null, requestId: null } as const;
+  const abilities = ['firewall.read', 'firewall.manage'];
+  const wanted = { organisationId, name: 'bench', abilities, owner: 'portal' } as const;
+  const key = await db.transaction().execute((tx) => createKey(tx, wanted, operator));
+  return key.secret;
 }
 
 function addressesFrom(first: number): string[] {
