@@ -21,18 +21,38 @@ export function statementName(text: string): string | null {
   return name;
 }
 
-/** A pg.Client that prepares what kysely sends: a text, and an array of values. */
+const BEGIN = /^(?:begin|start transaction)\b/i;
+const NOTHING = { rows: [], fields: [], command: 'BEGIN', rowCount: null, oid: 0 };
+
+/**
+ * A pg.Client that prepares what kysely sends: a text, and an array of values. It does not wait for the answer to BEGIN,
+ * which travels with the first statement of the transaction.
+ */
 export class PreparingClient extends pg.Client {
+  /** Why no transaction began. */
+  #failure: unknown = null;
+
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     // Defined as a value, because an override cannot repeat the dozen overloads of `query`.
     const original = super.query;
     Object.defineProperty(this, 'query', {
       value: (...args: unknown[]): unknown => {
+        if (this.#failure !== null) return Promise.reject(this.#failure);
         const asked: unknown = Reflect.apply(original, this, withName(args));
+        if (asked instanceof Promise && BEGIN.test(String(args[0]))) {
+          asked.catch((error: unknown) => this.#giveUp(error));
+          return Promise.resolve(NOTHING);
+        }
         return asked instanceof Promise ? asked.catch((error) => this.#giveUpStale(error)) : asked;
       },
     });
+  }
+
+  /** Nothing may run outside the transaction that did not begin. */
+  #giveUp(failure: unknown): void {
+    this.#failure = failure;
+    void this.end();
   }
 
   /** Removes the connection from the pool, because it has stale plans. */

@@ -5,6 +5,7 @@ import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { FoundEgg } from '../desired.ts';
 import { MAX_EGG_BYTES, readTextFile } from './text-file.ts';
+import { parsePlainYaml } from './yaml-source.ts';
 
 /** Where eggs come from that are not files next to the fleet file. */
 export interface EggSource {
@@ -43,13 +44,19 @@ async function loadEgg(name: string, path: string, source: EggSource): Promise<E
     const reason = `There is no egg ${name}: not beside this file, and none of that name is shipped.`;
     return { ok: false, reason };
   }
-  const parsed = parseEgg(file.text, source.compile);
+  const document = documentOf(file.text);
+  const parsed = document.ok ? parseEgg(document.value, source.compile) : document;
   if (!parsed.ok) {
     const reason = `This is no egg that can be used: ${parsed.reason.replace(/\.$/, '')}.`;
     return { ok: false, reason };
   }
   const { egg, notes } = parsed.value;
   return { ok: true, found: { egg, digest: digestOf(egg), notes } };
+}
+
+/** JSON is left to the parser of eggs, whose messages name its mistakes. Pelican exports YAML. */
+function documentOf(text: string): ReturnType<typeof parsePlainYaml> {
+  return /^\ufeff?\s*[[{]/.test(text) ? { ok: true, value: text } : parsePlainYaml(text);
 }
 
 /** Equal eggs have equal digests, in whichever version of the format they were written. */

@@ -56,6 +56,29 @@ export function locateYaml(text: string, env: Environment, mistakes: MistakeList
   return new Walk(document, lines, env, mistakes).run();
 }
 
+/**
+ * YAML of others (eggs) as plain values, without positions and anchors. Never throws; the reason is a sentence without
+ * its full stop.
+ */
+export function parsePlainYaml(
+  text: string,
+):
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string } {
+  if (findTooDeep(text) !== null) {
+    return { ok: false, reason: `it is nested more than ${MAX_DEPTH} levels deep` };
+  }
+  const document = parseDocument(text, { uniqueKeys: false, logLevel: 'error' });
+  const [error] = document.errors;
+  if (error !== undefined)
+    return { ok: false, reason: `it is neither JSON nor YAML: ${error.message.split('\n', 1)[0]}` };
+  try {
+    return { ok: true, value: document.toJS({ maxAliasCount: 0 }) as unknown };
+  } catch {
+    return { ok: false, reason: 'it uses anchors, which an egg needs none of' };
+  }
+}
+
 function describeError(code: string, message: string): string {
   if (code === 'TAB_AS_INDENT') return 'A tab indents here, where YAML takes only spaces.';
   if (code === 'MULTIPLE_DOCS') return 'A second document begins here; a fleet file is one.';
