@@ -268,6 +268,15 @@ describe('power on a node', () => {
     assert.equal(none?.kind, 'refused');
   });
 
+  it("takes the egg's stop command for a stop, not for a crash", async (t) => {
+    const host = new TestHost(t);
+    const uuid = await running(host);
+    const answer = await host.control.call(uuid, { kind: 'command', command: 'stop' });
+    assert.deepEqual(answer, ACCEPTED);
+    await host.becomes(uuid, 'offline');
+    assert.equal(host.count('start', uuid), 1);
+  });
+
   it('stops a server above its disk limit, and allows a start below it', async (t) => {
     const host = new TestHost(t, { measurePauseMs: 20 });
     const limits = { memory: 512, cpu: 100, disk: 1 };

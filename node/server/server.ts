@@ -216,6 +216,11 @@ export class Server {
     if (power !== 'running' || !isKnown(state)) {
       return refused(`The server is ${power}: only a running one takes commands.`);
     }
+    const stop = this.#desired?.egg?.stop;
+    if (stop?.kind === 'command' && command.trim() === stop.command) {
+      // The same line as a stop would write, so its end is no crash.
+      return (await this.power('stop', isExpired)) ?? refused('The time for this command has passed.');
+    }
     try {
       await this.#connection.writeCommand(command, isExpired);
       return { kind: 'accepted' };
