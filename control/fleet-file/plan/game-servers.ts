@@ -73,6 +73,7 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
     describeDifferences(currentFields(row), desiredFields(server)),
     describeVariables(row.variables, server.variables),
     row.eggName === server.eggName && row.eggDigest !== server.egg.digest ? 'the egg changed' : '',
+    isReadAtStart(row, server) ? 'a server that runs takes it at its next start' : '',
   ]
     .filter((part) => part !== '')
     .join(', ');
@@ -86,6 +87,11 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
     row.ip !== server.ip || row.port !== server.port || row.serviceId !== server.serviceId;
   const change = { server, rebuild, moved, ...naming(server) };
   draft.add({ do: 'server.update', sign: '~', words, ...change }, server.at);
+}
+
+/** Its container has its address and port from its start on. */
+function isReadAtStart(row: CurrentGameServer, server: DesiredGameServer): boolean {
+  return row.provisioned && (row.ip !== server.ip || row.port !== server.port);
 }
 
 function planRemoval(draft: PlanDraft, row: CurrentGameServer): void {
