@@ -21,16 +21,22 @@ export function statementName(text: string): string | null {
   return name;
 }
 
+/** At the end of a statement: the COMMIT is sent with it, before its answer. Nothing may follow in its transaction. */
+export const THEN_COMMIT = '/* then commit */';
+const END = /^(?:commit|rollback)$/i;
 const BEGIN = /^(?:begin|start transaction)\b/i;
 const NOTHING = { rows: [], fields: [], command: 'BEGIN', rowCount: null, oid: 0 };
 
 /**
  * A pg.Client that prepares what kysely sends: a text, and an array of values. It does not wait for the answer to BEGIN,
- * which travels with the first statement of the transaction.
+ * which is sent with the first statement of the transaction, nor sends a COMMIT of its own after `THEN_COMMIT`: while a
+ * transaction holds a lock that others wait for, a round trip is time for all of them.
  */
 export class PreparingClient extends pg.Client {
   /** Why no transaction began. */
   #failure: unknown = null;
+  /** The answer to a COMMIT that was sent early. */
+  #ended: Promise<unknown> | null = null;
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
@@ -39,7 +45,17 @@ export class PreparingClient extends pg.Client {
     Object.defineProperty(this, 'query', {
       value: (...args: unknown[]): unknown => {
         if (this.#failure !== null) return Promise.reject(this.#failure);
+        const [text] = args;
+        const ended = this.#ended;
+        if (ended !== null && END.test(String(text))) {
+          this.#ended = null;
+          return ended;
+        }
         const asked: unknown = Reflect.apply(original, this, withName(args));
+        if (typeof text === 'string' && text.endsWith(THEN_COMMIT)) {
+          this.#ended = Reflect.apply(original, this, ['commit']) as Promise<unknown>;
+          this.#ended.catch(() => {});
+        }
         if (asked instanceof Promise && BEGIN.test(String(args[0]))) {
           asked.catch((error: unknown) => this.#giveUp(error));
           return Promise.resolve(NOTHING);

@@ -40,7 +40,7 @@ export class Deadline {
     this.#phase = 'open';
   }
 
-  /** Called directly before COMMIT is sent. Throws when the deadline has passed, so that the transaction is rolled back. */
+  /** Called before COMMIT is sent, once or twice. Throws when the deadline has passed, so that the transaction is rolled back. */
   commit(): void {
     this.#requireTime();
     this.#phase = 'committing';

@@ -34,7 +34,8 @@ export interface DispatchDeps {
 }
 
 /** An authenticated and authorised request with its validation results. */
-export interface Incoming extends Omit<Call, 'body' | 'query' | 'afterCommit' | 'isRepeated'> {
+export interface Incoming
+  extends Omit<Call, 'body' | 'query' | 'afterCommit' | 'isRepeated' | 'commitEarly'> {
   readonly ability: Ability;
   readonly query: Validated;
   /** Null for an operation without a body. */
@@ -76,13 +77,14 @@ export async function dispatch(
     await requireSubject(deps, deps.db, incoming);
     return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
   }
+  const { once } = incoming;
   const effects: Effect[] = [];
   const write = async (tx: Tx, isRepeated: boolean) => {
     effects.length = 0;
     const call = await judge(deps, tx, incoming, effects);
-    return toReply(await handler.run({ ...call, isRepeated }, tx));
+    const commitEarly = once === null ? () => incoming.deadline.commit() : null;
+    return toReply(await handler.run({ ...call, isRepeated, commitEarly }, tx));
   };
-  const { once } = incoming;
   const reply = await runTransaction(deps.db, incoming.deadline, async (tx, isRepeated) => {
     if (once === null) return write(tx, isRepeated);
     await requireSubject(deps, tx, incoming);
@@ -129,6 +131,7 @@ async function judge(
     ...rest,
     afterCommit: (effect) => void effects.push(effect),
     isRepeated: false,
+    commitEarly: null,
     ...(values as { query: never; body: never }),
   };
 }

@@ -35,6 +35,11 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly ifMatch: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
+  /**
+   * For writes: called before a statement that ends with `THEN_COMMIT`, which must be the last. Null: more statements
+   * follow in this transaction. Throws when the deadline has passed.
+   */
+  readonly commitEarly: (() => void) | null;
   /** For writes: an earlier transaction of this request was rolled back. */
   readonly isRepeated: boolean;
 }

@@ -149,5 +149,6 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     ifMatch: null,
     afterCommit: () => {},
     isRepeated: false,
+    commitEarly: null,
   };
 }
