@@ -35,6 +35,12 @@ export interface ServerBuild {
   /** The current problem of the server. */
   readonly problem: string | null;
   readonly allocation: { readonly ip: string; readonly port: number };
+  readonly allocations: readonly {
+    readonly ip: string;
+    readonly port: number;
+    readonly protocols: readonly string[];
+    readonly name: string | null;
+  }[];
 }
 
 export interface ConsoleLines {

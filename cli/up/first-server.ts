@@ -47,6 +47,7 @@ export async function createFirstServer(
     limits: LIMITS,
     ip: LOOPBACK,
     port,
+    ports: [],
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   };

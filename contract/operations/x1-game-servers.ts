@@ -41,6 +41,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
             suspended: false,
             problem: null,
             allocation: { ip: '198.51.100.10', port: 25_565 },
+            allocations: [],
           },
         },
       },

@@ -6,6 +6,7 @@ import {
   IpAddress,
   natural,
   openChoice,
+  Port,
   textOrNull,
 } from './values.ts';
 
@@ -40,6 +41,22 @@ export const GameServerBuild = Type.Object(
             port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }),
           },
           { title: 'Allocation', description: 'Where players reach it.' },
+        ),
+        allocations: Type.Array(
+          Type.Object(
+            {
+              ip: IpAddress,
+              port: Port,
+              protocols: Type.Array(openChoice(['tcp', 'udp'])),
+              variable: textOrNull({ description: 'The variable that has the port.' }),
+              name: textOrNull({ description: 'What the port is for.', examples: ['query'] }),
+            },
+            { title: 'ServerPort' },
+          ),
+          {
+            description:
+              'All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg.',
+          },
         ),
       },
       { title: 'GameServerBuildState' },

@@ -1,3 +1,4 @@
+import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 
 /** The tables of nodes and game servers; what schema.ts says of types holds here too. */
@@ -45,6 +46,7 @@ interface GameServerTable {
   disk_mib: number;
   ip: string;
   port: number;
+  ports: JsonWithDefault<readonly ServerPort[]>;
   suspended: Generated<boolean>;
   crash_restart: Generated<boolean>;
   crash_within_ms: Generated<number>;

@@ -158,7 +158,8 @@ export async function loadManagedFilters(
 ): Promise<readonly OwnManagedFilter[]> {
   const { rows } = await sql<OwnManagedFilter>`
     select f.type, coalesce(f.ports, (
-             select coalesce(string_agg(distinct g.port::text, ','), '') from game_servers g
+             select coalesce(string_agg(distinct p.port::text, ','), '')
+               from game_servers g join server_ports p on p.uuid = g.uuid
               where g.service_id = s.id)) as ports
       from holdings h join services s on s.id = h.service_id,
            jsonb_to_recordset(s.managed_filters) as f (type text, ports text)

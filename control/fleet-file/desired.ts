@@ -1,6 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { CrashPolicy, ServerLimits } from '@portcullis/core/game-servers/power.ts';
+import type { CrashPolicy, ServerLimits, ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../db/schema.ts';
 import type { ResponderSpec } from '../db/schema-mitigations.ts';
@@ -163,6 +163,8 @@ export interface DesiredGameServer extends Located {
   /** Canonical. */
   readonly ip: string;
   readonly port: number;
+  /** As in `ServerAssignment`. */
+  readonly ports: readonly ServerPort[];
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
 }

@@ -221,6 +221,7 @@ test('shows in the build why a server is not ready, with its install log', async
     suspended: false,
     problem: null,
     allocation: { ip: '198.51.100.10', port: 20_001 },
+    allocations: [],
   });
 });
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
@@ -63,6 +64,7 @@ export interface ServerBuildRow {
   readonly suspended: boolean;
   readonly ip: string;
   readonly port: number;
+  readonly ports: readonly ServerPort[];
 }
 
 /** A node without a heartbeat for this time is away. */
@@ -75,7 +77,7 @@ export async function loadBuild(
 ): Promise<ServerBuildRow | null> {
   const { rows } = await sql<ServerBuildRow>`
     select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
-           build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port,
+           build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port, ports,
            coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)
              as "nodeConnected"
       from game_servers join nodes on nodes.id = game_servers.node_id

@@ -41,7 +41,8 @@ export function consoleView({ lines, lastNumber }: ConsoleLines) {
 
 /** `problem`: by its node. */
 export function buildView(build: ServerBuildRow, problem: string | null) {
-  const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended, ip, port } = build;
+  const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended } = build;
+  const { ip, port, ports } = build;
   return {
     uuid,
     state,
@@ -54,5 +55,6 @@ export function buildView(build: ServerBuildRow, problem: string | null) {
     suspended,
     problem,
     allocation: { ip: canonicalAddress(ip) ?? ip, port },
+    allocations: ports,
   };
 }

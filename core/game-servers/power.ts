@@ -15,11 +15,23 @@ export interface ServerAssignment {
   /** By environment name; missing ones have the default of the egg. */
   readonly variables: Readonly<Record<string, string>>;
   readonly limits: ServerLimits;
+  /** The first port, at which players reach it. */
   readonly allocation: { readonly ip: string; readonly port: number };
+  /** All ports, the first one too; empty: `allocation` with the protocols of the egg. */
+  readonly ports: readonly ServerPort[];
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
   /** Increases to request a new installation. */
   readonly buildEpoch: number;
+}
+export interface ServerPort {
+  readonly ip: string;
+  readonly port: number;
+  readonly protocols: readonly ('tcp' | 'udp')[];
+  /** The environment variable that is set to the port. */
+  readonly variable: string | null;
+  /** For people and for rules: `query`. Unique on its server. */
+  readonly name: string | null;
 }
 /** MiB, percent of one core, MiB. */
 export interface ServerLimits {

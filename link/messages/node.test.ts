@@ -44,6 +44,7 @@ const SERVER: ServerAssignment = {
   variables: { MOTD: 'hello\nworld' },
   limits: { memory: 1024, cpu: 100, disk: 2048 },
   allocation: { ip: '2001:db8::10', port: 25_565 },
+  ports: [],
   suspended: false,
   crashes: { restart: true, withinMs: 60_000 },
   buildEpoch: 1,

@@ -1,4 +1,8 @@
-import type { ServerAssignment, ServerResources } from '@portcullis/core/game-servers/power.ts';
+import type {
+  ServerAssignment,
+  ServerPort,
+  ServerResources,
+} from '@portcullis/core/game-servers/power.ts';
 import { egg } from './egg.ts';
 import {
   array,
@@ -123,6 +127,15 @@ export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
 export type NodeHeartbeat = Static<(typeof NODE_REQUESTS)['node.heartbeat']>;
 export type NodeAnswer = Static<(typeof NODE_REQUESTS)['node.answer']>;
 
+export const MAX_PORTS_OF_SERVER = 64;
+const serverPort = object<ServerPort>({
+  ip: address,
+  port,
+  protocols: array(oneOf('tcp', 'udp'), 2),
+  variable: nullable(matching(/^\w{1,191}$/, 'the name of a variable')),
+  name: nullable(matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'a short name')),
+});
+
 const limit = integer(1, 2 ** 31 - 1);
 /** Nodes also store it on disk. */
 export const serverAssignment = object<ServerAssignment>({
@@ -134,6 +147,8 @@ export const serverAssignment = object<ServerAssignment>({
   variables: record(/^[^\0=]{1,128}$/, text(16_384)),
   limits: object({ memory: limit, cpu: limit, disk: limit }),
   allocation: object({ ip: address, port }),
+  // Of control from before servers had several.
+  ports: withDefault(array(serverPort, MAX_PORTS_OF_SERVER), []),
   suspended: boolean,
   crashes: object({ restart: boolean, withinMs: integer(0, 86_400_000) }),
   buildEpoch: epoch,

@@ -97,7 +97,8 @@ export class EngineAdapter {
     const { uuid, connection, log, post } = this.#options;
     try {
       await this.#stop(rung);
-      if (rung !== 'egg') connection.console.say(`SIG${rung.toUpperCase()} was sent to the server.`);
+      if (rung !== 'egg')
+        connection.console.say(`SIG${rung.toUpperCase()} was sent to the server.`);
       post({ kind: 'told', epoch });
     } catch (error) {
       log.warn({ uuid, rung, error }, 'a stop could not be sent to a server');

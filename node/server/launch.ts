@@ -5,6 +5,7 @@ import {
   type Engine,
   EngineError,
   type InstanceSpec,
+  type PublishedPort,
   isAlive,
   withTimeout,
 } from '../engine/engine.ts';
@@ -70,7 +71,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     limits: assignment.limits,
     pidsLimit: PIDS_LIMIT,
     capabilities: egg.capabilities,
-    ports: egg.protocols.map((protocol) => ({ ...assignment.allocation, protocol })),
+    ports: publishedPorts(egg, assignment),
   };
   try {
     await withTimeout('make the instance', CALL_MS, engine.create(spec));
@@ -83,6 +84,13 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     await withTimeout('remove it', CALL_MS, engine.remove(uuid)).catch(() => {});
     throw error;
   }
+}
+
+function publishedPorts(egg: Egg, { allocation, ports }: ServerAssignment): PublishedPort[] {
+  const all = ports.length > 0 ? ports : [{ ...allocation, protocols: egg.protocols }];
+  return all.flatMap(({ ip, port, protocols }) =>
+    protocols.map((protocol) => ({ ip, port, protocol })),
+  );
 }
 
 function throwIfCancelled(signal: AbortSignal): void {

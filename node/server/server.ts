@@ -219,7 +219,9 @@ export class Server {
     const stop = this.#desired?.egg?.stop;
     if (stop?.kind === 'command' && command.trim() === stop.command) {
       // The same line as a stop would write, so its end is no crash.
-      return (await this.power('stop', isExpired)) ?? refused('The time for this command has passed.');
+      return (
+        (await this.power('stop', isExpired)) ?? refused('The time for this command has passed.')
+      );
     }
     try {
       await this.#connection.writeCommand(command, isExpired);

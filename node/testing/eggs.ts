@@ -46,6 +46,7 @@ export function assignmentOf(
     variables: {},
     limits: { memory: 512, cpu: 100, disk: 1024 },
     allocation: { ip: '127.0.0.1', port: 20_000 + number },
+    ports: [],
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
     buildEpoch: 1,

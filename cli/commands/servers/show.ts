@@ -30,6 +30,9 @@ function describeServer(server: ServerDetail, build: ServerBuild): void {
   const away = build.node_connected ? '' : ', which is not connected';
   print(`node        ${build.node}${away}`);
   print(`address     ${build.allocation.ip} port ${build.allocation.port}`);
+  for (const { ip, port, protocols, name: of } of build.allocations) {
+    print(`port        ${ip} port ${port} ${protocols.join(', ')}${of === null ? '' : ` (${of})`}`);
+  }
   print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
   print(`limits      ${limits.memory} MiB, ${limits.cpu} % of a core, ${limits.disk} MiB of disk`);
   if (resources !== null) {

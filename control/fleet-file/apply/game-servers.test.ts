@@ -85,6 +85,7 @@ test('fills in defaults of optional fields', () => {
     limits: { memory: 1024, cpu: 100, disk: 2048 },
     ip: '198.51.100.10',
     port: 25_565,
+    ports: [],
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   });

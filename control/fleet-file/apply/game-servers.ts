@@ -58,12 +58,12 @@ export async function createGameServer(
   await saveEgg(tx, egg);
   await sql`
     insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
-      image, variables, memory_mib, cpu_percent, disk_mib, ip, port, suspended, crash_restart,
-      crash_within_ms, owner)
+      image, variables, memory_mib, cpu_percent, disk_mib, ip, port, ports, suspended,
+      crash_restart, crash_within_ms, owner)
     select ${uuid}, ${organisationId}, ${serviceId}, nodes.id, ${name}, ${egg.digest}, ${eggName},
            ${image}, ${JSON.stringify(server.variables)}::jsonb, ${limits.memory}, ${limits.cpu},
-           ${limits.disk}, ${ip}, ${port}, ${server.suspended}, ${server.crashes.restart},
-           ${server.crashes.withinMs}, ${owner}
+           ${limits.disk}, ${ip}, ${port}, ${JSON.stringify(server.ports)}::jsonb, ${server.suspended},
+           ${server.crashes.restart}, ${server.crashes.withinMs}, ${owner}
       from nodes where nodes.name = ${node}`.execute(tx);
 }
 
@@ -79,6 +79,7 @@ async function updateGameServer(
            egg_digest = ${egg.digest}, egg_name = ${eggName}, image = ${image},
            variables = ${JSON.stringify(server.variables)}::jsonb, memory_mib = ${limits.memory},
            cpu_percent = ${limits.cpu}, disk_mib = ${limits.disk}, ip = ${ip}, port = ${port},
+           ports = ${JSON.stringify(server.ports)}::jsonb,
            suspended = ${server.suspended}, crash_restart = ${server.crashes.restart},
            crash_within_ms = ${server.crashes.withinMs}
       from nodes where nodes.name = ${node} and game_servers.uuid = ${uuid}`.execute(tx);

@@ -1,5 +1,6 @@
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
-import { checkVariables } from '@portcullis/core/game-servers/eggs/variables.ts';
+import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/variables.ts';
+import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { DesiredGameServer, DesiredNode, DesiredOrganisation, FoundEgg } from '../desired.ts';
 import type { EggFile } from '../read/egg-files.ts';
@@ -30,9 +31,7 @@ export function parseGameServers(
   const scope = file.in('game_servers');
   const servers = text.game_servers ?? [];
   scope.unique(servers, ({ uuid }) => uuid.toLowerCase(), 'uuid', 'The server');
-  const bound = ({ allocation: { ip, port } }: GameServerText) =>
-    `${canonicalAddress(ip) ?? ip} port ${port}`;
-  scope.unique(servers, bound, 'allocation', 'The allocation');
+  refuseSharedPorts(servers, scope);
   const nodes = new Set(text.nodes?.map(({ name }) => name));
   return servers.flatMap((server, index) => {
     const itemScope = scope.in(index);
@@ -42,15 +41,63 @@ export function parseGameServers(
     }
     checkService(server, organisations, itemScope);
     const egg = parseEggOf(server, eggs, itemScope);
-    const ip = itemScope.in('allocation', 'ip').host(server.allocation.ip);
-    return egg === null || ip === null ? [] : [parseGameServer(server, egg, ip, itemScope)];
+    const bound = parseAllocations(server, itemScope);
+    return egg === null || bound === null ? [] : [parseGameServer(server, egg, bound, itemScope)];
   });
+}
+
+type Bound = Pick<DesiredGameServer, 'ip' | 'port' | 'ports'>;
+
+/** Null: refused. */
+function parseAllocations(server: GameServerText, scope: Scope): Bound | null {
+  const { allocation, allocations } = server;
+  const [first] = allocations ?? (allocation === undefined ? [] : [allocation]);
+  if (first === undefined || (allocation !== undefined && allocations !== undefined)) {
+    scope.refuse('A server has either allocation or allocations.');
+    return null;
+  }
+  if (allocations === undefined) {
+    const ip = scope.in('allocation', 'ip').host(first.ip);
+    return ip === null ? null : { ip, port: first.port, ports: [] };
+  }
+  const listed = scope.in('allocations');
+  listed.unique(allocations, ({ ip, port, name }) => name ?? `${ip} ${port}`, 'name', 'The name');
+  listed.unique(
+    allocations,
+    ({ ip, port, variable }) => variable ?? `${ip} ${port}`,
+    'variable',
+    'The variable',
+  );
+  const ports = allocations.flatMap((one, index): ServerPort[] => {
+    const ip = listed.in(index, 'ip').host(one.ip);
+    if (isReserved(one.variable ?? '')) {
+      listed.in(index, 'variable').refuse(`${one.variable} is set for every server.`);
+    }
+    const { port, protocols = ['tcp', 'udp'], variable = null, name = null } = one;
+    return ip === null ? [] : [{ ip, port, protocols, variable, name }];
+  });
+  const [primary] = ports;
+  return primary === undefined ? null : { ip: primary.ip, port: primary.port, ports };
+}
+
+function refuseSharedPorts(servers: readonly GameServerText[], scope: Scope): void {
+  const seen = new Set<string>();
+  for (const [index, { allocation, allocations = [] }] of servers.entries()) {
+    for (const { ip, port } of allocation === undefined ? allocations : [allocation]) {
+      const bound = `${canonicalAddress(ip) ?? ip} port ${port}`;
+      if (seen.has(bound)) {
+        const place = allocation === undefined ? 'allocations' : 'allocation';
+        scope.in(index, place).refuse(`The allocation ${bound} is here twice.`);
+      }
+      seen.add(bound);
+    }
+  }
 }
 
 function parseGameServer(
   text: GameServerText,
   egg: FoundEgg,
-  ip: string,
+  bound: Bound,
   itemScope: Scope,
 ): DesiredGameServer {
   const { organisation, service: serviceId, name, node, limits, image } = text;
@@ -66,8 +113,7 @@ function parseGameServer(
     image: image ?? null,
     variables: textsOf(text.variables ?? {}),
     limits: { ...limits },
-    ip,
-    port: text.allocation.port,
+    ...bound,
     suspended: text.suspended ?? false,
     crashes: {
       restart: text.crashes?.restart ?? true,

@@ -1,3 +1,4 @@
+import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { DesiredGameServer } from '../desired.ts';
 import type { CurrentGameServer } from '../state/game-servers.ts';
 import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
@@ -55,12 +56,20 @@ export function planGameServers(draft: PlanDraft): void {
 /** Refuses an allocation of a portal server, which the parser of the file does not see. */
 function refuseTaken(draft: PlanDraft): void {
   const portal = draft.state.gameServers.filter(({ owner }) => owner === 'portal');
-  const taken = new Map(portal.map((row) => [`${row.ip} ${row.port}`, row]));
-  for (const { ip, port, at, uuid } of draft.file.gameServers) {
-    const other = taken.get(`${ip} ${port}`);
-    if (other === undefined || other.uuid === uuid) continue;
-    draft.refuse(at, `${ip} port ${port} is that of ${other.name}, which belongs to the portal.`);
+  const taken = new Map(
+    portal.flatMap((row) => allPorts(row).map((bound) => [bound, row] as const)),
+  );
+  for (const server of draft.file.gameServers) {
+    for (const bound of allPorts(server)) {
+      const other = taken.get(bound);
+      if (other === undefined || other.uuid === server.uuid) continue;
+      draft.refuse(server.at, `${bound} is that of ${other.name}, which belongs to the portal.`);
+    }
   }
+}
+
+function allPorts(server: Pick<DesiredGameServer, 'ip' | 'port' | 'ports'>): string[] {
+  return [...new Set([server, ...server.ports].map(({ ip, port }) => `${ip} port ${port}`))];
 }
 
 function planCreate(draft: PlanDraft, server: DesiredGameServer): void {
@@ -73,7 +82,10 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
     describeDifferences(currentFields(row), desiredFields(server)),
     describeVariables(row.variables, server.variables),
     row.eggName === server.eggName && row.eggDigest !== server.egg.digest ? 'the egg changed' : '',
-    isReadAtStart(row, server) ? 'a server that runs takes it at its next start' : '',
+    // Its container has its ports from its start on.
+    row.provisioned && hasOtherPorts(row, server)
+      ? 'a server that runs takes it at its next start'
+      : '',
   ]
     .filter((part) => part !== '')
     .join(', ');
@@ -83,15 +95,21 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
     const message = `${row.name} would be built anew on ${server.node}, without its files: those stay on ${row.node}.`;
     draft.orphan(server.at, message);
   }
-  const moved =
-    row.ip !== server.ip || row.port !== server.port || row.serviceId !== server.serviceId;
+  const moved = hasOtherPorts(row, server) || row.serviceId !== server.serviceId;
   const change = { server, rebuild, moved, ...naming(server) };
   draft.add({ do: 'server.update', sign: '~', words, ...change }, server.at);
 }
 
-/** Its container has its address and port from its start on. */
-function isReadAtStart(row: CurrentGameServer, server: DesiredGameServer): boolean {
-  return row.provisioned && (row.ip !== server.ip || row.port !== server.port);
+function hasOtherPorts(row: CurrentGameServer, { ip, port, ports }: DesiredGameServer): boolean {
+  return row.ip !== ip || row.port !== port || describePorts(row.ports) !== describePorts(ports);
+}
+
+function describePorts(ports: readonly ServerPort[]): string {
+  return ports
+    .map(({ ip, port, protocols, variable, name }) =>
+      [ip, port, protocols.join('+'), variable ?? '-', name ?? '-'].join(' '),
+    )
+    .join('; ');
 }
 
 function planRemoval(draft: PlanDraft, row: CurrentGameServer): void {
@@ -110,7 +128,7 @@ function naming({ name, organisation }: Pick<DesiredGameServer, 'name' | 'organi
 }
 
 function currentFields(row: CurrentGameServer) {
-  const { name, serviceId, node, eggName, image, memory, cpu, disk, ip, port, suspended } = row;
+  const { name, serviceId, node, eggName, image, memory, cpu, disk, ip, port, ports } = row;
   return {
     name,
     service: serviceId,
@@ -122,14 +140,15 @@ function currentFields(row: CurrentGameServer) {
     disk,
     ip,
     port,
-    suspended,
+    ports: describePorts(ports),
+    suspended: row.suspended,
     crash_restart: row.crashRestart,
     crash_within_ms: row.crashWithinMs,
   };
 }
 
 function desiredFields(server: DesiredGameServer): ReturnType<typeof currentFields> {
-  const { name, serviceId, node, eggName, image, limits, ip, port, suspended, crashes } = server;
+  const { name, serviceId, node, eggName, image, limits, ip, port, ports, crashes } = server;
   return {
     name,
     service: serviceId,
@@ -139,7 +158,8 @@ function desiredFields(server: DesiredGameServer): ReturnType<typeof currentFiel
     ...limits,
     ip,
     port,
-    suspended,
+    ports: describePorts(ports),
+    suspended: server.suspended,
     crash_restart: crashes.restart,
     crash_within_ms: crashes.withinMs,
   };

@@ -299,10 +299,32 @@ const gameServer = closed({
     cpu: whole(1, LARGEST, 'Percent of one core.'),
     disk: whole(1, LARGEST, 'MiB.'),
   }),
-  allocation: closed({
-    ip: text('An address of the node.', 50),
-    port: whole(1, 65_535, 'A port.'),
-  }),
+  allocation: Type.Optional(
+    closed(
+      { ip: text('An address of the node.', 50), port: whole(1, 65_535, 'A port.') },
+      'Its one port, with the protocols of the egg. Either this or allocations.',
+    ),
+  ),
+  allocations: Type.Optional(
+    list(
+      closed({
+        ip: text('An address of the node.', 50),
+        port: whole(1, 65_535, 'A port.'),
+        protocols: Type.Optional(list(oneOf(['tcp', 'udp'], 'A protocol.'), 'Default: both.')),
+        variable: Type.Optional(
+          Type.String({ pattern: variableName, description: 'A variable to set to the port.' }),
+        ),
+        name: Type.Optional(
+          Type.String({
+            pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
+            description: 'What the port is for.',
+          }),
+        ),
+      }),
+      'Its ports; the first one is SERVER_IP and SERVER_PORT.',
+      { minItems: 1, maxItems: 64 },
+    ),
+  ),
   image: Type.Optional(text("The label of one of the egg's images. Default: the first.", 255)),
   variables: Type.Optional(
     Type.Unsafe<Record<string, string | number | boolean>>({

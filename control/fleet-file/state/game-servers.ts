@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 
@@ -23,6 +24,7 @@ export interface CurrentGameServer {
   readonly disk: number;
   readonly ip: string;
   readonly port: number;
+  readonly ports: readonly ServerPort[];
   readonly suspended: boolean;
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;
@@ -42,7 +44,7 @@ export async function loadGameServers(db: Db | Tx): Promise<CurrentGameServer[]>
   const { rows } = await sql<CurrentGameServer>`
     select s.uuid, s.organisation_id as "organisationId", s.service_id as "serviceId", s.name,
            n.name as node, s.egg_name as "eggName", s.egg_digest as "eggDigest", s.image, s.variables,
-           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port,
+           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
            s.suspended, s.crash_restart as "crashRestart", s.crash_within_ms as "crashWithinMs",
            s.provisioned, s.owner
       from game_servers s join nodes n on n.id = s.node_id order by s.uuid`.execute(db);

@@ -140,11 +140,11 @@ const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
  */
 function gamePorts(asOf: string): RawBuilder<unknown> {
   return sql`coalesce((
-    select array_agg(distinct g.port order by g.port) from game_servers g
+    select array_agg(distinct p.port order by p.port) from game_servers g join server_ports p on p.uuid = g.uuid
      where g.service_id = h.service_id
-       and (g.ip = host(h.cidr)::inet or not g.ip <<= any ('{127.0.0.0/8,::1}'::inet[]) and not exists (
+       and (p.ip = host(h.cidr)::inet or not p.ip <<= any ('{127.0.0.0/8,::1}'::inet[]) and not exists (
          select from holdings of where of.service_id = g.service_id and of.during @> ${asOf}::timestamptz
-            and host(of.cidr)::inet = g.ip))), '{}')`;
+            and host(of.cidr)::inet = p.ip))), '{}')`;
 }
 
 async function loadHoldings(tx: Tx, { region, asOf }: RowsRequest): Promise<HoldingRow[]> {

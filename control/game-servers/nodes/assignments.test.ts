@@ -80,6 +80,7 @@ game_servers:
     variables: {},
     limits: { memory: 1024, cpu: 150, disk: 2048 },
     allocation: { ip: '198.51.100.10', port: 25_565 },
+    ports: [],
     suspended: true,
     crashes: { restart: false, withinMs: 7_000 },
     buildEpoch: 1,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import type { ServerAssignment, ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema-game-servers.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -119,6 +119,7 @@ interface AssignmentRow {
   readonly disk: number;
   readonly ip: string;
   readonly port: number;
+  readonly ports: readonly ServerPort[];
   readonly suspended: boolean;
   readonly restart: boolean;
   readonly withinMs: number;
@@ -129,7 +130,7 @@ interface AssignmentRow {
 export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
   const { rows } = await sql<AssignmentRow>`
     select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
-           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port,
+           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
            s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs",
            s.build_epoch as "buildEpoch"
       from game_servers s join organisations o on o.id = s.organisation_id

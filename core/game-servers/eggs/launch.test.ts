@@ -37,6 +37,7 @@ const SERVER: ServerAssignment = {
   variables: {},
   limits: { memory: 1024, cpu: 150, disk: 2048 },
   allocation: { ip: '198.51.100.10', port: 25_565 },
+  ports: [],
   suspended: false,
   crashes: { restart: true, withinMs: 60_000 },
   buildEpoch: 1,
@@ -60,6 +61,14 @@ describe('the launch of a server', () => {
     assert.equal(launch.command, null);
     assert.deepEqual(launch.image, EGG.images[0]);
     assert.deepEqual(launch.notes, []);
+  });
+
+  it('sets the variables of further ports, whatever the egg says of them', () => {
+    const port = { ip: '198.51.100.10', port: 28_016, protocols: ['tcp'], name: 'rcon' } as const;
+    const server = { ...SERVER, ports: [{ ...port, variable: 'EXTRA' }] };
+    const launch = planLaunch(EGG, server, SURROUNDINGS);
+    assert.ok(launch.ok);
+    assert.equal(launch.value.env['EXTRA'], '28016');
   });
 
   it('splits the startup into arguments if the egg requests it, and keeps quoted values whole', () => {

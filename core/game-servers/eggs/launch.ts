@@ -61,7 +61,7 @@ function templateScope(
   server: ServerAssignment,
   { timeZone, location }: LaunchSurroundings,
 ): TemplateScope {
-  const { uuid, allocation, limits } = server;
+  const { uuid, allocation, limits, ports } = server;
   const fixed = {
     TZ: timeZone,
     SERVER_MEMORY: String(limits.memory),
@@ -70,7 +70,13 @@ function templateScope(
     P_SERVER_UUID: uuid,
     P_SERVER_LOCATION: location,
   } satisfies Partial<Record<(typeof RESERVED_VARIABLES)[number], string>>;
-  const variables = variableValues(egg.variables, server.variables);
+  const named = ports.flatMap(({ variable, port }) =>
+    variable === null ? [] : [[variable, String(port)] as const],
+  );
+  const variables = {
+    ...variableValues(egg.variables, server.variables),
+    ...Object.fromEntries(named),
+  };
   const without = { environment: { ...variables, ...fixed }, uuid, allocation, limits };
   if (egg.startup === null) return without;
   return {
