@@ -7,7 +7,7 @@ import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
 import { filterHoldings, sinceHeld, withinReach } from './history/visible-attacks.ts';
-import { ATTACK_COLUMNS, type AttackRow, loadVisibility } from './history/store.ts';
+import { ATTACK_COLUMNS, type AttackRow, loadView } from './history/store.ts';
 import { type AutonomousAction, loadAutonomousActions } from './autonomous-actions.ts';
 import { attackView, secondView } from './views.ts';
 
@@ -19,7 +19,7 @@ export async function findAttack(
   caller: Caller,
   id: number,
 ): Promise<AttackRow | null> {
-  const reach = await loadVisibility(db, caller);
+  const { reach } = await loadView(db, caller);
   const holdings = filterHoldings(reach, EVERYTHING);
   if (holdings.length === 0) return null;
   const { attackHistoryDays: days } = caller.organisation.limits;

@@ -10,18 +10,29 @@ const MAX_COUNTS = 2_000;
 export class CountCache {
   readonly #counts = new Map<string, number>();
 
-  async get(query: CompiledQuery, count: () => Promise<number>): Promise<number> {
-    const key = createHash('sha256')
-      .update(JSON.stringify([query.sql, query.parameters]))
-      .digest('base64url');
-    const known = this.#counts.get(key);
-    if (known !== undefined) return known;
-    const counted = await count();
-    this.#counts.set(key, counted);
+  /** The counts of queries, in order. `count` counts the unknown ones, given by their places. */
+  async get(
+    queries: readonly CompiledQuery[],
+    count: (places: readonly number[]) => Promise<readonly number[]>,
+  ): Promise<readonly number[]> {
+    const keys = queries.map(keyOf);
+    const known = keys.map((key) => this.#counts.get(key));
+    const unknown = known.flatMap((one, place) => (one === undefined ? [place] : []));
+    const counted = unknown.length === 0 ? [] : await count(unknown);
+    for (const [at, place] of unknown.entries()) {
+      known[place] = counted[at] ?? 0;
+      this.#counts.set(keys[place] ?? '', counted[at] ?? 0);
+    }
     for (const oldest of this.#counts.keys()) {
       if (this.#counts.size <= MAX_COUNTS) break;
       this.#counts.delete(oldest);
     }
-    return counted;
+    return known.map((one) => one ?? 0);
   }
+}
+
+function keyOf({ sql, parameters }: CompiledQuery): string {
+  return createHash('sha256')
+    .update(JSON.stringify([sql, parameters]))
+    .digest('base64url');
 }

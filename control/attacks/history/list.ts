@@ -12,15 +12,7 @@ import {
   withinReach,
 } from './visible-attacks.ts';
 import { formatSnapshot, parseSnapshot, type Snapshot, type SnapshotScope } from './snapshot.ts';
-import {
-  type AttackRow,
-  type Clock,
-  countPart,
-  loadClock,
-  loadVisibility,
-  loadSlice,
-  partsOf,
-} from './store.ts';
+import { type AttackRow, type Clock, countParts, loadView, loadSlice, partsOf } from './store.ts';
 import { requestedWindow, type AttackWindow, attackWindow, invalid } from './window.ts';
 import { attackView, momentView } from '../views.ts';
 
@@ -40,9 +32,7 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
     const narrowing = narrowingOf(call.query);
     const at = now();
     const asked = requestedWindow(call.query, at);
-    // Read before the holdings: a holding newer than the snapshot is omitted rather than shown twice.
-    const clock = await loadClock(db);
-    const reach = await loadVisibility(db, call.caller);
+    const { clock, reach } = await loadView(db, call.caller);
     const ground = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
     const before = snapshotOf(call.query, { ...ground, ...asked });
     const { attackHistoryDays } = call.caller.organisation.limits;
@@ -91,8 +81,15 @@ async function loadPage(
 ): Promise<{ readonly total: number; readonly rows: readonly AttackRow[] }> {
   const rows: AttackRow[] = [];
   let total = 0;
-  for (const part of parts) {
-    const count = await counts.get(sql`${part}`.compile(db), () => countPart(db, part));
+  const compiled = parts.map((part) => sql`${part}`.compile(db));
+  const found = await counts.get(compiled, (places) =>
+    countParts(
+      db,
+      places.flatMap((place) => parts[place] ?? []),
+    ),
+  );
+  for (const [place, part] of parts.entries()) {
+    const count = found[place] ?? 0;
     const skipped = Math.max(0, offset + rows.length - total);
     rows.push(
       ...(await loadSlice(db, part, count, { offset: skipped, limit: limit - rows.length })),

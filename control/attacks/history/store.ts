@@ -14,38 +14,53 @@ export interface Clock {
   readonly snapshotKey: string;
 }
 
-export async function loadClock(db: Db): Promise<Clock> {
-  const { rows } = await sql<Clock>`
-    select revision, forgotten, snapshot_key as "snapshotKey" from attack_clock`.execute(db);
-  const [clock] = rows;
-  if (clock === undefined) throw new Error('attack_clock has no row');
-  return clock;
+/** The state of the history, and what the caller may see of it, in one statement. */
+export async function loadView(
+  db: Db | Tx,
+  caller: Caller,
+): Promise<{ readonly clock: Clock; readonly reach: Reach }> {
+  const { organisationId, prefixes } = caller;
+  const { rows } = await sql<
+    Clock & { readonly holdings: readonly HoldingText[]; readonly carved: readonly string[] }
+  >`
+    select revision, forgotten, snapshot_key as "snapshotKey",
+           (select coalesce(json_agg(json_build_object(
+                     'id', h.id, 'cidr', h.cidr, 'asn', h.asn, 'since', lower(h.during))), '[]')
+              from holdings h left join services s on s.id = h.service_id
+             where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
+               and (s.id is null or s.active)
+               and (${prefixes}::cidr[] is null or h.cidr && any(${prefixes}::cidr[]))) as holdings,
+           (select coalesce(json_agg(distinct c.cidr::text), '[]')
+              from holdings h join holdings c on c.cidr << h.cidr
+             where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
+               and h.service_id is null and c.during @> statement_timestamp()) as carved
+      from attack_clock`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('attack_clock has no row');
+  const { holdings, carved, ...clock } = row;
+  return {
+    clock,
+    reach: {
+      organisationId,
+      holdings: holdings.map(({ cidr, since, ...holding }) => {
+        return { ...holding, cidr: storedCidr(cidr), since: new Date(since) };
+      }),
+      carved: carved.map(storedCidr),
+      // An invalid one would allow nothing.
+      bounds:
+        prefixes?.flatMap((text) => {
+          const bound = parseCidr(text);
+          return bound.ok ? [bound.value] : [];
+        }) ?? null,
+    },
+  };
 }
 
-export async function loadVisibility(db: Db | Tx, caller: Caller): Promise<Reach> {
-  const { organisationId, prefixes } = caller;
-  const held = await sql<Omit<VisibleHolding, 'cidr'> & { cidr: string }>`
-    select h.id, h.cidr::text as cidr, h.asn, lower(h.during) as since
-      from holdings h left join services s on s.id = h.service_id
-     where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
-       and (s.id is null or s.active)
-       and (${prefixes}::cidr[] is null or h.cidr && any(${prefixes}::cidr[]))`.execute(db);
-  const carved = await sql<{ cidr: string }>`
-    select distinct c.cidr::text as cidr
-      from holdings h join holdings c on c.cidr << h.cidr
-     where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
-       and h.service_id is null and c.during @> statement_timestamp()`.execute(db);
-  return {
-    organisationId,
-    holdings: held.rows.map((row) => ({ ...row, cidr: storedCidr(row.cidr) })),
-    carved: carved.rows.map(({ cidr }) => storedCidr(cidr)),
-    // An invalid one would allow nothing.
-    bounds:
-      prefixes?.flatMap((text) => {
-        const bound = parseCidr(text);
-        return bound.ok ? [bound.value] : [];
-      }) ?? null,
-  };
+interface HoldingText {
+  readonly id: number;
+  readonly cidr: string;
+  readonly asn: number | null;
+  readonly since: string;
 }
 
 export interface AttackRow {
@@ -111,10 +126,11 @@ export function partsOf(listed: Listed): readonly Part[] {
 /** A prefix for statements that must be planned for their values: it keeps them unnamed. */
 const PLANNED_ANEW = sql.raw('/* planned anew */');
 
-export async function countPart(db: Db, part: Part): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    ${PLANNED_ANEW} select count(*) as count from attacks a where ${part}`.execute(db);
-  return rows[0]?.count ?? 0;
+export async function countParts(db: Db, parts: readonly Part[]): Promise<readonly number[]> {
+  const counts = parts.map((part) => sql`(select count(*) from attacks a where ${part})`);
+  const { rows } = await sql<{ counts: number[] }>`
+    ${PLANNED_ANEW} select array[${sql.join(counts)}] as counts`.execute(db);
+  return rows[0]?.counts ?? [];
 }
 
 export interface Slice {
