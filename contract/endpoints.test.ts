@@ -30,6 +30,7 @@ const BEYOND = [
   'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
   'GET /game-servers/{slice}/build game-servers.read none',
   'GET /game-servers/{slice}/console game-servers.manage none',
+  'POST /game-servers/{slice}/reinstall game-servers.manage none',
   'GET /attacks/{attack} attacks.read attack_history_api',
   'DELETE /attacks/{attack}/mitigations firewall.manage attack_history_api',
 ];

@@ -1,5 +1,12 @@
-import { COMMON, type Endpoint, NOT_MODIFIED, RATE_HEADERS, refusals } from '../endpoint.ts';
-import { Console, ConsoleQuery, GameServerBuild } from '../schemas/x1-game-servers.ts';
+import {
+  COMMON,
+  type Endpoint,
+  NOT_MODIFIED,
+  RATE_HEADERS,
+  refusals,
+  WITH_KEY,
+} from '../endpoint.ts';
+import { Console, ConsoleQuery, GameServerBuild, Reinstalled } from '../schemas/x1-game-servers.ts';
 import { SERVER_PARAMS } from './game-servers.ts';
 
 const common = {
@@ -71,6 +78,40 @@ export const X1_GAME_SERVER_ENDPOINTS = [
         },
       },
       304: NOT_MODIFIED,
+    },
+  },
+  {
+    tag: 'Game servers',
+    flag: null,
+    operationId: 'reinstallGameServer',
+    method: 'POST',
+    path: '/game-servers/{slice}/reinstall',
+    params: SERVER_PARAMS,
+    ability: 'game-servers.manage',
+    write: true,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
+    summary: 'Install a server again',
+    description:
+      'Its node stops it, gets the image and runs the install of its egg again: after a failed build, or to get what a new version installs. Files stay as far as the install keeps them. Until it is built it cannot be started; the build says how far it is.',
+    responses: {
+      ...refusals(COMMON, WITH_KEY, ['not_found']),
+      200: {
+        description: 'Accepted. Its node is asked now.',
+        schema: Reinstalled,
+        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        example: {
+          data: { uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11', epoch: 2 },
+          message: 'The server is installed again.',
+        },
+        links: {
+          Build: {
+            operationId: 'readGameServerBuild',
+            description: 'Shows how far it is.',
+            parameters: { slice: '$request.path.slice' },
+          },
+        },
+      },
     },
   },
 ] as const satisfies readonly Endpoint[];

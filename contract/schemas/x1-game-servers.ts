@@ -65,6 +65,17 @@ export const GameServerBuild = Type.Object(
   { title: 'GameServerBuild', description: 'How far the node is with building a server.' },
 );
 
+export const Reinstalled = Type.Object(
+  {
+    data: Type.Object({
+      uuid: Type.String({ format: 'uuid' }),
+      epoch: natural({ description: 'How often it was asked to be built.' }),
+    }),
+    message: Type.String({ description: 'What was accepted.' }),
+  },
+  { title: 'Reinstalled' },
+);
+
 export const ConsoleQuery = Type.Object(
   {
     lines: Type.Optional(

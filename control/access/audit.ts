@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
+import type { Caller } from './caller.ts';
 import type { ActorKind } from '../db/schema.ts';
 
 /** The actor of an audited action, and its source. */
@@ -9,6 +10,16 @@ export interface Actor {
   readonly name: string;
   readonly source: string | null;
   readonly requestId: string | null;
+}
+
+/** The actor of a caller's request. */
+export function keyActor(call: {
+  readonly caller: Pick<Caller, 'keyName' | 'keyId'>;
+  readonly source: string | null;
+  readonly requestId: string;
+}): Actor {
+  const { caller, source, requestId } = call;
+  return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
 }
 
 export interface AuditEntry {

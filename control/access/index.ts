@@ -18,7 +18,7 @@ import { createLastUse } from './last-use.ts';
 import { type ServerHolder, seesServer } from './server-scope.ts';
 
 export type { Actor } from './audit.ts';
-export { recordAudit, recordAudits } from './audit.ts';
+export { keyActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller } from './caller.ts';
 export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';

@@ -1,4 +1,5 @@
 import type { Handlers } from '../http/operations/handlers.ts';
+import { keyActor } from '../access/index.ts';
 import { noAttack } from '../http/operations/not-found.ts';
 import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './history/list.ts';
@@ -19,14 +20,9 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
       return { status: 200, body: await detailView(db, attack, new Date()) };
     },
     async cancelMitigations(call, tx) {
-      const { caller, attack: id, source, requestId } = call;
+      const { caller, attack: id } = call;
       if ((await findAttack(tx, caller, id)) === null) throw noAttack();
-      const actor = {
-        kind: 'key',
-        name: `${caller.keyName} (${caller.keyId})`,
-        source,
-        requestId,
-      } as const;
+      const actor = keyActor(call);
       const generation = (await cancelIn(tx, id, actor))?.generation ?? null;
       const message =
         generation === null

@@ -1,7 +1,9 @@
+import { keyActor } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
 import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
+import { reinstallServer } from './reinstall.ts';
 import { listServers, loadBuild, loadServer } from './store.ts';
 import { buildView, consoleView, detailView, listedView } from './views.ts';
 
@@ -14,6 +16,7 @@ export type GameServerHandlers = Pick<
   | 'sendCommand'
   | 'readGameServerBuild'
   | 'readConsole'
+  | 'reinstallGameServer'
 >;
 
 export interface HandlerDeps {
@@ -46,6 +49,13 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
       if (build === null) throw notSeen();
       const problem = await readProblem(deps.live, build);
       return { status: 200, body: { data: buildView(build, problem) } };
+    },
+    async reinstallGameServer(call, tx) {
+      const server = await loadServer(tx, call.caller, 'game-servers.manage', call.server);
+      const epoch = server && (await reinstallServer(tx, server.uuid, keyActor(call)));
+      if (server === null || epoch === null) throw notSeen();
+      const message = `The server ${server.name} is installed again.`;
+      return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },
     async readConsole(call, db) {
       const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
-import { recordAudit } from '../access/index.ts';
+import { keyActor, recordAudit } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
@@ -93,14 +93,9 @@ function asClause(sentence: string): string {
 
 /** Written before the outcome is known, so that a dead process leaves the attempt. */
 async function audit(db: Db, call: Call, instruction: Instruction) {
-  const { caller, requestId, source } = call;
+  const { caller } = call;
   const { kind, ...detail } = instruction;
-  const actor = {
-    kind: 'key',
-    name: `${caller.keyName} (${caller.keyId})`,
-    source,
-    requestId,
-  } as const;
+  const actor = keyActor(call);
   const id = await db.transaction().execute((tx) =>
     recordAudit(tx, {
       actor,

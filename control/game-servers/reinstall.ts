@@ -4,9 +4,10 @@ import type { Tx } from '../db/database.ts';
 
 /**
  * Requests a new installation of a server by its node: after a failed build or a changed egg. Its files stay as far as
- * the egg's install keeps them. Until it is built it cannot be started. False if there is no such server.
+ * the egg's install keeps them. Until it is built it cannot be started. Returns the epoch of the build; null if there is no
+ * such server.
  */
-export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promise<boolean> {
+export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promise<number | null> {
   const { rows } = await sql<{ organisationId: number; epoch: number }>`
     update game_servers set build_epoch = build_epoch + 1, build_state = 'waiting', build_reason = null,
            build_log = null, identifier = null
@@ -14,7 +15,7 @@ export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promi
     tx,
   );
   const row = rows[0];
-  if (row === undefined) return false;
+  if (row === undefined) return null;
   await recordAudit(tx, {
     actor,
     organisationId: row.organisationId,
@@ -22,5 +23,5 @@ export async function reinstallServer(tx: Tx, uuid: string, actor: Actor): Promi
     target: `server:${uuid}`,
     detail: { epoch: row.epoch },
   });
-  return true;
+  return row.epoch;
 }

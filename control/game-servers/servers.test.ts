@@ -257,3 +257,19 @@ test('returns the last console lines, and null if they are unknown', async (t) =
     data: { lines: null, last_number: null },
   });
 });
+
+test('installs a server again for a key that may instruct it, and audits that', async (t) => {
+  const world = await start(t);
+  await addServer(world.db, { number: 1 });
+  await addForeign(world);
+  const path = (number: number) => `/api/x1/game-servers/${uuidOf(number)}/reinstall`;
+  const reply = await world.acme.post(path(1), null);
+  assert.equal(reply.status, 200, reply.text);
+  assert.deepEqual((reply.body as { data: object }).data, { uuid: uuidOf(1), epoch: 2 });
+  const { rows } = await sql`
+    select actor, target from audit where action = 'server.reinstall'`.execute(world.db);
+  assert.equal(rows.length, 1);
+  assertRefused(await world.acme.post(path(900), null), 404, 'not_found');
+  const reader = await world.client({ abilities: ['game-servers.read'] });
+  assertRefused(await reader.post(path(1), null), 403, 'ability_missing');
+});

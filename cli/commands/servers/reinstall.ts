@@ -17,8 +17,8 @@ export function addReinstall(servers: Command): void {
 async function reinstall(uuid: string, options: DatabaseOptions): Promise<void> {
   const { reinstallServer } = await import('@portcullis/control/game-servers/index.ts');
   if (!UUID.test(uuid)) throw usageError(`${uuid} is not the uuid of a server`);
-  const found = await withTransaction(options, (tx, actor) => reinstallServer(tx, uuid, actor));
-  if (!found) throw failed(`there is no server ${uuid}`);
+  const epoch = await withTransaction(options, (tx, actor) => reinstallServer(tx, uuid, actor));
+  if (epoch === null) throw failed(`there is no server ${uuid}`);
   if (options.json === true) printJson({ uuid, build: 'waiting' });
   else print('Its node builds it again; it cannot be started until then.');
 }

@@ -1,5 +1,5 @@
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
-import { type Access, type Actor, recordAudit } from '../../access/index.ts';
+import { type Access, keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -88,11 +88,7 @@ export async function audit(
   },
 ): Promise<void> {
   const { organisationId } = call.caller;
-  await recordAudit(tx, { actor: actorOf(call), organisationId, target: call.ip, ...entry });
-}
-
-export function actorOf({ caller, source, requestId }: Call): Actor {
-  return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
+  await recordAudit(tx, { actor: keyActor(call), organisationId, target: call.ip, ...entry });
 }
 
 export function familyOf(ip: string): Family {

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import { keyActor } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { THEN_COMMIT } from '../../db/statement.ts';
 import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import type { FilterContent, RuleContent } from '../objects.ts';
-import { actorOf } from './address-write.ts';
 
 /** What a write changes on an address, and how it is audited. */
 export interface AddressChange {
@@ -99,7 +99,7 @@ function audited(
   { cause, detail }: AddressChange,
   ids: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const { kind, name, source, requestId } = actorOf(call);
+  const { kind, name, source, requestId } = keyActor(call);
   return sql`audited as (
     insert into audit (organisation_id, actor_kind, actor, source, request_id, action, target, detail, generation)
     select ${call.caller.organisationId}::bigint, ${kind}, ${name}, ${source}::inet, ${requestId}, ${cause}, ${call.ip},
