@@ -17,7 +17,9 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import type { EngineEvent, InstanceSpec } from '../engine.ts';
 import { engineSuite, GAME } from '../suite.ts';
+import { InstanceFolder } from './instance-folder.ts';
 import { ProcessEngine } from './process.ts';
+import { watchSupervisor } from './supervisor.ts';
 
 /** An account other than root, for tests that run as root. */
 const PLAYER = process.getuid?.() === 0 ? 61_234 : (process.getuid?.() ?? 0);
@@ -99,6 +101,13 @@ describe('the process engine', () => {
 
   it('kills the children that a process left behind', async () => {
     await gone(Number(await run('sleep 1000 & echo $!')));
+  });
+
+  it('sees the end of a supervisor that exited before it was watched', async () => {
+    const instance = spec(randomUUID());
+    const folder = new InstanceFolder(join(state, 'unwatched'), instance.uuid);
+    await folder.make(instance);
+    await new Promise<void>((resolve) => watchSupervisor(folder, resolve));
   });
 
   it('bounds its own files and keeps the last lines for any amount of output', async () => {

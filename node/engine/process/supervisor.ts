@@ -64,6 +64,9 @@ const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr
 /** Calls back once when the supervisor has exited, also if it has already. The returned function cancels that. */
 export function watchSupervisor(folder: InstanceFolder, onEnd: () => void): () => void {
   const descriptor = openSync(folder.path('alive'), constants.O_RDONLY | constants.O_NONBLOCK);
+  // epoll reports the end of a FIFO only to a reader that has had a writer since it opened. A supervisor that exited
+  // before that gave none.
+  closeSync(openSync(folder.path('alive'), constants.O_WRONLY | constants.O_NONBLOCK));
   const pipe = new Socket({ fd: descriptor, readable: true, writable: false });
   let stopped = false;
   // End of file: the supervisor has closed the other end.
