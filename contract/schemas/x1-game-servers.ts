@@ -25,7 +25,7 @@ export const GameServerBuild = Type.Object(
             '`waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`.',
         }),
         reason: textOrNull({ description: 'Why it failed or waits, in words.' }),
-        log: textOrNull({ description: 'The last lines of a failed install.' }),
+        log: textOrNull({ description: 'The last lines of the install, while it runs and after.' }),
         epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
         node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
         node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),

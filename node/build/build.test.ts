@@ -30,6 +30,35 @@ describe('a build', () => {
     await host.control.reported(uuid, (build) => build.epoch === 2 && build.state === 'built');
   });
 
+  it('shows its log while it runs and after', async (t) => {
+    const host = new TestHost(t);
+    const end = Promise.withResolvers<void>();
+    host.engine.install = async (_spec, output) => {
+      output('downloading\n');
+      await end.promise;
+      output('done\n');
+      return 0;
+    };
+    const building = host.server(INSTALLED_EGG);
+    const says = (text: string) => (build: { readonly log: string | null }) =>
+      build.log?.includes(text) === true;
+    const running = await host.control.reported(uuidOf(1), says('downloading'));
+    assert.equal(running.state, 'building');
+    end.resolve();
+    assert.match((await host.built(await building)).log ?? '', /downloading\ndone/);
+  });
+
+  it('fails if the install left no file that the startup names', async (t) => {
+    const host = new TestHost(t);
+    host.engine.install = async () => 0;
+    const uuid = await host.server({ ...INSTALLED_EGG, startup: './game -jar {{NAME}} x' });
+    const { state, reason } = await host.built(uuid);
+    assert.deepEqual(
+      [state, reason],
+      ['failed', 'The install left no ./game, which the startup names.'],
+    );
+  });
+
   it('is repeated after its agent ended during it', async (t) => {
     const host = new TestHost(t);
     const started = Promise.withResolvers<void>();

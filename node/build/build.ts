@@ -1,12 +1,15 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   installEnvironment,
+  type Launch,
   type LaunchSurroundings,
   planLaunch,
 } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
-import { ServerConsole } from '../console/server-console.ts';
+import type { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
 import { type Owner, prepareFolder } from '../server-folder/folder.ts';
 
@@ -24,23 +27,35 @@ export interface BuildOrder {
   readonly surroundings: LaunchSurroundings;
 }
 
-/** The install exited with a code other than 0, or could not run. `log` holds its last lines. */
+/** The install exited with a code other than 0, left too little, or could not run. */
 export class BuildFailed extends Error {
   override readonly name = 'BuildFailed';
-  readonly log: string;
-  constructor(message: string, log: string, options?: ErrorOptions) {
-    super(message, options);
-    this.log = log;
-  }
+}
+
+/** The last lines of a build. */
+export function logOf(output: ServerConsole): string {
+  return output.last(LOG_LINES).join('\n').slice(-LOG_LENGTH);
+}
+
+/** The files of a startup that it cannot do without: a program of the folder, and the archive of `java -jar`. */
+function namedFiles({ fallbackCommand }: Launch): string[] {
+  if (fallbackCommand?.ok !== true) return [];
+  const [program = '', ...rest] = fallbackCommand.value;
+  const jar = rest[rest.indexOf('-jar') + 1];
+  const names = [program, ...(rest.includes('-jar') && jar !== undefined ? [`./${jar}`] : [])];
+  return names.filter((name) => /^\.\/[\w.-]+(?:\/[\w.-]+)*$/.test(name));
 }
 
 /**
  * Builds a server: pulls its image, creates its folder and runs its install script. An interrupted build starts from the
- * beginning; install scripts are written for that.
+ * beginning; install scripts are written for that. `output` takes what the install writes.
  */
-export async function build(order: BuildOrder, signal: AbortSignal): Promise<void> {
+export async function build(
+  order: BuildOrder,
+  output: ServerConsole,
+  signal: AbortSignal,
+): Promise<void> {
   const { engine, assignment, egg, folder, owner } = order;
-  const output = new ServerConsole();
   try {
     const plan = planLaunch(egg, assignment, order.surroundings);
     if (!plan.ok)
@@ -66,15 +81,18 @@ export async function build(order: BuildOrder, signal: AbortSignal): Promise<voi
       signal,
     );
     const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
-    if (exitCode === 0) return;
-    throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
+    if (exitCode !== 0) {
+      throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
+    }
+    const missing = namedFiles(plan.value).find((file) => !existsSync(join(folder, file)));
+    if (missing === undefined) return;
+    throw new EngineError('refused', `The install left no ${missing}, which the startup names.`);
   } catch (failure) {
     const error = failureReason(signal) ?? failure;
     if (!(error instanceof EngineError)) throw error;
     if (error.code === 'unreachable' || error.code === 'aborted') throw error;
     output.end();
-    const log = output.last(LOG_LINES).join('\n').slice(-LOG_LENGTH);
-    throw new BuildFailed(error.message, log, { cause: error });
+    throw new BuildFailed(error.message, { cause: error });
   }
 }
 

@@ -2,9 +2,12 @@ import type { Log } from '@portcullis/core/log.ts';
 import { EngineError, describeFailure } from '../engine/engine.ts';
 import type { BuildRecord } from '../journal/record.ts';
 import type { Limiter } from '../server/limiter.ts';
-import { BuildFailed } from './build.ts';
+import { ServerConsole } from '../console/server-console.ts';
+import { BuildFailed, logOf } from './build.ts';
 
 const RETRY_MS = 15_000;
+/** A finished build is reported with its log for this time: longer than two heartbeats. */
+const LOG_REPORTED_MS = 60_000;
 
 export interface BuilderOptions {
   readonly uuid: string;
@@ -13,7 +16,7 @@ export interface BuilderOptions {
   readonly record: BuildRecord;
   /** Resolves once `record` is on the disk. */
   readonly save: () => Promise<void>;
-  readonly build: (signal: AbortSignal) => Promise<void>;
+  readonly build: (output: ServerConsole, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -27,14 +30,20 @@ export class Builder {
   #abort: AbortController | null = null;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Of the last build of this agent. */
+  #output: ServerConsole | null = null;
+  #endedMs = 0;
 
   constructor(options: BuilderOptions) {
     this.#options = options;
     this.#record = options.record;
   }
 
+  /** With the log of a build that runs, or ended just now. */
   get record(): BuildRecord {
-    return this.#record;
+    if (this.#record.log !== null || this.#output === null) return this.#record;
+    const isNews = this.isRunning || performance.now() - this.#endedMs < LOG_REPORTED_MS;
+    return isNews ? { ...this.#record, log: logOf(this.#output) } : this.#record;
   }
 
   /** A sentence that says what a build waits for; null if none waits. */
@@ -87,13 +96,15 @@ export class Builder {
       await builds.run(abort.signal, async () => {
         this.#waitReason = null;
         await this.#save({ epoch, state: 'building', reason: null, log: null });
-        await build(abort.signal);
+        this.#output = new ServerConsole();
+        await build(this.#output, abort.signal);
       });
       await this.#save({ epoch, state: 'built', reason: null, log: null });
     } catch (error) {
       log.warn({ uuid, epoch, error }, 'a server could not be built');
       await this.#failed(epoch, error);
     } finally {
+      this.#endedMs = performance.now();
       this.#abort = null;
     }
   }
@@ -102,7 +113,7 @@ export class Builder {
     if (this.#closed) return;
     const isUnreachable = error instanceof EngineError && error.code === 'unreachable';
     if (!isUnreachable) {
-      const tail = error instanceof BuildFailed ? error.log : '';
+      const tail = error instanceof BuildFailed && this.#output ? logOf(this.#output) : '';
       const reason = error instanceof BuildFailed ? error.message : describeFailure(error);
       await this.#save({ epoch, state: 'failed', reason, log: tail });
       return;

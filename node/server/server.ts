@@ -137,8 +137,8 @@ export class Server {
         shared.onChange();
         this.#reconcile();
       },
-      build: async (signal) => {
-        await build(this.#order(), signal);
+      build: async (output, signal) => {
+        await build(this.#order(), output, signal);
         // Measured before `built` is reported, so that the reported disk use includes the install.
         await this.#checkDisk().catch(() => {});
       },

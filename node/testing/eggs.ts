@@ -6,7 +6,7 @@ export const EGG: Egg = {
   name: 'Game',
   description: '',
   images: [{ label: 'game', reference: 'game:1', local: false }],
-  startup: './game --port {{server.build.default.port}}',
+  startup: 'game --port {{server.build.default.port}}',
   launch: 'image',
   done: [{ kind: 'text', pattern: 'ready' }],
   stop: { kind: 'command', command: 'stop' },

@@ -81,7 +81,7 @@ async function recordBuilds(
 ): Promise<ChangedBuild[]> {
   const { rows } = await sql<ChangedBuild>`
     update game_servers set build_state = told.state, build_reason = told.reason,
-           build_log = case when told.state = 'failed' then coalesce(told.log, build_log) end,
+           build_log = coalesce(told.log, build_log),
            identifier = case when told.state = 'built' then left(told.uuid::text, 8) end
       from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
                   ${builds.map((b) => b.state)}::text[], ${builds.map((b) => b.reason)}::text[],
@@ -89,7 +89,7 @@ async function recordBuilds(
      where game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
        and game_servers.build_epoch = told.epoch and game_servers.build_state <> 'built'
        and (build_state, build_reason, build_log) is distinct from
-           (told.state, told.reason, case when told.state = 'failed' then coalesce(told.log, build_log) end)
+           (told.state, told.reason, coalesce(told.log, build_log))
     returning game_servers.uuid, game_servers.name, build_state as state, build_reason as reason`.execute(
     tx,
   );
