@@ -9,6 +9,7 @@ const CONFIG: NodeConfig = {
   stateDir: '/var/lib/portcullis/node',
   engine: 'docker',
   dockerHost: 'unix:///var/run/docker.sock',
+  imagePull: 'missing',
   closedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
   onStop: 'end',
 };
@@ -20,7 +21,9 @@ test('accepts a complete configuration and drops unknown fields', () => {
 
 test('names missing or wrong fields without their values, because the credential is a secret', () => {
   assert.throws(() => readConfig({}), /PORTCULLIS_NODE_CONFIG/);
-  for (const name of Object.keys(CONFIG).filter((one) => !/onStop|closedNetworks/.test(one))) {
+  for (const name of Object.keys(CONFIG).filter(
+    (one) => !/onStop|closedNetworks|imagePull/.test(one),
+  )) {
     assert.throws(
       () => read({ ...CONFIG, [name]: '' }),
       (error: Error) => {

@@ -12,6 +12,8 @@ export interface NodeConfig {
   readonly engine: 'docker' | 'process';
   /** In the form of `DOCKER_HOST`, `unix:///run/docker.sock`; used by the Docker engine only. */
   readonly dockerHost: string;
+  /** When an image that is here already is asked for at its registry: at each start, or never. Docker engine only. */
+  readonly imagePull: 'always' | 'missing';
   /** Networks (CIDR) that servers must not reach, such as that of a remote control plane; Docker engine only. */
   readonly closedNetworks: readonly string[];
   /** What happens to the servers when the node stops; a killed node always leaves them running. */
@@ -37,6 +39,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
     stateDir: textOf(fields, 'stateDir'),
     engine,
     dockerHost: textOf(fields, 'dockerHost'),
+    imagePull: fields['imagePull'] === 'missing' ? 'missing' : 'always',
     closedNetworks: networksOf(fields['closedNetworks'] ?? []),
     onStop: fields['onStop'] === 'end' ? 'end' : 'leave',
   };

@@ -27,6 +27,7 @@ it('locks its state directory: rejects a second agent, and accepts the next one 
     stateDir: join(home, 'state'),
     engine: 'process',
     dockerHost: 'unix:///nowhere',
+    imagePull: 'always',
     closedNetworks: [],
     onStop: 'leave',
   };
@@ -93,6 +94,7 @@ it('stops its servers on a second stop signal during the wait', {
     stateDir,
     engine: 'process',
     dockerHost: 'unix:///nowhere',
+    imagePull: 'always',
     closedNetworks: [],
     onStop: 'end',
   };

@@ -11,6 +11,7 @@ import { createApplyConfigFiles } from './config-files/apply.ts';
 import { stopAll } from './server/stop-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
 import { parseDockerHost } from './engine/docker/api/client.ts';
+import { loginFile } from './engine/docker/api/registry-login.ts';
 import { createGuard } from './engine/docker/network/guard.ts';
 import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
@@ -78,7 +79,7 @@ function startAgent(): NodeAgent {
 }
 
 function openEngine(
-  { name, stateDir, engine, dockerHost, closedNetworks: closed }: NodeConfig,
+  { name, stateDir, engine, dockerHost, imagePull, closedNetworks: closed }: NodeConfig,
   isRoot: boolean,
 ): Engine {
   if (closed.length > 0 && (engine === 'process' || !isRoot))
@@ -94,6 +95,8 @@ function openEngine(
     socketPath: parseDockerHost(dockerHost),
     owner: `${name}-${digest}`,
     guard: isRoot ? createGuard({ closed }) : null,
+    stateDir: resolve(stateDir),
+    pull: { policy: imagePull, loginFile: loginFile() },
   });
 }
 

@@ -13,6 +13,7 @@ interface NodeOptions {
   readonly engine?: string;
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
+  readonly imagePull?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
 }
@@ -36,6 +37,10 @@ export function addNode(program: Command): void {
       '--closed-networks <networks>',
       'networks that no server may reach, such as that of a remote control plane, with commas',
     )
+    .option(
+      '--image-pull <when>',
+      'refresh images by tag at each start (always), or fetch only what is missing (default: always)',
+    )
     .option('--credential-file <file>', 'its credential (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText(
@@ -45,6 +50,7 @@ export function addNode(program: Command): void {
   sudo portcullis node --name node-1
   portcullis node --name try-out --engine process
 
+Registries that need an account: log in with "docker login" as the account that this agent runs as.
 The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to run while the node is stopped; after a
 restart it takes them over.`,
     )
@@ -88,16 +94,20 @@ export function parseEngine(text: string): NodeConfig['engine'] {
   throw usageError(`--engine ${text} is none of docker and process`);
 }
 
-/** The socket of Docker and the networks that no server may reach, from the options, else from the environment. */
+/** How the node uses Docker, from the options, else from the environment. */
 export async function engineSettings(options: {
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
-}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks'>> {
+  readonly imagePull?: string;
+}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks' | 'imagePull'>> {
   const { DEFAULT_DOCKER_HOST, parseNetworks } = await import('@portcullis/node/config.ts');
   const dockerHost = options.dockerHost ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
   const networks = options.closedNetworks ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '';
+  const imagePull = options.imagePull ?? (process.env['PORTCULLIS_NODE_IMAGE_PULL'] || 'always');
+  if (imagePull !== 'always' && imagePull !== 'missing')
+    throw usageError(`--image-pull ${imagePull} is none of always and missing`);
   try {
-    return { dockerHost, closedNetworks: parseNetworks(networks) };
+    return { dockerHost, imagePull, closedNetworks: parseNetworks(networks) };
   } catch (error) {
     throw usageError(`--closed-networks: ${(error as Error).message}`);
   }

@@ -11,6 +11,8 @@ import { Dockerd, type DockerdOptions } from './dockerd.ts';
 export interface DockerFixture {
   readonly dockerd: Dockerd;
   readonly engine: DockerEngine;
+  /** Of the engines; `config.json` in it is what they take for the file of docker login. */
+  readonly stateDir: string;
   /** Creates another engine; with another owner, for another node. */
   open(owner?: string, callMs?: number): DockerEngine;
   /** A busybox shell script as the game, with its own folder. */
@@ -34,10 +36,24 @@ const DEFAULTS = {
 } as const;
 
 /** The engine removes networks with their last container, so that a test sees it. */
-function openEngine(dockerd: Dockerd, owner: string, callMs: number): DockerEngine {
+function openEngine(
+  dockerd: Dockerd,
+  stateDir: string,
+  owner: string,
+  callMs: number,
+): DockerEngine {
   const guard = createGuard({ command: dockerd.namespace.command('nft') });
   const { socket: socketPath } = dockerd;
-  return new DockerEngine({ socketPath, owner, guard, callMs, emptyNetworkMs: 0 });
+  const pull = { policy: 'always', loginFile: join(stateDir, 'config.json') } as const;
+  return new DockerEngine({
+    socketPath,
+    owner,
+    guard,
+    stateDir,
+    pull,
+    callMs,
+    emptyNetworkMs: 0,
+  });
 }
 
 export async function startDockerFixture(
@@ -49,7 +65,7 @@ export async function startDockerFixture(
   const opened: DockerEngine[] = [];
   const dockerd = await Dockerd.start(label, options);
   const open: DockerFixture['open'] = (owner = 'node-1', callMs = 15_000) => {
-    const engine = openEngine(dockerd, owner, callMs);
+    const engine = openEngine(dockerd, folders, owner, callMs);
     opened.push(engine);
     return engine;
   };
@@ -74,6 +90,7 @@ export async function startDockerFixture(
     dockerd,
     engine: open(),
     open,
+    stateDir: folders,
     folder,
     stop,
     spec: (uuid, script, more = {}) => ({

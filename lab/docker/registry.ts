@@ -12,17 +12,28 @@ export interface Registry {
   readonly missing: string;
   /** Withholds the layer until called with false. */
   stall(on: boolean): void;
+  /** Serves another image under the same tag. */
+  replaceImage(): void;
+  /** Answers 401 without these credentials, `user:password`; null: none are needed. */
+  requireLogin(credentials: string | null): void;
   stop(): void;
 }
 
 const MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
 
 export async function startRegistry(namespace: Namespace): Promise<Registry> {
-  const { layer, manifest, blobs } = renderImage();
+  let image = renderImage('hello');
+  let login: string | null = null;
   const waiting: (() => void)[] = [];
   let stalled = false;
   const server = createServer((asked, answer) => {
     const url = asked.url ?? '';
+    const { layer, manifest, blobs } = image;
+    const basic = login && `Basic ${Buffer.from(login).toString('base64')}`;
+    if (basic !== null && asked.headers.authorization !== basic) {
+      answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="lab"' }).end();
+      return;
+    }
     const name = url.split('/').at(-1) ?? '';
     const blob = name === '1' ? manifest : blobs.get(name);
     if (url === '/v2/') {
@@ -51,6 +62,12 @@ export async function startRegistry(namespace: Namespace): Promise<Registry> {
       stalled = on;
       if (!on) for (const send of waiting.splice(0)) send();
     },
+    replaceImage: () => {
+      image = renderImage('hello again');
+    },
+    requireLogin: (credentials) => {
+      login = credentials;
+    },
     stop: () => {
       server.closeAllConnections();
       server.close();
@@ -59,8 +76,12 @@ export async function startRegistry(namespace: Namespace): Promise<Registry> {
 }
 
 /** An image of one file. */
-function renderImage(): { layer: Buffer; manifest: Buffer; blobs: ReadonlyMap<string, Buffer> } {
-  const files: TarEntry[] = [{ path: 'file', mode: 0o644, content: Buffer.from('hello\n') }];
+function renderImage(text: string): {
+  layer: Buffer;
+  manifest: Buffer;
+  blobs: ReadonlyMap<string, Buffer>;
+} {
+  const files: TarEntry[] = [{ path: 'file', mode: 0o644, content: Buffer.from(`${text}\n`) }];
   const layer = renderTar(files);
   const config = Buffer.from(
     JSON.stringify({

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { InstallSpec, InstanceSpec } from '@portcullis/node/engine/engine.ts';
@@ -59,7 +67,7 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     });
   });
 
-  it('are pulled once, with progress, local ones never, and a pull that is called off ends', async () => {
+  it('are pulled with progress, local ones never, and a pull that is called off ends', async () => {
     const image = { reference: registry.reference, local: false };
     const calling = new AbortController();
     registry.stall(true);
@@ -79,7 +87,6 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
       lines.some((line) => /Pull complete/.test(line)),
       lines.join('\n'),
     );
-    await fixture.engine.pull(image, () => assert.fail('it is there'), NEVER);
     const missing = { reference: registry.missing, local: false };
     await assert.rejects(
       fixture.engine.pull(missing, () => {}, NEVER),
@@ -88,6 +95,38 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
         message: /missing:1 is missing/,
       },
     );
+  });
+
+  it('are refreshed by tag, with a login where the registry asks for one, and used as they are without it', async () => {
+    const { engine, stateDir } = fixture;
+    const image = { reference: registry.reference, local: false };
+    const pull = () => engine.pull(image, () => {}, NEVER);
+    await pull();
+    assert.equal(await pull(), null, 'nothing is new');
+    registry.replaceImage();
+    assert.match((await pull()) ?? '', /A newer image 127\.0\.0\.1:\d+\/game:1 was fetched/);
+    registry.requireLogin('steve:s3cret');
+    assert.match((await pull()) ?? '', /could not be refreshed .*this node's copy of it is used/);
+    await engine.pull({ ...image, local: true }, () => assert.fail('it is local'), NEVER);
+    const auth = Buffer.from('steve:s3cret').toString('base64');
+    const auths = { [image.reference.split('/')[0] ?? '']: { auth } };
+    writeFileSync(join(stateDir, 'config.json'), JSON.stringify({ auths }));
+    registry.replaceImage();
+    assert.equal(await pull(), null, 'allowed, and the same as before');
+    registry.requireLogin(null);
+  });
+
+  it('know the account and the machine of their server, and keep their own init', async () => {
+    const uuid = randomUUID();
+    const script = 'whoami; id -gn; cat /etc/machine-id; cat /proc/1/comm';
+    const output = await run({ command: ['sh', '-c', script] }, uuid);
+    const own = `container\r\ncontainer\r\n${uuid.replaceAll('-', '')}\r\n`;
+    assert.equal(output, `${own}docker-init\r\n`);
+    const init = { path: 'init', mode: 0o755, content: Buffer.from('#!/bin/sh\nexec "$@"\n') };
+    const reference = 'lab/own-init:1';
+    await importBusybox(fixture.dockerd, reference, [], [init]);
+    const more = { image: { reference, local: true }, command: ['/init', 'cat', '/proc/1/comm'] };
+    assert.equal(await run(more), 'cat\r\n');
   });
 
   it('give nothing to a server whose folder is a link, a file, gone, or root’s', async () => {
@@ -184,8 +223,8 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
   });
 
   /** Output of a server until it exits. */
-  async function run(more: Partial<InstanceSpec>): Promise<string> {
-    const spec = fixture.spec(randomUUID(), '', more);
+  async function run(more: Partial<InstanceSpec>, uuid = randomUUID()): Promise<string> {
+    const spec = fixture.spec(uuid, '', more);
     const { engine } = fixture;
     await engine.create(spec);
     await engine.start(spec.uuid);

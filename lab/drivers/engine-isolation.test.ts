@@ -118,6 +118,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     const engine = new DockerEngine({
       socketPath: dockerd.socket,
       owner: 'node-3',
+      stateDir: fixture.stateDir,
       guard,
       emptyNetworkMs: 0,
     });

@@ -13,8 +13,15 @@ export interface Engine {
   ping(): Promise<void>;
   /** Rejects with `unreachable` while the engine does not answer. */
   describe(): Promise<EngineFacts>;
-  /** No-op for an image that is present. A local image is never pulled: `missing_image` if it is absent. */
-  pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void>;
+  /**
+   * Brings an image, or a newer one of the same tag. A local image is never pulled: `missing_image` if it is absent. One
+   * that is present and cannot be refreshed stays. Returns a sentence for the console, or null if there is nothing new.
+   */
+  pull(
+    image: ImageRef,
+    onProgress: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<string | null>;
   /** Creates the instance without starting it; replaces one of this uuid that does not run. */
   create(spec: InstanceSpec): Promise<void>;
   /** No-op when it runs. */

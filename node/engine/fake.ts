@@ -123,12 +123,13 @@ export class FakeEngine implements Engine {
     image: ImageRef,
     onProgress: (line: string) => void,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<null> {
     await this.#abortable(this.#begin('pull', null), signal);
-    if (this.images.has(image.reference)) return;
+    if (this.images.has(image.reference)) return null;
     if (image.local || !this.registry.has(image.reference)) throw missingImage(image.reference);
     onProgress(`pulled ${image.reference}`);
     this.images.add(image.reference);
+    return null;
   }
 
   async create(spec: InstanceSpec): Promise<void> {

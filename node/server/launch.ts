@@ -47,11 +47,9 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
     throw new EngineError('refused', `The egg's startup is no command: ${plan.reason}.`);
   for (const note of plan.value.notes) connection.console.say(note);
   const { image, command, fallbackCommand, env, scope } = plan.value;
-  await withTimeout(
-    'get the image',
-    PULL_MS,
-    engine.pull(image, () => {}, signal),
-  );
+  const refreshed = engine.pull(image, () => {}, signal);
+  const note = await withTimeout('get the image', PULL_MS, refreshed);
+  if (note !== null) connection.console.say(note);
   throwIfCancelled(signal);
   prepareFolder(order.folder, order.owner);
   const { folder, owner, applyConfigFiles } = order;

@@ -156,6 +156,7 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     const engine = new DockerEngine({
       socketPath: dockerd.socket,
       owner: 'node-1',
+      stateDir: fixture.stateDir,
       // Asked for once the network is there, before anything is started.
       guard: {
         apply: async () => {

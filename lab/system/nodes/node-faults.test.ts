@@ -255,6 +255,7 @@ class Host {
       stateDir: join(this.#home, 'state'),
       engine: 'docker',
       dockerHost: `unix://${dockerd.socket}`,
+      imagePull: 'always',
       closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
     };
     const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);

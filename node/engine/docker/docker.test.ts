@@ -126,7 +126,12 @@ describe('the Docker engine', () => {
       ],
     };
     const owner = { uid: 7, gid: 8 };
-    const made = renderContainer(new Names('node-1'), spec, null, owner) as {
+    const made = renderContainer(new Names('node-1'), spec, {
+      command: null,
+      hasInit: true,
+      owner,
+      identity: [],
+    }) as {
       readonly HostConfig: Readonly<Record<string, unknown>>;
     };
     assert.equal('Entrypoint' in made || 'Cmd' in made, false, 'the image’s own command');
@@ -157,7 +162,7 @@ describe('the Docker engine', () => {
         CapDrop: ['ALL'],
         CapAdd: ['NET_BIND_SERVICE'],
         SecurityOpt: ['no-new-privileges'],
-        Init: true,
+        Init: false,
         IpcMode: 'private',
         Memory: 1150 * 2 ** 20,
         MemorySwap: 1150 * 2 ** 20,

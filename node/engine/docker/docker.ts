@@ -13,12 +13,20 @@ import {
 } from '../engine.ts';
 import { DockerClient } from './api/client.ts';
 import { attachConsole } from './container/console.ts';
-import { renderContainer } from './container/container.ts';
+import { type ContainerStart, renderContainer } from './container/container.ts';
+import { Identities } from './container/identity.ts';
+import { loginFile } from './api/registry-login.ts';
 import { translateErrors } from './api/errors.ts';
 import { watchEvents } from './api/events.ts';
 import { ownerOf } from '../folder-owner.ts';
 import type { HostGuard } from './network/guard.ts';
-import { inspectImage, missingImage, pullImage } from './container/images.ts';
+import {
+  inspectImage,
+  isInit,
+  missingImage,
+  pullImage,
+  type PullSettings,
+} from './container/images.ts';
 import { removeContainer, removeInstall, runInstall } from './container/install.ts';
 import { type ContainerJson, parseInstance } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
@@ -33,6 +41,10 @@ export interface DockerEngineOptions {
   readonly owner: string;
   /** Null if the agent is not root: then nothing isolates servers from this host. */
   readonly guard: HostGuard | null;
+  /** Of the agent; holds the identity files of servers. */
+  readonly stateDir: string;
+  /** Default: images by tag are refreshed at each start. */
+  readonly pull?: PullSettings;
   /** The timeout of calls other than create and start. */
   readonly callMs?: number;
   /** The time that a network without a container is kept. */
@@ -52,13 +64,18 @@ export class DockerEngine implements Engine {
   readonly #client: DockerClient;
   readonly #names: Names;
   readonly #networks: Networks;
+  readonly #identities: Identities;
+  readonly #pull: PullSettings;
   readonly #stops = new Set<() => void>();
   /** The functions that end the consoles of a container, by its id. */
   readonly #consoles = new Map<string, Set<() => void>>();
   /** Containers that `create` replaced; their removal is not reported. */
   readonly #replaced = new Set<string>();
 
-  constructor({ socketPath, owner, guard, callMs, emptyNetworkMs }: DockerEngineOptions) {
+  constructor(options: DockerEngineOptions) {
+    const { socketPath, owner, guard, stateDir, pull, callMs, emptyNetworkMs } = options;
+    this.#identities = new Identities(stateDir);
+    this.#pull = pull ?? { policy: 'always', loginFile: loginFile() };
     this.#client = new DockerClient(socketPath, callMs);
     this.#names = new Names(owner);
     this.#networks = new Networks(this.#client, this.#names, guard, emptyNetworkMs);
@@ -83,20 +100,25 @@ export class DockerEngine implements Engine {
     });
   }
 
-  pull(image: ImageRef, onProgress: (line: string) => void, signal: AbortSignal): Promise<void> {
-    return translateErrors(() => pullImage(this.#client, image, onProgress, signal));
+  pull(
+    image: ImageRef,
+    onProgress: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    return translateErrors(() => pullImage(this.#client, this.#pull, image, onProgress, signal));
   }
 
   create(spec: InstanceSpec): Promise<void> {
     return translateErrors(async () => {
       const owner = await ownerOf(spec.folder);
-      const command = await this.#commandOf(spec);
+      const start = await this.#startOf(spec);
       const old = await this.#find(spec.uuid);
       if (old !== null) await this.#replace(spec.uuid, old);
+      const identity = await this.#identities.write(spec.uuid, owner);
       await this.#networks.hold(spec.organisation, [], () =>
         this.#client.call('POST', '/containers/create', {
           query: { name: this.#names.container(spec.uuid, 'game') },
-          body: renderContainer(this.#names, spec, command, owner),
+          body: renderContainer(this.#names, spec, { ...start, owner, identity }),
           limitMs: STEP_MS,
         }),
       );
@@ -144,6 +166,7 @@ export class DockerEngine implements Engine {
         await removeContainer(this.#client, container.Id);
         organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
       }
+      await this.#identities.remove(uuid);
       for (const organisation of organisations) await this.#networks.release(organisation);
       // The organisation of a container that another program removed is unknown.
       if (organisations.size === 0) await this.#networks.sweep();
@@ -235,15 +258,15 @@ export class DockerEngine implements Engine {
     this.#client.close();
   }
 
-  async #commandOf(spec: InstanceSpec): Promise<readonly string[] | null> {
+  /** What the container starts, and whether it brings an init of its own. */
+  async #startOf(spec: InstanceSpec): Promise<Pick<ContainerStart, 'command' | 'hasInit'>> {
     const { reference } = spec.image;
     const image = await inspectImage(this.#client, reference);
     if (image === null) throw missingImage(reference, 'it is not on this node');
-    if (spec.command !== null) return spec.command;
-    if (image.hasCommand) return null;
-    if (spec.fallbackCommand !== null && spec.fallbackCommand.length > 0)
-      return spec.fallbackCommand;
-    throw new EngineError('refused', `The image ${reference} defines no command to start.`);
+    const command = spec.command ?? (image.hasCommand ? null : spec.fallbackCommand);
+    if ((command === null && !image.hasCommand) || command?.length === 0)
+      throw new EngineError('refused', `The image ${reference} defines no command to start.`);
+    return { command, hasInit: isInit(command?.[0] ?? image.program) };
   }
 
   async #replace(uuid: string, old: ContainerJson): Promise<void> {

@@ -63,8 +63,9 @@ export class ProcessEngine implements Engine {
     return { version: process.version, apiVersion: 'none', warnings: [WARNING] };
   }
 
-  async pull(image: ImageRef): Promise<void> {
+  async pull(image: ImageRef): Promise<null> {
     this.#entrypointOf(image);
+    return null;
   }
 
   async create(spec: InstanceSpec): Promise<void> {

@@ -14,6 +14,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   /** JSON, or a tar. */
   readonly body?: object | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly limitMs?: number;
   /** Other statuses that are answers instead of refusals. */
   readonly expected?: readonly number[];
@@ -155,12 +156,21 @@ export class DockerClient {
   #send(
     method: string,
     path: string,
-    { body, signal, deadline, agent }: Call & { deadline: AbortSignal; agent: Agent | false },
+    {
+      body,
+      headers,
+      signal,
+      deadline,
+      agent,
+    }: Call & {
+      deadline: AbortSignal;
+      agent: Agent | false;
+    },
   ): Promise<IncomingMessage> {
     const raw = Buffer.isBuffer(body);
     const bytes = body === undefined || raw ? body : Buffer.from(JSON.stringify(body));
     const type = raw ? 'application/x-tar' : 'application/json';
-    const headers =
+    const entity =
       bytes === undefined ? {} : { 'Content-Type': type, 'Content-Length': bytes.length };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
@@ -169,7 +179,7 @@ export class DockerClient {
       socketPath: this.socketPath,
       method,
       path,
-      headers,
+      headers: { ...entity, ...headers },
       agent,
     });
     const abort = (): void => void sent.destroy(new Error('aborted'));

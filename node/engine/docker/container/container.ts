@@ -1,6 +1,7 @@
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../../engine.ts';
 import type { FolderOwner } from '../../folder-owner.ts';
 import { type Names, type Role, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
+import type { ReadOnlyFile } from './identity.ts';
 import { installLimits, renderLimits } from './limits.ts';
 
 export const SERVER_FOLDER = '/home/container';
@@ -17,12 +18,20 @@ const LOGGING = {
 /** An install is root in its container: it unpacks, installs packages and changes owners. */
 const INSTALL_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
 
+export interface ContainerStart {
+  /** Null: the image's own. */
+  readonly command: readonly string[] | null;
+  /** Whether that is an init already. */
+  readonly hasInit: boolean;
+  readonly owner: FolderOwner;
+  readonly identity: readonly ReadOnlyFile[];
+}
+
 /** The body of `POST /containers/create` for a game, with everything that isolates it. */
 export function renderContainer(
   names: Names,
   spec: InstanceSpec,
-  command: readonly string[] | null,
-  owner: FolderOwner,
+  { command, hasInit, owner, identity }: ContainerStart,
 ): object {
   return {
     ...renderCommon(names, spec, 'game'),
@@ -37,7 +46,12 @@ export function renderContainer(
     HostConfig: {
       ...renderHost(names, spec),
       ...renderLimits(spec.limits, spec.pidsLimit),
-      Mounts: [mount(spec.folder, SERVER_FOLDER)],
+      // A game that is process 1 and handles no signal would ignore INT and TERM.
+      Init: !hasInit,
+      Mounts: [
+        mount(spec.folder, SERVER_FOLDER),
+        ...identity.map(({ source, target }) => ({ ...mount(source, target), ReadOnly: true })),
+      ],
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
       CapAdd: [...spec.capabilities],
@@ -58,6 +72,7 @@ export function renderInstall(names: Names, spec: InstallSpec): object {
     HostConfig: {
       ...renderHost(names, spec),
       ...renderLimits(installLimits(spec.limits), INSTALL_PIDS),
+      Init: true,
       Mounts: [mount(spec.folder, INSTALL_FOLDER)],
       CapAdd: INSTALL_CAPABILITIES,
     },
@@ -86,8 +101,6 @@ function renderHost(names: Names, spec: InstanceSpec | InstallSpec): object {
     LogConfig: LOGGING,
     CapDrop: ['ALL'],
     SecurityOpt: ['no-new-privileges'],
-    // A game that is process 1 and handles no signal would ignore INT and TERM.
-    Init: true,
     IpcMode: 'private',
   };
 }

@@ -1,16 +1,29 @@
+import { basename } from 'node:path';
 import { EngineError, type ImageRef } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { DockerRefusal } from '../api/errors.ts';
 import { readJsonLines } from '../api/json-lines.ts';
+import { registryAuth } from '../api/registry-login.ts';
 
 export interface ImageStart {
   readonly hasCommand: boolean;
+  /** The first word of the entrypoint, else of the command; '' without either. */
+  readonly program: string;
 }
 
-/** The longest time without progress. */
-const SILENCE_MS = 120_000;
-/** The timeout of the first answer. */
-const RESPONSE_MS = 60_000;
+/** When an image that this node has is asked for at its registry: at each start, as Wings does, or never. */
+export type PullPolicy = 'always' | 'missing';
+
+export interface PullSettings {
+  readonly policy: PullPolicy;
+  /** What `docker login` writes. */
+  readonly loginFile: string;
+}
+
+/** The longest time without progress, and the timeout of the first answer. */
+const PATIENT = { silenceMs: 120_000, responseMs: 60_000 };
+/** The same for an image that is here: a registry that is away must not keep a server from its start. */
+const BRIEF = { silenceMs: 30_000, responseMs: 15_000 };
 const SHOWN = 300;
 
 interface ImageJson {
@@ -29,26 +42,48 @@ export async function inspectImage(
   const { status, body } = await client.call('GET', path, { expected: [404] });
   if (status === 404) return null;
   const { Entrypoint: entrypoint, Cmd: command } = (body as ImageJson).Config ?? {};
-  return { hasCommand: (entrypoint?.length ?? 0) > 0 || (command?.length ?? 0) > 0 };
+  const words = [...(entrypoint ?? []), ...(command ?? [])];
+  return { hasCommand: words.length > 0, program: words[0] ?? '' };
 }
 
+/** Programs that reap children and forward signals as process 1; a second one above them is refused by some. */
+const INITS = new Set(['tini', 'tini-static', 'dumb-init', 'docker-init', 'catatonit', 'init']);
+
+export function isInit(program: string): boolean {
+  return INITS.has(basename(program));
+}
+
+/** Implements `Engine.pull`. */
 export async function pullImage(
   client: DockerClient,
+  settings: PullSettings,
   image: ImageRef,
   onProgress: (line: string) => void,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string | null> {
   if (signal.aborted) throw new EngineError('aborted', 'The pull was cancelled.');
-  if ((await inspectImage(client, image.reference)) !== null) return;
-  if (image.local)
-    throw missingImage(image.reference, 'it is a local image, which this node never pulls');
+  const { reference, local } = image;
+  const isHere = (await inspectImage(client, reference)) !== null;
+  // What a digest names never changes.
+  if (isHere && (local || settings.policy === 'missing' || reference.includes('@'))) return null;
+  if (local) throw missingImage(reference, 'it is a local image, which this node never pulls');
+  let isNewer = false;
+  const watch = (line: string): void => {
+    isNewer ||= /^Status: Downloaded newer/.test(line);
+    onProgress(line);
+  };
   try {
-    await pull(client, image.reference, onProgress, signal);
+    const auth = await registryAuth(reference, settings.loginFile);
+    await pull(client, { reference, auth, limits: isHere ? BRIEF : PATIENT }, watch, signal);
   } catch (error) {
     if (signal.aborted) throw new EngineError('aborted', 'The pull was cancelled.');
-    if (!(error instanceof DockerRefusal)) throw error;
-    throw missingImage(image.reference, error.message, error);
+    if (!(error instanceof DockerRefusal || error instanceof EngineError)) throw error;
+    const isAway = error instanceof EngineError && error.code === 'unreachable';
+    if (isHere && !isAway)
+      return `The image ${reference} could not be refreshed (${error.message.slice(0, SHOWN)}); this node's copy of it is used.`;
+    throw error instanceof EngineError ? error : missingImage(reference, error.message, error);
   }
+  return isNewer ? `A newer image ${reference} was fetched.` : null;
 }
 
 export function missingImage(reference: string, why: string, cause?: unknown): EngineError {
@@ -56,19 +91,27 @@ export function missingImage(reference: string, why: string, cause?: unknown): E
   return new EngineError('missing_image', message, { cause });
 }
 
+interface Pull {
+  readonly reference: string;
+  /** The header `X-Registry-Auth`. */
+  readonly auth: string | null;
+  readonly limits: typeof PATIENT;
+}
+
 async function pull(
   client: DockerClient,
-  reference: string,
+  { reference, auth, limits }: Pull,
   onProgress: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const silence = new AbortController();
   const stream = await client.stream('POST', '/images/create', {
     query: splitReference(reference),
-    limitMs: RESPONSE_MS,
+    ...(auth !== null && { headers: { 'X-Registry-Auth': auth } }),
+    limitMs: limits.responseMs,
     signal: AbortSignal.any([signal, silence.signal]),
   });
-  const timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  const timer = setTimeout(() => silence.abort(), limits.silenceMs);
   const reported = new Map<string, string>();
   try {
     for await (const value of readJsonLines(stream)) {
