@@ -54,7 +54,7 @@ export interface StopTimes {
 export interface ConfigFile {
   /** Relative to the server's folder. */
   readonly path: string;
-  readonly parser: 'file' | 'properties' | 'ini' | 'yaml' | 'json' | 'xml';
+  readonly parser: 'file' | 'properties' | 'ini' | 'yaml' | 'json' | 'xml' | 'toml';
   readonly replacements: readonly ConfigReplacement[];
 }
 export interface ConfigReplacement {

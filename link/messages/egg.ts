@@ -48,7 +48,7 @@ const replacementValue: Schema<string | number | boolean> = (value, at) => {
 
 const configFile = object<ConfigFile>({
   path: line,
-  parser: oneOf('file', 'properties', 'ini', 'yaml', 'json', 'xml'),
+  parser: oneOf('file', 'properties', 'ini', 'yaml', 'json', 'xml', 'toml'),
   replacements: array(
     object({ match: text(16_384), ifValue: nullable(text(65_536)), value: replacementValue }),
     10_000,

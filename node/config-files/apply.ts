@@ -7,7 +7,7 @@ import { type FileContent, Folder, type Owner, Refusal } from '../server-folder/
 import { EditThread } from './edit-thread.ts';
 import type { Edit } from './editors/edit.ts';
 
-/** YAML and XML take a hundred times as long as line formats. */
+/** YAML, XML and TOML take a hundred times as long as line formats. */
 const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
   file: 4 * 1024 * 1024,
   properties: 4 * 1024 * 1024,
@@ -15,6 +15,7 @@ const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
   json: 4 * 1024 * 1024,
   yaml: 1024 * 1024,
   xml: 1024 * 1024,
+  toml: 1024 * 1024,
 };
 const NEW_MODE = 0o644;
 

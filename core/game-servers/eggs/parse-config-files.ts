@@ -13,6 +13,7 @@ const PARSERS: Readonly<Record<string, ConfigFile['parser']>> = {
   yml: 'yaml',
   json: 'json',
   xml: 'xml',
+  toml: 'toml',
 };
 
 /** `config.files`: by path, what to find in the file and what to put there. */

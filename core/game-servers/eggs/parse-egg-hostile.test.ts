@@ -151,7 +151,7 @@ describe('an unusual egg file', () => {
       config: {
         files: {
           'no-find.cfg': { parser: 'file' },
-          'odd.toml': { parser: 'toml', find: { a: 'b' } },
+          'odd.lua': { parser: 'lua', find: { a: 'b' } },
           'a.yml': { parser: 'yml', find: { a: null, '': 'x', b: { old: [1], was: 'new' } } },
         },
         startup: { done: ['ready', '', 'regex:'] },
@@ -170,7 +170,7 @@ describe('an unusual egg file', () => {
       'config.startup.done: an empty pattern is left out',
       'config.stop "^^D" is no known signal: SIGTERM is sent',
       'config.files["no-find.cfg"] says nothing to find, it is left out',
-      'config.files["odd.toml"]: there is no parser "toml", the file is left alone',
+      'config.files["odd.lua"]: there is no parser "lua", the file is left alone',
       'config.files["a.yml"].find["a"] is neither text nor a number nor true or false, it is left out',
       'config.files["a.yml"].find[""] matches nothing, it is left out',
       'config.files["a.yml"].find["b"] is neither text nor a number nor true or false, it is left out',

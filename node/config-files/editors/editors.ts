@@ -3,6 +3,7 @@ import type { Editor } from './edit.ts';
 import { editIni } from './ini.ts';
 import { editJson } from './json.ts';
 import { editProperties } from './properties.ts';
+import { editToml } from './toml.ts';
 import { editXml } from './xml.ts';
 import { editYaml } from './yaml.ts';
 import { linesOf, textOf } from './lines.ts';
@@ -32,4 +33,5 @@ export const EDITORS: Readonly<Record<ConfigFile['parser'], Editor>> = {
   yaml: editYaml,
   json: editJson,
   xml: editXml,
+  toml: editToml,
 };

@@ -44,7 +44,8 @@ const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 };
 
-function editDocument(root: Container, edit: Edit): readonly string[] {
+/** Sets a value in a document of plain objects and lists. Returns problems in sentences. */
+export function editDocument(root: Container, edit: Edit): readonly string[] {
   const steps = parsePath(edit.match);
   if (steps === null || steps.length === 0) return [`"${edit.match}" is no path.`];
   const problems: string[] = [];
