@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
 import type { Namespace } from '../stack/netns.ts';
@@ -29,8 +29,7 @@ export async function startRegistry(namespace: Namespace): Promise<Registry> {
   const server = createServer((asked, answer) => {
     const url = asked.url ?? '';
     const { layer, manifest, blobs } = image;
-    const basic = login && `Basic ${Buffer.from(login).toString('base64')}`;
-    if (basic !== null && asked.headers.authorization !== basic) {
+    if (login !== null && !hasLogin(asked, login)) {
       answer.writeHead(401, { 'WWW-Authenticate': 'Basic realm="lab"' }).end();
       return;
     }
@@ -62,17 +61,17 @@ export async function startRegistry(namespace: Namespace): Promise<Registry> {
       stalled = on;
       if (!on) for (const send of waiting.splice(0)) send();
     },
-    replaceImage: () => {
-      image = renderImage('hello again');
-    },
-    requireLogin: (credentials) => {
-      login = credentials;
-    },
+    replaceImage: () => void (image = renderImage('hello again')),
+    requireLogin: (credentials) => void (login = credentials),
     stop: () => {
       server.closeAllConnections();
       server.close();
     },
   };
+}
+
+function hasLogin(asked: IncomingMessage, login: string): boolean {
+  return asked.headers.authorization === `Basic ${Buffer.from(login).toString('base64')}`;
 }
 
 /** An image of one file. */

@@ -69,7 +69,7 @@ export async function pullImage(
   if (local) throw missingImage(reference, 'it is a local image, which this node never pulls');
   let isNewer = false;
   const watch = (line: string): void => {
-    isNewer ||= /^Status: Downloaded newer/.test(line);
+    isNewer ||= line.startsWith('Status: Downloaded newer');
     onProgress(line);
   };
   try {
