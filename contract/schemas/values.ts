@@ -129,7 +129,11 @@ export function timestampOrNull(notes: Notes = {}): TUnsafe<string | null> {
   return Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', ...notes });
 }
 
-const ADDRESS_FORMATS = [{ format: 'ipv4' }, { format: 'ipv6' }] as const;
+/** With a type in each, without which generated clients know nothing of the value. */
+const ADDRESS_FORMATS = [
+  { type: 'string', format: 'ipv4' },
+  { type: 'string', format: 'ipv6' },
+] as const;
 
 export const IpAddress = Type.Unsafe<string>({
   type: 'string',
