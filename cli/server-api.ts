@@ -12,7 +12,7 @@ export interface ListedServer {
 }
 export interface ServerDetail extends ListedServer {
   /** Null if the node does not answer, which does not mean offline. */
-  readonly state: 'offline' | 'starting' | 'running' | 'stopping' | null;
+  readonly state: 'offline' | 'starting' | 'running' | 'stopping' | 'paused' | null;
   readonly resources: {
     readonly memory_bytes: number;
     readonly memory_limit_bytes: number;

@@ -4,6 +4,7 @@ import { credentialFile, saveOrPrint } from '../agents/credential-file.ts';
 import { dataDirectory } from '../control-options.ts';
 import { withDatabase, withTransaction } from '../database.ts';
 import { failed } from '../exit.ts';
+import { addNodeFolders } from './node-folders.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
 
@@ -23,6 +24,8 @@ A node authenticates with its own credential, which gives access to its own serv
   portcullis nodes list                        one line per node, and the builds that failed
   portcullis nodes enrol node-1                a new credential, shown only once; the previous one stops working
   portcullis nodes enrol node-1 --save         for a node on this host: saved where "portcullis node" reads it
+  sudo portcullis nodes folders                what removed servers left on this host
+  sudo portcullis nodes purge UUID --yes       deletes such a folder for good
   portcullis nodes list --json | jq '.nodes[] | select(.connected | not).name'`,
     );
   withDatabaseOptions(nodes.command('list').description('every node, one line each')).action(
@@ -39,6 +42,7 @@ A node authenticates with its own credential, which gives access to its own serv
       'write it to this file, readable only by its owner, instead of printing it',
     )
     .action(enrolNodeCommand);
+  addNodeFolders(nodes);
 }
 
 async function listNodes(options: DatabaseOptions): Promise<void> {

@@ -9,7 +9,7 @@ import {
   textOrNull,
 } from './values.ts';
 
-export const SERVER_STATES = ['offline', 'starting', 'running', 'stopping'] as const;
+export const SERVER_STATES = ['offline', 'starting', 'running', 'stopping', 'paused'] as const;
 export const POWER_SIGNALS = ['start', 'stop', 'restart', 'kill'] as const;
 
 const serverFields = {

@@ -1,4 +1,4 @@
-import type { CrashPolicy, PowerSignal, ServerState } from './power.ts';
+import type { CrashPolicy, PowerSignal, PowerState, ServerState } from './power.ts';
 import type { StopTimes } from './egg.ts';
 
 /** The power state of one server on its node. Plain data, stored on disk as it is. */
@@ -156,10 +156,15 @@ const STATES = {
   starting: 'starting',
   running: 'running',
   stopping: 'stopping',
-} as const satisfies Readonly<Record<KnownPhase['kind'], ServerState>>;
+} as const satisfies Readonly<Record<KnownPhase['kind'], PowerState>>;
 
-/** The state for callers: the last known one if `isKnown` is false. */
-export function serverState({ phase }: MachineState): ServerState {
+/** The state for callers: the last known one if `isKnown` is false. A paused instance answers no player. */
+export function serverState(state: MachineState): ServerState {
+  return state.paused && isUp(state) ? 'paused' : powerState(state);
+}
+
+/** The same without pauses. */
+export function powerState({ phase }: MachineState): PowerState {
   return STATES[phase.kind === 'recovering' ? phase.was.kind : phase.kind];
 }
 

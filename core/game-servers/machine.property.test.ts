@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isKnown, serverState } from './machine-state.ts';
+import { isKnown, powerState } from './machine-state.ts';
 import { World } from './testing/world.ts';
 
 type Move = (world: World) => void;
@@ -59,7 +59,7 @@ describe('the power machine, for any sequence of events', () => {
         const world = played(happened, endsBy);
         world.settle();
         assert.ok(isKnown(world.machine));
-        assert.equal(world.isAlive, serverState(world.machine) === 'running');
+        assert.equal(world.isAlive, powerState(world.machine) === 'running');
         if (world.machine.withheld !== null) assert.ok(!world.isAlive);
       }),
       RUNS,
@@ -77,7 +77,7 @@ describe('the power machine, for any sequence of events', () => {
         assert.deepEqual(world.post({ kind: 'signal', signal: 'kill' }), { accepted: true });
         const launches = count(world, 'launch');
         world.settle();
-        assert.equal(serverState(world.machine), 'offline');
+        assert.equal(powerState(world.machine), 'offline');
         assert.ok(!world.isAlive);
         assert.equal(count(world, 'launch'), launches);
       }),
@@ -95,7 +95,7 @@ describe('the power machine, for any sequence of events', () => {
         if (world.post({ kind: 'signal', signal: 'restart' })?.accepted !== true) return;
         checked += 1;
         world.settle();
-        assert.equal(serverState(world.machine), 'running');
+        assert.equal(powerState(world.machine), 'running');
         assert.ok(world.machine.run > run);
       }),
       RUNS,
@@ -120,7 +120,7 @@ describe('the power machine, for any sequence of events', () => {
         checked += 1;
         world.settle();
         uninterrupted.settle();
-        assert.equal(serverState(world.machine), serverState(uninterrupted.machine));
+        assert.equal(powerState(world.machine), powerState(uninterrupted.machine));
       }),
       RUNS,
     );

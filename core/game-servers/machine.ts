@@ -8,7 +8,7 @@ import type {
   Step,
   After,
 } from './machine-state.ts';
-import { isUp, serverState } from './machine-state.ts';
+import { isUp, powerState } from './machine-state.ts';
 import { onDead, onLost } from './machine-ends.ts';
 import {
   becomes,
@@ -21,7 +21,7 @@ import {
   TRIES,
   tryLater,
 } from './machine-steps.ts';
-import type { PowerSignal, ServerState } from './power.ts';
+import type { PowerSignal, PowerState } from './power.ts';
 
 /** The pauses after a SIGKILL that had no effect, and after one that could not be sent. */
 const KILL_AGAIN_MS = 5_000;
@@ -36,7 +36,7 @@ export const POWER_TABLE = {
   starting: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
   running: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
   stopping: { start: 'refuse', stop: 'nothing', restart: 'restart', kill: 'kill' },
-} as const satisfies Readonly<Record<ServerState, Readonly<Record<PowerSignal, Action>>>>;
+} as const satisfies Readonly<Record<PowerState, Readonly<Record<PowerSignal, Action>>>>;
 
 type Handlers = {
   readonly [K in MachineEvent['kind']]: (
@@ -167,7 +167,7 @@ function onSignal(before: MachineState, signal: PowerSignal): Step {
   // A caller acted, so one more crash restart is allowed.
   const begins = signal === 'start' || signal === 'restart';
   const forgiven = begins ? { ...state, crashAtMs: null, triesLeft: 0 } : state;
-  return accepted(act(forgiven, phase, POWER_TABLE[serverState(state)][signal]));
+  return accepted(act(forgiven, phase, POWER_TABLE[powerState(state)][signal]));
 }
 
 /** A refusal for the caller, or null. */
@@ -179,7 +179,7 @@ function refusalOf(state: MachineState, signal: PowerSignal): string | null {
   if (state.phase.kind === 'recovering') {
     return 'The node does not know yet whether the server runs.';
   }
-  return POWER_TABLE[serverState(state)][signal] === 'refuse'
+  return POWER_TABLE[powerState(state)][signal] === 'refuse'
     ? 'The server is stopping; it can be started once it is offline.'
     : null;
 }

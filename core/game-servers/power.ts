@@ -1,5 +1,7 @@
 /** The states and signals of the public interface; see the transition table of `machine.ts`. */
-export type ServerState = 'offline' | 'starting' | 'running' | 'stopping';
+export type ServerState = PowerState | 'paused';
+/** What decides about signals: another program may pause an instance in any of them. */
+export type PowerState = 'offline' | 'starting' | 'running' | 'stopping';
 export type PowerSignal = 'start' | 'stop' | 'restart' | 'kill';
 
 /** One game server as its node must run it. */

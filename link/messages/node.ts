@@ -47,7 +47,7 @@ export const MAX_CONSOLE_LINE_LENGTH = 4_096;
 /** SHA-256 of an egg's canonical JSON, in hexadecimal. */
 const DIGEST = /^[0-9a-f]{64}$/;
 const uuid = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a uuid in lower case');
-const serverState = oneOf('offline', 'starting', 'running', 'stopping');
+const serverState = oneOf('offline', 'starting', 'running', 'stopping', 'paused');
 /** Incremented by every install; an integer column of the database. */
 const epoch = integer(0, 2_147_483_647);
 /** One line without control characters, so that a command cannot steer a terminal. */

@@ -221,14 +221,15 @@ describe('power on a node', () => {
       const answer = await host.control.call(uuid, { kind: 'look' });
       if (answer?.kind !== 'state') return false;
       const { state, resources } = answer;
-      if (state === 'running') seen.push(resources?.memoryBytes ?? null);
-      return state === 'running' && resources !== null;
+      if (state === 'offline' || state === 'starting') return false;
+      seen.push(resources?.memoryBytes ?? null);
+      return resources !== null;
     };
     const used = host.engine.usage.memoryBytes;
     await host.power(uuid, 'start');
     await until(measured);
     host.engine.pause(uuid);
-    await until(async () => (await host.lines(uuid)).join('\n').includes('paused'));
+    await host.becomes(uuid, 'paused');
     await measured();
     // The console is reconnected.
     host.engine.lose();

@@ -327,7 +327,6 @@ export class Server {
       this.#shared.log.info({ uuid: this.uuid, problem: state.problem }, `a server is ${power}`);
     }
     if (state.problem !== null && state.problem !== before.problem) console.say(state.problem);
-    if (state.paused && !before.paused) console.say('Somebody paused the server.');
     const { kind } = state.phase;
     if (kind !== before.phase.kind && (kind === 'offline' || kind === 'launching')) {
       this.#connection.close();

@@ -178,8 +178,8 @@ describe('a node over Docker, when something fails', {
     await eventually('it is measured', async () => (await host.resources()) !== null);
     assert.equal((await host.resources())?.memoryLimitBytes, 512 * 1024 * 1024);
     await dockerd.call('POST', `${container}/pause`);
-    await host.says('[portcullis] Somebody paused the server.');
-    assert.equal(await host.state(), 'running');
+    await host.says('[portcullis] The server is paused.');
+    assert.equal(await host.state(), 'paused');
     // Through some of Docker's measurements.
     for (let looks = 0; looks < 10; looks += 1) {
       assert.ok(((await host.resources())?.memoryBytes ?? 0) > 0);

@@ -1,0 +1,68 @@
+import { readdirSync } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '@portcullis/core/log.ts';
+import { createMeasureDisk } from '../disk/measure.ts';
+import { Journal } from '../journal/journal.ts';
+import { serverFolder } from './folder.ts';
+
+/** The files of a server that is no longer assigned to this node, which stay until somebody purges them. */
+export interface RemovedFolder {
+  readonly uuid: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** When something was last added to the folder or removed from it. */
+  readonly changedAt: Date;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Quicker than the agent, which measures all the time. */
+const ENTRIES_PER_SECOND = 500_000;
+
+/** By uuid. Throws if the node's journal does not tell which servers are assigned. */
+export async function listRemovedFolders(stateDir: string, log: Log): Promise<RemovedFolder[]> {
+  const measure = createMeasureDisk({ entriesPerSecond: ENTRIES_PER_SECOND });
+  const found: RemovedFolder[] = [];
+  for (const uuid of removedUuids(stateDir, log)) {
+    const path = serverFolder(stateDir, uuid);
+    const { bytes } = await measure(path, new AbortController().signal);
+    found.push({ uuid, path, bytes, changedAt: (await stat(path)).mtime });
+  }
+  return found;
+}
+
+/** Deletes such a folder for good. False if there is none, or if the server is assigned. */
+export async function purgeFolder(stateDir: string, log: Log, uuid: string): Promise<boolean> {
+  if (!removedUuids(stateDir, log).includes(uuid)) return false;
+  const path = serverFolder(stateDir, uuid);
+  // Under another name first: an agent that is assigned the server again meanwhile begins with an empty folder.
+  const doomed = `${path}.purged`;
+  await rename(path, doomed);
+  await rm(doomed, { recursive: true });
+  return true;
+}
+
+function removedUuids(stateDir: string, log: Log): string[] {
+  const journal = new Journal(stateDir, log);
+  const assigned = journal.loadAssignments();
+  if (assigned === null)
+    throw new Error(
+      `the journal in ${stateDir} does not say which servers are assigned: start the node once`,
+    );
+  const kept = new Set([
+    ...assigned.servers.map(({ uuid }) => uuid),
+    ...journal.loadRecords().keys(),
+  ]);
+  return foldersOf(stateDir)
+    .filter((name) => UUID.test(name) && !kept.has(name))
+    .toSorted();
+}
+
+function foldersOf(stateDir: string): string[] {
+  try {
+    return readdirSync(join(stateDir, 'servers'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
