@@ -42,10 +42,11 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
 }
 
 function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
-  const { name, mode, inService, confirmedGeneration, report } = edge;
+  const { name, mode, modeReason, inService, confirmedGeneration, report } = edge;
   return {
     name,
     mode,
+    mode_reason: modeReason,
     in_service: inService,
     generation: confirmedGeneration,
     devices: (report?.devices ?? []).map(({ name: device, kind, present, xdp, reason }) => ({

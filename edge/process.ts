@@ -137,10 +137,13 @@ const agent = createEdgeAgent({
   },
 });
 
-const { mode, reason } = await agent.start().catch((error: unknown) => exitWith(error));
+const { mode, reason, isConfirmed } = await agent
+  .start()
+  .catch((error: unknown) => exitWith(error));
 log.info({ mode, reason }, 'started');
 if (process.connected) {
-  process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '' } });
+  const trial = isConfirmed ? 'confirmed' : '';
+  process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '', trial } });
 }
 
 function readOptions() {

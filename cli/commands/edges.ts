@@ -53,7 +53,11 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
   ]);
   const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'LAST SEEN'];
   await printTable(head, rows);
-  for (const { name, report } of edges) {
+  for (const { name, mode, modeReason, report } of edges) {
+    if (modeReason !== null)
+      print(
+        styled('yellow', `${name} ${mode === 'enforce' ? 'is' : 'only observes:'} ${modeReason}.`),
+      );
     const lastError = report?.lastError ?? null;
     if (lastError !== null) print(styled('red', `${name}: ${lastError}`));
   }
@@ -84,7 +88,12 @@ const DETECTION = {
 async function describeEdge(edge: EdgeStatus): Promise<void> {
   const { report } = edge;
   print(`${styled('bold', edge.name)} at ${edge.site}: ${serviceOf(edge)}`);
-  if (edge.modeReason !== null) print(`The edge only observes: ${edge.modeReason}.`);
+  if (edge.modeReason !== null)
+    print(
+      edge.mode === 'enforce'
+        ? `The edge is ${edge.modeReason}.`
+        : `The edge only observes: ${edge.modeReason}.`,
+    );
   print(
     `generation  ${edge.generation} of ${edge.acceptedGeneration} accepted, lag ${lagOf(edge)}; seen ${formatAgo(edge.lastSeenAt)}`,
   );

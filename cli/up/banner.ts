@@ -6,9 +6,9 @@ export interface Started {
   readonly url: string;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
-  /** Why the edge only observes; null if it enforces. */
+  /** Why the edge only observes; of one that enforces, until when it is on trial. */
   readonly reason: string | null;
-  /** The value of --confirm-within; null without it. */
+  /** The value of --confirm-within if a trial begins. */
   readonly confirmWithin: string | null;
   /** The node of this machine; null if the fleet has none. */
   readonly node: {
@@ -103,6 +103,7 @@ function enforcementLines({ fleet, mode, reason, confirmWithin }: Started): stri
     ];
   }
   const lines = [`Enforcing as edge ${fleet.edge}. To disable it at any time: portcullis edge off`];
+  if (reason !== null) lines.push(styled('yellow', `It is ${reason}.`));
   if (confirmWithin !== null) {
     lines.push(`It is disabled again in ${confirmWithin} unless you run: portcullis edge confirm`);
   }

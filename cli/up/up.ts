@@ -128,8 +128,12 @@ async function startEdge(
     },
     controlEnvironment(options),
   );
-  const { mode, reason } = await startProcess(platform, supervise(spec));
-  if (mode === 'enforce') return { mode, reason: null, confirmWithin };
+  const { mode, reason, trial } = await startProcess(platform, supervise(spec));
+  if (mode === 'enforce') {
+    // A running trial says until when; one that was confirmed before does not begin again.
+    const begins = reason === '' && trial !== 'confirmed';
+    return { mode, reason: reason || null, confirmWithin: begins ? confirmWithin : null };
+  }
   const why = options.enforce === true ? (reason ?? '') : '--enforce was not given';
   return { mode: 'observe', reason: why, confirmWithin: null };
 }

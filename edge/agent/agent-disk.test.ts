@@ -91,7 +91,7 @@ describe('an edge agent with a state on disk', () => {
     const agent = await start();
     assert.equal(agent.status().mode, 'observe');
     assert.equal(kernel.elements(), null);
-    edgeOn(stateDir);
+    edgeOn(stateDir, createMachineClock());
     await written;
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });

@@ -58,6 +58,8 @@ export interface AgentStatus {
   /** The newest generation in the kernel; of an observing edge, the newest that was checked. */
   readonly generation: number;
   readonly lastError: string | null;
+  /** Enforcement was confirmed: `confirmWithinMs` begins no trial. */
+  readonly isConfirmed: boolean;
 }
 
 export interface EdgeAgent {

@@ -9,7 +9,7 @@ import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { withMore } from '../reconcile/desired.ts';
 import { warnOfDevices } from '../host/devices.ts';
 import { Guard, kernelWatch } from '../repair/guard.ts';
-import { startTrial, readDisabled } from '../switch/switch-files.ts';
+import { readDisabled, readTrial, settleTrial, startTrial } from '../switch/switch-files.ts';
 import { LivePolicies } from '../report/live-policies.ts';
 import { MarkerWatch } from '../switch/marker-watch.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
@@ -124,6 +124,8 @@ class Agent implements EdgeAgent {
   }
 
   async start(): Promise<AgentStatus> {
+    const { mode, confirmWithinMs = null, stateDir } = this.#options;
+    if (mode === 'enforce' && confirmWithinMs === null) settleTrial(stateDir, this.#clock);
     await this.#readMode();
     const hasTable = this.#mode.canCheck && (await this.#options.driver.present());
     this.#desired = this.#disk.load(hasTable);
@@ -167,6 +169,7 @@ class Agent implements EdgeAgent {
       reason: this.#mode.reason,
       generation: this.#applied?.generation ?? 0,
       lastError: this.#problem(),
+      isConfirmed: readTrial(this.#options.stateDir)?.confirmed === true,
     };
   }
 
@@ -287,10 +290,13 @@ class Agent implements EdgeAgent {
     const { driver, stateDir, mode: requested } = this.#options;
     const before = this.#mode;
     const [clock, works] = [this.#clock, before.canCheck];
-    this.#mode = await readMode({ requested, driver, stateDir, clock, works });
+    const nowMs = (): number => this.#nowMs();
+    this.#mode = await readMode({ requested, driver, stateDir, clock, nowMs, works });
     const { mode, reason } = this.#mode;
     if (mode === before.mode && reason === before.reason) return;
     this.#log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
+    // Heartbeats carry another reason.
+    if (mode === before.mode) return;
     this.#applied = null;
     this.#confirmation.forget();
     if (!this.#started) return;

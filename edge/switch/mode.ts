@@ -4,7 +4,7 @@ import { edgeOff, type Disabled, hasExpired, readDisabled, readTrial } from './s
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { MachineClock } from './machine-clock.ts';
 
-/** Whether the edge enforces, and the reason if it was requested to but does not. */
+/** Whether the edge enforces, and why not if it was requested to; or until when, on a trial. */
 export interface ModeState {
   readonly mode: EdgeMode;
   readonly reason: string | null;
@@ -19,6 +19,8 @@ export interface ModeInput {
   readonly driver: Driver;
   readonly stateDir: string;
   readonly clock: MachineClock;
+  /** The wall clock. */
+  readonly nowMs: () => number;
   /** nftables was found to work before, so it is not probed again. */
   readonly works: boolean;
 }
@@ -39,7 +41,16 @@ export async function readMode(input: ModeInput): Promise<ModeState> {
     return { mode: 'observe', reason, disabled: false, canCheck };
   }
   if (lack !== null) return { mode: 'observe', reason: lack, disabled: false, canCheck };
-  return { mode: 'enforce', reason: null, disabled: false, canCheck };
+  return { mode: 'enforce', reason: trialReason(input), disabled: false, canCheck };
+}
+
+/** To the second, so that it stays the same text at every reading. */
+function trialReason({ stateDir, clock, nowMs }: ModeInput): string | null {
+  const trial = readTrial(stateDir);
+  if (trial === null || trial.confirmed) return null;
+  const endsMs = nowMs() + trial.deadlineMs - clock.nowMs();
+  const ends = new Date(Math.round(endsMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
+  return `on trial: disabled at ${ends} unless somebody runs portcullis edge confirm`;
 }
 
 /** A cheap check for the once-a-second poll. */

@@ -21,8 +21,8 @@ import type { MachineClock } from './machine-clock.ts';
  * A trial is timed by the clock since boot: a correction of the wall clock would end it early or extend it. A reboot
  * ends an unconfirmed trial, because a reboot is how an operator who is locked out gets back in.
  *
- * A confirmed trial stays confirmed across restarts, or an unattended restart would end the protection. `edgeOn`
- * deletes it: enabling again starts a new trial.
+ * A confirmed trial stays confirmed across restarts, or an unattended restart would end the protection. Who enables
+ * enforcement again has decided: it is confirmed then too, unless a new trial is asked for.
  */
 const OFF = 'off.json';
 const TRIAL = 'confirm.json';
@@ -58,12 +58,17 @@ export function edgeOff(stateDir: string, reason = 'disabled by the operator of 
   }
 }
 
-/** Enables enforcement again, where the agent was started with it. */
-export function edgeOn(stateDir: string): void {
-  withStateError(stateDir, () => {
-    rmSync(join(stateDir, TRIAL), { force: true });
-    rmSync(join(stateDir, OFF), { force: true });
-  });
+/**
+ * Enables enforcement again, where the agent was started with it: for good, or on a trial of `trialMs` that begins now.
+ */
+export function edgeOn(stateDir: string, clock: MachineClock, trialMs: number | null = null): void {
+  const trial: Trial = {
+    boot: clock.boot,
+    deadlineMs: clock.nowMs() + (trialMs ?? 0),
+    confirmed: trialMs === null,
+  };
+  write(stateDir, TRIAL, trial);
+  withStateError(stateDir, () => rmSync(join(stateDir, OFF), { force: true }));
 }
 
 /** Returns `none` if no trial runs, and `too_late` if the agent has disabled enforcement already. */
@@ -113,6 +118,13 @@ export function startTrial(stateDir: string, lastsMs: number, clock: MachineCloc
   };
   write(stateDir, TRIAL, trial);
   return trial;
+}
+
+/** Ends a running trial for good: the agent was started to enforce without one. */
+export function settleTrial(stateDir: string, clock: MachineClock): void {
+  const trial = readTrial(stateDir);
+  if (trial === null || trial.confirmed || hasExpired(trial, clock)) return;
+  write(stateDir, TRIAL, { ...trial, confirmed: true });
 }
 
 /** The modification time of the directory: it changes with every switch, also with one that was reversed since. */

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { Command } from 'commander';
 import { dataDirectory } from '../../control-options.ts';
+import { usageError } from '../../exit.ts';
 import { LOCAL_NAME, parseDuration } from '../../options.ts';
 import { warn } from '../../output.ts';
 import { addBootUnit } from './boot-unit.ts';
@@ -12,7 +13,7 @@ interface EdgeOptions {
   readonly name?: string;
   readonly link?: string;
   readonly data?: string;
-  readonly observe?: boolean;
+  readonly enforce?: boolean;
   readonly confirmWithin?: string;
   readonly logLevel?: string;
 }
@@ -24,19 +25,23 @@ export function addEdge(program: Command): void {
     .option('--name <name>', 'its name in the fleet (default: local)')
     .option('--link <path>', 'socket of the control plane (default: in the data directory)')
     .option('--data <dir>', 'data directory of this host')
-    .option('--observe', 'render and check, but drop nothing')
+    .option(
+      '--enforce',
+      'enforce in the kernel; without it the edge renders and checks, and drops nothing',
+    )
     .option(
       '--confirm-within <time>',
-      'disable the edge again unless confirmed within this time, such as 120s',
+      'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
     )
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText(
       'after',
       `
-  sudo portcullis edge --name fra1 --confirm-within 120s
+  sudo portcullis edge --name fra1                                     observe
+  sudo portcullis edge --name fra1 --enforce --confirm-within 120s
   sudo portcullis edge confirm     keep enforcing
   sudo portcullis edge off         disable the edge, now and after a restart, with or without control
-  sudo portcullis edge on          enforce again
+  sudo portcullis edge on          enforce again, for good; or on trial, with --confirm-within
   sudo portcullis edge boot-unit --install    enforce from before the network is up`,
     )
     .action(runEdge);
@@ -52,7 +57,7 @@ async function runEdge(options: EdgeOptions): Promise<void> {
   const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
   await runAgent(edgeProcess(config, { ...process.env, ...level }), (message) => {
     const { mode, reason } = message as { readonly mode?: string; readonly reason?: string | null };
-    if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--observe was given'}.`);
+    if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
   });
 }
 
@@ -61,11 +66,13 @@ async function edgeConfig(options: EdgeOptions): Promise<EdgeConfig> {
   const dataDir = await dataDirectory(options);
   const link = options.link ?? readEnvironment().linkSocket;
   const within = options.confirmWithin;
+  if (within !== undefined && options.enforce !== true)
+    throw usageError('--confirm-within needs --enforce: give both');
   return {
     name: options.name ?? LOCAL_NAME,
     linkPath: link === null ? join(dataDir, 'link', 'control.sock') : resolve(link),
     stateDir: join(dataDir, 'edge'),
-    mode: options.observe === true ? 'observe' : 'enforce',
+    mode: options.enforce === true ? 'enforce' : 'observe',
     confirmWithinMs: within === undefined ? null : parseDuration(within, '--confirm-within'),
     management: [],
   };

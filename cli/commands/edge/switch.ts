@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { dataDirectory } from '../../control-options.ts';
 import { failed } from '../../exit.ts';
+import { parseDuration } from '../../options.ts';
 import { print, printJson } from '../../output.ts';
 
 interface SwitchOptions {
   readonly data?: string;
   readonly json?: boolean;
+  readonly confirmWithin?: string;
 }
 
 /** `off`, `on` and `confirm` work on this host only, with or without a running agent and control. */
@@ -18,16 +20,20 @@ const SWITCHES = {
 
 export function addSwitches(edge: Command): void {
   for (const [name, { description, run }] of Object.entries(SWITCHES)) {
-    edge
-      .command(name)
-      .description(description)
+    const command = edge.command(name).description(description);
+    if (name === 'on')
+      command.option(
+        '--confirm-within <time>',
+        'on trial: disabled again unless confirmed, such as 120s',
+      );
+    command
       .option('--data <dir>', 'data directory of this host')
       .option('--json', 'as JSON')
-      .action(async (_options: SwitchOptions, command: Command) => {
+      .action(async (_options: SwitchOptions, invoked: Command) => {
         // The options of `edge` itself are accepted as well: portcullis edge --data DIR off.
-        const options = command.optsWithGlobals<SwitchOptions>();
+        const options = invoked.optsWithGlobals<SwitchOptions>();
         const stateDir = join(await dataDirectory(options), 'edge');
-        const text = await explainDenial(stateDir, () => run(stateDir));
+        const text = await explainDenial(stateDir, () => run(stateDir, options));
         if (options.json === true) printJson({ edge: name, state: stateDir });
         else print(text);
       });
@@ -44,10 +50,16 @@ async function disable(stateDir: string): Promise<string> {
   return 'The edge is disabled: nothing of Portcullis is in the kernel of this host, also after a restart. To enable it: portcullis edge on';
 }
 
-async function enable(stateDir: string): Promise<string> {
+async function enable(stateDir: string, { confirmWithin }: SwitchOptions): Promise<string> {
   const { edgeOn } = await import('@portcullis/edge/switch/switch-files.ts');
-  edgeOn(stateDir);
-  return 'The edge is enabled: it enforces if it runs and was started to enforce.';
+  const { createMachineClock } = await import('@portcullis/edge/switch/machine-clock.ts');
+  const trialMs =
+    confirmWithin === undefined ? null : parseDuration(confirmWithin, '--confirm-within');
+  edgeOn(stateDir, createMachineClock(), trialMs);
+  const enabled = 'The edge is enabled: it enforces if it runs and was started to enforce';
+  if (trialMs === null) return `${enabled}. It is on no trial.`;
+  const ends = new Date(Date.now() + trialMs).toISOString();
+  return `${enabled}. It is disabled again at ${ends} unless you run: portcullis edge confirm`;
 }
 
 async function confirm(stateDir: string): Promise<string> {

@@ -11,6 +11,7 @@ export interface EdgeEnforcement {
   readonly site: string;
   /** Null when the edge never connected. */
   readonly mode: 'enforce' | 'observe' | null;
+  /** Why it only observes, or until when it is on trial. */
   readonly modeReason: string | null;
   readonly enforcing: boolean;
   readonly inService: boolean;

@@ -112,6 +112,16 @@ const GAUGES: readonly FleetGauge[] = [
     labels: ['edge'],
     values: ({ edges }) => edges.map((edge) => [{ edge: edge.name }, edge.refusedTargets]),
   },
+  {
+    name: 'edge_on_trial',
+    help: '1 while it enforces on a trial that nobody has confirmed.',
+    labels: ['edge'],
+    values: ({ edges }) =>
+      edges.map(({ name, mode, modeReason }) => [
+        { edge: name },
+        mode === 'enforce' && modeReason !== null ? 1 : 0,
+      ]),
+  },
   ...REPORT_GAUGES,
 ];
 

@@ -26,6 +26,8 @@ export interface ReadinessReport {
 export interface EdgeReadiness {
   readonly name: string;
   readonly mode: 'enforce' | 'observe' | null;
+  /** Why it only observes, or until when it is on trial. */
+  readonly mode_reason: string | null;
   readonly in_service: boolean;
   readonly generation: number;
   readonly devices: readonly {

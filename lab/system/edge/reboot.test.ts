@@ -99,10 +99,13 @@ async function plugIn(): Promise<void> {
 /** Resolves when it has written its saved state to the kernel. */
 async function startAgentAlone(): Promise<ChildProcess> {
   const { internet, stack } = fixture;
-  const agent = internet.edge.spawn([LAUNCHER, 'edge', '--name', 'lab', '--data', stack.dataDir], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, PORTCULLIS_BPFFS: bpffs(), PORTCULLIS_LOG_LEVEL: 'debug' },
-  });
+  const agent = internet.edge.spawn(
+    [LAUNCHER, 'edge', '--enforce', '--name', 'lab', '--data', stack.dataDir],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, PORTCULLIS_BPFFS: bpffs(), PORTCULLIS_LOG_LEVEL: 'debug' },
+    },
+  );
   assert.ok(agent.stderr);
   for await (const line of createInterface({ input: agent.stderr })) {
     const { msg, mode } = JSON.parse(line) as { readonly msg?: string; readonly mode?: string };
