@@ -5,6 +5,8 @@ export const EXIT = {
   failed: 1,
   /** The command line is wrong; nothing was done. */
   usage: 2,
+  /** Of `fleet plan --detailed-exitcode`: there is something to change. */
+  changes: 3,
   /** The control plane, the database or a kernel feature is not available now. EX_UNAVAILABLE of sysexits.h. */
   unavailable: 69,
 } as const;
@@ -16,6 +18,15 @@ export class CliError extends Error {
   constructor(exitCode: ExitCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'CliError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Ends the command with this code and prints nothing: the code is the answer. */
+export class QuietExit extends Error {
+  readonly exitCode: ExitCode;
+  constructor(exitCode: ExitCode) {
+    super(`exit code ${exitCode}`);
     this.exitCode = exitCode;
   }
 }

@@ -4,6 +4,7 @@ import {
   type ApplyOptions,
   applyFleet,
   FleetRefused,
+  PlanChanged,
 } from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
@@ -37,10 +38,18 @@ export const SHIPPED_EGGS: EggSource = {
 export async function readFleet(path: string): Promise<FleetFile> {
   await requireReadable(path);
   const read = await readFleetFile(path, env, SHIPPED_EGGS);
+  if (read.ok && isEmpty(read.value))
+    throw failed(
+      `${path} names nothing. Applied, it would end everything that an earlier file made, so it is refused; check that it is the file you mean`,
+    );
   if (read.ok) return read.value;
   throw failed(
     `${path} has mistakes, and nothing was changed:\n${read.mistakes.map(renderMistake).join('\n')}`,
   );
+}
+
+function isEmpty({ path: _, ...lists }: FleetFile): boolean {
+  return Object.values(lists).every((list) => list.length === 0);
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {
@@ -63,13 +72,15 @@ async function requireReadable(path: string): Promise<void> {
 export async function applyFleetFile(
   db: Db,
   file: FleetFile,
-  { allowOrphans, onProgress }: Pick<ApplyOptions, 'allowOrphans' | 'onProgress'>,
+  options: Omit<ApplyOptions, 'actor'>,
 ): Promise<AppliedFleet> {
   const actor = { kind: 'fleet', name: resolve(file.path), source: null, requestId: null } as const;
   try {
-    return await applyFleet(db, file, { allowOrphans, actor, ...(onProgress && { onProgress }) });
+    return await applyFleet(db, file, { ...options, actor });
   } catch (error) {
     if (error instanceof FleetRefused) throw failed(error.message);
+    if (error instanceof PlanChanged)
+      throw failed('the fleet was changed meanwhile, so nothing was applied: try again');
     throw error;
   }
 }

@@ -1,5 +1,8 @@
 import { styleText } from 'node:util';
 
+/** Below this a column is not readable. */
+const NARROWEST = 8;
+
 type Style = Parameters<typeof styleText>[0];
 
 /** Styles text if the stream is a terminal and NO_COLOR is not set, as `styleText` decides. */
@@ -53,13 +56,32 @@ export async function printTable(
     'right-mid',
   ];
   const chars = { ...Object.fromEntries(parts.map((part) => [part, ''])), middle: '  ' };
+  const width = process.stdout.isTTY ? process.stdout.columns : Infinity;
   const table = new Table({
     head: [...head],
     chars,
+    colWidths: fitWidths([head, ...rows], width),
+    wordWrap: true,
+    wrapOnWordBoundary: false,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
   for (const row of rows) table.push([...row]);
   for (const line of table.toString().split('\n')) print(line.trimEnd());
+}
+
+/** Widths of columns for a terminal of this width: the widest ones give way, and their text wraps. */
+function fitWidths(lines: readonly (readonly string[])[], width: number): number[] {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => Array.from(line[column] ?? '').length)),
+  );
+  const gaps = (widths.length - 1) * 2;
+  const sum = (): number => widths.reduce((all, one) => all + one, gaps);
+  while (sum() > width) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] ?? 0) <= NARROWEST) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
 }
 
 export function formatAgo(moment: Date | null): string {

@@ -28,7 +28,16 @@ test('a duration is a positive whole number with a unit, at most a day', () => {
   }
 });
 
-for (const args of [[], ['nope'], ['keys'], ['explain'], ['drops'], ['up', '--nope']]) {
+for (const args of [
+  [],
+  ['nope'],
+  ['keys'],
+  ['explain'],
+  ['drops'],
+  ['up', '--nope'],
+  ['nope', '--help'],
+  ['edges', 'nope', '-h'],
+]) {
   test(`a wrong command line exits with 2 and prints nothing on stdout: ${args.join(' ') || 'empty'}`, async () => {
     const { code, out, err } = await portcullis(args);
     assert.equal(code, 2);
@@ -60,6 +69,7 @@ const COMMANDS = [
   'drops',
   'collector',
   'collectors',
+  'completion',
 ];
 for (const command of COMMANDS) {
   test(`--help of ${command} shows an example on stdout and exits with 0`, async () => {
@@ -109,4 +119,31 @@ test('the boot unit holds the data directory and a valid shell script', async ()
   assert.equal(state, '/srv/per cent%%/data/edge');
   assert.equal(spawnSync('sh', ['-n', script.replaceAll('%%', '%')]).status, 0);
   assert.match(out, /^Before=network-pre\.target/m);
+});
+
+for (const shell of ['bash', 'zsh', 'fish']) {
+  test(`completion ${shell} names commands and options as they are`, async () => {
+    const { code, out } = await portcullis(['completion', shell]);
+    assert.equal(code, 0);
+    for (const word of ['fleet', 'undo', 'detailed-exitcode']) assert.ok(out.includes(word), word);
+  });
+}
+
+test('completion bash completes commands of commands', async () => {
+  const { out } = await portcullis(['completion', 'bash']);
+  const asked =
+    'COMP_WORDS=(portcullis edges l); COMP_CWORD=2; _portcullis; echo "${COMPREPLY[@]}"';
+  const ran = spawnSync('bash', ['-c', `${out}\n${asked}`]);
+  assert.equal(ran.stdout.toString(), 'list\n');
+});
+
+test('a table fits the terminal', async () => {
+  const script = `
+    Object.assign(process.stdout, { isTTY: true, columns: 40 });
+    const { printTable } = await import(${JSON.stringify(join(import.meta.dirname, 'output.ts'))});
+    await printTable(['NAME', 'WORDS'], [['fra1', 'word '.repeat(30)], ['x'.repeat(30), 'y']]);`;
+  const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', script]);
+  const lines = ran.stdout.toString().split('\n');
+  assert.ok(lines.length > 4, ran.stderr.toString());
+  for (const line of lines) assert.ok(line.length <= 40, line);
 });

@@ -13,30 +13,29 @@ import { addNode } from './commands/node.ts';
 import { addNodes } from './commands/nodes.ts';
 import { addServers } from './commands/servers/servers.ts';
 import { addUp } from './commands/up.ts';
-import { CliError, EXIT } from './exit.ts';
+import { addCompletion } from './commands/completion.ts';
+import { CliError, EXIT, QuietExit, usageError } from './exit.ts';
 import { styled } from './output.ts';
 import manifest from './package.json' with { type: 'json' };
 
 /** Commands in the order in which `--help` lists them. */
-const COMMANDS = [
-  addUp,
-  addControl,
-  addEdge,
-  addNode,
-  addServers,
-  addEdges,
-  addNodes,
-  addFleet,
-  addKeys,
-  addExplain,
-  addDrops,
-  addCollector,
-  addAttacks,
-  addCollectors,
-];
+const GROUPS = {
+  'Run it:': [addUp, addControl, addEdge, addNode, addCollector],
+  'For operators, on the database:': [
+    addFleet,
+    addKeys,
+    addEdges,
+    addNodes,
+    addCollectors,
+    addAttacks,
+  ],
+  'For callers, with an API key:': [addExplain, addDrops, addServers],
+  'Other:': [addCompletion],
+} as const;
 
 const EXIT_CODES = `
-Exit codes: 0 success, 1 failed or denied, 2 wrong command line, 69 a needed service is not available.
+Exit codes: 0 success, 1 failed or denied, 2 wrong command line, 3 fleet plan --detailed-exitcode found changes,
+69 a needed service is not available.
 Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
 /** Runs one command line and returns its exit code. */
@@ -51,8 +50,12 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     })
     .showHelpAfterError('(use --help for more)')
     .exitOverride();
-  for (const add of COMMANDS) add(program);
+  for (const [group, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(group);
+    for (const add of commands) add(program);
+  }
   try {
+    requireKnown(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
@@ -60,8 +63,25 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
+/** Help of an unknown command is a mistake too; commander would print the help of the program. */
+function requireKnown(program: Command, args: readonly string[]): void {
+  if (!args.includes('--help') && !args.includes('-h')) return;
+  let command = program;
+  for (const word of args) {
+    if (word.startsWith('-') || command.commands.length === 0) return;
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) {
+      if (word === 'help' || command.registeredArguments.length > 0) return;
+      const path = `${command === program ? '' : `${command.name()} `}${word}`;
+      throw usageError(`unknown command '${path}' (use --help for more)`);
+    }
+    command = next;
+  }
+}
+
 function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof QuietExit) return error.exitCode;
   if (error instanceof CliError) {
     process.stderr.write(errorLine(error.message));
     return error.exitCode;

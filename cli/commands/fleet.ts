@@ -1,17 +1,27 @@
 import { readFile } from 'node:fs/promises';
 import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
-import type { FleetChange } from '@portcullis/control/fleet-file/plan/change.ts';
+import type { Db } from '@portcullis/control/db/database.ts';
+import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
+import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
+import { confirmOnTerminal } from '../confirm.ts';
 import { withDatabase } from '../database.ts';
-import { failed } from '../exit.ts';
+import { EXIT, failed, QuietExit } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson, styled, warn } from '../output.ts';
 
+const ADOPT = 'hand objects that the file names and that were made by hand to the file';
 /** Fewer changes are applied before anybody could read the progress. */
 const PROGRESS_FROM = 1_000;
 
+interface PlanOptions extends DatabaseOptions {
+  readonly adopt?: boolean;
+  readonly detailedExitcode?: boolean;
+}
 interface ApplyOptions extends DatabaseOptions {
+  readonly adopt?: boolean;
   readonly force?: boolean;
+  readonly yes?: boolean;
 }
 
 export function addFleet(program: Command): void {
@@ -22,48 +32,85 @@ export function addFleet(program: Command): void {
       'after',
       `
   portcullis fleet plan fleet.yaml      what applying would change; changes nothing
-  portcullis fleet apply fleet.yaml     apply it, in one transaction
-  portcullis fleet schema               the JSON Schema of the file, for editors`,
+  portcullis fleet apply fleet.yaml     apply it, in one transaction; asks first on a terminal
+  portcullis fleet undo                 apply what was applied before the last apply
+  portcullis fleet schema               the JSON Schema of the file, for editors
+
+plan --detailed-exitcode exits with ${EXIT.changes} if there is something to change.`,
     );
   withDatabaseOptions(
     fleet.command('plan').description('show what applying would change').argument('<file>'),
-  ).action(planFleet);
-  withDatabaseOptions(fleet.command('apply').description('apply the file').argument('<file>'))
-    .option(
-      '--force',
-      'also if live objects lose the holding they belong to, or servers lose their files',
-    )
-    .action(applyFleet);
+  )
+    .option('--adopt', ADOPT)
+    .option('--detailed-exitcode', `exit with ${EXIT.changes} if there is something to change`)
+    .action(planFleet);
+  withApplyOptions(fleet.command('apply').description('apply the file').argument('<file>'))
+    .option('--adopt', ADOPT)
+    .action(async (path: string, options: ApplyOptions) => {
+      const { readFleet } = await import('../fleet-file.ts');
+      await applyFile(await readFleet(path), options);
+    });
+  withApplyOptions(
+    fleet.command('undo').description('apply what was applied before the last apply'),
+  ).action(undoFleet);
   fleet.command('schema').description('print the JSON Schema of the file').action(printFleetSchema);
 }
 
-async function planFleet(path: string, options: DatabaseOptions): Promise<void> {
+function withApplyOptions(command: Command): Command {
+  return withDatabaseOptions(command)
+    .option('--yes', 'do not ask')
+    .option(
+      '--force',
+      'also close organisations, suspend keys, end holdings with live objects, remove the last edge, or lose files of servers',
+    );
+}
+
+async function planFleet(path: string, options: PlanOptions): Promise<void> {
   const [{ readFleet }, { planFleet: plan }, { renderMistake }] = await Promise.all([
     import('../fleet-file.ts'),
     import('@portcullis/control/fleet-file/apply/apply.ts'),
     import('@portcullis/control/fleet-file/mistakes.ts'),
   ]);
   const file = await readFleet(path);
-  const planned = await withDatabase(options, (db) => plan(db, file), { create: true });
-  const { changes, notes, mistakes, orphans } = planned;
+  const planned = await withDatabase(options, (db) => plan(db, file, options), { create: true });
+  const { changes, notes, mistakes, losses } = planned;
   if (options.json === true)
-    printJson({ changes: changes.map(changeView), notes, mistakes, orphans });
-  else printChanges(changes, notes);
+    printJson({ changes: changes.map(changeView), notes, mistakes, losses });
+  else {
+    printChanges(changes, notes);
+    if (changes.length > 0) print(`Plan: ${summaryOf(changes, 'to ')}.`);
+  }
   if (mistakes.length > 0)
     throw failed(`applying would be refused:\n${mistakes.map(renderMistake).join('\n')}`);
-  for (const orphan of orphans) warn(`${renderMistake(orphan)} (apply needs --force)`);
+  for (const loss of losses) warn(`${renderMistake(loss)} (apply needs --force)`);
+  if (options.detailedExitcode === true && changes.length > 0) throw new QuietExit(EXIT.changes);
 }
 
-async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
-  const { applyFleetFile, readFleet } = await import('../fleet-file.ts');
-  const file = await readFleet(path);
+async function undoFleet(options: ApplyOptions): Promise<void> {
+  const { loadPreviousFile } = await import(
+    '@portcullis/control/fleet-file/apply/applied-files.ts'
+  );
+  const previous = await withDatabase(options, loadPreviousFile);
+  if (previous === null)
+    throw failed('there is nothing to undo: no fleet file was applied before the last one');
+  const { file, at } = previous;
+  if (options.json !== true) print(`Back to ${file.path} as applied at ${at.toISOString()}:`);
+  await applyFile(file, options);
+}
+
+async function applyFile(file: FleetFile, options: ApplyOptions): Promise<void> {
+  const { applyFleetFile } = await import('../fleet-file.ts');
   const applied = await withDatabase(
     options,
-    (db) =>
-      applyFleetFile(db, file, {
-        allowOrphans: options.force === true,
+    async (db) => {
+      const agreed = await agree(db, file, options);
+      return applyFleetFile(db, file, {
+        allowLosses: options.force === true,
+        adopt: options.adopt === true,
         onProgress: showProgress(performance.now()),
-      }),
+        ...(agreed !== null && { agreed }),
+      });
+    },
     { create: true },
   );
   const { changes, notes, createdKeys, generation } = applied;
@@ -72,11 +119,29 @@ async function applyFleet(path: string, options: ApplyOptions): Promise<void> {
     return;
   }
   printChanges(changes, notes);
+  if (changes.length > 0) print(`Applied: ${summaryOf(changes, '')}.`);
   for (const key of createdKeys) {
     print(
       `API key ${key.name} of ${key.organisation} (shown only once): ${styled('bold', key.key)}`,
     );
   }
+}
+
+/** On a terminal: shows the plan and asks. Returns the plan that was agreed to, or null if nobody was asked. */
+async function agree(db: Db, file: FleetFile, options: ApplyOptions): Promise<string | null> {
+  if (options.yes === true || options.json === true || process.stdin.isTTY !== true) return null;
+  const [{ planFleet: plan }, { renderPlan }] = await Promise.all([
+    import('@portcullis/control/fleet-file/apply/apply.ts'),
+    import('@portcullis/control/fleet-file/plan/plan.ts'),
+  ]);
+  const planned: FleetPlan = await plan(db, file, options);
+  const { changes, mistakes, losses } = planned;
+  const isRefused = mistakes.length > 0 || (losses.length > 0 && options.force !== true);
+  if (changes.length === 0 || isRefused) return null;
+  process.stderr.write(renderPlan(planned));
+  const isAgreed = await confirmOnTerminal(`Plan: ${summaryOf(changes, 'to ')}. Apply?`);
+  if (!isAgreed) throw failed('nothing was changed');
+  return renderPlan(planned);
 }
 
 /** Rewrites one line of the terminal; scripts see nothing of it. */
@@ -103,6 +168,17 @@ function printChanges(changes: readonly FleetChange[], notes: readonly string[])
   }
   for (const note of notes) print(note);
   if (changes.length === 0) print('Nothing to change.');
+}
+
+/** `2 to create, 1 to change, 0 to remove`; without `to`, what was done. */
+function summaryOf(changes: readonly FleetChange[], to: 'to ' | ''): string {
+  const verbs = to === '' ? ['created', 'changed', 'removed'] : ['create', 'change', 'remove'];
+  return (['+', '~', '-'] as const)
+    .map((sign, index) => {
+      const { length } = changes.filter((change) => change.sign === sign);
+      return `${length} ${to}${verbs[index]}`;
+    })
+    .join(', ');
 }
 
 function changeView({ sign, subject, words }: FleetChange): object {

@@ -152,12 +152,14 @@ function toView(organisation: string, key: KeyView) {
     owner,
     expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
+    suspended_at: key.suspendedAt?.toISOString() ?? null,
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
   };
 }
 
 function stateOf(key: ListedKey): string {
   if (key.revoked_at !== null) return 'revoked';
+  if (key.suspended_at !== null) return 'suspended';
   if (key.expires_at === null) return 'active';
   return Date.parse(key.expires_at) > Date.now() ? `until ${key.expires_at}` : 'expired';
 }

@@ -70,7 +70,7 @@ async function enrolNodeHere(db: Db, name: string, file: string): Promise<string
 
 async function applyFile(db: Db, file: FleetFile): Promise<Found> {
   const applied = await applyFleetFile(db, file, {
-    allowOrphans: false,
+    allowLosses: false,
     onProgress: logProgress(file.path),
   });
   return {

@@ -13,6 +13,7 @@ export interface KnownKey {
   readonly caller: Caller;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  readonly suspendedAt: Date | null;
   /** Null if it may be used from anywhere. */
   readonly sources: readonly Cidr[] | null;
 }
@@ -53,6 +54,7 @@ export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey
     },
     expiresAt: key.expires_at,
     revokedAt: key.revoked_at,
+    suspendedAt: key.suspended_at,
     sources: key.sources && key.sources.flatMap(toCidr),
   };
 }
@@ -61,6 +63,10 @@ export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey
 export function admit(known: KnownKey | null, source: string, now: Date): Caller {
   if (known === null) throw unauthenticated('This API key is not known here.');
   if (known.revokedAt !== null) throw unauthenticated('This API key has been revoked.');
+  if (known.suspendedAt !== null)
+    throw unauthenticated(
+      "This API key is suspended: it is not in the operator's fleet file any more.",
+    );
   if (known.expiresAt !== null && known.expiresAt <= now) {
     throw unauthenticated(`This API key expired at ${known.expiresAt.toISOString()}.`);
   }

@@ -53,6 +53,8 @@ export interface KeyView {
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** When it left the fleet file, with which it comes back. */
+  readonly suspendedAt: Date | null;
   readonly lastUsedAt: Date | null;
   readonly createdAt: Date;
   readonly owner: Owner;
@@ -233,6 +235,7 @@ function toView(row: ApiKey): KeyView {
     sources: row.sources,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
+    suspendedAt: row.suspended_at,
     lastUsedAt: row.last_used_at,
     createdAt: row.created_at,
     owner: row.owner,

@@ -114,6 +114,8 @@ export interface ApiKeyTable {
   sources: string[] | null;
   expires_at: Date | null;
   revoked_at: Date | null;
+  /** A key that left the fleet file. */
+  suspended_at: Date | null;
   last_used_at: Date | null;
   created_at: Generated<Date>;
   owner: Owner;

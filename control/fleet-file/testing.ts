@@ -66,8 +66,8 @@ export function mistakesOf(result: FleetFileResult): string[] {
   return result.ok ? [] : result.mistakes.map((m) => `${m.line}:${m.column} ${m.message}`);
 }
 
-export async function applyText(db: Db, text: string, allowOrphans = false): Promise<AppliedFleet> {
-  return applyFleet(db, mustParse(text), { allowOrphans, actor: TEST_ACTOR });
+export async function applyText(db: Db, text: string, allowLosses = true): Promise<AppliedFleet> {
+  return applyFleet(db, mustParse(text), { allowLosses, actor: TEST_ACTOR });
 }
 
 /** Inserts an own rule as a caller would create it, without the API. */

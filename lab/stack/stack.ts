@@ -226,7 +226,7 @@ class RunningStack implements Stack {
 
   async applyFleet(text: string): Promise<void> {
     writeFileSync(this.fleetFile, text);
-    const said = await this.command('fleet', 'apply', this.fleetFile, '--json');
+    const said = await this.command('fleet', 'apply', this.fleetFile, '--json', '--force');
     const { generation } = JSON.parse(said) as { readonly generation: number | null };
     if (generation !== null) await this.api.liveAt(PROTECTED, generation);
   }

@@ -82,9 +82,9 @@ export async function findDefaultTarget(
 }
 
 function ownedElsewhere(target: string, owner: Owner): Problem {
-  const side = owner === 'fleet' ? 'fleet file' : 'portal';
-  return new Problem(
-    'invalid_request',
-    `The default of ${target} belongs to the ${side}; change it there.`,
-  );
+  const side =
+    owner === 'fleet'
+      ? 'the fleet file: change it there'
+      : 'whoever made it by hand: --adopt hands it to the file';
+  return new Problem('invalid_request', `The default of ${target} belongs to ${side}.`);
 }

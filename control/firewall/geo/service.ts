@@ -126,8 +126,11 @@ async function requireGeoRule(batch: Batch, id: number): Promise<{ organisationI
   const rule = rows[0];
   if (rule === undefined) throw new Problem('not_found', `There is no geo rule ${id}.`);
   if (rule.owner !== batch.owner) {
-    const side = rule.owner === 'fleet' ? 'fleet file' : 'portal';
-    throw invalid(`The geo rule ${id} belongs to the ${side}; change it there.`);
+    const side =
+      rule.owner === 'fleet'
+        ? 'the fleet file: change it there'
+        : 'whoever made it by hand: --adopt hands it to the file';
+    throw invalid(`The geo rule ${id} belongs to ${side}.`);
   }
   return rule;
 }

@@ -181,7 +181,7 @@ test('the fleet file cannot change groups of the portal', async (t) => {
   const fixture = await setUp(t);
   const group = await newGroup(fixture, 'g', []);
   const problem = await problemOf(inBatch(fixture.db, (b) => deleteGroup(b, group), 'fleet'));
-  assert.match(problem.detail, /belongs to the portal; change it there/);
+  assert.match(problem.detail, /belongs to whoever made it by hand/);
 });
 
 test('rows start and end with the generation of their batch, and deleted rows are kept', async (t) => {

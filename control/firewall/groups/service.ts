@@ -152,8 +152,11 @@ async function requireGroups(
   if (missing !== undefined) throw new Problem('not_found', `There is no group ${missing}.`);
   for (const { name, owner } of groups.values()) {
     if (owner === batch.owner) continue;
-    const side = owner === 'fleet' ? 'fleet file' : 'portal';
-    const detail = `The group ${name} belongs to the ${side}; change it there.`;
+    const side =
+      owner === 'fleet'
+        ? 'the fleet file: change it there'
+        : 'whoever made it by hand: --adopt hands it to the file';
+    const detail = `The group ${name} belongs to ${side}.`;
     throw new Problem('invalid_request', detail);
   }
   return groups;

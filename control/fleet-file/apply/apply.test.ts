@@ -28,8 +28,8 @@ async function one<T>(db: Db, query: ReturnType<typeof sql<T>>): Promise<T> {
   return row;
 }
 
-async function refusalOf(db: Db, text: string, allowOrphans = false): Promise<FleetRefused> {
-  const applied = applyText(db, text, allowOrphans);
+async function refusalOf(db: Db, text: string, allowLosses = false): Promise<FleetRefused> {
+  const applied = applyText(db, text, allowLosses);
   const error = await applied.then(
     () => null,
     (reason: unknown) => reason,
@@ -44,7 +44,7 @@ test('applies the example in one generation; a second apply changes nothing', as
   const planned = await planFleet(db, file);
   assert.deepEqual(planned.mistakes, []);
   assert.equal((await one(db, sql<{ n: number }>`select count(*) as n from organisations`)).n, 0);
-  const first = await applyFleet(db, file, { allowOrphans: false, actor: TEST_ACTOR });
+  const first = await applyFleet(db, file, { allowLosses: false, actor: TEST_ACTOR });
   assert.deepEqual(
     first.changes.map(({ subject }) => subject),
     planned.changes.map(({ subject }) => subject),
@@ -56,7 +56,7 @@ test('applies the example in one generation; a second apply changes nothing', as
     ['ci', 'monitoring'],
   );
   for (const { key } of first.createdKeys) assert.ok(parseKey(key).ok);
-  const again = await applyFleet(db, file, { allowOrphans: false, actor: TEST_ACTOR });
+  const again = await applyFleet(db, file, { allowLosses: false, actor: TEST_ACTOR });
   assert.deepEqual([again.changes, again.createdKeys, again.generation], [[], [], null]);
   assert.equal(renderPlan(await planFleet(db, file)), 'Nothing to change.\n');
   const stamped = await one(
@@ -105,8 +105,14 @@ test('refuses to change objects of the portal, and changes nothing', async (t) =
   );
   const { plan } = await refusalOf(db, EXAMPLE);
   const words = new Set(plan.mistakes.map(({ message }) => message));
-  assert.ok(words.has('The organisation acme belongs to the portal; change it there.'));
-  assert.ok(words.has('The edge fra1 belongs to the portal; change it there.'));
+  assert.ok(
+    words.has(
+      'The organisation acme was made by hand, not by a fleet file: --adopt hands it to this one.',
+    ),
+  );
+  assert.ok(
+    words.has('The edge fra1 was made by hand, not by a fleet file: --adopt hands it to this one.'),
+  );
   assert.ok(plan.mistakes.every(({ file, line }) => file === 'fleet.yaml' && line > 1));
   const { name } = await one(db, sql<{ name: string }>`select name from organisations`);
   assert.equal(name, 'Portal');
@@ -134,7 +140,7 @@ test('refuses names of keys, groups, services, ASNs and holdings that belong to 
   const { plan } = await refusalOf(db, ACME(body).replace('[64500]', '[64500, 64501]'));
   const words = plan.mistakes.map(({ message }) => message).join('\n');
   for (const what of ['The key k', 'The group g', 'The service 9', 'AS64501', '192.0.2.1/32']) {
-    assert.match(words, new RegExp(`${what}[^\n]*portal; change it there`));
+    assert.match(words, new RegExp(`${what}[^\n]*made by hand`));
   }
 });
 
@@ -147,7 +153,7 @@ test('removes a prefix with live rules only with --force, and then ends it inste
   assert.match(renderPlan(planned), /203\.0\.113\.0\/24 of acme has 1 live firewall object/);
   const refused = await refusalOf(db, gone);
   assert.match(refused.message, /--force/);
-  assert.equal(refused.plan.orphans.length, 1);
+  assert.equal(refused.plan.losses.length, 1);
   const forced = await applyText(db, gone, true);
   assert.deepEqual(
     forced.changes.map(({ sign, words }) => `${sign} ${words}`),
@@ -166,8 +172,8 @@ test('refuses to remove a service or an organisation whose addresses have live r
   const service = `    services: [{ id: 7, name: s, addresses: [{ ip: 198.51.100.1 }] }]`;
   await applyText(db, ACME(service));
   await insertOwnRule(db, '198.51.100.1');
-  assert.equal((await refusalOf(db, ACME(''))).plan.orphans.length, 1);
-  assert.equal((await refusalOf(db, 'organisations: {}')).plan.orphans.length, 1);
+  assert.equal((await refusalOf(db, ACME(''))).plan.losses.length, 1);
+  assert.equal((await refusalOf(db, 'organisations: {}')).plan.losses.length, 2);
   await applyText(db, 'organisations: {}', true);
   const state = await one(
     db,
@@ -196,7 +202,7 @@ test('changes since and until; needs --force to end a holding with live rules in
     /since 2026-01-01.* -> 2026-03-01/,
   );
   const past = later.replace(' }]', ', until: "2026-04-01T00:00:00+00:00" }]');
-  assert.equal((await refusalOf(db, ACME(past))).plan.orphans.length, 1);
+  assert.equal((await refusalOf(db, ACME(past))).plan.losses.length, 1);
   await applyText(db, ACME(past), true);
   assert.deepEqual((await applyText(db, ACME(past))).changes, []);
 });
@@ -226,7 +232,7 @@ test('refuses a holding that starts before the end of a past holding', async (t)
 
 const keys = (list: string) => ACME(`    keys: [${list}]`);
 
-test('keeps a revoked key revoked, and revokes a key that the file drops', async (t) => {
+test('keeps a revoked key revoked, and suspends a key that the file drops until it names it again', async (t) => {
   const { db } = await testDatabase(t);
   const secret = generateSecret();
   const ci = `{ name: ci, abilities: [firewall.read], secret: ${secret} }`;
@@ -244,19 +250,17 @@ test('keeps a revoked key revoked, and revokes a key that the file drops', async
   );
   assert.deepEqual(stored.hash, hashSecret(secret));
   await applyText(db, keys(ci));
-  const revoked = await one(
-    db,
-    sql<{
-      revoked: boolean;
-    }>`select revoked_at is not null as revoked from api_keys where name = 'other'`,
-  );
-  assert.equal(revoked.revoked, true);
+  const other = sql<{ revoked: boolean; suspended: boolean }>`
+    select revoked_at is not null as revoked, suspended_at is not null as suspended
+      from api_keys where name = 'other'`;
+  assert.deepEqual(await one(db, other), { revoked: false, suspended: true });
   await db.transaction().execute((tx) => revokeKey(tx, stored.id, TEST_ACTOR));
   const after = await applyText(db, keys(ci));
   assert.deepEqual(after.changes, []);
   assert.match(after.notes.join('\n'), /key ci \(acme\) was revoked and stays so/);
   const again = await applyText(db, keys('{ name: other, abilities: [firewall.read] }'));
   assert.deepEqual(again.createdKeys, []);
+  assert.deepEqual(await one(db, other), { revoked: false, suspended: false });
   const reused = await refusalOf(db, keys(ci.replace('name: ci', 'name: ci2')));
   assert.match(reused.message, /The secret of ci2 is that of another key, or was/);
   assert.ok(!reused.message.includes(secret));
@@ -323,11 +327,11 @@ test('needs --force for a holding that takes an address with live rules out of a
     services: [{ id: 7, name: s, addresses: [{ ip: 203.0.113.10 }, { ip: 203.0.113.11 }] }]`);
   const { plan } = await refusalOf(db, carved);
   assert.deepEqual(
-    plan.orphans.map(({ line }) => line),
+    plan.losses.map(({ line }) => line),
     [8],
   );
   assert.match(
-    plan.orphans[0]?.message ?? '',
+    plan.losses[0]?.message ?? '',
     /^203\.0\.113\.10 of acme has 1 live firewall object,/,
   );
   await applyText(db, carved, true);
@@ -380,7 +384,7 @@ organisations:
   await applyText(db, there);
   await applyText(db, back);
   await insertOwnRule(db, '192.0.2.1');
-  assert.equal((await refusalOf(db, there)).plan.orphans.length, 1);
+  assert.equal((await refusalOf(db, there)).plan.losses.length, 1);
   await applyText(db, there, true);
   assert.deepEqual((await applyText(db, there)).changes, []);
   const { rows } = await sql<{ slug: string; cidr: string }>`

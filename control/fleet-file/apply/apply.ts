@@ -4,21 +4,27 @@ import type { Db, Tx } from '../../db/database.ts';
 import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../../fleet/batch.ts';
+import { adoptNamed } from './adopt.ts';
+import { keepAppliedFile } from './applied-files.ts';
 import { sweepEggs } from './game-servers.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
 import { GroupConflict } from '../../firewall/groups/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';
 import type { FleetFile } from '../desired.ts';
 import { type Mistake, renderMistake } from '../mistakes.ts';
-import { planChanges } from '../plan/plan.ts';
+import { planChanges, renderPlan } from '../plan/plan.ts';
 import { geoKey } from '../plan/firewall.ts';
 import { type FleetState, loadFleetState } from '../state/state.ts';
 
 export interface ApplyOptions {
-  /** Ends holdings that still have live objects (`--force`). */
-  readonly allowOrphans: boolean;
+  /** Also what would end protection, access or files (`--force`). */
+  readonly allowLosses: boolean;
   /** The actor in the audit trail: kind `fleet`, name the file's path. */
   readonly actor: Actor;
+  /** Hands objects to the file that it names and that were made by hand. */
+  readonly adopt?: boolean;
+  /** What somebody agreed to (`renderPlan`); refused if it is something else by now. */
+  readonly agreed?: string;
   /** Called as changes are applied, before the commit. */
   readonly onProgress?: (progress: ApplyProgress) => void;
 }
@@ -52,11 +58,17 @@ export class FleetRefused extends Error {
 
   constructor(plan: FleetPlan, reasons: readonly Mistake[], options?: ErrorOptions) {
     const lines = reasons.map(renderMistake);
-    if (plan.mistakes.length === 0) lines.push('With --force it is applied all the same.');
+    if (plan.mistakes.length === 0)
+      lines.push(`To apply it all the same: portcullis fleet apply ${plan.path} --force`);
     super(`The fleet file was not applied:\n${lines.join('\n')}`, options);
     this.name = 'FleetRefused';
     this.plan = plan;
   }
+}
+
+/** The plan is not what was agreed to any more; nothing was changed. */
+export class PlanChanged extends Error {
+  override readonly name = 'PlanChanged';
 }
 
 /** Thrown to roll back a dry run. */
@@ -66,12 +78,16 @@ class DryRunDone extends Error {}
  * Returns what applying the file would do. Applies it and rolls back, so that the plan's mistakes include
  * conflicts that only the database detects (a group's rule equal to a caller's, a limit).
  */
-export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
+export async function planFleet(
+  db: Db,
+  file: FleetFile,
+  { adopt = false }: Pick<ApplyOptions, 'adopt'> = {},
+): Promise<FleetPlan> {
   let plan: FleetPlan | undefined;
   const actor: Actor = { kind: 'fleet', name: file.path, source: null, requestId: null };
   try {
     await db.transaction().execute(async (tx) => {
-      const state = await loadLocked(tx, file);
+      const state = await loadLocked(tx, file, adopt);
       plan = planChanges(file, state);
       if (plan.mistakes.length === 0)
         await applyPlan(new Batch(tx, 'fleet'), { actor, plan, state });
@@ -92,13 +108,14 @@ export async function planFleet(db: Db, file: FleetFile): Promise<FleetPlan> {
 export async function applyFleet(
   db: Db,
   file: FleetFile,
-  { allowOrphans, actor, onProgress }: ApplyOptions,
+  { allowLosses, actor, adopt = false, agreed, onProgress }: ApplyOptions,
 ): Promise<AppliedFleet> {
   return db.transaction().execute(async (tx) => {
-    const state = await loadLocked(tx, file);
+    const state = await loadLocked(tx, file, adopt);
     const plan = planChanges(file, state);
-    const reasons = [...plan.mistakes, ...(allowOrphans ? [] : plan.orphans)];
+    const reasons = [...plan.mistakes, ...(allowLosses ? [] : plan.losses)];
     if (reasons.length > 0) throw new FleetRefused(plan, reasons);
+    if (agreed !== undefined && agreed !== renderPlan(plan)) throw new PlanChanged();
     const batch = new Batch(tx, 'fleet');
     const { createdKeys, organisations } = await applyPlan(batch, {
       actor,
@@ -110,6 +127,7 @@ export async function applyFleet(
     if (plan.changes.length > 0) await notifyAccess(tx);
     const generation = await batch.land('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
+    if (plan.changes.length > 0) await keepAppliedFile(tx, file);
     const edges = file.edges.map(({ name }) => name);
     const nodes = file.nodes.map(({ name }) => name);
     return { changes: plan.changes, notes: plan.notes, createdKeys, edges, nodes, generation };
@@ -120,8 +138,9 @@ export async function applyFleet(
 const FLEET_LOCK = 0x706f7274;
 
 /** Serialises applies. Locks groups, then holdings, in the order in which assignments lock them. */
-async function loadLocked(tx: Tx, file: FleetFile): Promise<FleetState> {
+async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<FleetState> {
   await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
+  if (adopt) await adoptNamed(tx, file);
   await sql`select id from groups where owner = 'fleet' and deleted_at is null
              order by id for update`.execute(tx);
   await sql`select id from holdings where owner = 'fleet' order by id for update`.execute(tx);
@@ -209,7 +228,7 @@ function knownRows(state: FleetState): KnownRows {
   };
 }
 
-/** Writes one audit row per change. Creating and revoking a key writes its own. */
+/** Writes one audit row per change. Creating a key writes its own. */
 async function auditChanges(
   tx: Tx,
   actor: Actor,
@@ -218,7 +237,7 @@ async function auditChanges(
   generation: number | null,
 ): Promise<void> {
   const entries = changes
-    .filter((change) => change.do !== 'key.create' && change.do !== 'key.revoke')
+    .filter((change) => change.do !== 'key.create')
     .map((change) => ({
       organisationId: organisations.get(change.organisation ?? '') ?? null,
       action: change.do,

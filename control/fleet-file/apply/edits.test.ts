@@ -186,7 +186,7 @@ test('after any edits, the database matches the file and a second plan is empty'
         await applyText(db, text, true);
         assert.deepEqual(await read(db), expected(wanted));
         const again = await planFleet(db, mustParse(text));
-        assert.deepEqual([again.changes, again.mistakes, again.orphans], [[], [], []]);
+        assert.deepEqual([again.changes, again.mistakes, again.losses], [[], [], []]);
         // Callers may use their addresses: holdings that end with objects are kept and may not return.
         const prefix = wanted.prefixes.indexOf('hive');
         if (prefix >= 0) {

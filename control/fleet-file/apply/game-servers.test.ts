@@ -229,7 +229,7 @@ test('needs --force for a change that separates a server from its files', async 
   ]);
   await builtBy(db);
   for (const dangerous of [text, fleet()]) {
-    await assert.rejects(applyText(db, dangerous), FleetRefused);
+    await assert.rejects(applyText(db, dangerous, false), FleetRefused);
     assert.equal((await rowsOf(db))[0]?.['state'], 'built');
   }
   await applyText(db, text, true);
@@ -278,7 +278,7 @@ test('neither takes over nor changes servers of the portal', async (t) => {
     const { mistakes: found } = await planFleet(db, mustParse(text));
     return found.map(({ message }) => message).join('\n');
   };
-  assert.match(await refused(fleet({ server: server() })), /belongs to the portal/);
+  assert.match(await refused(fleet({ server: server() })), /was made by hand/);
   const taken = server({ uuid: UUID.replace('6f', '7f') });
   assert.match(
     await refused(fleet({ server: taken })),
@@ -369,7 +369,7 @@ test('sends a changed egg to the node, and stores it once for all servers', asyn
   };
   const parsed = parseText(text, {}, edited);
   assert.ok(parsed.ok);
-  const applied = await applyFleet(db, parsed.value, { allowOrphans: false, actor: TEST_ACTOR });
+  const applied = await applyFleet(db, parsed.value, { allowLosses: false, actor: TEST_ACTOR });
   assert.deepEqual(
     applied.changes.map(({ words }) => words),
     ['the egg changed', 'the egg changed'],

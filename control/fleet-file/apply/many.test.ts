@@ -40,7 +40,7 @@ test('thousands of objects are applied in a few statements, and a conflict among
   const text = manyGroups();
   const file = mustParse(text);
   const steps: number[] = [];
-  const options = { allowOrphans: false, actor: TEST_ACTOR };
+  const options = { allowLosses: false, actor: TEST_ACTOR };
   await applyFleet(db, file, { ...options, onProgress: ({ done }) => void steps.push(done) });
   assert.ok(steps.length < 20, `${steps.length} steps`);
   const { rows } = await sql<Record<string, number>>`

@@ -46,11 +46,18 @@ export async function deleteHolding(batch: Batch, id: number): Promise<void> {
   await sql`delete from holdings where id = ${id}`.execute(batch.tx);
 }
 
+/** A key that left the file is refused until the file names it again; its row and its secret stay. */
+export async function suspendKey(batch: Batch, id: number): Promise<void> {
+  await sql`update api_keys set suspended_at = clock_timestamp() where id = ${id}`.execute(
+    batch.tx,
+  );
+}
+
 export async function updateKey(batch: Batch, id: number, key: DesiredKey): Promise<void> {
   await sql`
     update api_keys set abilities = ${key.abilities}::text[], servers = ${key.servers}::uuid[], managed_servers = ${key.managedServers}::uuid[],
            prefixes = ${key.prefixes}::cidr[], sources = ${key.sources}::cidr[],
-           expires_at = ${key.expiresAt}
+           expires_at = ${key.expiresAt}, suspended_at = null
      where id = ${id} and revoked_at is null`.execute(batch.tx);
   if (key.secret === null) return;
   const hint = key.secret.slice(KEY_PREFIX.length, KEY_PREFIX.length + 6);

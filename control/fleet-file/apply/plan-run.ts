@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Actor } from '../../access/index.ts';
-import { createKey, revokeKey } from '../../access/index.ts';
+import { createKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import {
@@ -14,7 +14,7 @@ import type { Batch } from '../../fleet/batch.ts';
 import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
 import { saveBaseline, saveEdge } from './edges.ts';
 import { saveGameServer, saveNode } from './game-servers.ts';
-import { deleteHolding, endService, saveService, updateKey } from './organisations.ts';
+import { deleteHolding, endService, saveService, suspendKey, updateKey } from './organisations.ts';
 import { saveCollector, saveDetection, saveResponder } from './detection.ts';
 
 export interface CreatedFleetKey {
@@ -128,7 +128,7 @@ export class PlanRun {
         return this.#saveHolding(change);
       case 'key.create':
       case 'key.update':
-      case 'key.revoke':
+      case 'key.suspend':
         return this.#saveKey(change);
       case 'default.set':
         return this.#saveDefault(change);
@@ -232,11 +232,8 @@ export class PlanRun {
        where id = ${change.id}`.execute(this.#tx);
   }
 
-  async #saveKey(change: Change<'key.create' | 'key.update' | 'key.revoke'>): Promise<void> {
-    if (change.do === 'key.revoke') {
-      await revokeKey(this.#tx, change.id, this.#actor);
-      return;
-    }
+  async #saveKey(change: Change<'key.create' | 'key.update' | 'key.suspend'>): Promise<void> {
+    if (change.do === 'key.suspend') return suspendKey(this.#batch, change.id);
     if (change.do === 'key.update') return updateKey(this.#batch, change.id, change.key);
     const { secret, ...key } = change.key;
     const organisation = change.organisation ?? '';

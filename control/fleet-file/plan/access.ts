@@ -57,11 +57,12 @@ function limitFields(limits: OrganisationLimits): Record<string, number> {
 function planClosing(draft: PlanDraft, { id, slug, flags }: CurrentOrganisation): void {
   const portal = describePortalObjects(draft, id);
   if (portal !== '') {
-    const message = `${slug} is not in the file, but has ${portal} that belong to the portal; remove them there first.`;
+    const message = `${slug} is not in the file, but has ${portal} that were made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
     draft.refuse(PlanDraft.fileStart, message);
   } else if (flags.length > 0) {
     const words = 'closed: its areas are deactivated, its row stays for the history';
     const subject = `organisation ${slug}`;
+    draft.lose(PlanDraft.fileStart, `${subject} is not in the file, and would be closed.`);
     draft.add({ do: 'organisation.close', sign: '-', subject, words, slug, organisation: slug });
   }
 }
@@ -174,7 +175,7 @@ function planServiceRemoval(
   const { now, gameServers } = draft.state;
   const organisation = draft.slugOf(organisationId);
   const refuse = (what: string): void => {
-    const message = `The service ${id} of ${organisation} is not in the file, but has ${what} that belong to the portal; remove them there first.`;
+    const message = `The service ${id} of ${organisation} is not in the file, but has ${what} that were made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
     draft.refuse(PlanDraft.fileStart, message);
   };
   if (gameServers.some((server) => server.serviceId === id && server.owner === 'portal')) {
@@ -219,11 +220,15 @@ export function planKeys(draft: PlanDraft): void {
     }
   }
   for (const row of draft.state.keys) {
-    if (row.owner !== 'fleet' || row.revoked || wanted.has(row)) continue;
+    if (row.owner !== 'fleet' || row.revoked || row.suspended || wanted.has(row)) continue;
     const organisation = draft.slugOf(row.organisationId);
     const subject = `key ${row.name} (${organisation})`;
-    const words = 'revoked for good';
-    draft.add({ do: 'key.revoke', sign: '-', subject, words, id: row.id, organisation });
+    const words = 'suspended until the file names it again';
+    draft.lose(
+      PlanDraft.fileStart,
+      `${subject} is not in the file: whoever uses it would be refused.`,
+    );
+    draft.add({ do: 'key.suspend', sign: '-', subject, words, id: row.id, organisation });
   }
 }
 
@@ -251,7 +256,10 @@ function planKey(
     draft.add({ do: 'key.create', sign: '+', words, ...change }, key.at);
     return;
   }
-  const differences = describeDifferences(comparable(row), comparable(key));
+  const differences = describeDifferences(
+    { ...comparable(row), suspended: row.suspended },
+    { ...comparable(key), suspended: false },
+  );
   const replaced = key.secret !== null && hashHex(key.secret) !== row.hash;
   const parts = [differences, replaced ? 'another secret: the old one stops working' : ''];
   const words = parts.filter((part) => part !== '').join(', ');

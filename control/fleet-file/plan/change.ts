@@ -87,7 +87,7 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'holding.delete'; readonly id: number; readonly cidr: string }
     | { readonly do: 'key.create'; readonly key: DesiredKey }
     | { readonly do: 'key.update'; readonly id: number; readonly key: DesiredKey }
-    | { readonly do: 'key.revoke'; readonly id: number }
+    | { readonly do: 'key.suspend'; readonly id: number }
     | {
         readonly do: 'group.create';
         readonly name: string;
@@ -154,8 +154,8 @@ export interface FleetPlan {
   readonly changes: readonly FleetChange[];
   /** Reasons why the plan cannot be applied. */
   readonly mistakes: readonly Mistake[];
-  /** Live objects that would lose their holder: applied only with `--force`. */
-  readonly orphans: readonly Mistake[];
+  /** What would end or be lost: applied only with `--force`. */
+  readonly losses: readonly Mistake[];
   /** Facts that the operator should know and that change nothing. */
   readonly notes: readonly string[];
 }

@@ -11,7 +11,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'geo.unassign': 1,
   'group.delete': 2,
   'geo.delete': 2,
-  'key.revoke': 3,
+  'key.suspend': 3,
   'server.delete': 3,
   'holding.delete': 4,
   'asn.add': 6,
@@ -65,7 +65,7 @@ export class PlanDraft {
   readonly #slugs: ReadonlyMap<number, string>;
   readonly #changes: FleetChange[] = [];
   readonly #mistakes: MistakeList;
-  readonly #orphans: Mistake[] = [];
+  readonly #losses: Mistake[] = [];
   readonly #notes: string[] = [];
 
   constructor(file: FleetFile, state: FleetState) {
@@ -94,12 +94,17 @@ export class PlanDraft {
     this.#mistakes.add(at, message);
   }
 
+  /** For an object that was made by hand, in the portal or by a command. */
   refusePortal(at: Position, subject: string): void {
-    this.refuse(at, `${subject} belongs to the portal; change it there.`);
+    this.refuse(
+      at,
+      `${subject} was made by hand, not by a fleet file: --adopt hands it to this one.`,
+    );
   }
 
-  orphan(at: Position, message: string): void {
-    this.#orphans.push({ file: this.file.path, line: at.line, column: at.column, message });
+  /** Applied only with `--force`: protection, access or files would end with it. */
+  lose(at: Position, message: string): void {
+    this.#losses.push({ file: this.file.path, line: at.line, column: at.column, message });
   }
 
   note(message: string): void {
@@ -111,7 +116,7 @@ export class PlanDraft {
       path: this.file.path,
       changes: this.#changes.toSorted((a, b) => ORDER[a.do] - ORDER[b.do]),
       mistakes: this.#mistakes.list(),
-      orphans: this.#orphans,
+      losses: this.#losses,
       notes: this.#notes,
     };
   }

@@ -1,7 +1,7 @@
 import { describeRule, filterKey, ruleKey } from '../../firewall/groups/index.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
-import { countOf, describeDifferences, type PlanDraft, planMatching, planNamed } from './draft.ts';
+import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
@@ -198,6 +198,10 @@ export function planEdges(draft: PlanDraft): void {
     },
     remove({ id, name }) {
       const subject = `edge ${name}`;
+      if (draft.file.edges.length === 0) {
+        const message = `${subject} is not in the file, which names no other: nothing would be enforced.`;
+        draft.lose(PlanDraft.fileStart, message);
+      }
       draft.add({ do: 'edge.delete', sign: '-', id, subject, words: '', organisation: null });
     },
   });

@@ -18,7 +18,7 @@ export function planNodes(draft: PlanDraft): void {
         (server) => server.node === name && server.owner === 'portal',
       );
       if (portal.length > 0) {
-        const message = `The node ${name} is not in the file, but has ${countOf(portal.length, 'server')} of the portal; remove them there first.`;
+        const message = `The node ${name} is not in the file, but has ${countOf(portal.length, 'server')} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
         draft.refuse(PlanDraft.fileStart, message);
         return;
       }
@@ -63,7 +63,7 @@ function refuseTaken(draft: PlanDraft): void {
     for (const bound of allPorts(server)) {
       const other = taken.get(bound);
       if (other === undefined || other.uuid === server.uuid) continue;
-      draft.refuse(server.at, `${bound} is that of ${other.name}, which belongs to the portal.`);
+      draft.refuse(server.at, `${bound} is that of ${other.name}, which was made by hand.`);
     }
   }
 }
@@ -93,7 +93,7 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
   const rebuild = row.node !== server.node;
   if (rebuild && row.provisioned) {
     const message = `${row.name} would be built anew on ${server.node}, without its files: those stay on ${row.node}.`;
-    draft.orphan(server.at, message);
+    draft.lose(server.at, message);
   }
   const moved = hasOtherPorts(row, server) || row.serviceId !== server.serviceId;
   const change = { server, rebuild, moved, ...naming(server) };
@@ -117,7 +117,7 @@ function planRemoval(draft: PlanDraft, row: CurrentGameServer): void {
   const organisation = draft.slugOf(row.organisationId);
   if (provisioned) {
     const message = `${name} (${uuid}) of ${organisation} is not in the file any more: its node would stop it for good, and keep its files.`;
-    draft.orphan(PlanDraft.fileStart, message);
+    draft.lose(PlanDraft.fileStart, message);
   }
   const words = provisioned ? `its files stay on ${node}` : '';
   draft.add({ do: 'server.delete', sign: '-', words, uuid, ...naming({ name, organisation }) });

@@ -86,7 +86,7 @@ function planChange(
     const before = inEffect(current, draft.state.now);
     const after = inEffect(content, draft.state.now);
     if (before && !after && current.liveObjects > 0) {
-      draft.orphan(at, describeOrphans(current, organisation));
+      draft.lose(at, describeOrphans(current, organisation));
     }
     if (!before && after) refuseOrphansInside(draft, cidr, at);
     const subject = describeHolding(organisation, wanted);
@@ -110,7 +110,7 @@ function planRemoval(draft: PlanDraft, current: CurrentHolding): PlannedHolding[
   const { id, cidr, since, asn, serviceId } = current;
   const organisation = draft.slugOf(current.organisationId);
   if (current.liveObjects > 0) {
-    draft.orphan(PlanDraft.fileStart, describeOrphans(current, organisation));
+    draft.lose(PlanDraft.fileStart, describeOrphans(current, organisation));
   }
   const change = {
     sign: '-',
@@ -157,7 +157,7 @@ function unchanged(draft: PlanDraft, current: CurrentHolding): PlannedHolding {
 function refuseOrphansInside(draft: PlanDraft, cidr: string, at: Position): void {
   const inside = draft.state.inside.get(cidr);
   if (inside === undefined) return;
-  draft.orphan(at, describeOrphans({ cidr, ...inside }, inside.organisation));
+  draft.lose(at, describeOrphans({ cidr, ...inside }, inside.organisation));
 }
 
 function refuseOverlaps(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
@@ -169,7 +169,7 @@ function refuseOverlaps(draft: PlanDraft, planned: readonly PlannedHolding[]): v
       if (previous.until !== null && previous.until <= holding.since) continue;
       const [ours, other] = holding.at === null ? [previous, holding] : [holding, previous];
       if (ours.at === null) continue;
-      const side = other.owner === 'portal' ? ', which belongs to the portal; change it there' : '';
+      const side = other.owner === 'portal' ? ', which was made by hand' : '';
       const until = other.until === null ? '' : ` until ${describeValue(other.until)}`;
       const message = `${cidr} is ${other.organisation}'s since ${describeValue(other.since)}${until}${side}: two cannot hold it at the same time.`;
       draft.refuse(ours.at, message);

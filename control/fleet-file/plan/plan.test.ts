@@ -79,6 +79,7 @@ const IN_USE: FleetState = {
       sources: null,
       expiresAt: null,
       revoked: false,
+      suspended: false,
       owner: 'fleet',
     },
   ],

@@ -35,13 +35,13 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
 }
 
 /** The plan as text for the operator: one line for each change, then notes and refusals. */
-export function renderPlan({ changes, mistakes, orphans, notes }: FleetPlan): string {
+export function renderPlan({ changes, mistakes, losses, notes }: FleetPlan): string {
   const lines = [
     ...changes.map(({ sign, subject, words }) =>
       words === '' ? `${sign} ${subject}` : `${sign} ${subject}: ${words}`,
     ),
     ...notes.map((note) => `  ${note}`),
-    ...[...orphans, ...mistakes].map((mistake) => `! ${renderMistake(mistake)}`),
+    ...[...losses, ...mistakes].map((mistake) => `! ${renderMistake(mistake)}`),
   ];
   if (changes.length === 0 && mistakes.length === 0) lines.unshift('Nothing to change.');
   return `${lines.join('\n')}\n`;

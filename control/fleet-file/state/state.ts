@@ -93,6 +93,8 @@ export interface CurrentKey {
   readonly sources: readonly string[] | null;
   readonly expiresAt: Date | null;
   readonly revoked: boolean;
+  /** It left the file, and comes back with it. */
+  readonly suspended: boolean;
   readonly owner: Owner;
 }
 export interface CurrentAssignment {
@@ -286,7 +288,7 @@ async function loadKeys(db: Db | Tx): Promise<CurrentKey[]> {
              abilities, servers::text[] as servers,
              managed_servers::text[] as "managedServers", prefixes::text[] as prefixes,
              sources::text[] as sources, expires_at as "expiresAt",
-             revoked_at is not null as revoked, owner
+             revoked_at is not null as revoked, suspended_at is not null as suspended, owner
         from api_keys order by id`,
     db,
   );

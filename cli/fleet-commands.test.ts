@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { testDatabase } from '@portcullis/control/db/testing.ts';
+import { CommandSession } from './testing/run.ts';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+const home = mkdtempSync(join(tmpdir(), 'pcl-fleet-'));
+const session = new CommandSession({ PATH: process.env['PATH'], HOME: home });
+after(async () => {
+  await session.close();
+  rmSync(home, { recursive: true });
+});
+
+const FILE = join(home, 'fleet.yaml');
+const FLEET = 'organisations: { acme: { name: Acme } }\nedges: [{ name: fra1, devices: [eth0] }]\n';
+
+test('a fleet file deletes nothing by accident, and what it changed can be undone', async (t) => {
+  const { url } = await testDatabase(t);
+  const fleet = (...args: readonly string[]) =>
+    session.run(['fleet', ...args], { DATABASE_URL: url });
+  writeFileSync(FILE, '# nothing\n');
+  const empty = await fleet('apply', FILE, '--force');
+  assert.deepEqual([empty.code, empty.out], [1, '']);
+  assert.match(empty.err, /fleet\.yaml names nothing\. .* it is refused/);
+
+  writeFileSync(FILE, FLEET);
+  const planned = await fleet('plan', FILE, '--detailed-exitcode');
+  assert.equal(planned.code, 3, planned.err);
+  assert.match(planned.out, /\nPlan: 2 to create, 0 to change, 0 to remove\.\n$/);
+  const applied = await fleet('apply', FILE);
+  assert.match(applied.out, /\nApplied: 2 created, 0 changed, 0 removed\.\n$/);
+  assert.equal((await fleet('plan', FILE, '--detailed-exitcode')).code, 0);
+  assert.match((await fleet('undo')).err, /there is nothing to undo/);
+
+  writeFileSync(FILE, 'nodes: [{ name: n1 }]\n');
+  const refused = await fleet('apply', FILE);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /edge fra1 is not in the file, which names no other/);
+  assert.match(
+    refused.err,
+    /To apply it all the same: portcullis fleet apply .*fleet\.yaml --force/,
+  );
+  assert.equal((await fleet('apply', FILE, '--force')).code, 0);
+  const undone = await fleet('undo');
+  assert.equal(undone.code, 0, undone.err);
+  assert.match(undone.out, /^Back to .*fleet\.yaml as applied at .*\n\+ edge fra1/);
+});
+
+test('asks on a terminal before it applies anything', async (t) => {
+  const { url } = await testDatabase(t);
+  writeFileSync(FILE, FLEET);
+  const onTerminal = (answer: string): { readonly code: number | null; readonly said: string } => {
+    const command = `${process.execPath} ${MAIN} fleet apply ${FILE}`;
+    const ran = spawnSync('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      input: answer,
+      env: { ...process.env, DATABASE_URL: url, HOME: home },
+    });
+    return { code: ran.status, said: ran.stdout.toString() };
+  };
+  const declined = onTerminal('n\n');
+  assert.match(declined.said, /Plan: 2 to create, 0 to change, 0 to remove\. Apply\? \[y\/N\]/);
+  assert.match(declined.said, /nothing was changed/);
+  assert.equal(declined.code, 1);
+  const agreed = onTerminal('y\n');
+  assert.match(agreed.said, /Applied: 2 created, 0 changed, 0 removed\./);
+  assert.equal(agreed.code, 0);
+});

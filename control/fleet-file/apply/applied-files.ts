@@ -1,0 +1,43 @@
+import { deserialize, serialize } from 'node:v8';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../db/database.ts';
+import type { FleetFile } from '../desired.ts';
+
+/** An undo needs two; the others are for whoever looks for what was applied when. */
+const KEPT = 10;
+
+/**
+ * Keeps a file that was applied. Secrets of keys are left out: a key that an undo brings back has its stored hash still,
+ * so its secret works again; a secret that the undone apply replaced does not come back.
+ */
+export async function keepAppliedFile(tx: Tx, file: FleetFile): Promise<void> {
+  const content = gzipSync(serialize(withoutSecrets(file)));
+  await sql`insert into fleet_applies (path, content) values (${file.path}, ${content})`.execute(
+    tx,
+  );
+  await sql`
+    delete from fleet_applies
+     where id <= (select max(id) from fleet_applies) - ${KEPT}`.execute(tx);
+}
+
+/** The file that was applied before the last one. Null if there is none. */
+export async function loadPreviousFile(
+  db: Db,
+): Promise<{ readonly file: FleetFile; readonly at: Date } | null> {
+  const { rows } = await sql<{ at: Date; content: Buffer }>`
+    select at, content from fleet_applies order by id desc offset 1 limit 1`.execute(db);
+  const [row] = rows;
+  if (row === undefined) return null;
+  return { file: deserialize(gunzipSync(row.content)) as FleetFile, at: row.at };
+}
+
+function withoutSecrets(file: FleetFile): FleetFile {
+  return {
+    ...file,
+    organisations: file.organisations.map((organisation) => ({
+      ...organisation,
+      keys: organisation.keys.map((key) => ({ ...key, secret: null })),
+    })),
+  };
+}
