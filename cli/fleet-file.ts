@@ -48,8 +48,10 @@ export async function readFleet(path: string): Promise<FleetFile> {
   );
 }
 
-function isEmpty({ path: _, ...lists }: FleetFile): boolean {
-  return Object.values(lists).every((list) => list.length === 0);
+function isEmpty(file: FleetFile): boolean {
+  return Object.values(file).every(
+    (part: FleetFile[keyof FleetFile]) => typeof part === 'string' || part.length === 0,
+  );
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

@@ -36,7 +36,7 @@ function describeCommands(command: Command, path: string): Known[] {
     options: command
       .createHelp()
       .visibleOptions(command)
-      .flatMap(({ long }) => (long == null ? [] : [long])),
+      .flatMap(({ long }) => (long === undefined || long === null ? [] : [long])),
   };
   const below = visible.filter((one) => one.name() !== 'help');
   return [known, ...below.flatMap((one) => describeCommands(one, `${path} ${one.name()}`.trim()))];

@@ -129,7 +129,7 @@ async function applyFile(file: FleetFile, options: ApplyOptions): Promise<void> 
 
 /** On a terminal: shows the plan and asks. Returns the plan that was agreed to, or null if nobody was asked. */
 async function agree(db: Db, file: FleetFile, options: ApplyOptions): Promise<string | null> {
-  if (options.yes === true || options.json === true || process.stdin.isTTY !== true) return null;
+  if (options.yes === true || options.json === true || !process.stdin.isTTY) return null;
   const [{ planFleet: plan }, { renderPlan }] = await Promise.all([
     import('@portcullis/control/fleet-file/apply/apply.ts'),
     import('@portcullis/control/fleet-file/plan/plan.ts'),
