@@ -27,6 +27,7 @@ const CHECKS: readonly Check[] = [
   { name: 'dead code', ...tool('knip', '--no-progress') },
   { name: 'boundaries', command: node, args: ['--test', 'lab/structure/architecture.test.ts'] },
   { name: 'OpenAPI', command: node, args: ['contract/build-openapi.ts', '--check'] },
+  { name: 'client types', command: node, args: ['client/build-operations.ts', '--check'] },
   {
     name: 'fleet schema',
     command: node,

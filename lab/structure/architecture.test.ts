@@ -146,6 +146,7 @@ describe('the architecture', () => {
 
   it(`keeps every file within ${MAX_LINES} lines`, () => {
     const long = files
+      .filter((file) => !file.includes('/generated/'))
       .map((file) => ({
         file,
         lines: readFileSync(join(root, file), 'utf8').split('\n').length - 1,

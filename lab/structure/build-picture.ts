@@ -16,6 +16,7 @@ const COLUMN: Readonly<Record<Room, number>> = {
   collector: 550,
   edge: 780,
   control: 110,
+  client: 330,
   agent: 440,
   link: 330,
   dataplane: 780,

@@ -12,6 +12,7 @@ export const MAY_IMPORT = {
   edge: ['core', 'link', 'agent', 'dataplane'],
   collector: ['core', 'link', 'agent'],
   node: ['core', 'link', 'agent'],
+  client: ['contract'],
   cli: ['contract', 'core', 'link', 'control', 'agent', 'dataplane', 'edge', 'collector', 'node'],
   lab: [
     'contract',
@@ -23,6 +24,7 @@ export const MAY_IMPORT = {
     'edge',
     'collector',
     'node',
+    'client',
     'cli',
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -1,0 +1,1074 @@
+// Generated from the endpoint tables by build-operations.ts; do not edit.
+
+/** What was accepted for an address, object by object. */
+export type AcceptedAddress = {
+  readonly data: {
+    readonly ip: IpAddress;
+    /** What happens to a packet that no rule matches. */
+    readonly default: 'accept' | 'deny';
+    /** Allow before deny, then by id. */
+    readonly rules: readonly AcceptedRule[];
+    readonly filters: readonly AcceptedFilter[];
+  };
+  readonly meta: {
+    /** How many rules are listed. */
+    readonly rules_count: number;
+    /** How many filters are listed. */
+    readonly filters_count: number;
+    readonly limits: Limits;
+    /** The newest generation that was accepted. */
+    readonly accepted_generation: number;
+    /** The newest that every edge serving it has. */
+    readonly live_generation: number;
+    readonly edges: readonly EdgeProgress[];
+  };
+};
+
+/** A filter as accepted, and how far it has come. */
+export type AcceptedFilter = {
+  /** What a delete takes. Take it as it is: its format may change. */
+  readonly key: string;
+  /** Slug of the filter. */
+  readonly type: string;
+  /** Name for people. */
+  readonly name: string;
+  readonly port: Port;
+  /** The group that owns it; null: it is the address’s own. */
+  readonly managed_by_group: GroupRef | null;
+  readonly status: PropagationState;
+};
+
+/** A rule as accepted, and how far it has come. */
+export type AcceptedRule = {
+  /** What a delete takes. */
+  readonly id: number;
+  readonly action: RuleAction;
+  /** As in a create. Later versions may add values. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any' | (string & {});
+  /** An address or a CIDR block; null means any source. */
+  readonly source_ip: string | null;
+  readonly destination_ip: IpAddress;
+  /** A port of tcp or udp; null means any port. Never 0. */
+  readonly destination_port: number | null;
+  /** The group that owns it; null: it is the address’s own. */
+  readonly managed_by_group: GroupRef | null;
+  readonly status: PropagationState;
+};
+
+/** Whether the node accepted an instruction. */
+export type Acknowledgement = {
+  /** Whether the node took it. Not whether it is done. */
+  readonly ok: boolean;
+  /** Empty when accepted, else why not. */
+  readonly message: string;
+};
+
+/** The difference that a replace made. */
+export type AddressReplaced = {
+  readonly data: {
+    readonly created: ObjectNames;
+    readonly deleted: ObjectNames;
+    /** Own rules and filters that stayed as they were. */
+    readonly unchanged: number;
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
+export type AddressReplacement = {
+  /** As it was read; ignored. */
+  readonly ip?: string;
+  /** As it was read; ignored. */
+  readonly default?: string;
+  /** All rules that the address shall have of its own; [] for none. */
+  readonly rules: readonly ReplacementRule[];
+  /** All filters that the address shall have of its own; [] for none. */
+  readonly filters: readonly ReplacementFilter[];
+};
+
+/** Where players reach it. */
+export type Allocation = {
+  readonly ip: IpAddress;
+  readonly port: number;
+};
+
+/** Number of an autonomous system. */
+export type Asn = number;
+
+/** One attack on one address. */
+export type Attack = {
+  /** For display and de-duplication; there is no detail operation. */
+  readonly id: number;
+  readonly destination_ip: IpAddress;
+  readonly prefix: Prefix;
+  /** Later versions may add values. */
+  readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'multi_vector' | 'other_flood' | (string & {});
+  /** Bits per second. */
+  readonly peak_bps: number;
+  /** For display; its format may change. */
+  readonly peak_bps_formatted: string;
+  /** Packets per second. */
+  readonly peak_pps: number;
+  /** For display; its format may change. */
+  readonly peak_pps_formatted: string;
+  readonly started_at: string;
+  /** When the first edge confirmed a mitigation; null: none has. */
+  readonly mitigated_at: string | null;
+  /** Null while ongoing. */
+  readonly ended_at: string | null;
+  /** Runs on while ongoing. */
+  readonly duration_seconds: number;
+  /** Later versions may add values. */
+  readonly status: 'ongoing' | 'ended' | (string & {});
+};
+
+export type AttackDetail = {
+  readonly data: {
+    readonly attack: Attack;
+    /** What edges do or did against it, oldest first. */
+    readonly mitigations: readonly AttackMitigation[];
+    /** What mitigations of it have dropped, as far as edges have told, every 15 s. What filters dropped that came with it is among the drops of the address. */
+    readonly dropped: {
+      readonly packets: number;
+      readonly bytes: number;
+    };
+    /** What passed, and mitigations of it would have dropped that only observe. A packet counts once. */
+    readonly would_drop: {
+      readonly packets: number;
+      readonly bytes: number;
+    };
+    /** Since when nothing is done against it because somebody said so; null: nobody did. */
+    readonly cancelled_at: string | null;
+    /** What is known of it besides; renewed every ten seconds. Null: nothing is kept. */
+    readonly evidence: AttackEvidence | null;
+  };
+};
+
+export type AttackEvidence = {
+  readonly detected_at: string;
+  /** Since it began. */
+  readonly detected_after_ms: number;
+  /** Since it was detected; null: no edge has confirmed a mitigation. */
+  readonly mitigated_after_ms: number | null;
+  /** What it is made of, the largest part first. */
+  readonly shares: ReadonlyArray<{
+    /** Later versions may add values. */
+    readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'multi_vector' | 'other_flood' | (string & {});
+    readonly share: number;
+  }>;
+  readonly peak_pps_bounds: Bounds | null;
+  readonly peak_bps_bounds: Bounds | null;
+  readonly top_sources: ReadonlyArray<{
+    readonly source_ip: IpAddress;
+    /** As far as they were counted; may be of samples. */
+    readonly packets: number;
+  }>;
+  readonly top_source_ports: readonly TopPort[];
+  readonly top_destination_ports: readonly TopPort[];
+  readonly series: AttackSeries | null;
+};
+
+export type AttackMitigation = {
+  /** As `explain` names it; null: an edge did it by itself. */
+  readonly id: number | null;
+  /** Which edge did it by itself, while control was away; null: control had all edges do it. */
+  readonly edge: string | null;
+  /** What it does, in words for people. */
+  readonly action: string;
+  /** `observe` marks what would have been dropped, and drops nothing. Later versions may add values. */
+  readonly mode: 'enforce' | 'observe' | (string & {});
+  readonly since: string;
+  /** When it was withdrawn; null: it stands, as far as the edge has said. */
+  readonly until: string | null;
+  /** Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
+  readonly ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | (string & {}) | null;
+};
+
+export type AttackPage = {
+  /** Newest first, by start and then id. */
+  readonly data: readonly Attack[];
+  readonly links: {
+    /** The first page. */
+    readonly first: string;
+    /** The last page. */
+    readonly last: string;
+    /** The page before; null on the first. */
+    readonly prev: string | null;
+    /** The page after; null on the last. Follow it until it is null. */
+    readonly next: string | null;
+  };
+  readonly meta: {
+    readonly current_page: number;
+    readonly per_page: number;
+    /** Attacks on all pages. */
+    readonly total: number;
+    /** Start of the window that was used. */
+    readonly from: string;
+    /** End of the window that was used. */
+    readonly to: string;
+    /** Whether `from` was raised to the earliest date the caller may see. */
+    readonly from_clamped: boolean;
+  };
+};
+
+/** What the address got over time: means of equal steps. */
+export type AttackSeries = {
+  readonly from: string;
+  /** A second; longer where the attack was long. */
+  readonly step_ms: number;
+  readonly pps: readonly number[];
+  readonly bps: readonly number[];
+};
+
+/** Between what a peak surely was: equal where every packet was counted. */
+export type Bounds = {
+  readonly low: number;
+  readonly high: number;
+};
+
+/** A filter that the address can have. */
+export type CatalogueEntry = {
+  /** Slug; what a create takes. */
+  readonly type: string;
+  /** Name for people. */
+  readonly name: string;
+  /** Later versions may add values. */
+  readonly category: 'protocols' | 'games' | (string & {});
+};
+
+export type CommandRequest = {
+  /** One line for the console: 1 to 2048 characters (code points). A server in a container has a terminal, which takes 4095 bytes a line: a longer one, such as 2048 emoji, is refused by its node (502), never cut. */
+  readonly command: string;
+};
+
+/** What a server wrote last. */
+export type Console = {
+  readonly data: ConsoleLines;
+};
+
+export type ConsoleLines = {
+  /** Oldest first. Null: unknown, because the server is not provisioned or the node did not answer. */
+  readonly lines: readonly string[] | null;
+  /** Number of the last line. Each line has the next, also when its node begins anew it never goes back: by how much it rose says how many lines are new. Null: unknown. */
+  readonly last_number: number | null;
+};
+
+/** The object that decided. */
+export type DecidedBy = {
+  /** Later versions may add values. */
+  readonly kind: 'rule' | 'group_rule' | 'geo_rule' | 'baseline' | 'filter' | 'mitigation' | (string & {});
+  /** Its id; null where it has none to show. */
+  readonly id: number | null;
+  /** The group that it belongs to. */
+  readonly managed_by_group: GroupRef | null;
+};
+
+export type DefaultChange = {
+  /** A held address, or a prefix inside a holding. */
+  readonly target: string;
+  /** What happens to packets that no rule matches; null: as of a containing prefix. */
+  readonly default: 'accept' | 'deny' | null;
+};
+
+export type DefaultChanged = {
+  readonly data: {
+    /** Canonical; an address without its length. */
+    readonly target: string;
+    /** What happens to packets that no rule matches; null: as of a containing prefix. */
+    readonly default: 'accept' | 'deny' | null;
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
+export type DropMinute = {
+  /** Begin of the minute in which the edge counted. */
+  readonly at: string;
+  /** Packets dropped. */
+  readonly packets: number;
+  /** Their bytes, from the IP header on. */
+  readonly bytes: number;
+};
+
+export type DropTotal = {
+  /** What of the firewall dropped. `policy`: the operator’s baseline, geo rules and rules together. Later versions may add values. */
+  readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
+  /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
+  readonly reason: string;
+  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  readonly by: 'xdp' | 'nftables' | (string & {});
+  /** Packets dropped. */
+  readonly packets: number;
+  /** Their bytes, from the IP header on. */
+  readonly bytes: number;
+};
+
+/** One packet that an edge dropped. Source addresses may be forged. */
+export type DroppedPacket = {
+  readonly at: string;
+  /** The edge that dropped it. */
+  readonly edge: string;
+  /** What of the firewall dropped. `policy`: the operator’s baseline, geo rules and rules together. Later versions may add values. */
+  readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
+  /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
+  readonly reason: string;
+  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  readonly by: 'xdp' | 'nftables' | (string & {});
+  readonly source_ip: IpAddress;
+  readonly source_port: number | null;
+  readonly destination_port: number | null;
+  /** Number of the IP protocol. */
+  readonly protocol: number;
+  /** Bytes from the IP header on. */
+  readonly length: number;
+  /** Where it came in; null: not known. */
+  readonly device: string | null;
+};
+
+/** What edges dropped of the packets to an address. */
+export type Drops = {
+  readonly data: {
+    readonly ip: IpAddress;
+    /** What passed, and mitigations would have dropped that only observe (`mitigation: observe`). Part of no other number here. */
+    readonly observed: {
+      readonly packets: number;
+      readonly bytes: number;
+    };
+    /** By what dropped and why, largest first. */
+    readonly totals: readonly DropTotal[];
+    /** What was dropped by the policies of prefixes around the address, for any address in them: the early drop counts no finer there. Not part of any other number here. */
+    readonly prefixes: readonly PrefixDropTotal[];
+    /** Minutes in which something was dropped, oldest first. */
+    readonly series: readonly DropMinute[];
+    /** A sample of the packets, newest first. */
+    readonly samples: readonly DroppedPacket[];
+  };
+  readonly meta: {
+    /** The window that was used. */
+    readonly from: string;
+    readonly to: string;
+    /** Whether `from` was raised to the oldest moment that is kept, or to when the address became the caller’s. */
+    readonly from_clamped: boolean;
+    /** All packets dropped in the window. */
+    readonly packets: number;
+    /** All bytes dropped in the window. */
+    readonly bytes: number;
+    /** Names of the edges that dropped them. */
+    readonly edges: readonly string[];
+  };
+};
+
+/** What an edge does with the packet, by what its kernel was given. */
+export type EdgeAnswer = {
+  readonly verdict: 'pass' | 'drop';
+  /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
+  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+  /** Null: no object, the stage itself decided. */
+  readonly decided_by: DecidedBy | null;
+  /** The same in words. */
+  readonly explanation: string;
+  /** `observe`: it drops nothing. */
+  readonly mode: 'enforce' | 'observe';
+  /** Of the policy that judged. */
+  readonly generation: number;
+  /** Whether it judges by the accepted policy of the address. */
+  readonly up_to_date: boolean;
+  /** `disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look. Later versions may add values. */
+  readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
+};
+
+/** How far an edge that serves the address has come. */
+export type EdgeProgress = {
+  /** Name of the edge. */
+  readonly name: string;
+  /** The newest generation of this address that it has. */
+  readonly generation: number;
+  /** Whether it counts for what is live. */
+  readonly in_service: boolean;
+  /** Why it could not apply this address; null: it applied it. */
+  readonly refused: string | null;
+};
+
+export type EdgeVerdict = {
+  /** Name of the edge. */
+  readonly name: string;
+  /** Whether it counts for what is live. */
+  readonly in_service: boolean;
+  /** Null: it did not answer in time. */
+  readonly answer: EdgeAnswer | null;
+};
+
+/** A packet to the address of the path. */
+export type ExplainRequest = {
+  /** By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | number;
+  /** Where the packet comes from: an address of the same family. */
+  readonly source_ip: string;
+  /** With tcp and udp; only mitigations look at it. */
+  readonly source_port?: number;
+  /** With tcp and udp, and required there. */
+  readonly destination_port?: number;
+  /** With icmp; default: an echo request. */
+  readonly icmp_type?: number;
+  /** With icmp; default 0. */
+  readonly icmp_code?: number;
+  /** Judge by what was accepted, or by what is live on every edge. */
+  readonly view?: 'accepted' | 'live';
+};
+
+/** What happens to a packet, and why. */
+export type Explanation = {
+  readonly data: {
+    readonly verdict: 'pass' | 'drop';
+    /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
+    readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+    /** Null: no object, the stage itself decided. */
+    readonly decided_by: DecidedBy | null;
+    /** The same in words. */
+    readonly explanation: string;
+    /** Every edge that serves the address, asked just now. */
+    readonly edges: readonly EdgeVerdict[];
+    /** Where edges and what is accepted do not agree, a sentence each. */
+    readonly differences: readonly string[];
+  };
+};
+
+/** One stateful filter on one port of an address. */
+export type Filter = {
+  /** What a delete takes. Take it as it is: its format may change. */
+  readonly key: string;
+  /** Slug of the filter. */
+  readonly type: string;
+  /** Name for people. */
+  readonly name: string;
+  readonly port: Port;
+  /** The group that owns it; null: it is the address’s own. */
+  readonly managed_by_group: GroupRef | null;
+};
+
+export type FilterCatalogue = {
+  readonly data: readonly CatalogueEntry[];
+};
+
+export type FilterDeletion = {
+  /** Keys of filters as read from this address. Others are skipped. */
+  readonly keys: readonly string[];
+};
+
+/** A filter to create; one is made for every port of the expression. */
+export type FilterInput = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly port: string;
+};
+
+export type FiltersCreated = {
+  readonly data: {
+    /** Slug of the filter. */
+    readonly type: string;
+    /** On how many ports it was put. */
+    readonly created: number;
+  };
+  /** What was accepted, and the warning that connections must reconnect. */
+  readonly message: string;
+};
+
+export type FiltersDeleted = {
+  readonly data: {
+    /** How many were deleted. Fewer than sent: the rest is not on this address. */
+    readonly deleted: number;
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
+/** What is live on an address. */
+export type FirewallAddress = {
+  readonly data: {
+    readonly ip: IpAddress;
+    /** Allow before deny, then by id. */
+    readonly rules: readonly Rule[];
+    readonly filters: readonly Filter[];
+  };
+  readonly meta: {
+    /** How many rules are listed. */
+    readonly rules_count: number;
+    /** How many filters are listed. */
+    readonly filters_count: number;
+    readonly limits: Limits;
+  };
+};
+
+/** A game server as listed. */
+export type GameServer = {
+  /** What every other operation on the server takes. */
+  readonly uuid: string;
+  /** A short value for people; null until provisioned. Never taken as a parameter. */
+  readonly identifier: string | null;
+  readonly name: string;
+  /** The service that the server belongs to. */
+  readonly service_id: number;
+  /** False until the node has built the server; power and command answer 422 so long. */
+  readonly provisioned: boolean;
+  readonly limits: GameServerLimits;
+};
+
+/** How far the node is with building a server. */
+export type GameServerBuild = {
+  readonly data: GameServerBuildState;
+};
+
+export type GameServerBuildState = {
+  readonly uuid: string;
+  /** `waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`. Later versions may add values. */
+  readonly state: 'waiting' | 'building' | 'built' | 'failed' | (string & {});
+  /** Why it failed or waits, in words. */
+  readonly reason: string | null;
+  /** The last lines of the install, while it runs and after. */
+  readonly log: string | null;
+  /** How often it was asked to be built. */
+  readonly epoch: number;
+  /** Where it runs. */
+  readonly node: string;
+  /** Whether its node was heard lately. */
+  readonly node_connected: boolean;
+  /** What it is. */
+  readonly egg: string;
+  /** The operator lets it not run. */
+  readonly suspended: boolean;
+  /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
+  readonly problem: string | null;
+  readonly allocation: Allocation;
+  /** All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg. */
+  readonly allocations: readonly ServerPort[];
+};
+
+/** A game server with its live state. */
+export type GameServerDetail = {
+  /** What every other operation on the server takes. */
+  readonly uuid: string;
+  /** A short value for people; null until provisioned. Never taken as a parameter. */
+  readonly identifier: string | null;
+  readonly name: string;
+  /** The service that the server belongs to. */
+  readonly service_id: number;
+  /** False until the node has built the server; power and command answer 422 so long. */
+  readonly provisioned: boolean;
+  readonly limits: GameServerLimits;
+  /** Live from the node; null: unprovisioned, or the node did not answer. Null is unknown, not offline. Later versions may add values. */
+  readonly state: 'offline' | 'starting' | 'running' | 'stopping' | 'paused' | (string & {}) | null;
+  /** Live from the node; null: unprovisioned, or the node did not answer. Null is unknown, not offline. Also in the first seconds of a server, before it was measured. */
+  readonly resources: GameServerResources | null;
+};
+
+/** What the server may use. */
+export type GameServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core: 200 is two cores. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
+export type GameServerList = {
+  /** By name, then uuid. */
+  readonly data: readonly GameServer[];
+};
+
+export type GameServerRead = {
+  readonly data: GameServerDetail;
+};
+
+/** What the server uses now, from its node. */
+export type GameServerResources = {
+  readonly memory_bytes: number;
+  /** As `limits.memory` has it. */
+  readonly memory_limit_bytes: number;
+  /** Percent of one core. */
+  readonly cpu_absolute: number;
+  readonly disk_bytes: number;
+  /** Received since the start. */
+  readonly network_rx_bytes: number;
+  /** Sent since the start. */
+  readonly network_tx_bytes: number;
+  /** Milliseconds since the start; 0 while offline. */
+  readonly uptime: number;
+};
+
+/** The firewall group that owns an object. Such an object is changed in its group. */
+export type GroupRef = {
+  /** Id of the group. */
+  readonly id: number;
+  /** Name of the group. */
+  readonly name: string;
+};
+
+/** An address that is assigned to a service, or has rules or filters of its own. */
+export type HeldAddress = {
+  readonly ip: IpAddress;
+  /** The service it is assigned to; null: it lies in a held prefix. */
+  readonly service_id: number | null;
+  /** Since when the organisation holds it. */
+  readonly since: string;
+  /** When the holding ends; null: no end is known. */
+  readonly until: string | null;
+  /** Accepted rules, those of groups included. */
+  readonly rules_count: number;
+  /** Accepted filters, those of groups included. */
+  readonly filters_count: number;
+};
+
+export type HeldAddresses = {
+  readonly data: {
+    /** All of them, on every page. */
+    readonly prefixes: readonly HeldPrefix[];
+    /** This page, IPv4 first, ascending. */
+    readonly addresses: readonly HeldAddress[];
+  };
+  readonly links: {
+    /** The page after; null on the last. */
+    readonly next: string | null;
+  };
+  readonly meta: {
+    readonly per_page: number;
+    readonly configured_addresses: {
+      /** Addresses with rules or filters of their own. */
+      readonly used: number;
+      /** How many the organisation may configure. */
+      readonly limit: number;
+    };
+  };
+};
+
+/** A prefix announced under one of the organisation’s ASNs. */
+export type HeldPrefix = {
+  readonly prefix: Prefix;
+  readonly asn: Asn;
+  /** Since when the organisation holds it. */
+  readonly since: string;
+  /** When the holding ends; null: no end is known. */
+  readonly until: string | null;
+};
+
+/** One thing that is wrong with the input, and where. */
+export type InputError = {
+  /** JSON pointer (RFC 6901) to the place in the body. */
+  readonly pointer?: string;
+  /** Name of the query parameter or header. */
+  readonly parameter?: string;
+  /** What is wrong there. */
+  readonly detail: string;
+};
+
+/** An IPv4 or IPv6 address in its canonical form (RFC 5952). */
+export type IpAddress = string;
+
+/** The limits in force for the organisation. */
+export type Limits = {
+  /** Rules on one address, those of groups included. */
+  readonly rules_per_ip: number;
+  /** Filters on one address, those of groups included. */
+  readonly filters_per_ip: number;
+  /** Ports that one create may name. */
+  readonly max_ports_per_request: number;
+};
+
+export type MitigationsCancelled = {
+  readonly data: {
+    /** Of the attack. */
+    readonly attack: number;
+    /** That withdraws what stood; null: nothing stood any more. */
+    readonly generation: number | null;
+  };
+  readonly message: string;
+};
+
+export type ObjectNames = {
+  /** Ids of rules. */
+  readonly rules: readonly number[];
+  /** Keys of filters. */
+  readonly filters: readonly string[];
+};
+
+/** A port of tcp or udp. */
+export type Port = number;
+
+export type PowerRequest = {
+  /** `kill` ends the process at once, without a save; prefer `stop`. */
+  readonly signal: 'start' | 'stop' | 'restart' | 'kill';
+};
+
+/** A network in CIDR form, canonical, without host bits. */
+export type Prefix = string;
+
+export type PrefixDropTotal = {
+  readonly prefix: Prefix;
+  /** What of the firewall dropped. `policy`: the operator’s baseline, geo rules and rules together. Later versions may add values. */
+  readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
+  /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
+  readonly reason: string;
+  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  readonly by: 'xdp' | 'nftables' | (string & {});
+  /** Packets dropped. */
+  readonly packets: number;
+  /** Their bytes, from the IP header on. */
+  readonly bytes: number;
+};
+
+/** A refusal in the form of RFC 9457. Clients ignore members they do not know. */
+export type Problem = {
+  /** Path of a page that explains the problem: /problems/<code>. */
+  readonly type: string;
+  /** The HTTP status, again. */
+  readonly status: number;
+  /** What happened here, in a sentence a person can act on. */
+  readonly detail: string;
+  /** What to program against. Stable. Later versions may add values. */
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  /** Where the input is wrong. */
+  readonly errors?: readonly InputError[];
+  /** Only with code internal: what the operator finds it under. */
+  readonly request_id?: string;
+  /** The same for every occurrence of the code. */
+  readonly title: string;
+};
+
+/** `live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere. Later versions may add values. */
+export type PropagationState = 'live' | 'pending' | 'going' | (string & {});
+
+export type Reinstalled = {
+  readonly data: {
+    readonly uuid: string;
+    /** How often it was asked to be built. */
+    readonly epoch: number;
+  };
+  /** What was accepted. */
+  readonly message: string;
+};
+
+/** A filter as it is read, or as a create takes it. */
+export type ReplacementFilter = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** As it is read (a number), or as a create takes it. */
+  readonly port: string | Port;
+  /** An object of a group is ignored: it stays as it is. */
+  readonly managed_by_group?: GroupRef | null;
+  /** A `going` object is ignored: it is deleted already. */
+  readonly status?: string;
+  /** As it was read; ignored. */
+  readonly key?: string;
+  /** As it was read; ignored. */
+  readonly name?: string;
+};
+
+/** A rule as it is read, or as a create takes it. */
+export type ReplacementRule = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** As it is read (a number), or as a create takes it. Null: any port. */
+  readonly destination_port?: string | null | Port;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** An object of a group is ignored: it stays as it is. */
+  readonly managed_by_group?: GroupRef | null;
+  /** A `going` object is ignored: it is deleted already. */
+  readonly status?: string;
+  /** As it was read; ignored. */
+  readonly id?: number;
+  /** As it was read; ignored. */
+  readonly destination_ip?: string;
+};
+
+/** One rule on one address and at most one port. Allow rules are listed before deny. */
+export type Rule = {
+  /** What a delete takes. */
+  readonly id: number;
+  readonly action: RuleAction;
+  /** As in a create. Later versions may add values. */
+  readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any' | (string & {});
+  /** An address or a CIDR block; null means any source. */
+  readonly source_ip: string | null;
+  readonly destination_ip: IpAddress;
+  /** A port of tcp or udp; null means any port. Never 0. */
+  readonly destination_port: number | null;
+  /** The group that owns it; null: it is the address’s own. */
+  readonly managed_by_group: GroupRef | null;
+};
+
+/** What happens to a packet that the rule matches. */
+export type RuleAction = 'allow' | 'deny';
+
+export type RuleDeletion = {
+  /** Ids of rules of this address. Others are skipped. */
+  readonly ids: readonly number[];
+};
+
+/** A rule to create; one is made for every port of the expression. */
+export type RuleInput = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+};
+
+/** `icmp` means ICMPv6 on an IPv6 address; `any` is every protocol. */
+export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
+
+export type RulesCreated = {
+  readonly data: {
+    /** Ids of the rules that landed, by ascending port. */
+    readonly ids: readonly number[];
+    /** How many landed. */
+    readonly created: number;
+    /** How many were asked for. More than `created`: some ports did not land. */
+    readonly requested: number;
+  };
+  /** That it was accepted and how long it propagates; which rule makes it moot. */
+  readonly message: string;
+};
+
+export type RulesDeleted = {
+  readonly data: {
+    /** How many were deleted. Fewer than sent: the rest is not on this address. */
+    readonly deleted: number;
+    /** Ids of the rules that were deleted. */
+    readonly ids: readonly number[];
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
+export type ServerPort = {
+  readonly ip: IpAddress;
+  readonly port: Port;
+  readonly protocols: ReadonlyArray<'tcp' | 'udp' | (string & {})>;
+  /** The variable that has the port. */
+  readonly variable: string | null;
+  /** What the port is for. */
+  readonly name: string | null;
+};
+
+export type TopPort = {
+  readonly port: number;
+  /** Null: who counted does not tell it. Later versions may add values. */
+  readonly protocol: 'tcp' | 'udp' | (string & {}) | null;
+  /** As far as they were counted; may be of samples. */
+  readonly packets: number;
+};
+
+/** The operations of /api/v1. */
+export interface V1Operations {
+  /** Read the rules and filters of an address. */
+  readFirewallAddress: {
+    params: { ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: FirewallAddress;
+  };
+  /** List the filters that an address can have. */
+  listAvailableFilters: {
+    params: { ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: FilterCatalogue;
+  };
+  /** Create rules on an address. */
+  createRules: {
+    params: { ip: string };
+    query: never;
+    body: RuleInput;
+    headers: 'idempotencyKey';
+    result: RulesCreated;
+  };
+  /** Delete rules of an address. */
+  deleteRules: {
+    params: { ip: string };
+    query: never;
+    body: RuleDeletion;
+    headers: 'idempotencyKey';
+    result: RulesDeleted;
+  };
+  /** Apply a filter to ports of an address. */
+  applyFilters: {
+    params: { ip: string };
+    query: never;
+    body: FilterInput;
+    headers: 'idempotencyKey';
+    result: FiltersCreated;
+  };
+  /** Delete filters of an address. */
+  deleteFilters: {
+    params: { ip: string };
+    query: never;
+    body: FilterDeletion;
+    headers: 'idempotencyKey';
+    result: FiltersDeleted;
+  };
+  /** List game servers. */
+  listGameServers: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: GameServerList;
+  };
+  /** Read a game server. */
+  readGameServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: GameServerRead;
+  };
+  /** Send a power signal. */
+  sendPowerSignal: {
+    params: { slice: string };
+    query: never;
+    body: PowerRequest;
+    headers: 'idempotencyKey';
+    result: Acknowledgement;
+  };
+  /** Send a console command. */
+  sendCommand: {
+    params: { slice: string };
+    query: never;
+    body: CommandRequest;
+    headers: 'idempotencyKey';
+    result: Acknowledgement;
+  };
+  /** List attacks. */
+  listAttacks: {
+    params: {};
+    query: { ip?: string; prefix?: string; asn?: number; from?: string; to?: string; ongoing?: boolean; per_page?: number; page?: number; snapshot?: string };
+    body: never;
+    headers: never;
+    result: AttackPage;
+  };
+}
+
+/** The operations of /api/x1. */
+export interface X1Operations {
+  /** List held prefixes and addresses. */
+  listHeldAddresses: {
+    params: {};
+    query: { after?: string; per_page?: number };
+    body: never;
+    headers: never;
+    result: HeldAddresses;
+  };
+  /** Read what is accepted for an address. */
+  readAcceptedAddress: {
+    params: { ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: AcceptedAddress;
+  };
+  /** Replace the own rules and filters of an address. */
+  replaceAddress: {
+    params: { ip: string };
+    query: never;
+    body: AddressReplacement;
+    headers: 'ifMatch';
+    result: AddressReplaced;
+  };
+  /** Set what happens to packets that no rule matches. */
+  setDefault: {
+    params: {};
+    query: never;
+    body: DefaultChange;
+    headers: never;
+    result: DefaultChanged;
+  };
+  /** Explain what happens to a packet. */
+  explainPacket: {
+    params: { ip: string };
+    query: never;
+    body: ExplainRequest;
+    headers: never;
+    result: Explanation;
+  };
+  /** See what was dropped. */
+  readDrops: {
+    params: { ip: string };
+    query: { from?: string; to?: string; edge?: string };
+    body: never;
+    headers: never;
+    result: Drops;
+  };
+  /** See how far a server is built. */
+  readGameServerBuild: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: GameServerBuild;
+  };
+  /** Read the last lines of a console. */
+  readConsole: {
+    params: { slice: string };
+    query: { lines?: number };
+    body: never;
+    headers: never;
+    result: Console;
+  };
+  /** Install a server again. */
+  reinstallGameServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Reinstalled;
+  };
+  /** Read an attack. */
+  readAttack: {
+    params: { attack: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: AttackDetail;
+  };
+  /** Withdraw what is done against an attack. */
+  cancelMitigations: {
+    params: { attack: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: MitigationsCancelled;
+  };
+}
+
+export type PortalOperations = Readonly<Record<never, never>>;
+
+/** Where each operation is. */
+export const OPERATIONS = {
+  readFirewallAddress: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}', idempotent: false },
+  listAvailableFilters: { method: 'GET', version: 'v1', path: '/firewall/ips/{ip}/filters/available', idempotent: false },
+  createRules: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
+  deleteRules: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/rules', idempotent: true },
+  applyFilters: { method: 'POST', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
+  deleteFilters: { method: 'DELETE', version: 'v1', path: '/firewall/ips/{ip}/filters', idempotent: true },
+  listGameServers: { method: 'GET', version: 'v1', path: '/game-servers', idempotent: false },
+  readGameServer: { method: 'GET', version: 'v1', path: '/game-servers/{slice}', idempotent: false },
+  sendPowerSignal: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/power', idempotent: true },
+  sendCommand: { method: 'POST', version: 'v1', path: '/game-servers/{slice}/command', idempotent: true },
+  listAttacks: { method: 'GET', version: 'v1', path: '/attacks', idempotent: false },
+  listHeldAddresses: { method: 'GET', version: 'x1', path: '/firewall/ips', idempotent: false },
+  readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
+  replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
+  setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
+  explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
+  readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
+  readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
+  readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
+  reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
+  cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
+} as const;
