@@ -11,6 +11,7 @@ export interface ControlOptions {
   readonly trustedProxy?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly databasePool?: string;
   readonly logLevel?: string;
 }
 
@@ -29,6 +30,7 @@ export function withControlOptions(command: Command): Command {
     .option('--trusted-proxy <addresses>', 'proxies whose X-Forwarded-For is trusted, with commas')
     .option('--tls-cert <file>', 'PEM certificate; serves HTTPS')
     .option('--tls-key <file>', 'PEM key of the certificate')
+    .option('--database-pool <number>', 'connections to the database at most (default: 10)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug');
 }
 
@@ -41,6 +43,7 @@ const VARIABLES = {
   trustedProxy: 'PORTCULLIS_TRUSTED_PROXY',
   tlsCert: 'PORTCULLIS_TLS_CERT',
   tlsKey: 'PORTCULLIS_TLS_KEY',
+  databasePool: 'PORTCULLIS_DATABASE_POOL',
   logLevel: 'PORTCULLIS_LOG_LEVEL',
 } as const satisfies Readonly<Record<keyof ControlOptions, keyof NodeJS.ProcessEnv>>;
 

@@ -20,8 +20,10 @@ export async function withDatabase<T>(
   work: (db: Db) => Promise<T>,
   { create = false }: { readonly create?: boolean } = {},
 ): Promise<T> {
-  const { databaseUrl, dataDir } = await controlConfig(data === undefined ? {} : { data });
-  if (databaseUrl !== null) return withUrl(databaseUrl, work);
+  const { databaseUrl, migrationUrl, dataDir } = await controlConfig(
+    data === undefined ? {} : { data },
+  );
+  if (databaseUrl !== null) return withUrl(databaseUrl, work, migrationUrl);
   const { findEmbeddedPostgres, mayHaveEmbeddedPostgres, startEmbeddedPostgres } = await import(
     '@portcullis/control/db/embedded/index.ts'
   );
@@ -53,15 +55,20 @@ export function withTransaction<T>(
   return withDatabase(options, (db) => db.transaction().execute((tx) => work(tx, operator())));
 }
 
-export async function withUrl<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
-  const [{ openDatabase }, { isUnavailable }, { loadMigrations, migrate }] = await Promise.all([
-    import('@portcullis/control/db/database.ts'),
-    import('@portcullis/control/db/failure.ts'),
-    import('@portcullis/control/db/migrate.ts'),
-  ]);
+export async function withUrl<T>(
+  url: string,
+  work: (db: Db) => Promise<T>,
+  migrationUrl: string | null = null,
+): Promise<T> {
+  const [{ openDatabase }, { isUnavailable }, { loadMigrations, migrateDatabase }] =
+    await Promise.all([
+      import('@portcullis/control/db/database.ts'),
+      import('@portcullis/control/db/failure.ts'),
+      import('@portcullis/control/db/migrate.ts'),
+    ]);
   const db = openDatabase({ url, poolSize: 2, applicationName: 'portcullis command' });
   try {
-    await migrate(db, await loadMigrations());
+    await migrateDatabase({ url, migrationUrl }, await loadMigrations());
     return await work(db);
   } catch (error) {
     if (!isUnavailable(error)) throw error;

@@ -11,6 +11,7 @@ import { addFleet } from './commands/fleet.ts';
 import { addKeys } from './commands/keys.ts';
 import { addNode } from './commands/node.ts';
 import { addNodes } from './commands/nodes.ts';
+import { addSetup } from './commands/setup.ts';
 import { addServers } from './commands/servers/servers.ts';
 import { addUp } from './commands/up.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -20,7 +21,7 @@ import manifest from './package.json' with { type: 'json' };
 
 /** Commands in the order in which `--help` lists them. */
 const GROUPS = {
-  'Run it:': [addUp, addControl, addEdge, addNode, addCollector],
+  'Run it:': [addSetup, addUp, addControl, addEdge, addNode, addCollector],
   'For operators, on the database:': [
     addFleet,
     addKeys,

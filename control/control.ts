@@ -12,7 +12,7 @@ import { startEmbeddedPostgres } from './db/embedded/index.ts';
 import { clusterOf } from './db/embedded/layout.ts';
 import { isUnavailable } from './db/failure.ts';
 import { listen } from './db/listen.ts';
-import { loadMigrations, type Migration, migrate } from './db/migrate.ts';
+import { loadMigrations, type Migration, migrateDatabase } from './db/migrate.ts';
 import { createFirewall } from './firewall/index.ts';
 import {
   createFleet,
@@ -101,6 +101,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const database = await startDatabase(config, log, stops);
   const db = openDatabase({
     url: database.url,
+    poolSize: config.databasePool,
     onIdleError: (error) => {
       // A closed pool does not wait for its sockets, so a stopping PostgreSQL may still break some of them.
       if (!stops.unwinding) log.warn({ error }, 'a database connection broke');
@@ -110,13 +111,15 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const { isFleetApplied = () => true } = options;
   const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
   const { access, fleet, gameServers, collectors, attacks, http } = composeAreas(deps);
+  // The account that root is dropped for may not change the tables of an embedded server.
+  if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
   if (account !== null) {
     options.giveUpRoot?.(account);
     log.info({ account: account.name }, 'dropped root privileges');
   }
-  await migrateWhenReachable(db, migrations, log);
+  if (database.pid === undefined) await migrateWhenReachable(database, config, migrations, log);
   const listening = await http.listen();
   stops.push('API', () => http.close());
   const databaseUrl = database.url;
@@ -209,6 +212,7 @@ async function startDatabase(
   if (config.databaseUrl !== null) return { url: config.databaseUrl };
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
+    pool: config.databasePool,
     log,
     ...(config.account !== null && { account: config.account }),
   });
@@ -218,14 +222,15 @@ async function startDatabase(
 
 /** Waits for a database that is not reachable yet. Fails at once when it refuses the connection. */
 async function migrateWhenReachable(
-  db: Db,
+  { url }: RunningDatabase,
+  { migrationUrl }: ControlConfig,
   migrations: readonly Migration[],
   log: Logger,
 ): Promise<void> {
   const deadline = performance.now() + DATABASE_TIMEOUT_MS;
   for (;;) {
     try {
-      await migrate(db, migrations);
+      await migrateDatabase({ url, migrationUrl }, migrations);
       return;
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error;

@@ -47,6 +47,8 @@ async function prepare(t: TestContext): Promise<Site> {
   const config: ControlConfig = {
     dataDir: folder,
     databaseUrl: url,
+    migrationUrl: null,
+    databasePool: 10,
     listen: loopback,
     metricsListen: loopback,
     publicUrl: 'http://127.0.0.1',

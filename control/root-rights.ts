@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Account, blockingFolder, findAccount } from './db/embedded/account.ts';
+import { type Account, blockingFolder } from './db/embedded/account.ts';
 
 /** Missing in @types/node 24: https://nodejs.org/docs/latest-v24.x/api/process.html#processinitgroupsuser-extragroup */
 type WithInitgroups = NodeJS.Process & {
@@ -10,9 +10,7 @@ type WithInitgroups = NodeJS.Process & {
 /** Drops root permanently: groups first, then the user, then a check that root cannot be regained. */
 export function becomeAccount(account: Account): void {
   const process: WithInitgroups = globalThis.process;
-  // The owner of a data directory may have no name.
-  if (findAccount(account.name) === null) process.setgroups?.([account.gid]);
-  else process.initgroups?.(account.name, account.gid);
+  process.initgroups?.(account.name, account.gid);
   process.setgid?.(account.gid);
   process.setuid?.(account.uid);
   if (process.getuid?.() !== account.uid || process.getgid?.() !== account.gid || canRegainRoot()) {

@@ -5,7 +5,7 @@ export interface Launch {
   readonly args: readonly string[];
 }
 
-/** An unused account: systems assign none from 65000 on except `nobody`, which PostgreSQL may run as. */
+/** An unused account: systems assign none from 65000 on except `nobody`. */
 const UNUSED_ACCOUNT = 65_533;
 
 /** Runs a program as root with only these capabilities and no way to gain more. */

@@ -53,15 +53,13 @@ export async function ensurePartitions(db: Db, moment: Date, monthsAhead: number
 
 async function makePartition(db: Db, table: Partitioned, month: Month): Promise<void> {
   const name = nameOf(table, month);
-  const bounds = `for values from ('${startOf(month)}') to ('${startOf(after(month, 1))}')`;
   await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
     const { rows } = await sql`
       select from pg_inherits i join pg_class c on c.oid = i.inhrelid
        where i.inhparent = ${table}::regclass and c.relname = ${name}`.execute(tx);
     if (rows.length > 0) return;
-    await sql.raw(`create table ${name} (like ${table} including all)`).execute(tx);
-    await sql.raw(`alter table ${table} attach partition ${name} ${bounds}`).execute(tx);
+    await sql`select create_partition(${table}, ${startOf(month)}::timestamptz)`.execute(tx);
   });
 }
 
@@ -119,7 +117,7 @@ async function forgetPartition(
     const { rows } = await sql`
       select from ${sql.table(name)} p where ${stays} limit 1`.execute(tx);
     if (rows.length === 0) {
-      await sql.raw(`drop table ${name}`).execute(tx);
+      await sql`select drop_partition(${table}, ${name})`.execute(tx);
       return 'dropped';
     }
     const { numAffectedRows } = await sql`

@@ -17,6 +17,8 @@ test('an empty environment means loopback and an embedded database', () => {
   assert.deepEqual(config, {
     dataDir: '/home/ada/.local/state/portcullis',
     databaseUrl: null,
+    migrationUrl: null,
+    databasePool: 10,
     listen: { host: '127.0.0.1', port: 8080 },
     metricsListen: { host: '127.0.0.1', port: 9464 },
     publicUrl: 'http://127.0.0.1:8080',
@@ -34,6 +36,8 @@ test('an empty environment means loopback and an embedded database', () => {
 test('reads every variable, and ignores empty ones', () => {
   const config = must({
     DATABASE_URL: 'postgresql://app:secret@db.example:5432/portcullis',
+    DATABASE_MIGRATION_URL: 'postgresql://owner:secret@db.example:5432/portcullis',
+    PORTCULLIS_DATABASE_POOL: '40',
     PORTCULLIS_DATA: '/srv/portcullis',
     PORTCULLIS_LISTEN: '[::]:443',
     PORTCULLIS_METRICS_LISTEN: 'off',
@@ -44,6 +48,8 @@ test('reads every variable, and ignores empty ones', () => {
     PORTCULLIS_ACCOUNT: 'portcullis',
     PORTCULLIS_LOG_LEVEL: '  ',
   });
+  assert.equal(config.migrationUrl, 'postgresql://owner:secret@db.example:5432/portcullis');
+  assert.equal(config.databasePool, 40);
   assert.deepEqual(config.listen, { host: '::', port: 443 });
   assert.equal(config.metricsListen, null);
   assert.equal(config.publicUrl, 'https://protect.example.net');

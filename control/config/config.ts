@@ -17,6 +17,10 @@ export interface ControlConfig {
   readonly dataDir: string;
   /** Null means the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** The same database as a role that may create tables; null means the role of `databaseUrl`. */
+  readonly migrationUrl: string | null;
+  /** Connections to the database at most. */
+  readonly databasePool: number;
   readonly listen: ListenAddress;
   /** Null disables metrics. */
   readonly metricsListen: ListenAddress | null;
@@ -36,6 +40,10 @@ export interface ControlConfig {
   readonly awaitsFleet: boolean;
 }
 
+const DEFAULT_POOL = 10;
+/** Long transactions may hold two connections while others wait. */
+const MIN_POOL = 3;
+const MAX_POOL = 1_000;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** Parses the environment. Reports all mistakes at once, one per line. */
@@ -54,7 +62,9 @@ export function decideConfig(
   const tlsFiles = take(decideTls(env), null);
   const config: ControlConfig = {
     dataDir,
-    databaseUrl: take(decideDatabase(env.databaseUrl), null),
+    databaseUrl: take(decideDatabase('DATABASE_URL', env.databaseUrl), null),
+    migrationUrl: take(decideDatabase('DATABASE_MIGRATION_URL', env.migrationUrl), null),
+    databasePool: take(decidePool(env.databasePool), DEFAULT_POOL),
     listen,
     metricsListen: take(decideMetrics(env.metricsListen), null),
     publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
@@ -100,13 +110,21 @@ function decideMetrics(text: string | null): Parsed<ListenAddress | null> {
   return parseListen('PORTCULLIS_METRICS_LISTEN', text, DEFAULT_METRICS_LISTEN);
 }
 
-function decideDatabase(text: string | null): Parsed<string | null> {
+function decidePool(text: string | null): Parsed<number> {
+  if (text === null) return ok(DEFAULT_POOL);
+  const size = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  return size >= MIN_POOL && size <= MAX_POOL
+    ? ok(size)
+    : no(`PORTCULLIS_DATABASE_POOL: "${text}" is not a number from ${MIN_POOL} to ${MAX_POOL}.`);
+}
+
+function decideDatabase(name: string, text: string | null): Parsed<string | null> {
   if (text === null) return ok(null);
   // The message does not quote the URL, because it may contain a password.
   return /^postgres(?:ql)?:\/\//.test(text) &&
     URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
     ? ok(text)
-    : no('DATABASE_URL is not a URL such as postgresql://user:password@host:5432/database.');
+    : no(`${name} is not a URL such as postgresql://user:password@host:5432/database.`);
 }
 
 function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolean): Parsed<string> {

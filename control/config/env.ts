@@ -2,6 +2,10 @@
 export interface ControlEnvironment {
   /** `DATABASE_URL`: a PostgreSQL of the operator; without it, control runs an embedded one. */
   readonly databaseUrl: string | null;
+  /** `DATABASE_MIGRATION_URL`: the same database as a role that may create tables. */
+  readonly migrationUrl: string | null;
+  /** `PORTCULLIS_DATABASE_POOL`: connections to the database at most. */
+  readonly databasePool: string | null;
   /** `PORTCULLIS_DATA`: the data directory. */
   readonly data: string | null;
   /** `PORTCULLIS_LISTEN`: HOST:PORT of the API. */
@@ -36,6 +40,8 @@ export function readEnvironment(
   const text = (name: string): string | null => env[name]?.trim() || null;
   return {
     databaseUrl: text('DATABASE_URL'),
+    migrationUrl: text('DATABASE_MIGRATION_URL'),
+    databasePool: text('PORTCULLIS_DATABASE_POOL'),
     data: text('PORTCULLIS_DATA'),
     listen: text('PORTCULLIS_LISTEN'),
     metricsListen: text('PORTCULLIS_METRICS_LISTEN'),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
-import type { Db, Tx } from './database.ts';
+import { type Db, openDatabase, type Tx } from './database.ts';
+import { migrationUrl } from './embedded/roles.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 const NAME = /^\d{4}-[a-z0-9-]+\.sql$/;
@@ -26,6 +27,50 @@ export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]>
   );
 }
 
+export interface MigrationTarget {
+  /** The URL that control uses. */
+  readonly url: string;
+  /** The URL of a role that may create tables. Null: the role of an embedded server, else the same. */
+  readonly migrationUrl: string | null;
+}
+
+/** Migrates with the role for migrations. With no migration missing, reads with the role of control only. */
+export async function migrateDatabase(
+  target: MigrationTarget,
+  migrations: readonly Migration[],
+): Promise<void> {
+  if (await isMigrated(target.url, migrations)) return;
+  const url = target.migrationUrl ?? migrationUrl(target.url);
+  await onDatabase(url, (db) => migrate(db, migrations));
+}
+
+async function isMigrated(url: string, wanted: readonly Migration[]): Promise<boolean> {
+  return onDatabase(url, async (db) => {
+    const { rows } = await sql<{ found: boolean }>`
+      select to_regclass('migrations') is not null as found`.execute(db);
+    if (rows[0]?.found !== true) return false;
+    const applied = await appliedMigrations(db);
+    const refusal = refuse(applied, wanted);
+    if (refusal !== null) throw new Error(refusal);
+    return applied.length === wanted.length;
+  });
+}
+
+async function onDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const db = openDatabase({ url, poolSize: 1, applicationName: 'portcullis migration' });
+  try {
+    return await work(db);
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function appliedMigrations(db: Db): Promise<{ name: string; hash: string }[]> {
+  const { rows } = await sql<{ name: string; hash: string }>`
+    select name, hash from migrations order by name`.execute(db);
+  return rows;
+}
+
 /**
  * Migrates the database in one transaction under a lock, so that replicas that start together neither collide nor see a
  * partial state. Refuses a database of a newer version.
@@ -45,11 +90,10 @@ export async function migrate(db: Db, migrations?: readonly Migration[]): Promis
 }
 
 async function applyMissing(tx: Tx, wanted: readonly Migration[]): Promise<void> {
-  const applied = await sql<{ name: string; hash: string }>`
-    select name, hash from migrations order by name`.execute(tx);
-  const refusal = refuse(applied.rows, wanted);
+  const applied = await appliedMigrations(tx);
+  const refusal = refuse(applied, wanted);
   if (refusal !== null) throw new Error(refusal);
-  for (const migration of wanted.slice(applied.rows.length)) {
+  for (const migration of wanted.slice(applied.length)) {
     await sql.raw(migration.text).execute(tx);
     await sql`insert into migrations (name, hash) values (${migration.name}, ${migration.hash})`.execute(
       tx,

@@ -92,9 +92,9 @@ export async function startTestCluster(): Promise<TestCluster> {
   await chmod(dataDir, 0o711);
   const removed = removeWithUs(dataDir);
   const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false });
+  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false, isTestServer: true });
   return {
-    url: server.url,
+    url: server.superuserUrl,
     async stop() {
       await server.stop();
       await removed();

@@ -1,5 +1,6 @@
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
+import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { sql } from 'kysely';
 import type { Stack } from '../stack/stack.ts';
 
@@ -55,7 +56,7 @@ export class AttackJournal {
   static async open({ dataDir }: Pick<Stack, 'dataDir'>): Promise<AttackJournal> {
     const url = findEmbeddedPostgres(dataDir);
     if (url === null) throw new Error('the stack has no database');
-    const db = openDatabase({ url, poolSize: 1 });
+    const db = openDatabase({ url: migrationUrl(url), poolSize: 1 });
     await sql.raw(INSTALL).execute(db);
     return new AttackJournal(db);
   }

@@ -9,21 +9,32 @@ export interface Account {
   readonly gid: number;
 }
 
-/** The default accounts, tried in this order. */
-const DEFAULT_ACCOUNTS = ['portcullis', 'nobody'];
+/** The platform's own account, which the first start as root creates. */
+export const PLATFORM_ACCOUNT = 'portcullis';
+/** Shared by unrelated programs, so it owns nothing of the platform. */
+const SHARED_ACCOUNT = 'nobody';
+/** Other processes may hold the lock of /etc/passwd for this long. */
+const CREATE_ATTEMPTS = 20;
+const CREATE_RETRY_MS = 250;
 
 /** An account of /etc/passwd. */
 export function findAccount(name: string): Account | null {
-  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
-    const [account, , uid, gid] = line.split(':');
-    if (account === name && uid && gid) return { name, uid: Number(uid), gid: Number(gid) };
-  }
-  return null;
+  return accounts().find((account) => account.name === name) ?? null;
+}
+
+function accounts(): Account[] {
+  return readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [name, , uid, gid] = line.split(':');
+      return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
+    });
 }
 
 /**
- * The account of the server, because PostgreSQL refuses root. Null: the present account, if it is not root. An existing
- * data directory keeps its owner unless an account was requested.
+ * The account of the server and of control, because PostgreSQL refuses root. Null: the present account, if it is not
+ * root. Without a requested account, an existing data directory keeps a named owner, except the shared account
+ * `nobody`; any other belongs to the platform's own account, which is created if it is missing.
  */
 export function chooseAccount(asked: string | undefined, cluster: string): Account | null {
   if (process.getuid?.() !== 0) return null;
@@ -34,18 +45,55 @@ export function chooseAccount(asked: string | undefined, cluster: string): Accou
       throw new Error('PostgreSQL does not run as root: name another account.');
     return account;
   }
-  const owner = statSync(cluster, { throwIfNoEntry: false });
-  if (owner !== undefined && owner.uid !== 0) {
-    return { name: `uid ${owner.uid}`, uid: owner.uid, gid: owner.gid };
-  }
-  for (const name of DEFAULT_ACCOUNTS) {
-    const account = findAccount(name);
+  const owner = ownerName(cluster);
+  const kept = owner === null || [SHARED_ACCOUNT, 'root'].includes(owner) ? null : owner;
+  return (kept !== null && findAccount(kept)) || provideAccount();
+}
+
+/** The name of the owner of a cluster. Null without a cluster, or if its owner has no name. */
+function ownerName(cluster: string): string | null {
+  const found = statSync(cluster, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  return accounts().find(({ uid }) => uid === found.uid)?.name ?? null;
+}
+
+/** The platform's own account, created by the system's command if it is missing. */
+export function provideAccount(): Account {
+  let said = 'the commands useradd and adduser are missing';
+  for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt += 1) {
+    const account = findAccount(PLATFORM_ACCOUNT);
     if (account !== null) return account;
+    const run = createAccount();
+    if (run === null) break;
+    if (run.status === 0) continue;
+    said = run.stderr.trim();
+    // Several starts at once contend for the lock of /etc/passwd.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CREATE_RETRY_MS);
   }
   throw new Error(
-    `PostgreSQL does not run as root, and this machine has no account ${DEFAULT_ACCOUNTS.join(' or ')}. Add one: useradd --system portcullis`,
+    `The account ${PLATFORM_ACCOUNT} cannot be created: ${said}. Create a system account and name it in PORTCULLIS_ACCOUNT, or set DATABASE_URL and PORTCULLIS_ACCOUNT.`,
   );
 }
+
+/** Null if the machine has no command for it. The second command is that of BusyBox. */
+function createAccount(): { status: number | null; stderr: string } | null {
+  const commands = [
+    ['useradd', '--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'],
+    ['adduser', '-S', '-D', '-H', '-h', '/nonexistent'],
+  ];
+  const shells = [
+    ['--shell', '/usr/sbin/nologin'],
+    ['-s', '/sbin/nologin'],
+  ];
+  for (const [index, [command = '', ...options]] of commands.entries()) {
+    const args = [...options, ...(shells[index] ?? []), PLATFORM_ACCOUNT];
+    const run = spawnSync(command, args, { encoding: 'utf8', env: SYSTEM_PATH });
+    if (run.error === undefined) return run;
+  }
+  return null;
+}
+
+const SYSTEM_PATH = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 
 /** The spawn options for the account; empty if it is the present one. */
 export function spawnAs(account: Account | null): { uid?: number; gid?: number } {

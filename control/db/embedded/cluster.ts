@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { type Account, giveTo, spawnAs } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { Layout } from './layout.ts';
+import { SUPERUSER } from './roles.ts';
 
 /** The environment of PostgreSQL's programs: empty, because PGOPTIONS and others would change them. */
 export const CLEAN_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
@@ -64,11 +65,11 @@ function createCluster(
     binaries.initdb,
     [
       `--pgdata=${making}`,
-      '--username=portcullis',
+      `--username=${SUPERUSER}`,
       '--encoding=UTF8',
       '--locale=C',
-      // Access to the socket's folder is the authentication; there is no other way in.
-      '--auth=trust',
+      // Replaced before the first start by the map of accounts to roles.
+      '--auth=reject',
       '--no-instructions',
       ...(fsync ? [] : ['--no-sync']),
     ],

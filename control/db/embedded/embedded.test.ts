@@ -16,6 +16,7 @@ import {
   startEmbeddedPostgres,
 } from './index.ts';
 import { isRunning } from './process-table.ts';
+import { migrationUrl } from './roles.ts';
 
 const log = pino({ level: 'silent' });
 const weAreRoot = process.getuid?.() === 0;
@@ -66,7 +67,7 @@ test('listens on no network, keeps data private, rejects a second control proces
     ),
     [{ listen: '', fsync: 'on', encoding: 'UTF8', is18: true }],
   );
-  await ask(first.url, 'create table kept as select 7 as n');
+  await ask(migrationUrl(first.url), 'create table kept as select 7 as n');
   const mode = async (name: string) => (await stat(join(dataDir, name))).mode & 0o777;
   assert.equal(await mode('postgres'), 0o700);
   assert.equal(await mode('run'), 0o700);

@@ -16,6 +16,7 @@ import { startEmbeddedPostgres } from './index.ts';
 import { clusterOf } from './layout.ts';
 import { hasServerProcess, runningPostmaster } from './postmaster-file.ts';
 import { isRunning } from './process-table.ts';
+import { migrationUrl } from './roles.ts';
 
 /** Longer than any recovery of a small cluster; only failing tests wait this long. */
 const TIMEOUT_MS = 30_000;
@@ -147,7 +148,7 @@ test('a server killed during writes restarts with every acknowledged row', async
     dataDir: field.dataDir,
     log: pino({ level: 'silent' }),
   });
-  const db = openDatabase({ url: server.url, poolSize: 2, idleExit: true });
+  const db = openDatabase({ url: migrationUrl(server.url), poolSize: 2, idleExit: true });
   await sql`create table written (n int primary key)`.execute(db);
   const writing = keepWriting(db, field);
   for (let round = 0; round < repeated(2); round++) {
@@ -167,7 +168,7 @@ test('a server killed during writes restarts with every acknowledged row', async
 test('a server outlives its owner and is adopted and stopped by the next one', async (t) => {
   const field = await openField(t);
   const first = await startOwner(field);
-  const db = openDatabase({ url: first.url, poolSize: 1, idleExit: true });
+  const db = openDatabase({ url: migrationUrl(first.url), poolSize: 1, idleExit: true });
   await sql`create table written (n int primary key)`.execute(db);
   const writing = keepWriting(db, field);
   await kill(first);
@@ -188,7 +189,7 @@ test('a server outlives its owner and is adopted and stopped by the next one', a
 test('the next start finds every acknowledged row after all processes were killed', async (t) => {
   const field = await openField(t);
   let owner = await startOwner(field);
-  const db = openDatabase({ url: owner.url, poolSize: 1, idleExit: true });
+  const db = openDatabase({ url: migrationUrl(owner.url), poolSize: 1, idleExit: true });
   await sql`create table written (n int primary key)`.execute(db);
   const writing = keepWriting(db, field);
   for (let round = 0; round < repeated(2); round++) {
@@ -211,9 +212,9 @@ test('the next start finds every acknowledged row after all processes were kille
 test('an unprivileged process owns, loses and adopts a server like root', {
   skip: process.getuid?.() === 0 ? false : 'the other tests here run unprivileged already',
 }, async (t) => {
-  const unprivileged = findAccount('nobody');
-  // Every Debian has it; root needs it for the embedded server too.
-  assert.ok(unprivileged !== null, 'there is no account nobody');
+  const unprivileged = findAccount('daemon');
+  // Root keeps the owner of a data directory, except the shared account nobody.
+  assert.ok(unprivileged !== null, 'there is no account daemon');
   const field = await openField(t, false);
   await chown(field.dataDir, unprivileged.uid, unprivileged.gid);
   const first = await startOwner(field, spawnAs(unprivileged));

@@ -1,6 +1,5 @@
 import { lstatSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import type { Logger } from 'pino';
 import { chooseAccount } from './account.ts';
 import { provideBinaries } from './binaries.ts';
@@ -15,20 +14,34 @@ import {
   stopPostmaster,
 } from './postmaster.ts';
 import { runningPostmaster } from './postmaster-file.ts';
+import {
+  CONTROL_ROLE,
+  controlUrl,
+  provideDatabase,
+  SUPERUSER,
+  writeAuthentication,
+} from './roles.ts';
+import { takeOver } from './take-over.ts';
 
 export interface EmbeddedOptions {
   /** The data directory, created if missing. The cluster is its folder `postgres`. */
   readonly dataDir: string;
-  /** The account of the server if started as root; default: the owner of the cluster, `portcullis`, `nobody`. */
+  /** The account of the server if started as root; default: see `chooseAccount`. */
   readonly account?: string;
   readonly log: Logger;
+  /** Connections that control may open; more are kept for commands. Default 10. */
+  readonly pool?: number;
+  /** The account becomes any role, also after root is dropped: tests create databases. */
+  readonly isTestServer?: boolean;
   /** Default true. False loses data on a power failure: tests only. */
   readonly fsync?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** The URL of the database `portcullis` over a Unix socket; constant across restarts. */
+  /** The URL of the database, as the role that reads and writes rows; constant across restarts. */
   readonly url: string;
+  /** The same as the superuser. */
+  readonly superuserUrl: string;
   /** Whether a running server of a killed control process was adopted. */
   readonly adopted: boolean;
   /** The pid of the server. Null while it restarts. */
@@ -37,7 +50,6 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-const DATABASE = 'portcullis';
 const FIRST_RETRY_MS = 100;
 const LAST_RETRY_MS = 5_000;
 /** After this uptime the restart backoff is reset. */
@@ -52,20 +64,35 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const dataDir = prepareDataDir(options.dataDir, account);
   const lock = lockDirectory(dataDir, account);
   try {
+    if (await takeOver(dataDir, account)) {
+      options.log.warn(
+        { account: account?.name },
+        'the data directory belongs to this account now',
+      );
+    }
     const layout = prepareLayout(dataDir, account);
     const binaries = provideBinaries(dataDir, account);
-    const ground: Ground = { layout, binaries, account, fsync: options.fsync ?? true };
+    const ground: Ground = {
+      layout,
+      binaries,
+      account,
+      fsync: options.fsync ?? true,
+      pool: options.pool ?? 10,
+    };
     provideCluster(layout, binaries, account, ground.fsync);
+    const accountRole = options.isTestServer === true ? 'all' : CONTROL_ROLE;
+    writeAuthentication(layout, account, accountRole);
     const first = (await adoptPostmaster(ground)) ?? (await launchPostmaster(ground));
     options.log.info({ pid: first.pid, adopted: first.adopted }, 'PostgreSQL runs');
-    await createDatabase(layout.socketDir).catch(async (error: unknown) => {
+    await provideDatabase(layout).catch(async (error: unknown) => {
       await stopPostmaster(first);
       throw error;
     });
     const supervisor = supervise(ground, first, options.log);
     let stopped: Promise<void> | undefined;
     return {
-      url: socketUrl(layout.socketDir, DATABASE),
+      url: controlUrl(layout),
+      superuserUrl: socketUrl(layout.socketDir, 'portcullis', SUPERUSER),
       adopted: first.adopted,
       pid: supervisor.pid,
       stop: () => (stopped ??= supervisor.stop().finally(() => lock.release())),
@@ -88,18 +115,7 @@ export function mayHaveEmbeddedPostgres(dataDir: string): boolean {
 /** The URL of the running server of a data directory. Null if none runs. */
 export function findEmbeddedPostgres(dataDir: string): string | null {
   const running = runningPostmaster(clusterOf(dataDir));
-  return running === null ? null : socketUrl(running.socketDir, DATABASE);
-}
-
-async function createDatabase(socketDir: string): Promise<void> {
-  const client = new pg.Client({ connectionString: socketUrl(socketDir, 'postgres') });
-  await client.connect();
-  try {
-    const found = await client.query('select from pg_database where datname = $1', [DATABASE]);
-    if (found.rowCount === 0) await client.query(`create database ${DATABASE}`);
-  } finally {
-    await client.end();
-  }
+  return running === null ? null : controlUrl(running);
 }
 
 function supervise(

@@ -9,7 +9,7 @@ export interface Layout {
   readonly dataDir: string;
   /** The cluster: PostgreSQL's data directory. */
   readonly cluster: string;
-  /** Contains only the socket. Only the account may enter it, which is the authentication. */
+  /** Contains only the socket. Only the account may enter it. */
   readonly socketDir: string;
   /** The server's log. */
   readonly logFile: string;
@@ -65,9 +65,14 @@ function letThrough(dataDir: string, account: Account | null): void {
   }
 }
 
+/** The folder of the socket: in the data directory, if the path is short enough. */
+export function socketDirOf(dataDir: string): string {
+  const inside = join(dataDir, 'run');
+  return fits(inside) ? inside : shortSocketDir(dataDir);
+}
+
 function prepareSocketDir(dataDir: string, account: Account | null): string {
-  const beside = join(dataDir, 'run');
-  const socketDir = fits(beside) ? beside : shortSocketDir(dataDir);
+  const socketDir = socketDirOf(dataDir);
   const made = !existsSync(socketDir);
   if (made) mkdirSync(socketDir, { mode: 0o700 });
   const found = lstatSync(socketDir);
@@ -94,6 +99,6 @@ function shortSocketDir(dataDir: string): string {
 }
 
 /** The URL of a database of a server with this socket. */
-export function socketUrl(socketDir: string, database: string): string {
-  return `postgresql:///${database}?host=${encodeURIComponent(socketDir)}&user=portcullis`;
+export function socketUrl(socketDir: string, database: string, role: string): string {
+  return `postgresql:///${database}?host=${encodeURIComponent(socketDir)}&user=${role}`;
 }

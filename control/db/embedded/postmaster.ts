@@ -9,6 +9,7 @@ import { CLEAN_ENVIRONMENT } from './cluster.ts';
 import { type Layout, PORT, socketUrl } from './layout.ts';
 import { hasServerProcess, removeLeftovers, runningPostmaster } from './postmaster-file.ts';
 import { isRunning, sendSignal } from './process-table.ts';
+import { CONTROL_ROLE, SUPERUSER } from './roles.ts';
 
 /** A running server: a child, or one adopted from an earlier control process. */
 export interface Postmaster {
@@ -26,8 +27,12 @@ export interface Ground {
   readonly account: Account | null;
   /** Off in tests only. */
   readonly fsync: boolean;
+  /** Connections that control may open. */
+  readonly pool: number;
 }
 
+/** For commands, migrations and the notifications of control. */
+const COMMAND_CONNECTIONS = 50;
 const POLL_MS = 50;
 const WATCH_MS = 200;
 /** A crashed server first replays its log. */
@@ -48,6 +53,8 @@ export async function adoptPostmaster(ground: Ground): Promise<Postmaster | null
   const found = runningPostmaster(cluster);
   if (found === null) return null;
   const postmaster = watchStranger(found.pid);
+  // It may have been started with an earlier map of accounts to roles.
+  sendSignal(found.pid, 'SIGHUP');
   const fits =
     found.socketDir === socketDir &&
     (await waitUntilReady(ground, ADOPT_TIMEOUT_MS, () => isRunning(found.pid)));
@@ -88,7 +95,7 @@ function ownChild(child: ChildProcess, exited: Promise<void>): Postmaster {
 }
 
 /** Polls a server that is no child of this process. */
-function watchStranger(pid: number): Postmaster {
+export function watchStranger(pid: number): Postmaster {
   let timer: NodeJS.Timeout | undefined;
   const exited = new Promise<void>((resolve) => {
     timer = setInterval(() => {
@@ -132,14 +139,15 @@ function rotate(logFile: string): void {
   }
 }
 
-function settings({ layout, fsync }: Ground): string[] {
+function settings({ layout, fsync, pool }: Ground): string[] {
   const values: Record<string, string | number> = {
     listen_addresses: '',
     port: PORT,
     unix_socket_directories: layout.socketDir.replaceAll(',', '\\,'),
+    // The map of accounts decides; root needs no permission.
     unix_socket_permissions: '0700',
     // Tests have a database and a pool per file.
-    max_connections: fsync ? 60 : 200,
+    max_connections: fsync ? pool + COMMAND_CONNECTIONS : 200,
     shared_buffers: '64MB',
     max_wal_size: '512MB',
     checkpoint_timeout: '15min',
@@ -161,7 +169,7 @@ async function waitUntilReady(
 ): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (alive() && Date.now() < deadline) {
-    const answer = await askServer(ground.layout);
+    const answer = await askServer(ground);
     if (answer !== null) {
       return (
         answer.cluster === ground.layout.cluster &&
@@ -173,9 +181,15 @@ async function waitUntilReady(
   return false;
 }
 
-async function askServer(layout: Layout): Promise<{ cluster: string; version: string } | null> {
+async function askServer({
+  layout,
+  account,
+}: Ground): Promise<{ cluster: string; version: string } | null> {
+  // After root is dropped, the account may be this role only.
+  const hasDroppedRoot = account !== null && process.getuid?.() !== 0;
+  const role = hasDroppedRoot ? CONTROL_ROLE : SUPERUSER;
   const client = new pg.Client({
-    connectionString: socketUrl(layout.socketDir, 'postgres'),
+    connectionString: socketUrl(layout.socketDir, 'postgres', role),
     connectionTimeoutMillis: 5_000,
   });
   client.on('error', () => {});

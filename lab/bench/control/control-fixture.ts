@@ -1,3 +1,4 @@
+import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { sql } from 'kysely';
 import { createKey } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
@@ -18,7 +19,7 @@ const RULES = 100;
 
 /** An organisation with a prefix, 64 addresses of 100 rules, and a table for pgbench to insert into. */
 export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
-  const db = openDatabase({ url: databaseUrl, poolSize: 1 });
+  const db = openDatabase({ url: migrationUrl(databaseUrl), poolSize: 1 });
   try {
     const { id: organisationId } = await db
       .insertInto('organisations')
