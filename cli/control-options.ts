@@ -1,6 +1,12 @@
 import type { ControlConfig } from '@portcullis/control/config/config.ts';
 import type { Command } from 'commander';
 import { usageError } from './exit.ts';
+import {
+  chooseInstallation,
+  type Installation,
+  isInstalled,
+  otherInstallation,
+} from './installation.ts';
 
 /** Options of a control plane, shared by `up` and `control`. */
 export interface ControlOptions {
@@ -54,9 +60,20 @@ export async function controlConfig(options: ControlOptions): Promise<ControlCon
     import('@portcullis/control/config/env.ts'),
   ]);
   const environment = readEnvironment(controlEnvironment(options));
-  const decided = decideConfig(environment, { isRoot: process.getuid?.() === 0 });
+  const isRoot = process.getuid?.() === 0;
+  const decided = decideConfig(environment, { isRoot });
   if (!decided.ok) throw usageError(withOptionNames(decided.reason, options));
-  return decided.value;
+  const { dataDir } = installationOf(decided.value.dataDir, environment.data !== null);
+  if (dataDir === decided.value.dataDir) return decided.value;
+  return controlConfig({ ...options, data: dataDir });
+}
+
+/** The data directory of a command, given or by default, and what `up` says about another one. */
+export function installationOf(dataDir: string, isGiven: boolean): Installation {
+  if (isGiven) return { dataDir, notice: null };
+  const isRoot = process.getuid?.() === 0;
+  const other = otherInstallation(process.env, isRoot);
+  return chooseInstallation({ isRoot, own: dataDir, other, isInstalled });
 }
 
 /** The environment of a control process with these options. */

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -274,6 +282,16 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     const key = ['--url', url, '--key', first.keys[0]?.key ?? ''];
     const logs = await portcullis('servers', 'logs', 'Hearth', ...key);
     assert.doesNotMatch(logs.out, /crash|by itself/);
+  });
+
+  test('a first key that nobody saw is revoked, and the next start shows another', async () => {
+    assert.equal((await up.stop()).code, 0);
+    // What an interrupted first start leaves.
+    writeFileSync(join(folder, 'data', 'first-key-unseen'), '');
+    const [key] = (await start()).keys;
+    assert.equal(await readWith(key?.key ?? ''), 200);
+    assert.equal(await readWith(first.keys[0]?.key ?? ''), 401);
+    assert.equal(existsSync(join(folder, 'data', 'first-key-unseen')), false);
   });
 
   function collectorAt(at: number, exporter: string): string {

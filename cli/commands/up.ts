@@ -25,7 +25,8 @@ export function addUp(program: Command): void {
       'after',
       `
 The first start creates an organisation, an edge, a node, a key, which it prints once, and a small game server,
-which it starts and which needs no Docker.
+which it starts and which needs no Docker. If it is interrupted before the key was printed, the next start makes
+another one. A key that was lost: portcullis keys create --organisation default --name NAME --ability ...
 
   portcullis up
   portcullis up --fleet fleet.yaml --listen 0.0.0.0:8080 --public-url https://edge.example.net

@@ -4,6 +4,8 @@ import type { PreparedFleet } from './prepare-fleet.ts';
 
 export interface Started {
   readonly url: string;
+  /** ` --data DIR` for commands that need it, else ''. */
+  readonly dataOption: string;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
   /** Why the edge only observes; of one that enforces, until when it is on trial. */
@@ -26,6 +28,14 @@ export function describeStart(started: Started, asJson: boolean): void {
   else for (const line of linesOf(started)) print(line);
 }
 
+/** As soon as they are made: nothing shows them again. */
+export function showKeys(keys: PreparedFleet['keys']): void {
+  for (const key of keys) {
+    print(`API key ${key.name} of ${key.organisation} (shown only once):`);
+    print(`  ${styled('bold', key.key)}`);
+  }
+}
+
 function documentOf({ url, fleet, mode, reason, node, server }: Started): object {
   return {
     url,
@@ -43,13 +53,6 @@ function documentOf({ url, fleet, mode, reason, node, server }: Started): object
 function linesOf(started: Started): string[] {
   const { url, fleet } = started;
   const lines = [styled('bold', `Portcullis is up at ${url}`), `  reference: ${url}/docs`];
-  for (const key of fleet.keys) {
-    lines.push(
-      '',
-      `API key ${key.name} of ${key.organisation} (shown only once):`,
-      `  ${styled('bold', key.key)}`,
-    );
-  }
   const [key] = fleet.keys;
   const [address] = fleet.addresses;
   if (key !== undefined && address !== undefined) {
@@ -95,17 +98,21 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
   return lines;
 }
 
-function enforcementLines({ fleet, mode, reason, confirmWithin }: Started): string[] {
+function enforcementLines({ fleet, mode, reason, confirmWithin, dataOption }: Started): string[] {
   if (mode === 'observe') {
     return [
       styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`),
-      'The edge renders and checks its policies. To enforce, as root: portcullis up --enforce --confirm-within 120s',
+      `The edge renders and checks its policies. To enforce, as root: portcullis up --enforce --confirm-within 120s${dataOption}`,
     ];
   }
-  const lines = [`Enforcing as edge ${fleet.edge}. To disable it at any time: portcullis edge off`];
+  const lines = [
+    `Enforcing as edge ${fleet.edge}. To disable it at any time: portcullis edge off${dataOption}`,
+  ];
   if (reason !== null) lines.push(styled('yellow', `It is ${reason}.`));
   if (confirmWithin !== null) {
-    lines.push(`It is disabled again in ${confirmWithin} unless you run: portcullis edge confirm`);
+    lines.push(
+      `It is disabled again in ${confirmWithin} unless you run: portcullis edge confirm${dataOption}`,
+    );
   }
   return [
     ...lines,

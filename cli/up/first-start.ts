@@ -5,6 +5,7 @@ import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { operator } from '../database.ts';
 import { LOCAL_NAME } from '../options.ts';
 import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
+import { FIRST_KEY } from './first-key.ts';
 import { type FirstServer, createFirstServer } from './first-server.ts';
 
 /** What the first start created. */
@@ -34,7 +35,7 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
     const actor = operator();
     const key = await createKey(
       tx,
-      { organisationId, name: 'first', abilities: ABILITIES, owner: 'portal' },
+      { organisationId, name: FIRST_KEY, abilities: ABILITIES, owner: 'portal' },
       actor,
     );
     const generation = await takeGeneration(tx, { cause: 'first start', targets: addresses });

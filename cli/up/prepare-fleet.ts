@@ -7,6 +7,7 @@ import { operator, withUrl } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
+import { FIRST_KEY, replaceFirstKey, type UnseenKey } from './first-key.ts';
 import type { FirstServer } from './first-server.ts';
 import { createFirstStart } from './first-start.ts';
 import { readHostNetwork } from './host-network.ts';
@@ -40,14 +41,20 @@ const PROGRESS_EVERY_MS = 2_000;
 
 type Found = Omit<PreparedFleet, 'node'> & { readonly node: string | null };
 
+export interface FleetToPrepare {
+  readonly options: FleetOptions;
+  readonly file: FleetFile | null;
+  readonly credentialFile: string;
+  readonly unseen: UnseenKey;
+}
+
 /** Applies the fleet file, or creates the fleet of a first start. Enrols the node of this machine. */
 export function prepareFleet(
   databaseUrl: string,
-  { options, file }: { readonly options: FleetOptions; readonly file: FleetFile | null },
-  credentialFile: string,
+  { options, file, credentialFile, unseen }: FleetToPrepare,
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
-    const found = file === null ? await firstStart(db) : await applyFile(db, file);
+    const found = file === null ? await firstStart(db, unseen) : await applyFile(db, file);
     const edge = options.edge ?? found.edge;
     const node = options.node ?? found.node;
     if (edge !== null) await requireNamed(db, 'edge', edge);
@@ -95,16 +102,21 @@ function logProgress(file: string): (progress: ApplyProgress) => void {
   };
 }
 
-async function firstStart(db: Db): Promise<Found> {
+async function firstStart(db: Db, unseen: UnseenKey): Promise<Found> {
+  const wasUnseen = unseen.exists;
+  unseen.expect();
   const created = await createFirstStart(db, readHostNetwork());
   if (created !== null) {
     const { organisation, secret, addresses, server } = created;
-    const keys = [{ name: 'first', organisation, key: secret }];
+    const keys = [{ name: FIRST_KEY, organisation, key: secret }];
     return { edge: LOCAL_NAME, node: LOCAL_NAME, keys, addresses, server };
   }
+  const secret = wasUnseen ? await replaceFirstKey(db) : null;
+  if (secret === null) unseen.seen();
   const edge = await findLocal(db, 'edge');
   const node = await findLocal(db, 'node');
-  return { edge, node, keys: [], addresses: [], server: null };
+  const keys = secret === null ? [] : [{ name: FIRST_KEY, organisation: 'default', key: secret }];
+  return { edge, node, keys, addresses: [], server: null };
 }
 
 /** The name from the first start, else the first name in the fleet. */

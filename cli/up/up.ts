@@ -4,14 +4,21 @@ import type { NodeConfig } from '@portcullis/node/config.ts';
 import { credentialFile } from '../agents/credential-file.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
 import { engineSettings, parseEngine } from '../commands/node.ts';
-import { controlConfig, controlEnvironment, type ControlOptions } from '../control-options.ts';
+import {
+  controlConfig,
+  controlEnvironment,
+  type ControlOptions,
+  installationOf,
+} from '../control-options.ts';
 import { unavailable, usageError } from '../exit.ts';
+import { SYSTEM_INSTALLATION } from '../installation.ts';
 import { readFleet } from '../fleet-file.ts';
 import { parseDuration } from '../options.ts';
-import { warn } from '../output.ts';
-import { describeStart, type Started } from './banner.ts';
+import { styled, warn } from '../output.ts';
+import { describeStart, showKeys, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
+import { UnseenKey } from './first-key.ts';
 import { startFirstServer } from './first-server.ts';
 import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
 import { type ReadyFacts, SupervisedProcess } from './supervised-process.ts';
@@ -38,6 +45,7 @@ interface Platform {
   /** In the order of starting. */
   readonly running: Stoppable[];
   readonly stopping: AbortSignal;
+  readonly startedMs: number;
 }
 
 const CONTROL_MAIN = join(import.meta.dirname, '..', '..', 'control', 'main.ts');
@@ -52,6 +60,8 @@ export async function runUp(options: UpOptions): Promise<void> {
   // Mistakes in the file are reported before anything is started or created.
   const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
   const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
+  const { notice } = installationOf(ownDirectory(dataDir), isDataGiven(options));
+  if (notice !== null) warn(notice);
   const data = takeDataDirectory(dataDir);
   const running: Stoppable[] = [];
   const stopping = abortOnSignal();
@@ -60,11 +70,13 @@ export async function runUp(options: UpOptions): Promise<void> {
   });
   try {
     const upOptions = { ...options, data: data.path };
-    const platform = { options: upOptions, fleetFile, data, engine, running, stopping };
+    const startedMs = performance.now();
+    const platform = { options: upOptions, fleetFile, data, engine, running, stopping, startedMs };
     const starting = startPlatform(platform);
     const started = await Promise.race([starting, stopped]);
     if (started !== null) {
       describeStart(started, options.json === true);
+      new UnseenKey(data.path).seen();
       await stopped;
     }
     await starting.catch(() => {});
@@ -85,13 +97,27 @@ async function startPlatform(platform: Platform): Promise<Started> {
       ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
     },
   });
+  step(platform, 'Starting the database and the control plane');
   const control = await startProcess(platform, controlProcess);
+  step(platform, 'Preparing the fleet');
   const url = required(control, 'url');
   const databaseUrl = required(control, 'databaseUrl');
-  const chosen = { options, file: fleetFile };
-  const fleet = await prepareFleet(databaseUrl, chosen, credentialFile(data.path));
+  const unseen = new UnseenKey(data.path);
+  const fleet = await prepareFleet(databaseUrl, {
+    options,
+    file: fleetFile,
+    credentialFile: credentialFile(data.path),
+    unseen,
+  });
+  if (options.json !== true && fleet.keys.length > 0) {
+    // At once: what interrupts the start from here on must not cost the key.
+    showKeys(fleet.keys);
+    unseen.seen();
+  }
   controlProcess.announce({ kind: 'fleet-applied' });
+  step(platform, 'Starting the edge');
   const enforcement = await startEdge(platform, control, fleet);
+  step(platform, 'Starting the node');
   const node = await startNode(platform, control, fleet);
   const collectors = runCollectors({
     databaseUrl,
@@ -101,8 +127,32 @@ async function startPlatform(platform: Platform): Promise<Started> {
     supervise,
   });
   running.push(collectors);
+  if (fleet.server !== null) step(platform, `Building the game server ${fleet.server.name}`);
   const server = node?.problem === null ? await startServer(platform, url, fleet) : null;
-  return { url, fleet, ...enforcement, node, server };
+  return {
+    url,
+    dataOption: data.path === SYSTEM_INSTALLATION ? '' : ` --data ${data.path}`,
+    fleet,
+    ...enforcement,
+    node,
+    server,
+  };
+}
+
+/** The default of this account, also where another installation was chosen instead. */
+function ownDirectory(chosen: string): string {
+  return process.getuid?.() === 0 ? SYSTEM_INSTALLATION : chosen;
+}
+
+function isDataGiven({ data }: UpOptions): boolean {
+  return data !== undefined || Boolean(process.env['PORTCULLIS_DATA']);
+}
+
+/** On stderr, so that it is read while the start goes on and never in a script's way. */
+function step({ options, startedMs }: Platform, what: string): void {
+  if (options.json === true) return;
+  const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+  process.stderr.write(`${styled('dim', `${seconds.padStart(5)} s  ${what}`, process.stderr)}\n`);
 }
 
 async function startEdge(
