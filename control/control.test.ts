@@ -145,6 +145,8 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
     assert.deepEqual(await agent.request({ ...DROPS, sequence }, 5_000), { kind: 'done' });
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
   assert.match(metrics, /^portcullis_edges_in_service 0$/m);
+  assert.match(metrics, /^# TYPE portcullis_edge_repairs_total counter$/m);
+  assert.match(metrics, /^portcullis_build_info\{version="[^"]+",node="v\d+[^"]*"\} 1$/m);
   assert.match(metrics, /^portcullis_generation_accepted 0$/m);
   assert.match(metrics, /^portcullis_edge_counters_info\{edge="fra1",by="nftables"\} 1$/m);
   assert.match(
@@ -155,8 +157,8 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
     metrics,
     /^portcullis_dropped_packets_total\{edge="fra1",stage="policy",reason="denied",by="xdp"\} 12$/m,
   );
-  assert.match(metrics, /^portcullis_edge_repairs\{edge="fra1"\} 3$/m);
-  assert.match(metrics, /^portcullis_edge_forgotten_connections\{edge="fra1"\} 4$/m);
+  assert.match(metrics, /^portcullis_edge_repairs_total\{edge="fra1"\} 3$/m);
+  assert.match(metrics, /^portcullis_edge_forgotten_connections_total\{edge="fra1"\} 4$/m);
   assert.match(metrics, /^portcullis_edge_kernel_disturbed\{edge="fra1"\} 0$/m);
   assert.match(metrics, /^portcullis_edge_refused_targets\{edge="fra1"\} 0$/m);
   await agent.close();

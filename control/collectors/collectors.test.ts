@@ -117,7 +117,7 @@ test('stores and shows the status of a collector, and ignores an unreadable one'
   const [known] = await loadCollectorStatuses(db);
   assert.deepEqual([known?.connected, known?.report], [true, STATUS]);
   const shown = await registry.metrics();
-  assert.match(shown, /portcullis_collector_socket_drops\{collector="flows"\} 3/);
+  assert.match(shown, /portcullis_collector_socket_drops_total\{collector="flows"\} 3/);
   assert.match(shown, /portcullis_collector_exporters_heard\{collector="flows"\} 1/);
   await sql`update collectors set report = '{"listening": 7}'`.execute(db);
   assert.equal((await loadCollectorStatuses(db))[0]?.report, null);

@@ -1,6 +1,7 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import type { Db } from '../db/database.ts';
+import { registerScraped } from '../scraped-metric.ts';
 import { type KnownCollector, loadCollectorStatuses } from './status.ts';
 
 interface CollectorGauge {
@@ -30,17 +31,17 @@ const GAUGES: readonly CollectorGauge[] = [
     Number(report.listening !== null),
   ),
   ofReport(
-    'socket_drops',
+    'socket_drops_total',
     'Datagrams since its start that came faster than they were read.',
     (report) => report.socketDrops,
   ),
   ofReport(
-    'strangers',
+    'strangers_total',
     'Datagrams since its start of exporters that are not listed.',
     (report) => report.strangers,
   ),
   ofReport(
-    'lost_exports',
+    'lost_exports_total',
     'Datagrams or records since its start that exporters numbered and that never came.',
     ({ exporters }) => exporters.reduce((sum, { lost }) => sum + lost, 0),
   ),
@@ -57,21 +58,14 @@ function ofReport(
   return { name, help, value: ({ report }) => (report === null ? null : value(report)) };
 }
 
-/** Gauges of collectors, read on scrape; absent while the database is away. */
+/** Metrics of collectors, read on scrape; absent while the database is away. */
 export function registerCollectorGauges(registry: Registry, db: Db): void {
   for (const { name, help, value } of GAUGES) {
-    const made: Gauge = new Gauge({
-      name: `portcullis_collector_${name}`,
-      help,
-      labelNames: ['collector'],
-      registers: [registry],
-      async collect() {
-        made.reset();
-        for (const one of await loadCollectorStatuses(db).catch(() => [])) {
-          const now = value(one);
-          if (now !== null) made.set({ collector: one.name }, now);
-        }
-      },
-    });
+    const read = async () =>
+      (await loadCollectorStatuses(db)).flatMap((one) => {
+        const now = value(one);
+        return now === null ? [] : [[{ collector: one.name }, now] as const];
+      });
+    registerScraped(registry, { name: `collector_${name}`, help, labels: ['collector'], read });
   }
 }

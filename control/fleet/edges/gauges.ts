@@ -1,5 +1,6 @@
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { registerScraped } from '../../scraped-metric.ts';
 import type { Enforcement, EnforcementReader } from './enforcement.ts';
 
 interface FleetGauge {
@@ -37,12 +38,12 @@ const REPORT_GAUGES: readonly FleetGauge[] = [
   ofReport('edge_elements', 'Entries of every map of the edge.', (one) => one.elements),
   ofReport('edge_filters', 'Filters on ports that are enforced.', (one) => one.filters),
   ofReport(
-    'edge_repairs',
+    'edge_repairs_total',
     'Times since its start that an edge found its kernel changed by others, and repaired it.',
     (one) => one.repairs,
   ),
   ofReport(
-    'edge_forgotten_connections',
+    'edge_forgotten_connections_total',
     'Connections since its start that an edge had connection tracking forget, because rules had come to deny them.',
     (one) => one.forgottenConnections,
   ),
@@ -125,20 +126,9 @@ const GAUGES: readonly FleetGauge[] = [
   ...REPORT_GAUGES,
 ];
 
-/** Registers gauges that are read at each scrape and absent while the database is away. */
+/** Registers metrics that are read at each scrape and absent while the database is away. */
 export function registerFleetGauges(registry: Registry, enforcement: EnforcementReader): void {
-  for (const { name, help, labels, values } of GAUGES) {
-    const made: Gauge = new Gauge({
-      name: `portcullis_${name}`,
-      help,
-      labelNames: [...labels],
-      registers: [registry],
-      async collect() {
-        made.reset();
-        const fleet = await enforcement.read().catch(() => null);
-        if (fleet === null) made.remove();
-        else for (const [labelled, value] of values(fleet)) made.set(labelled, value);
-      },
-    });
+  for (const { values, ...gauge } of GAUGES) {
+    registerScraped(registry, { ...gauge, read: async () => values(await enforcement.read()) });
   }
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import manifest from '../../package.json' with { type: 'json' };
 
 /** The metrics of /metrics. Areas register their own counters on the same registry. */
 export interface HttpMetrics {
@@ -12,6 +13,15 @@ export interface HttpMetrics {
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  // Gauges with the name of counters; the same is in nodejs_active_handles, _requests and _resources by type.
+  for (const what of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  new Gauge({
+    name: 'portcullis_build_info',
+    help: '1, with the version of control and of Node.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: manifest.version, node: process.version }, 1);
   return registry;
 }
 
