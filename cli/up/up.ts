@@ -102,18 +102,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
   step(platform, 'Preparing the fleet');
   const url = required(control, 'url');
   const databaseUrl = required(control, 'databaseUrl');
-  const unseen = new UnseenKey(data.path);
-  const fleet = await prepareFleet(databaseUrl, {
-    options,
-    file: fleetFile,
-    credentialFile: credentialFile(data.path),
-    unseen,
-  });
-  if (options.json !== true && fleet.keys.length > 0) {
-    // At once: what interrupts the start from here on must not cost the key.
-    showKeys(fleet.keys);
-    unseen.seen();
-  }
+  const fleet = await prepareAndShow(platform, databaseUrl);
   controlProcess.announce({ kind: 'fleet-applied' });
   step(platform, 'Starting the edge');
   const enforcement = await startEdge(platform, control, fleet);
@@ -137,6 +126,21 @@ async function startPlatform(platform: Platform): Promise<Started> {
     node,
     server,
   };
+}
+
+async function prepareAndShow(
+  { options, fleetFile: file, data }: Platform,
+  databaseUrl: string,
+): Promise<PreparedFleet> {
+  const unseen = new UnseenKey(data.path);
+  const chosen = { options, file, credentialFile: credentialFile(data.path), unseen };
+  const fleet = await prepareFleet(databaseUrl, chosen);
+  if (options.json !== true && fleet.keys.length > 0) {
+    // At once: what interrupts the start from here on must not cost the key.
+    showKeys(fleet.keys);
+    unseen.seen();
+  }
+  return fleet;
 }
 
 /** The default of this account, also where another installation was chosen instead. */
