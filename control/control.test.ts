@@ -9,13 +9,16 @@ import { sql } from 'kysely';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { pino } from 'pino';
+import { enrolAgent } from './agent-credential.ts';
 import { type ControlConfig, decideConfig } from './config/config.ts';
 import { readEnvironment } from './config/env.ts';
 import { type ControlFacts, createControl } from './control.ts';
+import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
 import { takeGeneration } from './fleet/generations.ts';
 import { insertEdge } from './fleet/testing.ts';
 
+const OPERATOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;
 const log = pino({ level: 'silent' });
 const HELLO = {
   kind: 'edge.hello',
@@ -24,6 +27,14 @@ const HELLO = {
   mode: 'observe',
   modeReason: null,
 } as const;
+/** The edge fra1 with a new credential. */
+async function enrolled(db: Db) {
+  const agent = { kind: 'edge', name: 'fra1' } as const;
+  const credential = await db.transaction().execute((tx) => enrolAgent(tx, agent, OPERATOR));
+  assert.ok(credential !== null);
+  return { agent, credential };
+}
+
 const BEAT = {
   kind: 'edge.heartbeat',
   instance: 'one',
@@ -134,7 +145,7 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
   );
   assert.match(ready.body.enforcement.detail, /Nothing is enforced/);
 
-  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  const agent = connectIpc({ path: facts.linkSocket, ...(await enrolled(db)) });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   assert.equal((await agent.request(HELLO, 5_000)).kind, 'edge.welcome');
   assert.deepEqual(await agent.request(BEAT, 5_000), { kind: 'done' });
@@ -171,7 +182,7 @@ test('announces a generation to agents at the commit', async (t) => {
   await insertEdge(db, 'fra1');
   const control = createControl(await configFor(t, url), log);
   const facts = await control.start();
-  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  const agent = connectIpc({ path: facts.linkSocket, ...(await enrolled(db)) });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   await agent.request(HELLO, 5_000);
   const received = new Promise<Notice>((resolve) =>
@@ -192,7 +203,7 @@ test('survives the loss of every database connection', async (t) => {
   await insertEdge(db, 'fra1');
   const control = createControl(await configFor(t, url), log);
   const facts = await control.start();
-  const agent = connectIpc({ path: facts.linkSocket, agent: { kind: 'edge', name: 'fra1' } });
+  const agent = connectIpc({ path: facts.linkSocket, ...(await enrolled(db)) });
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (let round = 0; round < 5; round += 1) {
     await sql`

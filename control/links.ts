@@ -1,6 +1,7 @@
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
+import { admitAgent } from './agent-credential.ts';
 import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { ControlConfig } from './config/config.ts';
@@ -34,10 +35,9 @@ export interface Links {
 }
 
 /**
- * Serves the agents of this host on two sockets. File permissions protect the edges' socket, because an edge programs
- * the firewall. Any process may open the socket of nodes and collectors, which admits only enrolled agents: they run
- * next to untrusted games and parse untrusted packets, so they can neither open the edges' socket nor send messages
- * of edges.
+ * Serves the enrolled agents of this host on two sockets. File permissions protect the edges' socket too, because an
+ * edge programs the firewall. Any process may open the socket of nodes and collectors: they run next to untrusted games
+ * and parse untrusted packets, so they can neither open the edges' socket nor send messages of edges.
  */
 export async function serveLinks({
   config,
@@ -50,8 +50,10 @@ export async function serveLinks({
   const edges = await serveIpc({
     path: config.linkSocket,
     handler: fleet.agentHandler,
-    admit: async ({ kind }) =>
-      kind === 'edge' ? { ok: true } : { ok: false, reason: 'Only edges are served here.' },
+    admit: async (agent, credential) =>
+      agent.kind === 'edge'
+        ? admitAgent(db, agent, credential)
+        : { ok: false, reason: 'Only edges are served here.' },
     onError: (error) => fleet.failed('answering an edge', error),
   });
   stops.push('link to edges', () => edges.close());
@@ -77,9 +79,9 @@ export async function serveLinks({
       } else if (channel === 'portcullis_nodes' && payload !== null) {
         nodes.notify({ kind: 'node.assignments', nodes: [payload] });
       } else if (channel === 'portcullis_enrolment') {
-        nodes.recheck(
-          ({ kind, name }) => kind === 'node' && (payload === null || name === payload),
-        );
+        const isNamed = ({ name }: AgentRef): boolean => payload === null || name === payload;
+        edges.recheck(isNamed);
+        nodes.recheck((agent) => agent.kind === 'node' && isNamed(agent));
       } else if (channel === 'portcullis_collectors') {
         notifyCollectors(nodes, payload);
       }

@@ -11,7 +11,8 @@ import type { ControlConfig } from './config/config.ts';
 import { type Control, type ControlFacts, createControl } from './control.ts';
 import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
-import { enrolNode } from './game-servers/index.ts';
+import { enrolAgent } from './agent-credential.ts';
+import { insertEdge } from './fleet/testing.ts';
 import { stateAnswer, TestNode } from './game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from './game-servers/testing/servers.ts';
 import { createLogger } from './log.ts';
@@ -132,13 +133,46 @@ test('admits nodes and edges only on their own sockets', async (t) => {
   }
 });
 
+test('admits an edge by its own credential only, also from an account that may open the socket', async (t) => {
+  const site = await prepare(t);
+  await insertEdge(site.db, 'fra1');
+  await insertEdge(site.db, 'fra2');
+  await start(t, site);
+  const path = site.config.linkSocket;
+  const enrol = () =>
+    site.db.transaction().execute((tx) => enrolAgent(tx, { kind: 'edge', name: 'fra1' }, OPERATOR));
+  const refusal = (name: string, credential?: string): Promise<string> => {
+    const agent = { kind: 'edge', name } as const;
+    const link = connectIpc({ path, agent, ...(credential !== undefined && { credential }) });
+    t.after(() => link.close());
+    return new Promise((resolve) => {
+      link.onRefused(resolve);
+      link.onConnect(() => resolve('admitted'));
+    });
+  };
+  assert.match(await refusal('fra1'), /portcullis edges enrol fra1/);
+  const credential = (await enrol()) ?? '';
+  assert.equal(await refusal('fra1', credential), 'admitted');
+  assert.match(await refusal('fra2', credential), /not the credential of an edge fra2/);
+  assert.match(await refusal('fra1', site.credential), /not the credential/);
+  const agent = { kind: 'edge', name: 'fra1' } as const;
+  const link = connectIpc({ path, agent, credential });
+  t.after(() => link.close());
+  await new Promise<void>((resolve) => link.onConnect(resolve));
+  const refused = new Promise((resolve) => link.onRefused(resolve));
+  await enrol();
+  await refused;
+});
+
 test('a new credential closes the connections of the old one at once', async (t) => {
   const site = await prepare(t);
   const { facts } = await start(t, site);
   const node = await nodeAt(t, site).join();
   assert.equal((await call(facts, site.key, `${SERVER}/power`, { signal: 'stop' })).status, 200);
   const refused = new Promise((resolve) => node.link.onRefused(resolve));
-  await site.db.transaction().execute((tx) => enrolNode(tx, 'node-1', OPERATOR));
+  await site.db
+    .transaction()
+    .execute((tx) => enrolAgent(tx, { kind: 'node', name: 'node-1' }, OPERATOR));
   await refused;
   const { status, body } = await call(facts, site.key, `${SERVER}/power`, { signal: 'stop' });
   assert.equal(status, 502);

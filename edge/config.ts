@@ -4,6 +4,8 @@ import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 /** The configuration of an edge process. */
 export interface EdgeConfig {
   readonly name: string;
+  /** What control admits it by. Null only where control requires none. */
+  readonly credential: string | null;
   /** The Unix socket of the control plane. */
   readonly linkPath: string;
   readonly stateDir: string;
@@ -26,6 +28,7 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
   const fields = value as Readonly<Record<string, unknown>>;
   return {
     name: textOf(fields, 'name'),
+    credential: typeof fields['credential'] === 'string' ? fields['credential'] : null,
     linkPath: textOf(fields, 'linkPath'),
     stateDir: textOf(fields, 'stateDir'),
     mode: fields['mode'] === 'enforce' ? 'enforce' : 'observe',

@@ -86,7 +86,12 @@ const sysctls = createSysctls();
 const filters = new FilterSupervisor({ driver, log, sysctls, removeConnections: removeWhere });
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
-const link = connectIpc({ path: config.linkPath, agent: { kind: 'edge', name: config.name } });
+const link = connectIpc({
+  path: config.linkPath,
+  agent: { kind: 'edge', name: config.name },
+  ...(config.credential !== null && { credential: config.credential }),
+});
+link.onRefused((reason) => log.error({ reason }, 'control refuses this edge'));
 const counters = new KernelCounterSource([
   ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),
   nftablesBackend({

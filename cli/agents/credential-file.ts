@@ -2,9 +2,9 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path';
 import { print, printJson, warn } from '../output.ts';
 
-/** The default credential file of the node of this host. */
-export function credentialFile(dataDir: string): string {
-  return join(dataDir, 'node', 'credential');
+/** The default credential file of the edge or the node of this host. */
+export function credentialFile(dataDir: string, kind: 'edge' | 'node'): string {
+  return join(dataDir, kind, 'credential');
 }
 
 /** Writes the file atomically, readable only by its owner. */
@@ -29,7 +29,7 @@ export function readCredential(file: string): string | null {
 
 /** Shows a new credential, or saves it to a file. */
 export function saveOrPrint(enrolled: {
-  readonly kind: 'node' | 'collector';
+  readonly kind: 'edge' | 'node' | 'collector';
   readonly name: string;
   readonly credential: string;
   readonly file: string | undefined;

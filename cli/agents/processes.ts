@@ -37,12 +37,13 @@ const NODE_CAPABILITIES = [
 
 export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
   mountBpffs(bpffsRoot(env));
+  const { PORTCULLIS_EDGE_CREDENTIAL: _, ...rest } = env;
   return {
     name: 'edge',
     ...withRights(EDGE_CAPABILITIES, process.execPath, [join(ROOT, 'edge', 'main.ts')]),
     env: {
       ...compileCache(config),
-      ...env,
+      ...rest,
       PORTCULLIS_EDGE_CONFIG: JSON.stringify(config),
     },
   };

@@ -91,8 +91,10 @@ async function describeExporters(collectors: readonly KnownCollector[]): Promise
 }
 
 async function enrolCollectorCommand(name: string, options: EnrolOptions): Promise<void> {
-  const { enrolCollector } = await import('@portcullis/control/collectors/index.ts');
-  const credential = await withTransaction(options, (tx, actor) => enrolCollector(tx, name, actor));
+  const { enrolAgent } = await import('@portcullis/control/agent-credential.ts');
+  const credential = await withTransaction(options, (tx, actor) =>
+    enrolAgent(tx, { kind: 'collector', name }, actor),
+  );
   if (credential === null) {
     throw failed(`the fleet has no collector ${name}: add it to the fleet file`);
   }

@@ -71,7 +71,7 @@ async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
   const dataDir = await dataDirectory(options);
   const link = options.link ?? readEnvironment().nodeSocket;
   const name = options.name ?? LOCAL_NAME;
-  const file = options.credentialFile ?? credentialFile(dataDir);
+  const file = options.credentialFile ?? credentialFile(dataDir, 'node');
   const credential = process.env['PORTCULLIS_NODE_CREDENTIAL'] ?? readCredential(file);
   if (credential === null) {
     throw usageError(

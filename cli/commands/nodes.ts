@@ -81,10 +81,13 @@ async function listNodes(options: DatabaseOptions): Promise<void> {
 }
 
 async function enrolNodeCommand(name: string, options: EnrolOptions): Promise<void> {
-  const { enrolNode } = await import('@portcullis/control/game-servers/index.ts');
-  const credential = await withTransaction(options, (tx, actor) => enrolNode(tx, name, actor));
+  const { enrolAgent } = await import('@portcullis/control/agent-credential.ts');
+  const credential = await withTransaction(options, (tx, actor) =>
+    enrolAgent(tx, { kind: 'node', name }, actor),
+  );
   if (credential === null) throw failed(`the fleet has no node ${name}: add it to the fleet file`);
-  const file = options.save === true ? credentialFile(await dataDirectory(options)) : options.save;
+  const file =
+    options.save === true ? credentialFile(await dataDirectory(options), 'node') : options.save;
   saveOrPrint({ kind: 'node', name, credential, file, asJson: options.json === true });
 }
 

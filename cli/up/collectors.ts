@@ -1,7 +1,6 @@
 import { join } from 'node:path';
+import { admitAgent, enrolAgent } from '@portcullis/control/agent-credential.ts';
 import {
-  admitCollector,
-  enrolCollector,
   type KnownCollector,
   loadCollectorStatuses,
 } from '@portcullis/control/collectors/index.ts';
@@ -98,10 +97,10 @@ async function credentialOf(
 ): Promise<string | null> {
   const file = join(folder, name);
   const saved = readCredential(file);
-  if (saved !== null && (await admitCollector(db, name, saved)).ok) return saved;
+  if (saved !== null && (await admitAgent(db, { kind: 'collector', name }, saved)).ok) return saved;
   if (enrolledAt !== null) return null;
   return db.transaction().execute(async (tx) => {
-    const created = await enrolCollector(tx, name, operator());
+    const created = await enrolAgent(tx, { kind: 'collector', name }, operator());
     // Saved before the commit, so that control never expects a credential that was lost.
     if (created !== null) saveCredential(file, created);
     return created;

@@ -1,8 +1,8 @@
 import type { ApplyProgress } from '@portcullis/control/fleet-file/apply/apply.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
-import { admitNode, enrolNode } from '@portcullis/control/game-servers/index.ts';
-import { readCredential, saveCredential } from '../agents/credential-file.ts';
+import { admitAgent, enrolAgent } from '@portcullis/control/agent-credential.ts';
+import { credentialFile, readCredential, saveCredential } from '../agents/credential-file.ts';
 import { operator, withUrl } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile } from '../fleet-file.ts';
@@ -19,12 +19,18 @@ export interface FleetOptions {
   readonly node?: string;
 }
 
+/** An agent of this machine. */
+export interface Enrolled {
+  readonly name: string;
+  readonly credential: string;
+}
+
 /** What this machine runs of the fleet. */
 export interface PreparedFleet {
   /** The edge of this machine; null if the fleet has none. */
-  readonly edge: string | null;
+  readonly edge: Enrolled | null;
   /** The node of this machine; null if the fleet has none. */
-  readonly node: { readonly name: string; readonly credential: string } | null;
+  readonly node: Enrolled | null;
   /** Keys that were created now; their secrets cannot be read again. */
   readonly keys: readonly {
     readonly name: string;
@@ -39,40 +45,50 @@ export interface PreparedFleet {
 
 const PROGRESS_EVERY_MS = 2_000;
 
-type Found = Omit<PreparedFleet, 'node'> & { readonly node: string | null };
+type Found = Omit<PreparedFleet, 'edge' | 'node'> & {
+  readonly edge: string | null;
+  readonly node: string | null;
+};
 
 export interface FleetToPrepare {
   readonly options: FleetOptions;
   readonly file: FleetFile | null;
-  readonly credentialFile: string;
+  readonly dataDir: string;
   readonly unseen: UnseenKey;
 }
 
-/** Applies the fleet file, or creates the fleet of a first start. Enrols the node of this machine. */
+/** Applies the fleet file, or creates the fleet of a first start. Enrols the agents of this machine. */
 export function prepareFleet(
   databaseUrl: string,
-  { options, file, credentialFile, unseen }: FleetToPrepare,
+  { options, file, dataDir, unseen }: FleetToPrepare,
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
     const found = file === null ? await firstStart(db, unseen) : await applyFile(db, file);
     const edge = options.edge ?? found.edge;
     const node = options.node ?? found.node;
-    if (edge !== null) await requireNamed(db, 'edge', edge);
-    if (node === null) return { ...found, edge, node };
-    await requireNamed(db, 'node', node);
-    const credential = await enrolNodeHere(db, node, credentialFile);
-    return { ...found, edge, node: { name: node, credential } };
+    return {
+      ...found,
+      edge: edge === null ? null : await enrolHere(db, { kind: 'edge', name: edge }, dataDir),
+      node: node === null ? null : await enrolHere(db, { kind: 'node', name: node }, dataDir),
+    };
   });
 }
 
-/** Returns the saved credential while control accepts it, else enrols the node again. */
-async function enrolNodeHere(db: Db, name: string, file: string): Promise<string> {
+/** Returns the saved credential while control accepts it, else enrols the agent again. */
+async function enrolHere(
+  db: Db,
+  agent: { readonly kind: 'edge' | 'node'; readonly name: string },
+  dataDir: string,
+): Promise<Enrolled> {
+  const { kind, name } = agent;
+  await requireNamed(db, kind, name);
+  const file = credentialFile(dataDir, kind);
   const saved = readCredential(file);
-  if (saved !== null && (await admitNode(db, name, saved)).ok) return saved;
-  const created = await db.transaction().execute((tx) => enrolNode(tx, name, operator()));
-  if (created === null) throw failed(`the fleet has no node ${name}`);
-  saveCredential(file, created);
-  return created;
+  if (saved !== null && (await admitAgent(db, agent, saved)).ok) return { name, credential: saved };
+  const credential = await db.transaction().execute((tx) => enrolAgent(tx, agent, operator()));
+  if (credential === null) throw failed(`the fleet has no ${kind} ${name}`);
+  saveCredential(file, credential);
+  return { name, credential };
 }
 
 async function applyFile(db: Db, file: FleetFile): Promise<Found> {

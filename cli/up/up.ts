@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
-import { credentialFile } from '../agents/credential-file.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
 import { engineSettings, parseEngine } from '../commands/node.ts';
 import {
@@ -133,7 +132,7 @@ async function prepareAndShow(
   databaseUrl: string,
 ): Promise<PreparedFleet> {
   const unseen = new UnseenKey(data.path);
-  const chosen = { options, file, credentialFile: credentialFile(data.path), unseen };
+  const chosen = { options, file, dataDir: data.path, unseen };
   const fleet = await prepareFleet(databaseUrl, chosen);
   if (options.json !== true && fleet.keys.length > 0) {
     // At once: what interrupts the start from here on must not cost the key.
@@ -171,7 +170,7 @@ async function startEdge(
   const confirmWithin = options.confirmWithin ?? null;
   const spec = edgeProcess(
     {
-      name: fleet.edge,
+      ...fleet.edge,
       linkPath: required(control, 'linkSocket'),
       stateDir: data.edge,
       mode: options.enforce === true ? 'enforce' : 'observe',

@@ -7,7 +7,8 @@ import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
-import { createCollectors, enrolCollector, loadCollectorStatuses } from './index.ts';
+import { enrolAgent } from '../agent-credential.ts';
+import { createCollectors, loadCollectorStatuses } from './index.ts';
 
 const FROM = { kind: 'collector', name: 'flows' } as const;
 const ACTOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;
@@ -68,7 +69,8 @@ test('admits a collector only with its newest credential', async (t) => {
   assert.equal((await admit(FROM, null)).ok, false);
   await insertCollector(db);
   assert.equal((await admit(FROM, null)).ok, false);
-  const enrol = () => db.transaction().execute((tx) => enrolCollector(tx, 'flows', ACTOR));
+  const enrol = () =>
+    db.transaction().execute((tx) => enrolAgent(tx, { kind: 'collector', name: 'flows' }, ACTOR));
   const first = await enrol();
   assert.deepEqual(await admit(FROM, first), { ok: true });
   assert.equal((await admit({ ...FROM, name: 'other' }, first)).ok, false);

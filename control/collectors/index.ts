@@ -5,11 +5,10 @@ import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import type { DetectionService } from '../fleet/index.ts';
-import { admitCollector } from './credential.ts';
+import { admitAgent } from '../agent-credential.ts';
 import { registerCollectorGauges } from './gauges.ts';
 import { createCollectorHandler } from './handler.ts';
 
-export { admitCollector, enrolCollector } from './credential.ts';
 export { type KnownCollector, loadCollectorStatuses } from './status.ts';
 
 export interface CollectorDeps {
@@ -46,7 +45,7 @@ export function createCollectors({ db, registry, log, watch }: CollectorDeps): C
     },
     async admit({ kind, name }, credential) {
       if (kind !== 'collector') return { ok: false, reason: 'Only collectors are served here.' };
-      return admitCollector(db, name, credential);
+      return admitAgent(db, { kind, name }, credential);
     },
   };
 }

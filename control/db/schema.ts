@@ -271,6 +271,8 @@ export interface EdgeTable {
   management: Json<EdgeManagement[]>;
   owner: Owner;
   enforcing_since: Date | null;
+  credential_hash: Buffer | null;
+  enrolled_at: Date | null;
   instance: string | null;
   mode: 'enforce' | 'observe' | null;
   mode_reason: string | null;

@@ -7,11 +7,10 @@ import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { AssignmentPages } from './nodes/assignments.ts';
 import { NodeCalls } from './nodes/calls.ts';
-import { admitNode } from './nodes/credential.ts';
+import { admitAgent } from '../agent-credential.ts';
 import { createNodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
-export { admitNode, enrolNode } from './nodes/credential.ts';
 export { reinstallServer } from './reinstall.ts';
 
 export interface GameServerDeps {
@@ -63,7 +62,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
     },
     async admit({ kind, name }, credential) {
       if (kind !== 'node') return { ok: false, reason: 'Only nodes are served here.' };
-      const admission = await admitNode(db, name, credential);
+      const admission = await admitAgent(db, { kind, name }, credential);
       if (!admission.ok) events.nodeTurnedAway(name);
       return admission;
     },

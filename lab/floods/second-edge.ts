@@ -27,9 +27,11 @@ export class SecondEdge {
   readonly #host: Namespace;
   readonly #folder = mkdtempSync(join(tmpdir(), 'pcl-edge2-'));
   readonly #linkPath: string;
+  readonly #stack: Pick<Stack, 'command'>;
   #child: ChildProcess | null = null;
 
-  constructor(label: string, { client }: Internet, { dataDir }: Pick<Stack, 'dataDir'>) {
+  constructor(label: string, { client }: Internet, stack: Pick<Stack, 'dataDir' | 'command'>) {
+    this.#stack = stack;
     this.#network = new Network(label);
     this.#host = this.#network.create('edge');
     this.#network.join(client, { device: 'eth1', addresses: [] }, this.#host, {
@@ -40,14 +42,16 @@ export class SecondEdge {
     this.#host.run('ethtool', '-K', EDGE_DEVICE, 'gro', 'on');
     this.#host.run('ip', 'route', 'add', 'blackhole', '203.0.113.0/24');
     mountBpffs(join(this.#folder, 'bpffs'));
-    this.#linkPath = join(dataDir, 'link', 'control.sock');
+    this.#linkPath = join(stack.dataDir, 'link', 'control.sock');
     const { ifindex } = linkOf(client, 'eth1');
     this.wire = { device: 'eth1', ifindex, to: linkOf(this.#host, EDGE_DEVICE).address };
   }
 
-  start(): void {
+  async start(): Promise<void> {
     const [linkPath, folder] = [this.#linkPath, this.#folder];
-    this.#child = spawnEdge(this.#host, { name: 'second', linkPath, folder });
+    const output = await this.#stack.command('edges', 'enrol', 'second', '--json');
+    const { credential } = JSON.parse(output) as { credential: string };
+    this.#child = spawnEdge(this.#host, { name: 'second', linkPath, folder, credential });
   }
 
   /** With SIGKILL; what it pinned and kept stays for the next start. */

@@ -27,9 +27,12 @@ export interface WatchedEdgeOptions {
 /** The process of an edge, with all that it keeps in a folder in which a bpffs is mounted. */
 export function spawnEdge(
   where: Namespace,
-  { name, linkPath, folder }: Record<'name' | 'linkPath' | 'folder', string>,
+  {
+    folder,
+    ...given
+  }: Record<'name' | 'linkPath' | 'folder', string> & { readonly credential?: string },
 ): ChildProcess {
-  const config = { name, linkPath, stateDir: join(folder, 'edge'), mode: 'enforce' };
+  const config = { ...given, stateDir: join(folder, 'edge'), mode: 'enforce' };
   // As on a host of its own: what other tests do at the same time is none of its business.
   return where.spawn(['nice', '--adjustment=-10', process.execPath, EDGE_MAIN], {
     env: {

@@ -191,7 +191,7 @@ describe('floods from the wire to the history of attacks', {
     await stack.applyFleet(fleet(BOTH));
     const second = new SecondEdge('attacks2', internet, stack);
     undo.push(() => second.destroy());
-    second.start();
+    await second.start();
     await counting(stack, 2);
     undo.push(await exporting(internet));
     await eventually('the collector hears', async () => {

@@ -67,7 +67,7 @@ describe('processes killed with -9 while floods go on', {
     undo.push(() => stack.stop());
     const second = new SecondEdge('kills2', internet, stack);
     undo.push(() => second.destroy());
-    second.start();
+    await second.start();
     await eventually('both edges count', () => edgesCount(stack, 2), PATIENCE_MS);
     const journal = await AttackJournal.open(stack);
     undo.push(() => journal.close());
@@ -79,7 +79,7 @@ describe('processes killed with -9 while floods go on', {
     assert.notEqual(stack.pidOf('control/main.ts'), before, 'control was started again');
     await second.kill();
     await pause(EDGE_BACK_MS - EDGE_KILLED_MS);
-    second.start();
+    await second.start();
     reports = await flooding;
     await eventually(
       'both are over',

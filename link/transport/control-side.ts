@@ -9,6 +9,7 @@ import {
 } from '../messages/messages.ts';
 import { anyObject, check } from '../messages/schema.ts';
 import { FramedStream } from './framed-stream.ts';
+import { PendingConnections, type PeerUid } from './pending-connections.ts';
 import {
   type Admission,
   type Admit,
@@ -25,6 +26,8 @@ export interface ServeOptions {
   readonly onError?: (error: unknown) => void;
 }
 
+/** An agent has one connection, and for a moment its next one too. */
+const MAX_PER_AGENT = 4;
 const MAX_PENDING = 256;
 const GREETING_TIMEOUT_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -34,16 +37,35 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 export class AgentConnections implements ControlSide {
   readonly #options: ServeOptions;
   readonly #connections = new Set<ServedAgent>();
+  readonly #pending = new PendingConnections<ServedAgent>([0, process.getuid?.() ?? null]);
 
   constructor(options: ServeOptions) {
     this.#options = options;
   }
 
-  accept(stream: Duplex): void {
-    const connection = new ServedAgent(stream, this.#options, () =>
-      this.#connections.delete(connection),
-    );
+  /** `peer` is the account at the other end; by default that of this process. */
+  accept(stream: Duplex, peer: PeerUid = process.getuid?.() ?? null): void {
+    let onAdmittedGone = (): void => {};
+    const connection = new ServedAgent(stream, this.#options, {
+      onAdmitted: (agent) => {
+        onAdmittedGone = this.#pending.admit(connection);
+        this.#closeOldest(agent);
+      },
+      onGone: () => {
+        this.#connections.delete(connection);
+        this.#pending.remove(connection);
+        onAdmittedGone();
+      },
+    });
     this.#connections.add(connection);
+    this.#pending.add(connection, peer)?.destroy('too many connections without admission');
+  }
+
+  #closeOldest({ kind, name }: AgentRef): void {
+    const own = [...this.#connections].filter(
+      ({ agent }) => agent?.kind === kind && agent.name === name,
+    );
+    if (own.length > MAX_PER_AGENT) own[0]?.destroy('the agent has newer connections');
   }
 
   notify(notice: Notice): number {
@@ -73,8 +95,15 @@ class ServedAgent {
   #pending = 0;
   #onIdle: (() => void) | null = null;
 
-  constructor(stream: Duplex, options: ServeOptions, onGone: () => void) {
+  readonly #onAdmitted: (agent: AgentRef) => void;
+
+  constructor(
+    stream: Duplex,
+    options: ServeOptions,
+    { onAdmitted, onGone }: { onAdmitted: (agent: AgentRef) => void; onGone: () => void },
+  ) {
     this.#options = options;
+    this.#onAdmitted = onAdmitted;
     this.#stream = new FramedStream(stream, {
       onMessage: (message) => this.#receive(message),
       onEnd: () => {
@@ -86,6 +115,16 @@ class ServedAgent {
       () => this.#stream.destroy('no greeting'),
       GREETING_TIMEOUT_MS,
     );
+  }
+
+  /** Null until it is admitted. */
+  get agent(): AgentRef | null {
+    return this.#agent;
+  }
+
+  destroy(reason: string): void {
+    this.#refused = true;
+    this.#stream.destroy(reason);
   }
 
   notify(notice: Notice): boolean {
@@ -150,6 +189,7 @@ class ServedAgent {
     }
     if (this.#refused) return;
     this.#agent = agent;
+    this.#onAdmitted(agent);
     this.#stream.send({ ready: true });
     this.#stream.resume();
   }

@@ -6,14 +6,26 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { encodeFrame } from './frame.ts';
 import { connectIpc } from './ipc.ts';
 import { serveIpc } from './ipc.ts';
 import type { ControlReply } from '../messages/messages.ts';
+import { answer } from '../testing/meeting.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 
 const DONE: ControlReply = { kind: 'done' };
+const ANSWER = answer('1');
+/** Opens 400 connections and says nothing on them; prints how many of them were closed. */
+const STRANGER = `
+  const { connect } = require('node:net');
+  let closed = 0;
+  for (let count = 0; count < 400; count += 1) {
+    connect(process.argv[1]).on('error', () => {}).on('close', () => {
+      closed += 1;
+      if (closed === 384) console.log('384 closed');
+    }).resume();
+  }`;
 const EDGE = { kind: 'edge', name: 'fra1' } as const;
 
 transportSuite('ipc', async () => {
@@ -65,6 +77,58 @@ describe('serveIpc', () => {
     t.after(() => control.close());
     assert.equal(statSync(path).mode & 0o777, 0o660);
     assert.equal(statSync(path).gid, statSync(join(path, '..')).gid);
+  });
+
+  it('serves more than 256 agents', async (t) => {
+    const path = socketPath(t);
+    const control = await serveIpc({ path, handler: async () => DONE });
+    t.after(() => control.close());
+    const agents = Array.from({ length: 300 }, (_, index) =>
+      connectIpc({ path, agent: { kind: 'node', name: `node-${index}` } }),
+    );
+    t.after(() => Promise.all(agents.map((agent) => agent.close())));
+    await Promise.all(agents.map((agent) => new Promise<void>((ready) => agent.onConnect(ready))));
+    const answers = await Promise.all(agents.map((agent) => agent.request(ANSWER, 60_000)));
+    assert.ok(answers.every(({ kind }) => kind === 'done'));
+  });
+
+  it('closes the oldest of five connections of one agent', async (t) => {
+    const path = socketPath(t);
+    const control = await serveIpc({ path, handler: async () => DONE });
+    t.after(() => control.close());
+    const peers = [];
+    for (let count = 0; count < 5; count += 1) {
+      const peer = connect(path);
+      t.after(() => peer.destroy());
+      peers.push(peer);
+      peer.write(encodeFrame({ agent: EDGE }));
+      await once(peer, 'data');
+    }
+    const [oldest] = peers;
+    assert.ok(oldest !== undefined);
+    oldest.resume();
+    await once(oldest, 'close');
+  });
+
+  it('admits an agent while another account holds all connections it can', {
+    skip: process.getuid?.() === 0 ? false : 'needs root: connects as another account',
+  }, async (t) => {
+    const path = socketPath(t);
+    chmodSync(join(path, '..'), 0o755);
+    const control = await serveIpc({ path, mode: 0o666, handler: async () => DONE });
+    t.after(() => control.close());
+    const stranger = spawn(process.execPath, ['-e', STRANGER, path], {
+      uid: 65_532,
+      gid: 65_532,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => stranger.kill('SIGKILL'));
+    const [line] = (await once(stranger.stdout, 'data')) as [Buffer];
+    // 16 of its 400 connections are left.
+    assert.equal(String(line).trim(), '384 closed');
+    const agent = connectIpc({ path, agent: EDGE });
+    t.after(() => agent.close());
+    await new Promise<void>((resolve) => agent.onConnect(resolve));
   });
 
   const hello = encodeFrame({ agent: EDGE });

@@ -2,6 +2,7 @@ import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { type AgentConnectOptions, AgentConnection } from './agent-side.ts';
 import { AgentConnections, type ServeOptions } from './control-side.ts';
+import { peerUid } from './peer-uid.ts';
 import type { AgentSide, ControlSide } from './transport.ts';
 
 /** The transport of one host: a Unix domain socket, for children of one supervisor and for separate units. */
@@ -13,7 +14,6 @@ export interface IpcServer extends ServeOptions {
   readonly mode?: number;
 }
 
-const MAX_AGENTS = 256;
 const MAX_PATH_BYTES = 107;
 
 export function connectIpc({
@@ -32,8 +32,7 @@ export async function serveIpc({ path, mode, ...options }: IpcServer): Promise<C
   }
   await removeStaleSocket(path);
   const connections = new AgentConnections(options);
-  const server = createServer((socket) => connections.accept(socket));
-  server.maxConnections = MAX_AGENTS;
+  const server = createServer((socket) => connections.accept(socket, peerUid(socket)));
   await listen(server, path);
   await chmod(path, mode ?? 0o660);
   return {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { Command } from 'commander';
+import { credentialFile, readCredential } from '../../agents/credential-file.ts';
 import { dataDirectory } from '../../control-options.ts';
 import { usageError } from '../../exit.ts';
 import { LOCAL_NAME, parseDuration } from '../../options.ts';
@@ -15,6 +16,7 @@ interface EdgeOptions {
   readonly data?: string;
   readonly enforce?: boolean;
   readonly confirmWithin?: string;
+  readonly credentialFile?: string;
   readonly logLevel?: string;
 }
 
@@ -33,10 +35,12 @@ export function addEdge(program: Command): void {
       '--confirm-within <time>',
       'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
     )
+    .option('--credential-file <file>', 'its credential (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText(
       'after',
       `
+  sudo portcullis edges enrol fra1 --save                              once: see "portcullis edges --help"
   sudo portcullis edge --name fra1                                     observe
   sudo portcullis edge --name fra1 --enforce --confirm-within 120s
   sudo portcullis edge confirm     keep enforcing
@@ -68,8 +72,17 @@ async function edgeConfig(options: EdgeOptions): Promise<EdgeConfig> {
   const within = options.confirmWithin;
   if (within !== undefined && options.enforce !== true)
     throw usageError('--confirm-within needs --enforce: give both');
+  const name = options.name ?? LOCAL_NAME;
+  const file = options.credentialFile ?? credentialFile(dataDir, 'edge');
+  const credential = process.env['PORTCULLIS_EDGE_CREDENTIAL'] ?? readCredential(file);
+  if (credential === null) {
+    throw usageError(
+      `there is no credential in ${file}: make one with portcullis edges enrol ${name} --save`,
+    );
+  }
   return {
-    name: options.name ?? LOCAL_NAME,
+    name,
+    credential,
     linkPath: link === null ? join(dataDir, 'link', 'control.sock') : resolve(link),
     stateDir: join(dataDir, 'edge'),
     mode: options.enforce === true ? 'enforce' : 'observe',

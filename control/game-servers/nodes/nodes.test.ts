@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
-import { enrolNode } from '../index.ts';
+import { enrolAgent } from '../../agent-credential.ts';
 import { stateAnswer, TestNode } from '../testing/node.ts';
 import { addNode, addServer, uuidOf } from '../testing/servers.ts';
 
@@ -115,7 +115,9 @@ test('rejects the credential of another node, an old one, and none', async (t) =
     assert.match(await refusedAs(name, credential), /not the credential/, `${name} ${credential}`);
   }
   const actor = { kind: 'system', name: 'test', source: null, requestId: null } as const;
-  const fresh = await world.db.transaction().execute((tx) => enrolNode(tx, 'node-1', actor));
+  const fresh = await world.db
+    .transaction()
+    .execute((tx) => enrolAgent(tx, { kind: 'node', name: 'node-1' }, actor));
   await refusedAs('node-1', first);
   const joined = await new TestNode(world.nodes, 'node-1', fresh ?? '').join();
   t.after(() => joined.link.close());

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { Actor } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
-import { enrolNode } from '../index.ts';
+import { enrolAgent } from '../../agent-credential.ts';
 
 const ACTOR: Actor = { kind: 'system', name: 'test', source: null, requestId: null };
 const DIGEST = 'a'.repeat(64);
@@ -30,7 +30,9 @@ export function uuidOf(number: number): string {
 /** Enrols a node and returns its credential. */
 export async function addNode(db: Db, name: string): Promise<string> {
   await sql`insert into nodes (name, owner) values (${name}, 'fleet')`.execute(db);
-  const credential = await db.transaction().execute((tx) => enrolNode(tx, name, ACTOR));
+  const credential = await db
+    .transaction()
+    .execute((tx) => enrolAgent(tx, { kind: 'node', name }, ACTOR));
   if (credential === null) throw new Error('the node is not there');
   return credential;
 }
