@@ -106,7 +106,7 @@ function enforcementLines({ fleet, mode, reason, confirmWithin, dataOption }: St
     ];
   }
   const lines = [
-    `Enforcing as edge ${fleet.edge}. To disable it at any time: portcullis edge off${dataOption}`,
+    `Enforcing as edge ${fleet.edge?.name}. To disable it at any time: portcullis edge off${dataOption}`,
   ];
   if (reason !== null) lines.push(styled('yellow', `It is ${reason}.`));
   if (confirmWithin !== null) {
