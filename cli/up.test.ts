@@ -35,6 +35,7 @@ const FLOW = {
 interface Started {
   readonly url: string;
   readonly mode: string;
+  readonly edge: string | null;
   readonly keys: readonly { readonly key: string }[];
   readonly addresses: readonly string[];
   readonly node: { readonly engine: string; readonly problem: string | null } | null;
@@ -93,6 +94,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
 
   test('the first start prints one JSON document with a key that can read its address', async () => {
     assert.equal(first.mode, 'observe');
+    assert.equal(first.edge, 'local');
     assert.equal(await readWith(first.keys[0]?.key ?? ''), 200);
   });
 

@@ -40,7 +40,7 @@ function documentOf({ url, fleet, mode, reason, node, server }: Started): object
   return {
     url,
     docs: `${url}/docs`,
-    edge: fleet.edge,
+    edge: fleet.edge?.name ?? null,
     mode,
     reason,
     keys: fleet.keys,
