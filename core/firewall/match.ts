@@ -1,7 +1,7 @@
 import { type Family, parseAddress } from '../net/address.ts';
 import { containsAddress, parseCidr } from '../net/cidr.ts';
 import type { Packet } from './packet.ts';
-import type { PolicyRule, RuleProtocol } from './policy.ts';
+import type { RuleOf, RuleProtocol } from './policy.ts';
 
 /** IP protocol numbers (IANA); ICMP is another protocol in each family. */
 export const PROTOCOL_NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
@@ -12,7 +12,10 @@ export function protocolNumber(protocol: Exclude<RuleProtocol, 'any'>, family: F
 }
 
 /** A later fragment carries no ports, so no rule that names one matches it. */
-export function ruleMatches(rule: PolicyRule, packet: Packet): boolean {
+export function ruleMatches(
+  rule: RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>,
+  packet: Packet,
+): boolean {
   if (rule.protocol !== 'any' && protocolNumber(rule.protocol, packet.family) !== packet.protocol)
     return false;
   if (rule.port !== null && (packet.fragment === 'later' || rule.port !== packet.destinationPort))

@@ -49,6 +49,16 @@ export interface PolicyRule {
   readonly source: string | null;
 }
 
+/**
+ * A rule for code that must read every field: with a field that `Fields` does not name it is `never`, and that code does
+ * not compile until somebody has decided there what the field means (docs/adding-a-rule-field.md).
+ */
+export type RuleOf<Fields extends keyof PolicyRule> = [Exclude<keyof PolicyRule, Fields>] extends [
+  never,
+]
+  ? PolicyRule
+  : never;
+
 export interface PolicyGeoRule {
   readonly ref: string;
   readonly action: 'deny' | 'only';

@@ -1,5 +1,5 @@
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
-import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, PolicyRule, RuleOf, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsCidr, overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
 
@@ -95,7 +95,10 @@ function coversSource(outer: SourceMatch | null, inner: SourceMatch | null): boo
   );
 }
 
-function matchRule(rule: PolicyRule, family: Family): MatchRule {
+function matchRule(
+  rule: RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>,
+  family: Family,
+): MatchRule {
   const protocol = rule.protocol === 'any' ? null : protocolNumber(rule.protocol, family);
   if (rule.port !== null && rule.protocol !== 'tcp' && rule.protocol !== 'udp') {
     throw new PolicyError(`${rule.ref} names a port of a protocol without ports`);

@@ -1,6 +1,6 @@
 import type { Verdict } from './decide.ts';
 import { describeMitigation } from '../../attacks/mitigation/actions.ts';
-import { MITIGATION_REF, type Policy, type PolicyRule } from '../policy.ts';
+import { MITIGATION_REF, type Policy, type RuleOf } from '../policy.ts';
 
 /** Stages that decide without a rule of the policy. */
 const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
@@ -56,7 +56,9 @@ function describe({ ref, stage }: Pick<Verdict, 'ref' | 'stage'>, policy: Policy
 }
 
 /** `deny udp port 19 from anywhere`. */
-export function describeRule(rule: Omit<PolicyRule, 'ref'>): string {
+export function describeRule(
+  rule: Omit<RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>, 'ref'>,
+): string {
   const port = rule.port === null ? '' : ` port ${rule.port}`;
   const protocol = rule.protocol === 'any' ? 'any protocol' : rule.protocol;
   return `${rule.action} ${protocol}${port} from ${rule.source ?? 'anywhere'}`;

@@ -1,7 +1,7 @@
 import { containsCidr, parseCidr } from '../../net/cidr.ts';
-import type { DefaultAction, PolicyRule } from '../policy.ts';
+import type { DefaultAction, RuleOf } from '../policy.ts';
 
-type Match = Pick<PolicyRule, 'action' | 'protocol' | 'port' | 'source'>;
+type Match = Omit<RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>, 'ref'>;
 
 /**
  * The rule that already decides every packet of a rule about to be added, so that adding it changes no
