@@ -31,6 +31,9 @@ export function withDatabaseOptions(command: Command): Command {
 }
 
 /** The name of the edge and of the node that the first start creates, and the default of `--name`. */
+export const MANAGEMENT_HELP =
+  'ports of this host that no rule may close, beside those that sshd listens on, such as tcp/22';
+
 export const LOCAL_NAME = 'local';
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -50,6 +50,7 @@ const BEAT = {
     repairs: 3,
     forgottenConnections: 4,
     counters: 'nftables',
+    management: [],
     kernel: 'undisturbed',
     problems: [],
     devices: [

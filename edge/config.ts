@@ -12,7 +12,15 @@ export interface EdgeConfig {
   readonly mode: EdgeMode;
   readonly confirmWithinMs: number | null;
   readonly management: readonly ManagementPort[];
+  /** Why it is not sure by what this host is administered; null if it is. */
+  readonly managementProblem: string | null;
 }
+
+/** What the parent of the process sends when the management ports of the host change. */
+export type ManagementMessage = { readonly kind: 'management' } & Pick<
+  EdgeConfig,
+  'management' | 'managementProblem'
+>;
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_EDGE_CONFIG';
 
@@ -34,6 +42,7 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
     mode: fields['mode'] === 'enforce' ? 'enforce' : 'observe',
     confirmWithinMs: durationOf(fields['confirmWithinMs']),
     management: portsOf(fields['management']),
+    managementProblem: problemOf(fields['managementProblem']),
   };
 }
 
@@ -57,6 +66,10 @@ function textOf(fields: Readonly<Record<string, unknown>>, name: string): string
   const value = fields[name];
   if (typeof value !== 'string' || value === '') throw new Error(`the configuration lacks ${name}`);
   return value;
+}
+
+function problemOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
 }
 
 function durationOf(value: unknown): number | null {

@@ -4,7 +4,12 @@ import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
-import { readConfig, readEarlyDrop, readEarlyDropCapacity } from './config.ts';
+import {
+  type ManagementMessage,
+  readConfig,
+  readEarlyDrop,
+  readEarlyDropCapacity,
+} from './config.ts';
 import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
@@ -109,6 +114,7 @@ const deniedFlows = new DeniedFlows({
   openOwnedConnections: (devices) => ownedConnections(devices, openRoutes(), deviceName),
   localAddresses: () => host.localAddresses(),
 });
+let { managementProblem } = config;
 const agent = createEdgeAgent({
   link,
   watch,
@@ -133,6 +139,7 @@ const agent = createEdgeAgent({
     forgottenConnections: () => deniedFlows.removed,
     counters: () => watch.mode(),
     problems: () => [
+      ...(managementProblem === null ? [] : [managementProblem]),
       ...deviceModes.problems(),
       ...filters.problems(),
       ...reassembly.problems(),
@@ -150,6 +157,13 @@ if (process.connected) {
   const trial = isConfirmed ? 'confirmed' : '';
   process.send?.({ kind: 'ready', mode, reason, facts: { mode, reason: reason ?? '', trial } });
 }
+
+process.on('message', (message) => {
+  const { kind, ...said } = message as ManagementMessage;
+  if (kind !== 'management') return;
+  ({ managementProblem } = said);
+  agent.setManagement(said.management);
+});
 
 function readOptions() {
   try {

@@ -16,6 +16,7 @@ export type Need =
   | 'ethtool'
   | 'systemd'
   | 'nginx'
+  | 'sshd'
   | 'teeworlds'
   | 'docker'
   | 'apt'
@@ -47,6 +48,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   // To read units, not to run them.
   systemd: () => onPath('systemctl') ?? onPath('systemd-analyze'),
   nginx: () => onPath('nginx'),
+  sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   teeworlds: () => onPath('teeworlds-server'),
   // One of its own is started by lab/docker/dockerd.ts; the machine's is never touched.
   docker: () =>

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -72,9 +72,11 @@ export function collectorProcess(config: CollectorConfig, env: NodeJS.ProcessEnv
 export async function runAgent(
   { name, command, args, env }: ProcessSpec,
   onMessage: (message: unknown) => void = () => {},
+  onStart: (child: ChildProcess) => void = () => {},
 ): Promise<void> {
   const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   child.on('message', onMessage);
+  onStart(child);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill('SIGTERM'));
   }

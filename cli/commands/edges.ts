@@ -135,6 +135,9 @@ async function describeEdge(edge: EdgeStatus): Promise<void> {
     print(
       `kernel      ${report.kernel}, ${report.policies} policies, ${report.elements} elements, ${report.filters} filters, ${report.repairs} repairs, ${report.forgottenConnections} connections forgotten${took}`,
     );
+    print(
+      `management  ${report.management.map(({ protocol, port }) => `${protocol} ${port}`).join(', ') || 'none'}`,
+    );
     print(`detection   ${DETECTION[report.counters]}`);
     if (report.lastError !== null) print(styled('red', `last error  ${report.lastError}`));
     for (const problem of report.problems) print(styled('yellow', `problem     ${problem}`));
@@ -228,6 +231,7 @@ function edgeView(edge: EdgeStatus): object {
       problems: report.problems,
       counters: report.counters,
       devices: report.devices,
+      management: report.management,
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { MANAGEMENT_HELP } from '../options.ts';
 import { withControlOptions } from '../control-options.ts';
 import type { UpOptions } from '../up/up.ts';
 
@@ -20,6 +21,7 @@ export function addUp(program: Command): void {
       '--confirm-within <time>',
       'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
     )
+    .option('--management <ports>', MANAGEMENT_HELP)
     .option('--json', 'print one JSON document when everything is up')
     .addHelpText(
       'after',

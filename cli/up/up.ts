@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
+import { HostManagement, parseManagement } from '../agents/management.ts';
 import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
 import { engineSettings, parseEngine } from '../commands/node.ts';
 import {
@@ -27,6 +28,7 @@ export interface UpOptions extends ControlOptions, FleetOptions {
   readonly dockerHost?: string;
   readonly enforce?: boolean;
   readonly confirmWithin?: string;
+  readonly management?: string;
   readonly json?: boolean;
 }
 
@@ -168,6 +170,10 @@ async function startEdge(
     return { mode: 'observe', reason: 'the fleet names no edge', confirmWithin: null };
   }
   const confirmWithin = options.confirmWithin ?? null;
+  // No rule may make the control plane on this host unreachable, nor lock its operator out.
+  const api = { protocol: 'tcp', port: portOf(required(control, 'url')) } as const;
+  const named = options.management ?? process.env['PORTCULLIS_MANAGEMENT'];
+  const management = new HostManagement([api], parseManagement(named));
   const spec = edgeProcess(
     {
       ...fleet.edge,
@@ -176,12 +182,14 @@ async function startEdge(
       mode: options.enforce === true ? 'enforce' : 'observe',
       confirmWithinMs:
         confirmWithin === null ? null : parseDuration(confirmWithin, '--confirm-within'),
-      // No rule may make the control plane on this host unreachable.
-      management: [{ protocol: 'tcp', port: portOf(required(control, 'url')) }],
+      ...management.now,
     },
     controlEnvironment(options),
   );
-  const { mode, reason, trial } = await startProcess(platform, supervise(spec));
+  const edge = supervise(spec);
+  const { mode, reason, trial } = await startProcess(platform, edge);
+  const stop = management.watch((changed) => edge.announce(changed));
+  platform.running.push({ stop: async () => stop() });
   if (mode === 'enforce') {
     // A running trial says until when; one that was confirmed before does not begin again.
     const begins = reason === '' && trial !== 'confirmed';

@@ -26,6 +26,7 @@ const REPORT: EdgeReport = {
   problems: [],
   devices: [],
   counters: 'none',
+  management: [],
 };
 
 /** Control's side of a link for tests, on a database. */

@@ -67,5 +67,7 @@ export interface EdgeAgent {
   start(): Promise<AgentStatus>;
   /** The table stays in the kernel: stopping the agent opens nothing. */
   stop(): Promise<void>;
+  /** The ports of this host itself that no rule may close, beyond the operator's list. */
+  setManagement(ports: readonly ManagementPort[]): void;
   status(): AgentStatus;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
+import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { Question } from '@portcullis/link/messages/edge.ts';
 import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
 import { Confirmation } from './confirmation.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
-import { withMore } from '../reconcile/desired.ts';
+import { managementOf, withMore } from '../reconcile/desired.ts';
 import { warnOfDevices } from '../host/devices.ts';
 import { Guard, kernelWatch } from '../repair/guard.ts';
 import { readDisabled, readTrial, settleTrial, startTrial } from '../switch/switch-files.ts';
@@ -59,6 +60,7 @@ class Agent implements EdgeAgent {
   #synced = false;
   #applied: Applied | null = null;
   #started = false;
+  #management: readonly ManagementPort[];
   #lastError: string | null = null;
   #lastApplyMs: number | null = null;
   #applyRetryMs = FIRST_RETRY_MS;
@@ -66,6 +68,7 @@ class Agent implements EdgeAgent {
 
   constructor(options: EdgeAgentOptions) {
     this.#options = options;
+    this.#management = options.management ?? [];
     this.#log = options.log;
     this.#clock = options.machineClock ?? createMachineClock();
     this.#control = new ControlClient(options.link, this.#instance);
@@ -163,6 +166,12 @@ class Agent implements EdgeAgent {
     this.#options.earlyDrop?.close();
   }
 
+  setManagement(ports: readonly ManagementPort[]): void {
+    this.#management = ports;
+    this.#log.info({ ports }, 'the management ports of this host changed');
+    this.#applying.poke();
+  }
+
   status(): AgentStatus {
     return {
       mode: this.#mode.mode,
@@ -230,9 +239,9 @@ class Agent implements EdgeAgent {
   async #enforce(received: Desired): Promise<void> {
     const startMs = performance.now();
     const devices = this.#guard.devices(received.settings.devices);
-    const { management, watch } = this.#options;
+    const { watch } = this.#options;
     watch?.enter(this.#mode.disabled ? [] : devices);
-    const wanted = withMore(received, devices, management);
+    const wanted = withMore(received, devices, this.#management);
     const desired = watch?.addOverlay(wanted) ?? wanted;
     if (this.#mode.mode === 'observe') {
       if (this.#applied?.generation === desired.generation) return;
@@ -351,6 +360,7 @@ class Agent implements EdgeAgent {
         elements: this.#applied?.elements ?? 0,
         lastError: this.#problem(),
         lastApplyMs: this.#lastApplyMs,
+        management: managementOf(this.#desired, this.#management),
       }),
     });
     await this.#reporter.sendDrops();

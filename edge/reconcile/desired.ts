@@ -55,6 +55,15 @@ export function withMore(
 ): Desired {
   const { settings } = desired;
   if (management.length === 0 && devices === settings.devices) return desired;
-  const all = [...settings.management, ...management];
+  const all = managementOf(desired, management);
   return { ...desired, settings: { ...settings, devices, management: all } };
+}
+
+/** The management ports of the operator and of this host, each once. */
+export function managementOf(
+  desired: Desired | null,
+  own: readonly ManagementPort[],
+): readonly ManagementPort[] {
+  const all = [...(desired?.settings.management ?? []), ...own];
+  return [...new Map(all.map((one) => [`${one.protocol} ${one.port}`, one])).values()];
 }

@@ -12,7 +12,7 @@ const HOST = { localAddresses: () => [], devices: () => ['wan'], masterOf: () =>
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 const DONE: ControlReply = { kind: 'done' };
 const UNSUPPORTED: ControlReply = { kind: 'refused', code: 'unsupported', detail: 'too old' };
-const OWN = { policies: 1, elements: 2, lastError: null, lastApplyMs: 3 };
+const OWN = { policies: 1, elements: 2, lastError: null, lastApplyMs: 3, management: [] };
 
 const dropped = (packets: number): DropEntry => ({
   target: '203.0.113.10',

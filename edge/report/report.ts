@@ -41,7 +41,10 @@ export interface Reporting {
 }
 
 /** The facts of the agent itself. */
-export type OwnReport = Pick<EdgeReport, 'policies' | 'elements' | 'lastError' | 'lastApplyMs'>;
+export type OwnReport = Pick<
+  EdgeReport,
+  'policies' | 'elements' | 'lastError' | 'lastApplyMs' | 'management'
+>;
 
 /** The most drop reports per heartbeat: a backlog is sent over several. */
 const MAX_REPORTS = 10;
@@ -174,6 +177,7 @@ function acceptable(report: EdgeReport): EdgeReport {
     kernel: report.kernel,
     problems: [problem],
     devices: [],
+    management: [],
     counters: report.counters,
   };
 }

@@ -54,6 +54,11 @@ export const edgeReport = object({
   problems: withDefault(array(reason, 100), []),
   /** The devices that the operator named for this edge, in the operator's order. */
   devices: withDefault(array(device, 256), []),
+  /** Ports of the host itself that no rule closes: the operator's, and what it learned of itself. */
+  management: withDefault(
+    array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
+    [],
+  ),
   /** Which part of the kernel counts traffic for attack detection. */
   counters: withDefault(oneOf(...COUNTER_MODES), 'none'),
 });

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { credentialFile, readCredential } from '../../agents/credential-file.ts';
 import { dataDirectory } from '../../control-options.ts';
 import { usageError } from '../../exit.ts';
-import { LOCAL_NAME, parseDuration } from '../../options.ts';
+import { LOCAL_NAME, MANAGEMENT_HELP, parseDuration } from '../../options.ts';
 import { warn } from '../../output.ts';
 import { addBootUnit } from './boot-unit.ts';
 import { addSwitches } from './switch.ts';
@@ -18,6 +18,7 @@ interface EdgeOptions {
   readonly confirmWithin?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
+  readonly management?: string;
 }
 
 export function addEdge(program: Command): void {
@@ -36,6 +37,7 @@ export function addEdge(program: Command): void {
       'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
     )
     .option('--credential-file <file>', 'its credential (default: in the data directory)')
+    .option('--management <ports>', MANAGEMENT_HELP)
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText(
       'after',
@@ -55,17 +57,32 @@ export function addEdge(program: Command): void {
 
 async function runEdge(options: EdgeOptions): Promise<void> {
   const { edgeProcess, runAgent } = await import('../../agents/processes.ts');
-  const config = await edgeConfig(options);
+  const { HostManagement, parseManagement } = await import('../../agents/management.ts');
+  const named = options.management ?? process.env['PORTCULLIS_MANAGEMENT'];
+  const management = new HostManagement([], parseManagement(named));
+  const config = { ...(await edgeConfig(options)), ...management.now };
   mkdirSync(config.stateDir, { recursive: true, mode: 0o700 });
   const { logLevel } = options;
   const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
-  await runAgent(edgeProcess(config, { ...process.env, ...level }), (message) => {
-    const { mode, reason } = message as { readonly mode?: string; readonly reason?: string | null };
-    if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
-  });
+  await runAgent(
+    edgeProcess(config, { ...process.env, ...level }),
+    (message) => {
+      const { mode, reason } = message as {
+        readonly mode?: string;
+        readonly reason?: string | null;
+      };
+      if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
+    },
+    (child) => {
+      const stop = management.watch((changed) => child.send(changed));
+      child.once('exit', stop);
+    },
+  );
 }
 
-async function edgeConfig(options: EdgeOptions): Promise<EdgeConfig> {
+async function edgeConfig(
+  options: EdgeOptions,
+): Promise<Omit<EdgeConfig, 'management' | 'managementProblem'>> {
   const { readEnvironment } = await import('@portcullis/control/config/env.ts');
   const dataDir = await dataDirectory(options);
   const link = options.link ?? readEnvironment().linkSocket;
@@ -87,6 +104,5 @@ async function edgeConfig(options: EdgeOptions): Promise<EdgeConfig> {
     stateDir: join(dataDir, 'edge'),
     mode: options.enforce === true ? 'enforce' : 'observe',
     confirmWithinMs: within === undefined ? null : parseDuration(within, '--confirm-within'),
-    management: [],
   };
 }
