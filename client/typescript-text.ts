@@ -70,10 +70,6 @@ export function operationsText(documents: readonly Versioned[]): string {
     '// Generated from the endpoint tables by build-operations.ts; do not edit.\n',
     ...types,
     ...documents.map(interfaceText),
-    // Until the portal has rows.
-    ...(documents.some(({ version }) => version === 'portal')
-      ? []
-      : ['export type PortalOperations = Readonly<Record<never, never>>;\n']),
     tableText(documents),
   ].join('\n');
 }

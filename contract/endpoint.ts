@@ -40,15 +40,20 @@ export interface ResponseRow {
   readonly links?: Readonly<Record<string, Link>>;
 }
 
-/** The contract of one operation. Routes, checks and OpenAPI are derived from it. */
-export interface Endpoint {
+/**
+ * What a person needs to use a row of the portal: a role in the organisation of the path, each including those before
+ * it; a session alone; nothing; or to be an operator.
+ */
+export const ROLES = ['read-only', 'member', 'admin', 'owner'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What every row has. Routes, checks and OpenAPI are derived from it. */
+export interface Row {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path below the version's prefix: `/firewall/ips/{ip}/rules`. */
   readonly path: string;
-  readonly tag: 'Firewall' | 'Game servers' | 'Attacks';
-  readonly ability: Ability;
-  readonly flag: Flag | null;
+  readonly tag: 'Firewall' | 'Game servers' | 'Attacks' | 'Organisation' | 'Operator';
   readonly summary: string;
   /** CommonMark. The OpenAPI document adds ability and flag. */
   readonly description: string;
@@ -67,6 +72,17 @@ export interface Endpoint {
   readonly idempotent?: boolean;
 }
 
+/** The contract of an operation for API keys. */
+export interface Endpoint extends Row {
+  readonly ability: Ability;
+  readonly flag: Flag | null;
+}
+
+/** The contract of an operation for signed-in people. */
+export interface PortalEndpoint extends Row {
+  readonly role: Role | 'anyone' | 'user' | 'operator';
+}
+
 /** The headers of every response after authentication. */
 export const RATE_HEADERS = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
 
@@ -74,6 +90,18 @@ export const RATE_HEADERS = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as
 export const COMMON = [
   'unauthenticated',
   'ability_missing',
+  'invalid_request',
+  'rate_limited',
+  'internal',
+  'outcome_unknown',
+  'unavailable',
+] as const satisfies readonly ProblemCode[];
+
+/** The problems of every operation for signed-in people. */
+export const PORTAL_COMMON = [
+  'unauthenticated',
+  'role_missing',
+  'cross_site_request',
   'invalid_request',
   'rate_limited',
   'internal',

@@ -1,7 +1,7 @@
-import type { Endpoint, Flag } from './endpoint.ts';
+import type { Row, Flag } from './endpoint.ts';
 
-export type Version = 'v1' | 'x1';
-export const VERSIONS = ['v1', 'x1'] as const satisfies readonly Version[];
+export type Version = 'v1' | 'x1' | 'portal';
+export const VERSIONS = ['v1', 'x1', 'portal'] as const satisfies readonly Version[];
 
 export const FLAG_NAMES: Readonly<Record<Flag, string>> = {
   firewall_api: 'Firewall API',
@@ -62,9 +62,21 @@ ${ABOUT_REQUESTS}`,
 
 ${ABOUT_REQUESTS}`,
   },
+  portal: {
+    title: 'Portcullis portal',
+    version: '0.1.0',
+    summary: 'What the portal calls for signed-in people, and may change',
+    description: `What the portal calls beyond \`/api/v1\` and \`/api/x1\`. **Operations here may change between releases.**
+
+- A session is the cookie that a sign-in sets. Each operation names the role that it needs: \`read-only\`, \`member\`, \`admin\` and \`owner\` of the organisation, each including those before it, or \`operator\`.
+- Every operation of \`/api/v1\` and \`/api/x1\` is also below \`/api/portal/organisations/{organisation}\`, for sessions.
+- A request that changes something needs \`Sec-Fetch-Site: same-origin\` (which browsers send) or \`X-Portcullis-CSRF: 1\`.
+- What the fleet file of the operator owns can be read and not changed (\`managed_by_fleet_file\`).
+- Refusals are problem documents (RFC 9457), as in the other interfaces.`,
+  },
 } as const satisfies Readonly<Record<Version, unknown>>;
 
-export const TAGS: readonly { readonly name: Endpoint['tag']; readonly description: string }[] = [
+export const TAGS: readonly { readonly name: Row['tag']; readonly description: string }[] = [
   {
     name: 'Firewall',
     description:
@@ -75,4 +87,6 @@ export const TAGS: readonly { readonly name: Endpoint['tag']; readonly descripti
     description: 'List servers, read their live state, send power signals and console lines.',
   },
   { name: 'Attacks', description: 'Attacks against your address space, read only.' },
+  { name: 'Organisation', description: 'Keys, webhooks and what happens in an organisation.' },
+  { name: 'Operator', description: 'What the operator of the fleet sees and changes.' },
 ];

@@ -7,18 +7,22 @@ import {
   type JsonObject,
   toJson,
 } from './components.ts';
-import type { Endpoint, HeaderUse, Link, ResponseRow } from './endpoint.ts';
+import type { Endpoint, HeaderUse, Link, PortalEndpoint, ResponseRow, Row } from './endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
 import { FLAG_NAMES, INFO, TAGS, type Version } from './openapi-texts.ts';
 import { Problem, PROBLEMS } from './problems.ts';
+import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from './portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from './x1-endpoints.ts';
 
+type AnyEndpoint = Endpoint | PortalEndpoint;
+
 const TABLES: Readonly<
-  Record<Version, { readonly prefix: string; readonly rows: readonly Endpoint[] }>
+  Record<Version, { readonly prefix: string; readonly rows: readonly AnyEndpoint[] }>
 > = {
   v1: { prefix: V1_PREFIX, rows: ENDPOINTS },
   x1: { prefix: X1_PREFIX, rows: X1_ENDPOINTS },
+  portal: { prefix: PORTAL_PREFIX, rows: PORTAL_ENDPOINTS },
 };
 
 /** The OpenAPI 3.1 document of a version, derived from its endpoint table. Deterministic. */
@@ -35,25 +39,32 @@ export function buildOpenApi(version: Version): JsonObject {
     openapi: '3.1.0',
     info: { ...INFO[version], license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: prefix, description: 'This server' }],
-    security: [{ apiKey: [] }],
+    security: version === 'portal' ? [{ session: [] }] : [{ apiKey: [] }],
     tags: TAGS.filter(({ name }) => used.has(name)),
     paths,
     components: {
       ...components.collect(),
-      securitySchemes: {
-        apiKey: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'pcl_…',
-          description:
-            'An organisation API key. It is created in the organisation settings, and its plaintext is shown once.',
-        },
-      },
+      securitySchemes: version === 'portal' ? { session: SESSION } : { apiKey: API_KEY },
     },
   };
 }
 
-function operation(row: Endpoint, components: Components): JsonObject {
+const API_KEY: JsonObject = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'pcl_…',
+  description:
+    'An organisation API key. It is created in the organisation settings, and its plaintext is shown once.',
+};
+
+const SESSION: JsonObject = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: '__Host-portcullis',
+  description: 'The session that a sign-in begins.',
+};
+
+function operation(row: AnyEndpoint, components: Components): JsonObject {
   const parameters = [
     ...Object.entries(row.params ?? {}).map(([name, schema]) =>
       components.refer('parameters', name, parameter('path', name, schema, components)),
@@ -67,7 +78,7 @@ function operation(row: Endpoint, components: Components): JsonObject {
     summary: row.summary,
     description: `${row.description}\n\n${requirements(row)}`,
     // OpenAPI 3.1 allows required abilities for schemes other than OAuth.
-    security: [{ apiKey: [row.ability] }],
+    security: 'role' in row ? sessionOf(row) : [{ apiKey: [row.ability] }],
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
     responses: Object.fromEntries(
@@ -79,7 +90,13 @@ function operation(row: Endpoint, components: Components): JsonObject {
   };
 }
 
-function requirements({ ability, flag }: Endpoint): string {
+function sessionOf({ role }: PortalEndpoint): JsonObject[] {
+  return role === 'anyone' ? [] : [{ session: [role] }];
+}
+
+function requirements(row: AnyEndpoint): string {
+  if ('role' in row) return ROLE_NEEDS[row.role];
+  const { ability, flag } = row;
   const needsFlag =
     flag === null
       ? 'The area needs no activation flag.'
@@ -87,7 +104,17 @@ function requirements({ ability, flag }: Endpoint): string {
   return `The key needs the ability \`${ability}\`. ${needsFlag}`;
 }
 
-function requestBody(row: Endpoint, schema: TSchema, components: Components): JsonObject {
+const ROLE_NEEDS = {
+  anyone: 'Needs no session.',
+  user: 'Needs a session.',
+  'read-only': 'Needs any role in the organisation.',
+  member: 'Needs the role `member` in the organisation.',
+  admin: 'Needs the role `admin` in the organisation.',
+  owner: 'Needs the role `owner` in the organisation.',
+  operator: 'Needs an operator.',
+} as const satisfies Readonly<Record<PortalEndpoint['role'], string>>;
+
+function requestBody(row: Row, schema: TSchema, components: Components): JsonObject {
   const examples = Object.entries(row.bodyExamples ?? {}).map(
     ([name, value]) => [name, { value: toJson(value) }] as const,
   );

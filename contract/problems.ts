@@ -42,6 +42,20 @@ export const PROBLEMS = {
       'The key is valid, but it does not carry the ability that this operation requires.',
     remedy: 'Use a key that has the ability named in the detail, or have one created.',
   },
+  role_missing: {
+    status: 403,
+    title: 'Role missing',
+    explanation: 'The signed-in person may not do this: it needs another role in the organisation.',
+    remedy: 'Ask an owner or administrator of the organisation; the detail names the role.',
+  },
+  cross_site_request: {
+    status: 403,
+    title: 'Cross-site request',
+    explanation:
+      'The request changes something, comes with the cookie of a session, and does not show that a page of this portal sent it.',
+    remedy:
+      'Send it from the portal, or with the header "X-Portcullis-CSRF: 1". Scripts use an API key instead of a session.',
+  },
   not_found: {
     status: 404,
     title: 'Not found',
@@ -125,6 +139,13 @@ export const PROBLEMS = {
       'The request would pass a limit: rules or filters on an address, ports in one request, ids or keys in one delete, or addresses that the organisation configures. Nothing was changed, and nothing was cut short silently.',
     remedy:
       'Ask for less, or delete what is no longer needed. The limits in force are in meta.limits of GET /firewall/ips/{ip}; the operator can raise them.',
+  },
+  managed_by_fleet_file: {
+    status: 422,
+    title: 'Managed by the fleet file',
+    explanation:
+      'The object belongs to the fleet file of the operator, so the portal shows it and does not change it. Nothing was changed.',
+    remedy: 'Ask the operator to change it in the fleet file.',
   },
   managed_by_group: {
     status: 422,

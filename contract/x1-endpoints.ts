@@ -145,7 +145,7 @@ export const X1_ENDPOINTS = [
     body: DefaultChange,
     bodyExamples: { close: examples.CLOSING },
     responses: {
-      ...refusals(COMMON, FIREWALL, WITH_BODY, ['limit_exceeded']),
+      ...refusals(COMMON, FIREWALL, WITH_BODY, ['limit_exceeded', 'managed_by_fleet_file']),
       200: {
         description: 'Accepted. Not live everywhere yet.',
         schema: DefaultChanged,

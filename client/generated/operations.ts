@@ -63,6 +63,27 @@ export type Acknowledgement = {
   readonly message: string;
 };
 
+export type AddressChanged = {
+  readonly data: {
+    /** Of this change; undo takes it. */
+    readonly generation: number;
+    readonly created: {
+      /** Ids of rules. */
+      readonly rules: readonly number[];
+      /** Keys of filters. */
+      readonly filters: readonly string[];
+    };
+    readonly deleted: {
+      /** Ids of rules. */
+      readonly rules: readonly number[];
+      /** Keys of filters. */
+      readonly filters: readonly string[];
+    };
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
 /** The difference that a replace made. */
 export type AddressReplaced = {
   readonly data: {
@@ -463,6 +484,15 @@ export type FilterInput = {
   readonly port: string;
 };
 
+export type FilterTypes = {
+  readonly data: ReadonlyArray<{
+    readonly type: string;
+    readonly name: string;
+    /** Later versions may add values. */
+    readonly category: 'protocols' | 'games' | (string & {});
+  }>;
+};
+
 export type FiltersCreated = {
   readonly data: {
     /** Slug of the filter. */
@@ -597,12 +627,121 @@ export type GameServerResources = {
   readonly uptime: number;
 };
 
+export type GenerationBody = {
+  /** As the history lists it. */
+  readonly generation: number;
+};
+
+export type GeoRule = {
+  readonly id: number;
+  /** `deny` drops these; `only` drops everything else. */
+  readonly action: 'deny' | 'only';
+  /** ISO 3166-1 alpha-2. */
+  readonly countries: readonly string[];
+  readonly asns: readonly Asn[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  /** Addresses and prefixes that it is assigned to. */
+  readonly targets: readonly string[];
+  readonly created_at: string;
+};
+
+export type GeoRuleInput = {
+  /** `deny` drops these; `only` drops everything else. */
+  readonly action: 'deny' | 'only';
+  /** ISO 3166-1 alpha-2. */
+  readonly countries: readonly string[];
+  readonly asns: readonly Asn[];
+  /** Addresses, or prefixes inside holdings; each once. */
+  readonly targets: readonly string[];
+};
+
+export type GeoRules = {
+  readonly data: readonly GeoRule[];
+};
+
+/** Rules and filters for several addresses at once. */
+export type Group = {
+  readonly id: number;
+  readonly name: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  readonly rules: readonly GroupRule[];
+  readonly filters: ReadonlyArray<{
+    readonly id: number;
+    readonly type: string;
+    readonly port: Port;
+  }>;
+  /** Addresses and prefixes that it is assigned to. */
+  readonly targets: readonly string[];
+};
+
+/** Why the group cannot be so. */
+export type GroupConflict = {
+  /** The address or prefix where it is. */
+  readonly target: string;
+  /** Later versions may add values. */
+  readonly code: 'rule_exists' | 'filter_exists' | 'limit_exceeded' | 'filter_unavailable' | (string & {});
+  readonly detail: string;
+};
+
+/** A group whole: what is there and not here is taken out. */
+export type GroupInput = {
+  readonly name: string;
+  /** All of its rules. */
+  readonly rules: readonly RuleInput[];
+  /** All of its filters. */
+  readonly filters: readonly FilterInput[];
+  /** Addresses, or prefixes inside holdings; each once. */
+  readonly targets: readonly string[];
+};
+
+export type GroupPreview = {
+  readonly data: {
+    /** What changes where. */
+    readonly targets: ReadonlyArray<{
+      readonly target: string;
+      readonly change: 'assigned' | 'unassigned' | 'changed' | 'unchanged';
+      /** Addresses in it with rules or filters of their own. */
+      readonly configured_addresses: number;
+      readonly rules_added: readonly string[];
+      readonly rules_removed: readonly string[];
+      readonly filters_added: readonly string[];
+      readonly filters_removed: readonly string[];
+    }>;
+    /** Any one of them stops the whole change. At most 20 are listed. */
+    readonly conflicts: readonly GroupConflict[];
+  };
+};
+
 /** The firewall group that owns an object. Such an object is changed in its group. */
 export type GroupRef = {
   /** Id of the group. */
   readonly id: number;
   /** Name of the group. */
   readonly name: string;
+};
+
+export type GroupRule = {
+  readonly id: number;
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** Null: any source. */
+  readonly source_ip: string | null;
+  /** Null: any port. */
+  readonly destination_port: number | null;
+};
+
+export type GroupSaved = {
+  readonly data: {
+    readonly id: number;
+    readonly generation: number;
+  };
+  readonly message: string;
+};
+
+export type Groups = {
+  readonly data: readonly Group[];
 };
 
 /** An address that is assigned to a service, or has rules or filters of its own. */
@@ -652,6 +791,41 @@ export type HeldPrefix = {
   readonly until: string | null;
 };
 
+export type History = {
+  /** Newest first. */
+  readonly data: readonly HistoryEntry[];
+  readonly links: {
+    /** The older page; null on the last. */
+    readonly next: string | null;
+  };
+};
+
+/** A change of the policy of an address. */
+export type HistoryEntry = {
+  readonly generation: number;
+  readonly at: string;
+  /** Later versions may add values. */
+  readonly actor_kind: 'key' | 'user' | 'operator' | 'fleet' | 'system' | (string & {});
+  /** Who did it: a key, a person, or a file. */
+  readonly actor: string;
+  /** Such as `rule.create`. */
+  readonly action: string;
+  /** The difference. */
+  readonly objects: readonly HistoryObject[];
+  /** Whether it changed own rules or filters, which undo and going back restore. */
+  readonly can_undo: boolean;
+};
+
+export type HistoryObject = {
+  /** `group` and `geo_rule`: assigned to the address or a prefix around it, or taken off. Later versions may add values. */
+  readonly kind: 'rule' | 'filter' | 'default' | 'group' | 'group_rule' | 'group_filter' | 'geo_rule' | (string & {});
+  readonly change: 'added' | 'removed';
+  /** Of the object. */
+  readonly id: number;
+  /** The object in words. */
+  readonly name: string;
+};
+
 /** One thing that is wrong with the input, and where. */
 export type InputError = {
   /** JSON pointer (RFC 6901) to the place in the body. */
@@ -683,6 +857,20 @@ export type MitigationsCancelled = {
     readonly generation: number | null;
   };
   readonly message: string;
+};
+
+/** A rule to create, with its note and tags. */
+export type NotedRule = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
+  /** In the order given, each once. */
+  readonly tags?: readonly string[];
 };
 
 export type ObjectNames = {
@@ -726,7 +914,7 @@ export type Problem = {
   /** What happened here, in a sentence a person can act on. */
   readonly detail: string;
   /** What to program against. Stable. Later versions may add values. */
-  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
   /** Where the input is wrong. */
   readonly errors?: readonly InputError[];
   /** Only with code internal: what the operator finds it under. */
@@ -801,6 +989,11 @@ export type Rule = {
 /** What happens to a packet that the rule matches. */
 export type RuleAction = 'allow' | 'deny';
 
+export type RuleBatch = {
+  /** Created all together, or none of them. */
+  readonly rules: readonly NotedRule[];
+};
+
 export type RuleDeletion = {
   /** Ids of rules of this address. Others are skipped. */
   readonly ids: readonly number[];
@@ -814,6 +1007,29 @@ export type RuleInput = {
   readonly destination_port?: string | null;
   /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
   readonly source_ip?: string | null;
+};
+
+/** What the organisation keeps about a rule. */
+export type RuleNote = {
+  /** Plain text, of one or more lines; null: none. */
+  readonly note: string | null;
+  /** In the order given, each once. */
+  readonly tags: readonly string[];
+};
+
+export type RuleNoteSaved = {
+  readonly data: RuleNote;
+};
+
+export type RuleNotes = {
+  /** Only rules with a note or tags. */
+  readonly data: ReadonlyArray<{
+    /** Id of the rule. */
+    readonly rule: number;
+    readonly note: string | null;
+    /** In the order given, each once. */
+    readonly tags: readonly string[];
+  }>;
 };
 
 /** `icmp` means ICMPv6 on an IPv6 address; `any` is every protocol. */
@@ -1045,7 +1261,145 @@ export interface X1Operations {
   };
 }
 
-export type PortalOperations = Readonly<Record<never, never>>;
+/** The operations of /api/portal. */
+export interface PortalOperations {
+  /** List the notes and tags of the rules of an address. */
+  listRuleNotes: {
+    params: { organisation?: string; ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: RuleNotes;
+  };
+  /** Save the note and tags of a rule. */
+  saveRuleNote: {
+    params: { organisation?: string; rule: number };
+    query: never;
+    body: RuleNote;
+    headers: never;
+    result: RuleNoteSaved;
+  };
+  /** Create several rules with notes. */
+  createNotedRules: {
+    params: { organisation?: string; ip: string };
+    query: never;
+    body: RuleBatch;
+    headers: never;
+    result: AddressChanged;
+  };
+  /** Read the changes of an address. */
+  readHistory: {
+    params: { organisation?: string; ip: string };
+    query: { before?: number; per_page?: number };
+    body: never;
+    headers: never;
+    result: History;
+  };
+  /** Undo a change of an address. */
+  undoChange: {
+    params: { organisation?: string; ip: string };
+    query: never;
+    body: GenerationBody;
+    headers: never;
+    result: AddressChanged;
+  };
+  /** Go back to an earlier state of an address. */
+  restoreAddress: {
+    params: { organisation?: string; ip: string };
+    query: never;
+    body: GenerationBody;
+    headers: never;
+    result: AddressChanged;
+  };
+  /** List firewall groups. */
+  listGroups: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Groups;
+  };
+  /** Create a firewall group. */
+  createGroup: {
+    params: { organisation?: string };
+    query: never;
+    body: GroupInput;
+    headers: never;
+    result: GroupSaved;
+  };
+  /** List the filters that a group can have. */
+  listFilterTypes: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: FilterTypes;
+  };
+  /** Change a firewall group. */
+  saveGroup: {
+    params: { organisation?: string; group: number };
+    query: never;
+    body: GroupInput;
+    headers: never;
+    result: GroupSaved;
+  };
+  /** Delete a firewall group. */
+  deleteGroup: {
+    params: { organisation?: string; group: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: GroupSaved;
+  };
+  /** Preview a new firewall group. */
+  previewNewGroup: {
+    params: { organisation?: string };
+    query: never;
+    body: GroupInput;
+    headers: never;
+    result: GroupPreview;
+  };
+  /** Preview a change of a firewall group. */
+  previewGroup: {
+    params: { organisation?: string; group: number };
+    query: never;
+    body: GroupInput;
+    headers: never;
+    result: GroupPreview;
+  };
+  /** List geo rules. */
+  listGeoRules: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: GeoRules;
+  };
+  /** Create a geo rule. */
+  createGeoRule: {
+    params: { organisation?: string };
+    query: never;
+    body: GeoRuleInput;
+    headers: never;
+    result: GroupSaved;
+  };
+  /** Change a geo rule. */
+  saveGeoRule: {
+    params: { organisation?: string; geo_rule: number };
+    query: never;
+    body: GeoRuleInput;
+    headers: never;
+    result: GroupSaved;
+  };
+  /** Delete a geo rule. */
+  deleteGeoRule: {
+    params: { organisation?: string; geo_rule: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: GroupSaved;
+  };
+}
 
 /** Where each operation is. */
 export const OPERATIONS = {
@@ -1071,4 +1425,21 @@ export const OPERATIONS = {
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
+  listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
+  saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
+  createNotedRules: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/rules', idempotent: false },
+  readHistory: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/history', idempotent: false },
+  undoChange: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/undo', idempotent: false },
+  restoreAddress: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/restore', idempotent: false },
+  listGroups: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
+  createGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
+  listFilterTypes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/filter-types', idempotent: false },
+  saveGroup: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
+  deleteGroup: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
+  previewNewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/preview', idempotent: false },
+  previewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/{group}/preview', idempotent: false },
+  listGeoRules: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
+  createGeoRule: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
+  saveGeoRule: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
+  deleteGeoRule: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
 } as const;

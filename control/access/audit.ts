@@ -14,11 +14,14 @@ export interface Actor {
 
 /** The actor of a caller's request. */
 export function keyActor(call: {
-  readonly caller: Pick<Caller, 'keyName' | 'keyId'>;
+  readonly caller: Pick<Caller, 'keyName' | 'keyId' | 'person'>;
   readonly source: string | null;
   readonly requestId: string;
 }): Actor {
   const { caller, source, requestId } = call;
+  if (caller.person !== undefined) {
+    return { kind: 'user', name: caller.person.email, source, requestId };
+  }
   return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
 }
 

@@ -1,3 +1,4 @@
+import type { Role } from '@portcullis/contract/endpoint.ts';
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 
 /** The organisation's limits, as published by the interface. */
@@ -18,10 +19,23 @@ export interface OrganisationView {
   readonly limits: OrganisationLimits;
 }
 
+/** A signed-in person. */
+export interface Person {
+  readonly id: number;
+  /** The address that it signs in with. */
+  readonly email: string;
+  readonly isOperator: boolean;
+  /** Its role in the organisation of the request; null without one. */
+  readonly role: Role | null;
+}
+
 /** The caller and the rights of its key. Valid for a second at most, so never kept longer than a request. */
 export interface Caller {
+  /** 0 for a session. */
   readonly keyId: number;
   readonly keyName: string;
+  /** Absent for a key. */
+  readonly person?: Person;
   readonly organisationId: number;
   readonly organisation: OrganisationView;
   readonly abilities: ReadonlySet<Ability>;

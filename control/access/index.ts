@@ -8,7 +8,7 @@ import {
   toKnownKey,
   unauthenticated,
 } from './authenticate.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, Person } from './caller.ts';
 import type { Holding } from './holding-store.ts';
 import { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './holdings.ts';
 import { KeyCache } from './key-cache.ts';
@@ -19,11 +19,12 @@ import { type ServerHolder, seesServer } from './server-scope.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, recordAudit, recordAudits } from './audit.ts';
-export type { Caller } from './caller.ts';
+export type { Caller, Person } from './caller.ts';
 export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
 export type { KeyView, NewKey } from './keys.ts';
+export { unauthenticated } from './authenticate.ts';
 export { createKey, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
 export { type ServerHolder, withinReach } from './server-scope.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
@@ -34,6 +35,11 @@ export interface Access {
    * `unauthenticated`. A change of the key takes effect within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<Caller>;
+  /**
+   * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
+   * `unauthenticated`, and `not_found` for an organisation that it has no role in.
+   */
+  authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
   /** The caller's holding of this address now; null is 404. */
   findHolding(db: Db | Tx, caller: Holder, ip: string): Promise<Holding | null>;
   /** Whether a key with this ability reaches the server of this uuid; false is 404. */
@@ -44,6 +50,12 @@ export interface Access {
   forget(): void;
   /** Stores the last use of keys. */
   stop(): Promise<void>;
+}
+
+export interface Session {
+  readonly person: Person;
+  /** Null without an organisation. */
+  readonly caller: Caller | null;
 }
 
 export interface AccessDeps {
@@ -73,6 +85,9 @@ export function createAccess({ db, log, clock = () => new Date() }: AccessDeps):
       const caller = admit(known, source, now);
       lastUse.record(caller.keyId, now);
       return caller;
+    },
+    async authenticateSession() {
+      throw unauthenticated('Sign in first.');
     },
     findHolding,
     seesServer,

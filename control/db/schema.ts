@@ -44,7 +44,7 @@ export interface Schema extends AttackSchema, MitigationSchema, GameServerSchema
 export type Owner = 'fleet' | 'portal';
 export type RuleAction = 'allow' | 'deny';
 export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
-export type ActorKind = 'key' | 'operator' | 'fleet' | 'system';
+export type ActorKind = 'key' | 'user' | 'operator' | 'fleet' | 'system';
 
 /** jsonb: written as JSON text, because the driver would make a PostgreSQL array of a JavaScript one. */
 type Json<T> = ColumnType<T, string, string>;

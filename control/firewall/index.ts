@@ -5,6 +5,11 @@ import type { Access } from '../access/index.ts';
 import type { QueryEdges } from '../fleet/index.ts';
 import { createFirewallEvents } from './writes/events.ts';
 import { createHandlers, type FirewallHandlers } from './handlers.ts';
+import {
+  type AddressPortalHandlers,
+  createAddressPortalHandlers,
+} from './portal/address-handlers.ts';
+import { createGroupPortalHandlers, type GroupPortalHandlers } from './portal/group-handlers.ts';
 import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
 
 export interface FirewallDeps {
@@ -20,10 +25,20 @@ export interface FirewallDeps {
 
 /** The firewall area: its operations of both interfaces, to be put into the map of handlers. */
 export interface Firewall {
-  readonly handlers: FirewallHandlers & FirewallX1Handlers;
+  readonly handlers: FirewallHandlers &
+    FirewallX1Handlers &
+    AddressPortalHandlers &
+    GroupPortalHandlers;
 }
 
 export function createFirewall(deps: FirewallDeps): Firewall {
   const service = { access: deps.access, events: createFirewallEvents(deps.registry, deps.log) };
-  return { handlers: { ...createHandlers(service), ...createX1Handlers({ ...deps, ...service }) } };
+  return {
+    handlers: {
+      ...createHandlers(service),
+      ...createX1Handlers({ ...deps, ...service }),
+      ...createAddressPortalHandlers(service),
+      ...createGroupPortalHandlers(),
+    },
+  };
 }

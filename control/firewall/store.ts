@@ -71,7 +71,7 @@ function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRo
 }
 
 /** Removes the dotted decimals with which PostgreSQL ends some IPv6 addresses, and RFC 5952 does not. */
-function canonicalSource(source: string | null): string | null {
+export function canonicalSource(source: string | null): string | null {
   if (source === null || !(source.includes(':') && source.includes('.'))) return source;
   const cidr = parseCidr(source);
   return cidr.ok ? formatNetwork(cidr.value) : source;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
+import { Problem } from '../problem.ts';
 import { takeGeneration } from './generations.ts';
 
 /** Tables whose rows belong to generations. */
@@ -40,6 +41,19 @@ export class Batch {
   constructor(tx: Tx, owner: Owner) {
     this.tx = tx;
     this.owner = owner;
+  }
+
+  /** Throws when the other side owns an object; `what` names it: `The group web`. */
+  requireOwn(owner: Owner, what: string): void {
+    if (owner === this.owner) return;
+    if (owner === 'fleet') {
+      throw new Problem(
+        'managed_by_fleet_file',
+        `${what} belongs to the fleet file: change it there.`,
+      );
+    }
+    const side = 'whoever made it by hand: --adopt hands it to the file';
+    throw new Problem('invalid_request', `${what} belongs to ${side}.`);
   }
 
   /** Marks addresses or CIDRs whose policies may change. */

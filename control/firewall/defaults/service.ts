@@ -23,7 +23,7 @@ export async function setDefault(
   { holdingId, target }: DefaultTarget,
   action: DefaultAction | null,
 ): Promise<boolean> {
-  const { tx, owner } = batch;
+  const { tx } = batch;
   await lockHoldings(tx, [holdingId]);
   const { rows } = await sql<{ id: number; action: DefaultAction; owner: Owner }>`
     select id, action, owner from default_actions
@@ -31,7 +31,7 @@ export async function setDefault(
     tx,
   );
   const current = rows[0];
-  if (current !== undefined && current.owner !== owner) throw ownedElsewhere(target, current.owner);
+  if (current !== undefined) batch.requireOwn(current.owner, `The default of ${target}`);
   if ((current?.action ?? null) === action) return false;
   if (current !== undefined) await batch.end('default_actions', [current.id]);
   if (action !== null) await insertDefault(batch, { holdingId, target }, action);
@@ -79,12 +79,4 @@ export async function findDefaultTarget(
   }
   const holdingId = await findAssignableHolding(tx, caller.organisationId, target);
   return { target, holdingId, shown };
-}
-
-function ownedElsewhere(target: string, owner: Owner): Problem {
-  const side =
-    owner === 'fleet'
-      ? 'the fleet file: change it there'
-      : 'whoever made it by hand: --adopt hands it to the file';
-  return new Problem('invalid_request', `The default of ${target} belongs to ${side}.`);
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
@@ -119,19 +120,13 @@ function invalid(detail: string): Problem {
 }
 
 async function requireGeoRule(batch: Batch, id: number): Promise<{ organisationId: number }> {
-  const { rows } = await sql<{ organisationId: number; owner: string }>`
+  const { rows } = await sql<{ organisationId: number; owner: Owner }>`
     select organisation_id as "organisationId", owner from geo_rules
      where id = ${id} and deleted_generation is null for update
   `.execute(batch.tx);
   const rule = rows[0];
   if (rule === undefined) throw new Problem('not_found', `There is no geo rule ${id}.`);
-  if (rule.owner !== batch.owner) {
-    const side =
-      rule.owner === 'fleet'
-        ? 'the fleet file: change it there'
-        : 'whoever made it by hand: --adopt hands it to the file';
-    throw invalid(`The geo rule ${id} belongs to ${side}.`);
-  }
+  batch.requireOwn(rule.owner, `The geo rule ${id}`);
   return rule;
 }
 

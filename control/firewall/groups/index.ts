@@ -7,6 +7,8 @@ export {
   type RuleContent,
   ruleKey,
 } from './content.ts';
+export { listGroups, type GroupView } from './read.ts';
+export { requireOfOrganisation, type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
 export {
   assignGroups,
   createGroups,

@@ -137,7 +137,7 @@ export async function deleteGroup(batch: Batch, groupId: number): Promise<void> 
   batch.touch(...assignments.map((a) => a.target));
 }
 
-async function requireGroup(batch: Batch, groupId: number): Promise<store.GroupRecord> {
+export async function requireGroup(batch: Batch, groupId: number): Promise<store.GroupRecord> {
   const group = (await requireGroups(batch, [groupId])).get(groupId);
   if (group === undefined) throw new Error('a group was checked and is not there');
   return group;
@@ -150,19 +150,11 @@ async function requireGroups(
   const groups = await store.lockGroups(batch.tx, ids);
   const missing = ids.find((id) => !groups.has(id));
   if (missing !== undefined) throw new Problem('not_found', `There is no group ${missing}.`);
-  for (const { name, owner } of groups.values()) {
-    if (owner === batch.owner) continue;
-    const side =
-      owner === 'fleet'
-        ? 'the fleet file: change it there'
-        : 'whoever made it by hand: --adopt hands it to the file';
-    const detail = `The group ${name} belongs to ${side}.`;
-    throw new Problem('invalid_request', detail);
-  }
+  for (const { name, owner } of groups.values()) batch.requireOwn(owner, `The group ${name}`);
   return groups;
 }
 
-function requireName(name: string): void {
+export function requireName(name: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (name.trim() === '' || name.length > NAME_LENGTH || /[\u0000-\u001f\u007f]/.test(name)) {
     const detail = `A group's name has 1 to ${NAME_LENGTH} characters, none of them control characters.`;
@@ -170,7 +162,7 @@ function requireName(name: string): void {
   }
 }
 
-function nameTaken(name: string): Problem {
+export function nameTaken(name: string): Problem {
   const detail = `The organisation has a group named ${name} already.`;
   return new Problem('invalid_request', detail, { errors: [{ pointer: '/name', detail }] });
 }
@@ -182,7 +174,7 @@ export function requireTarget(target: string): string {
   return formatCidr(parsed.value);
 }
 
-async function addContent(
+export async function addContent(
   batch: Batch,
   rules: readonly (RuleContent & { readonly groupId: number })[],
   filters: readonly (FilterContent & { readonly groupId: number })[],
@@ -199,7 +191,7 @@ async function addContent(
   }
 }
 
-async function endContent(
+export async function endContent(
   batch: Batch,
   table: Extract<GenerationalTable, 'group_rules' | 'group_filters'>,
   groupId: number,
@@ -216,7 +208,7 @@ async function endContent(
   );
 }
 
-async function refuseConflicts(
+export async function refuseConflicts(
   batch: Batch,
   assignments: readonly store.Assignment[],
   groups: ReadonlyMap<number, store.GroupRecord>,
@@ -235,7 +227,7 @@ async function refuseConflicts(
   const more = conflicts.length > listed.length ? '; and more' : '';
   const { name } = groups.get(first.groupId) ?? { name: '' };
   throw new GroupConflict(
-    first,
+    conflicts.slice(0, LISTED_CONFLICTS),
     `The group ${name} was not changed anywhere, because it conflicts: ${listed.join('; ')}${more}.`,
   );
 }
@@ -243,9 +235,14 @@ async function refuseConflicts(
 /** Names the group whose assignment is refused. */
 export class GroupConflict extends Problem {
   readonly groupId: number;
+  /** At least one. */
+  readonly conflicts: readonly Conflict[];
 
-  constructor({ code, groupId }: Conflict, detail: string) {
-    super(code, detail);
-    this.groupId = groupId;
+  constructor(conflicts: readonly Conflict[], detail: string) {
+    const [first] = conflicts;
+    if (first === undefined) throw new Error('there is no conflict');
+    super(first.code, detail);
+    this.groupId = first.groupId;
+    this.conflicts = conflicts;
   }
 }

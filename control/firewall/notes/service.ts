@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
 import { Problem } from '../../problem.ts';
 
 /**
@@ -30,19 +30,46 @@ export async function loadRuleNotes(
   return new Map(rows.map(({ id, note, tags }) => [id, { note, tags }]));
 }
 
+/** Of all own rules of an address that have a note or tags. */
+export async function loadAddressNotes(
+  db: Db | Tx,
+  holdingId: number,
+  ip: string,
+): Promise<(RuleNote & { readonly id: number })[]> {
+  const { rows } = await sql<RuleNote & { id: number }>`
+    select r.id, r.note, r.tags from rules r join addresses a on a.id = r.address_id
+     where a.holding_id = ${holdingId} and a.ip = ${ip}::inet and r.deleted_generation is null
+       and (r.note is not null or r.tags <> '{}')
+     order by r.id`.execute(db);
+  return rows;
+}
+
+/** Writes canonical notes of rules that this transaction created. */
+export async function insertNotes(
+  tx: Tx,
+  notes: readonly (RuleNote & { readonly id: number })[],
+): Promise<void> {
+  if (notes.length === 0) return;
+  await sql`
+    update rules r set note = n.note, tags = n.tags
+      from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as n (id bigint, note text, tags text[])
+     where r.id = n.id`.execute(tx);
+}
+
 /** Replaces both. A rule that the organisation does not have now is `not_found`. */
 export async function saveRuleNote(
   tx: Tx,
   organisationId: number,
   ruleId: number,
   wanted: RuleNote,
-): Promise<void> {
+): Promise<RuleNote> {
   const { note, tags } = canonicalNote(wanted);
   const { rows } = await sql`
     update rules r set note = ${note}, tags = ${tags}::text[]
      where r.id = ${ruleId} and ${held(organisationId)} returning r.id
   `.execute(tx);
   if (rows.length === 0) throw new Problem('not_found', `There is no rule ${ruleId}.`);
+  return { note, tags };
 }
 
 /** Trimmed, an empty note is none, a repeated tag is one. Throws what is too long or unprintable. */

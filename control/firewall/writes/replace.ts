@@ -18,6 +18,7 @@ import {
   type AddressWriteScope,
 } from './address-write.ts';
 import { landChange } from './land.ts';
+import { insertNotes, type RuleNote } from '../notes/service.ts';
 import { loadManagedFilters } from '../store.ts';
 
 export interface Replacement {
@@ -44,12 +45,34 @@ export async function replaceAddress(
   const rules = readRules(call, request.rules);
   const filters = readFilters(call, request.filters);
   requireUnchanged(call, scope);
+  return writeOwn(deps, tx, call, scope, { cause: 'address.replace', rules, filters });
+}
+
+/** All own objects that an address shall have. */
+export interface OwnObjects {
+  /** For the audit trail and operators: `address.replace`. */
+  readonly cause: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly rules: readonly RuleContent[];
+  readonly filters: readonly FilterContent[];
+  /** Notes of the rules that are created; null or absent: none. */
+  readonly noteOf?: (rule: RuleContent) => RuleNote | null;
+}
+
+/** Makes the own objects of a locked address those, by the smallest difference. Throws what a single write refuses. */
+export async function writeOwn(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  scope: AddressWriteScope,
+  wanted: OwnObjects,
+): Promise<Replaced> {
   const change = {
-    rules: difference(scope.state.rules, rules, ruleKey),
-    filters: difference(scope.state.filters, filters, filterKey),
+    rules: difference(scope.state.rules, wanted.rules, ruleKey),
+    filters: difference(scope.state.filters, wanted.filters, filterKey),
   };
   await refuseImpossible(tx, call, scope, change);
-  return applyDifference(deps, tx, call, { scope, change, wanted: rules.length + filters.length });
+  return applyDifference(deps, tx, call, { scope, change, wanted });
 }
 
 interface Difference<T, Stored> {
@@ -124,7 +147,7 @@ async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  { scope, change, wanted }: { scope: AddressWriteScope; change: Change; wanted: number },
+  { scope, change, wanted }: { scope: AddressWriteScope; change: Change; wanted: OwnObjects },
 ): Promise<Replaced> {
   const { rules, filters } = change;
   const { enforcement } = scope.state;
@@ -141,7 +164,8 @@ async function applyDifference(
   );
   const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
   const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
-  const answer = { unchanged: wanted - counts.created, enforcement, message };
+  const count = wanted.rules.length + wanted.filters.length;
+  const answer = { unchanged: count - counts.created, enforcement, message };
   if (counts.created + counts.deleted === 0) {
     const nothing = { rules: [], filters: [] };
     return {
@@ -151,23 +175,39 @@ async function applyDifference(
       generation: await leaveWriteScope(tx, scope),
     };
   }
-  await markConfigured(tx, call, scope, wanted > 0);
+  await markConfigured(tx, call, scope, count > 0);
   const deleted = { rules: deletedIds, filters: keys.deleted };
-  const { generation, ids } = await landChange(tx, call, scope.address.id, {
-    cause: 'address.replace',
-    detail: { created: keys.created, deleted },
+  const { noteOf } = wanted;
+  // Notes need the ids, so they are written after it.
+  const last = noteOf === undefined ? call : { ...call, commitEarly: null };
+  const { generation, ids } = await landChange(tx, last, scope.address.id, {
+    cause: wanted.cause,
+    detail: { ...wanted.detail, created: keys.created, deleted },
     createRules: rules.created,
     createFilters: filters.created,
     deleteRules: deletedIds,
     deleteFilters: filters.deleted.map((filter) => filter.id),
   });
+  if (noteOf !== undefined) await writeNotes(tx, ids, rules.created.map(noteOf));
   const created = { rules: ids, filters: keys.created };
   call.afterCommit(() => deps.events.addressReplaced({ ...eventOf(call, generation), ...counts }));
   return { ...answer, created, deleted, generation };
 }
 
+async function writeNotes(
+  tx: Tx,
+  ids: readonly number[],
+  notes: readonly (RuleNote | null)[],
+): Promise<void> {
+  const noted = ids.flatMap((id, at) => {
+    const note = notes[at];
+    return note === null || note === undefined ? [] : [{ id, ...note }];
+  });
+  await insertNotes(tx, noted);
+}
+
 /** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
-function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] {
+export function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] {
   const rules: RuleContent[] = [];
   const seen = new Set<string>();
   for (const [index, request] of requests.entries()) {

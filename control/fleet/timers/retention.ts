@@ -2,10 +2,13 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
 
+/** How long deleted objects are kept, for the history of an address. */
+export const KEPT_OBJECT_DAYS = 400;
+
 /** Retention times. The audit trail has no limit. */
 export const KEPT = {
   idempotencyHours: 24,
-  deletedObjectDays: 400,
+  deletedObjectDays: KEPT_OBJECT_DAYS,
   /** Generations whose changes any edge may sync; older ones are kept only for edges in service. */
   generations: 10_000,
   /** An edge that is further behind syncs whole, which is cheaper than storing more. */

@@ -1,9 +1,29 @@
-import type { Caller } from '../../access/index.ts';
+import { ROLES } from '@portcullis/contract/endpoint.ts';
+import type { Caller, Person } from '../../access/index.ts';
 import { Problem } from '../../problem.ts';
+import type { Endpoint, PortalEndpoint } from '@portcullis/contract/endpoint.ts';
 import type { OperationRow } from './operation.ts';
 
-/** Flag first, then ability, both from the endpoint's row: no handler decides who may call it. */
-export function authorise(row: OperationRow, caller: Caller): void {
+/** No handler decides who may call it: the row of the endpoint does. */
+export function authorise(row: OperationRow, caller: Caller | null, person: Person | null): void {
+  if ('role' in row) return requireRole(row.role, person);
+  if (caller === null) throw new Error('an operation for keys was reached without a caller');
+  requireAbility(row, caller);
+}
+
+function requireRole(role: PortalEndpoint['role'], person: Person | null): void {
+  if (role === 'anyone' || (role === 'user' && person !== null)) return;
+  if (role === 'operator') {
+    if (person?.isOperator === true) return;
+    throw new Problem('role_missing', 'Only an operator may do this.');
+  }
+  const rank = (one: string | null | undefined): number => ROLES.findIndex((each) => each === one);
+  if (rank(person?.role) >= rank(role)) return;
+  throw new Problem('role_missing', `This needs the role ${role} in the organisation.`);
+}
+
+/** Flag first, then ability. */
+function requireAbility(row: Pick<Endpoint, 'ability' | 'flag'>, caller: Caller): void {
   if (row.flag !== null && !caller.organisation.flags.has(row.flag)) {
     throw new Problem(
       'area_not_enabled',

@@ -35,8 +35,11 @@ export interface DispatchDeps {
 
 /** An authenticated and authorised request with its validation results. */
 export interface Incoming
-  extends Omit<Call, 'body' | 'query' | 'afterCommit' | 'isRepeated' | 'commitEarly'> {
-  readonly ability: Ability;
+  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'isRepeated' | 'commitEarly'> {
+  /** Null for a person without an organisation. */
+  readonly caller: Caller | null;
+  /** Null for a person. */
+  readonly ability: Ability | null;
   readonly query: Validated;
   /** Null for an operation without a body. */
   readonly body: Validated | null;
@@ -129,6 +132,8 @@ async function judge(
   const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
   return {
     ...rest,
+    // Only operations without an organisation have none, and their handlers use the person.
+    caller: rest.caller as Caller,
     afterCommit: (effect) => void effects.push(effect),
     isRepeated: false,
     commitEarly: null,
@@ -156,7 +161,8 @@ function describe(error: FieldError): string {
   return `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`;
 }
 
-function idempotentRequest(caller: Caller, once: IdempotentCall): IdempotentRequest {
+function idempotentRequest(caller: Caller | null, once: IdempotentCall): IdempotentRequest {
+  if (caller === null) throw new Error('an operation without an organisation takes no key');
   return {
     organisationId: caller.organisationId,
     keyId: caller.keyId,
@@ -174,9 +180,10 @@ async function requireSubject(
   call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
 ): Promise<void> {
   const { caller, ip, server, ability } = call;
+  if (caller === null) return;
   if (ip !== '' && (await deps.access.findHolding(db, caller, ip)) === null) throw notHeld();
-  if (server !== '' && !(await deps.access.seesServer(db, caller, ability, server)))
-    throw notSeen();
+  const needed = ability ?? 'game-servers.read';
+  if (server !== '' && !(await deps.access.seesServer(db, caller, needed, server))) throw notSeen();
 }
 
 function toReply(answer: Answer): Reply {

@@ -5,6 +5,7 @@ import type {
   OperationId,
   QueryOf,
 } from '@portcullis/contract/operation-types.ts';
+import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type {
   Call,
@@ -38,7 +39,11 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
     row,
     handler: forgetTypes(row, handlers[row.operationId]),
   });
-  return [...ENDPOINTS.map(bind(V1_PREFIX)), ...X1_ENDPOINTS.map(bind(X1_PREFIX))];
+  return [
+    ...ENDPOINTS.map(bind(V1_PREFIX)),
+    ...X1_ENDPOINTS.map(bind(X1_PREFIX)),
+    ...PORTAL_ENDPOINTS.map(bind(PORTAL_PREFIX)),
+  ];
 }
 
 /** The row determines whether the handler writes, in type and value. */

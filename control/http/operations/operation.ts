@@ -1,25 +1,19 @@
-import type { Endpoint } from '@portcullis/contract/endpoint.ts';
-import type { Caller } from '../../access/index.ts';
+import type { Endpoint, PortalEndpoint, Row } from '@portcullis/contract/endpoint.ts';
+import type { Caller, Person } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 
 /** An endpoint row with its schema types erased. */
 export type OperationRow = Pick<
-  Endpoint,
-  | 'operationId'
-  | 'method'
-  | 'path'
-  | 'ability'
-  | 'flag'
-  | 'query'
-  | 'body'
-  | 'write'
-  | 'idempotent'
-  | 'requestHeaders'
->;
+  Row,
+  'operationId' | 'method' | 'path' | 'query' | 'body' | 'write' | 'idempotent' | 'requestHeaders'
+> &
+  (Pick<Endpoint, 'ability' | 'flag'> | Pick<PortalEndpoint, 'role'>);
 
 /** A request for its handler: authenticated, authorised and validated. */
 export interface Call<Body = unknown, Query = unknown> {
   readonly caller: Caller;
+  /** The signed-in person; null for a key. */
+  readonly person: Person | null;
   readonly requestId: string;
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
@@ -29,6 +23,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly server: string;
   /** The path's `attack`; 0 for operations without one. */
   readonly attack: number;
+  /** All parameters of the path, as sent. */
+  readonly params: Readonly<Record<string, string>>;
   readonly body: Body;
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */

@@ -1,7 +1,8 @@
 import { Problem } from '../../problem.ts';
 
 export interface RateLimited {
-  readonly keyId: number;
+  /** The key, or the session's person. */
+  readonly keyId: number | string;
   readonly organisation: { readonly limits: { readonly requestsPerMinute: number } };
 }
 
@@ -25,7 +26,7 @@ interface Bucket {
  * httpapi-ratelimit-headers/.
  */
 export function createRateLimiter(nowMs: () => number = () => performance.now()): RateLimiter {
-  const buckets = new Map<number, Bucket>();
+  const buckets = new Map<number | string, Bucket>();
   return {
     take(caller) {
       const limit = caller.organisation.limits.requestsPerMinute;
@@ -58,6 +59,6 @@ function describe(limit: number, tokens: number): Readonly<Record<string, string
   };
 }
 
-function dropFull(buckets: Map<number, Bucket>, now: number): void {
+function dropFull(buckets: Map<number | string, Bucket>, now: number): void {
   for (const [key, bucket] of buckets) if (now - bucket.at >= WINDOW_MS) buckets.delete(key);
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { Access, Caller } from '../../access/index.ts';
+import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { authorise } from './authorisation.ts';
 import { bodyOf } from '../input/body.ts';
@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set once the request is authenticated. */
     caller: Caller | null;
+    /** The signed-in person; null for a key. */
+    person: Person | null;
     /** The path's `ip` in its one spelling; empty for paths without one. */
     address: string;
     /** The path's `slice`, a uuid; empty for paths without one. */
@@ -35,7 +37,10 @@ declare module 'fastify' {
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
+  readonly access: Pick<
+    Access,
+    'authenticate' | 'authenticateSession' | 'findHolding' | 'seesServer'
+  >;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   /** Within this every request is answered, once its body has arrived. */
@@ -47,6 +52,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Creates a route for every endpoint row, with all common checks. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('person', null);
   app.decorateRequest('address', '');
   app.decorateRequest('gameServer', '');
   app.decorateRequest('attack', 0);
@@ -75,12 +81,13 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const caller = await new Deadline(deps.deadlineMs).limit(
-    deps.access.authenticate(request.headers.authorization, clientAddress(request.ip) ?? ''),
-  );
-  request.caller = caller;
-  reply.headers(deps.rateLimiter.take(caller));
-  authorise(operation.row, caller);
+  if ('role' in operation.row) requireSameSite(request);
+  await new Deadline(deps.deadlineMs).limit(authenticate(operation, deps, request));
+  const { caller, person } = request;
+  const keyId = person === null ? (caller?.keyId ?? 0) : `person ${person.id}`;
+  const organisation = caller?.organisation ?? WITHOUT_ORGANISATION;
+  reply.headers(deps.rateLimiter.take({ keyId, organisation }));
+  authorise(operation.row, caller, person);
   refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
   if (ip !== undefined) {
@@ -100,14 +107,43 @@ async function admit(
   }
 }
 
+/** The limit of a person without an organisation. */
+const WITHOUT_ORGANISATION = { limits: { requestsPerMinute: 600 } } as const;
+
+async function authenticate(
+  { row }: Operation,
+  { access }: RouteDeps,
+  request: FastifyRequest,
+): Promise<void> {
+  const { authorization, cookie } = request.headers;
+  if (!('role' in row)) {
+    request.caller = await access.authenticate(authorization, clientAddress(request.ip) ?? '');
+    return;
+  }
+  if (row.role === 'anyone') return;
+  const slug = paramsOf(request)['organisation'] ?? null;
+  const { person, caller } = await access.authenticateSession(cookie, slug);
+  request.person = person;
+  request.caller = caller;
+}
+
+/** Browsers send cookies with requests of other sites too, but not this header nor this value. */
+function requireSameSite({ method, headers }: FastifyRequest): void {
+  if (method === 'GET' || method === 'HEAD') return;
+  if (headers['x-portcullis-csrf'] === '1' || headers['sec-fetch-site'] === 'same-origin') return;
+  throw new Problem(
+    'cross_site_request',
+    'A request with a session needs "Sec-Fetch-Site: same-origin" or "X-Portcullis-CSRF: 1".',
+  );
+}
+
 async function answer(
   operation: Operation,
   deps: RouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { caller } = request;
-  if (caller === null) throw new Error('a handler was reached without a caller');
+  const { caller, person } = request;
   const mark = request.url.indexOf('?');
   const query = mark === -1 ? '' : request.url.slice(mark + 1);
   const deadline = new Deadline(deps.deadlineMs);
@@ -116,8 +152,10 @@ async function answer(
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
   const incoming: Incoming = {
     deadline,
-    ability: operation.row.ability,
+    ability: 'ability' in operation.row ? operation.row.ability : null,
     caller,
+    person,
+    params: paramsOf(request),
     requestId: request.id,
     source: clientAddress(request.ip),
     ip: request.address,
@@ -182,7 +220,10 @@ function refuseConditions({ write, requestHeaders = [] }: OperationRow, request:
 }
 
 function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {
-  const params = Object(request.params) as Readonly<Record<string, unknown>>;
-  const value = Object.hasOwn(params, name) ? params[name] : undefined;
-  return typeof value === 'string' ? value : undefined;
+  const params = paramsOf(request);
+  return Object.hasOwn(params, name) ? params[name] : undefined;
+}
+
+function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  return Object(request.params) as Readonly<Record<string, string>>;
 }

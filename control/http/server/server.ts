@@ -29,7 +29,10 @@ import { refuseSocket } from './socket-errors.ts';
 export interface HttpDeps {
   readonly config: HttpConfig;
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'findHolding' | 'seesServer'>;
+  readonly access: Pick<
+    Access,
+    'authenticate' | 'authenticateSession' | 'findHolding' | 'seesServer'
+  >;
   readonly handlers: Handlers;
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;
@@ -142,6 +145,7 @@ function answered(
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       source: clientAddress(request.ip),
       ...(request.caller !== null && { keyId: request.caller.keyId }),
+      ...(request.person !== null && { person: request.person.id }),
     },
     'answered',
   );

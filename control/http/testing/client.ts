@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Endpoint } from '@portcullis/contract/endpoint.ts';
+import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
+import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import { compileSchema } from '../input/validation.ts';
 
@@ -31,6 +32,19 @@ export interface TestClient {
 }
 
 export function createTestClient(url: string, authorization: string | null): TestClient {
+  return clientWith(url, authorization, authorization === null ? {} : { authorization });
+}
+
+/** A client with the session of testing/sessions.ts. */
+export function createSessionClient(url: string, session: string): TestClient {
+  return clientWith(url, null, { cookie: `test=${session}`, 'x-portcullis-csrf': '1' });
+}
+
+function clientWith(
+  url: string,
+  authorization: string | null,
+  credentials: Readonly<Record<string, string>>,
+): TestClient {
   const send = async (
     method: string,
     path: string,
@@ -41,7 +55,7 @@ export function createTestClient(url: string, authorization: string | null): Tes
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {
-        ...(authorization !== null && { authorization }),
+        ...credentials,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...request.headers,
       },
@@ -67,13 +81,14 @@ export function createTestClient(url: string, authorization: string | null): Tes
   };
 }
 
-const rows: readonly { readonly pattern: RegExp; readonly row: Endpoint }[] = [
+const rows: readonly { readonly pattern: RegExp; readonly row: Row }[] = [
   ...ENDPOINTS.map((row) => ({ pattern: patternOf(V1_PREFIX, row), row })),
   ...X1_ENDPOINTS.map((row) => ({ pattern: patternOf(X1_PREFIX, row), row })),
+  ...PORTAL_ENDPOINTS.map((row) => ({ pattern: patternOf(PORTAL_PREFIX, row), row })),
 ];
 const validators = new Map<object, ReturnType<typeof compileSchema>>();
 
-function patternOf(prefix: string, row: Endpoint): RegExp {
+function patternOf(prefix: string, row: Row): RegExp {
   return new RegExp(`^${prefix}${row.path.replace(/\{\w+\}/g, '[^/]+')}$`);
 }
 
@@ -118,6 +133,13 @@ function fits(schema: object, body: unknown): void {
   const validate = validators.get(schema) ?? compileSchema(schema);
   validators.set(schema, validate);
   assert.ok(validate(body), JSON.stringify(validate.errors));
+}
+
+/** The member `data` of a success. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
+export function dataOf<T>({ body, status, text }: TestReply): T {
+  assert.ok(status < 300, text);
+  return (body as { readonly data: T }).data;
 }
 
 /** Asserts a problem and returns its document. */

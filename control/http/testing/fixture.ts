@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { createAttacks } from '../../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../../access/index.ts';
+import type { Role } from '@portcullis/contract/endpoint.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
@@ -12,7 +13,8 @@ import { createLogger, type Logger } from '../../log.ts';
 import { createGameServers, type GameServers } from '../../game-servers/index.ts';
 import { createRegistry } from '../server/metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server/server.ts';
-import { createTestClient, type TestClient } from './client.ts';
+import { createSessionClient, createTestClient, type TestClient } from './client.ts';
+import { testSessions } from './sessions.ts';
 
 /** The test environment of the API: two organisations, their holdings, a listening server. */
 export interface TestEnvironment {
@@ -25,6 +27,8 @@ export interface TestEnvironment {
   readonly acme: TestClient;
   /** A key of the other organisation. */
   readonly other: TestClient;
+  /** A client of a signed-in person with this role in acme, or of an operator. */
+  session(role: Role | 'operator'): TestClient;
   /** A client with a new key. */
   client(options?: KeyOptions): Promise<TestClient>;
   /** A client without a key or with a wrong one. */
@@ -72,11 +76,12 @@ export async function startEnvironment(
     level: 'debug',
     destination: { write: (line) => void (lines += line) },
   });
-  const access = createAccess({ db, log });
+  const created = createAccess({ db, log });
   const registry = createRegistry();
   const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.speakThrough(nodes.control);
+  const access: Access = { ...created, authenticateSession: testSessions(db) };
   const ground = { db, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
@@ -94,6 +99,7 @@ export async function startEnvironment(
     url,
     metricsUrl: metricsUrl ?? '',
     nodes,
+    session: (role) => createSessionClient(url, `${role}@acme`),
     acme: await client(),
     other: await client({ organisationId: OTHER }),
     client,

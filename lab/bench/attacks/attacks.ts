@@ -143,6 +143,8 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     source: null,
     ip: '',
     server: '',
+    person: null,
+    params: {},
     attack: 0,
     body: null,
     query,

@@ -1,0 +1,152 @@
+import { Type } from 'typebox';
+import { RuleAction, RuleProtocol } from './firewall.ts';
+import { RuleInput } from './firewall-writes.ts';
+import {
+  choice,
+  CLOSED,
+  id,
+  integer,
+  integerOrNull,
+  natural,
+  openChoice,
+  sentText,
+  textOrNull,
+  timestamp,
+} from './values.ts';
+
+/** Tabs and line ends are allowed, and no other control characters. */
+const noteText = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  maxLength: 2000,
+  'x-multiline': true,
+  description: 'Plain text, of one or more lines; null: none.',
+});
+const tags = Type.Array(sentText({ minLength: 1, maxLength: 50 }), {
+  maxItems: 20,
+  description: 'In the order given, each once.',
+});
+
+export const RuleNote = Type.Object(
+  { note: noteText, tags },
+  { ...CLOSED, title: 'RuleNote', description: 'What the organisation keeps about a rule.' },
+);
+
+export const RuleNotes = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({ rule: id({ description: 'Id of the rule.' }), note: textOrNull(), tags }),
+      { description: 'Only rules with a note or tags.' },
+    ),
+  },
+  { title: 'RuleNotes' },
+);
+
+export const RuleNoteSaved = Type.Object({ data: RuleNote }, { title: 'RuleNoteSaved' });
+
+const NotedRule = Type.Object(
+  {
+    ...RuleInput.properties,
+    note: Type.Optional(noteText),
+    tags: Type.Optional(tags),
+  },
+  { ...CLOSED, title: 'NotedRule', description: 'A rule to create, with its note and tags.' },
+);
+
+export const RuleBatch = Type.Object(
+  {
+    rules: Type.Array(NotedRule, {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'Created all together, or none of them.',
+    }),
+  },
+  { ...CLOSED, title: 'RuleBatch' },
+);
+
+const ObjectChange = {
+  rules: Type.Array(id(), { description: 'Ids of rules.' }),
+  filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
+};
+
+export const AddressChanged = Type.Object(
+  {
+    data: Type.Object({
+      generation: natural({ description: 'Of this change; undo takes it.' }),
+      created: Type.Object(ObjectChange),
+      deleted: Type.Object(ObjectChange),
+    }),
+    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+  },
+  { title: 'AddressChanged' },
+);
+
+export const GenerationBody = Type.Object(
+  { generation: natural({ description: 'As the history lists it.' }) },
+  { ...CLOSED, title: 'GenerationBody' },
+);
+
+export const HISTORY_KINDS = [
+  'rule',
+  'filter',
+  'default',
+  'group',
+  'group_rule',
+  'group_filter',
+  'geo_rule',
+] as const;
+
+const HistoryObject = Type.Object(
+  {
+    kind: openChoice(HISTORY_KINDS, {
+      description:
+        '`group` and `geo_rule`: assigned to the address or a prefix around it, or taken off.',
+    }),
+    change: choice(['added', 'removed']),
+    id: id({ description: 'Of the object.' }),
+    name: Type.String({ description: 'The object in words.', examples: ['allow tcp 443'] }),
+  },
+  { title: 'HistoryObject' },
+);
+
+const HistoryEntry = Type.Object(
+  {
+    generation: natural(),
+    at: timestamp(),
+    actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
+    actor: Type.String({ description: 'Who did it: a key, a person, or a file.' }),
+    action: Type.String({ description: 'Such as `rule.create`.' }),
+    objects: Type.Array(HistoryObject, { description: 'The difference.' }),
+    can_undo: Type.Boolean({
+      description: 'Whether it changed own rules or filters, which undo and going back restore.',
+    }),
+  },
+  { title: 'HistoryEntry', description: 'A change of the policy of an address.' },
+);
+
+export const History = Type.Object(
+  {
+    data: Type.Array(HistoryEntry, { description: 'Newest first.' }),
+    links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
+  },
+  { title: 'History' },
+);
+
+export const HistoryQuery = Type.Object(
+  {
+    before: Type.Optional(natural({ description: 'Only older generations than this.' })),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 25 })),
+  },
+  CLOSED,
+);
+
+/** A rule of a group, with one port at most. */
+export const GroupRuleView = Type.Object(
+  {
+    id: id(),
+    action: RuleAction,
+    protocol: RuleProtocol,
+    source_ip: textOrNull({ description: 'Null: any source.' }),
+    destination_port: integerOrNull({ description: 'Null: any port.' }),
+  },
+  { title: 'GroupRule' },
+);

@@ -1,0 +1,95 @@
+import type { Tx } from '../../db/database.ts';
+import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { Problem } from '../../problem.ts';
+import type { RuleNote } from '../notes/service.ts';
+import { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
+import { openWriteScope, type ServiceDeps } from '../writes/address-write.ts';
+import { type Replaced, writeOwn } from '../writes/replace.ts';
+import { loadPast, type PastRule, timeOf } from './store.ts';
+
+/** Makes own rules and filters those of a generation, with their notes. Throws what a single write refuses. */
+export async function restoreAddress(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  generation: number,
+): Promise<Replaced> {
+  const scope = await openWriteScope(deps, tx, call);
+  await requireKept(tx, scope.state.acceptedGeneration, generation);
+  const past = await loadPast(tx, scope.address.id, generation);
+  const stood = ({ deleted }: { readonly deleted: number | null }): boolean =>
+    deleted === null || deleted > generation;
+  const rules = past.rules.filter(stood);
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'address.restore',
+    detail: { to: generation },
+    rules,
+    filters: past.filters.filter(stood),
+    noteOf: notesOf(rules),
+  });
+}
+
+/** Takes back what a generation did to own rules and filters; what was changed since stays. */
+export async function undoChange(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  generation: number,
+): Promise<Replaced> {
+  const scope = await openWriteScope(deps, tx, call);
+  await requireKept(tx, scope.state.acceptedGeneration, generation);
+  const past = await loadPast(tx, scope.address.id, generation);
+  const own = <T extends { readonly group: unknown }>(objects: readonly T[]): T[] =>
+    objects.filter(({ group }) => group === null);
+  const rules = past.rules.filter(({ deleted }) => deleted === generation);
+  const filters = past.filters.filter(({ deleted }) => deleted === generation);
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'address.undo',
+    detail: { undone: generation },
+    rules: merge<RuleContent>(own(scope.state.rules), past.rules, rules, generation, ruleKey),
+    filters: merge<FilterContent>(
+      own(scope.state.filters),
+      past.filters,
+      filters,
+      generation,
+      filterKey,
+    ),
+    noteOf: notesOf(rules),
+  });
+}
+
+/** What is there without what the generation created, and with what it deleted; each once. */
+function merge<T>(
+  there: readonly (T & { readonly id: number })[],
+  past: readonly { readonly id: number; readonly created: number }[],
+  deleted: readonly T[],
+  generation: number,
+  keyOf: (object: T) => string,
+): T[] {
+  const created = new Set(past.filter((one) => one.created === generation).map(({ id }) => id));
+  const kept: T[] = there.filter(({ id }) => !created.has(id));
+  const known = new Set(kept.map(keyOf));
+  return [...kept, ...deleted.filter((one) => !known.has(keyOf(one)))];
+}
+
+function notesOf(rules: readonly PastRule[]): (rule: RuleContent) => RuleNote | null {
+  const notes = new Map(rules.map((rule) => [ruleKey(rule), { note: rule.note, tags: rule.tags }]));
+  return (rule) => notes.get(ruleKey(rule)) ?? null;
+}
+
+async function requireKept(tx: Tx, accepted: number, generation: number): Promise<void> {
+  if (generation > accepted) {
+    throw refused(`There is no generation ${generation}; the newest is ${accepted}.`);
+  }
+  const at = await timeOf(tx, generation);
+  const oldest = Date.now() - KEPT_OBJECT_DAYS * 86_400_000;
+  if (at === null || at.getTime() >= oldest) return;
+  throw refused(
+    `Generation ${generation} is older than ${KEPT_OBJECT_DAYS} days; what was deleted before is not kept.`,
+  );
+}
+
+function refused(detail: string): Problem {
+  return new Problem('invalid_request', detail, { errors: [{ pointer: '/generation', detail }] });
+}

@@ -1,0 +1,103 @@
+import type { Access } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { pathId } from '../../http/operations/path-id.ts';
+import { restoreAddress, undoChange } from '../history/service.ts';
+import { loadHistory } from '../history/store.ts';
+import { loadAddressNotes, saveRuleNote } from '../notes/service.ts';
+import { timestampView, writeHeaders } from '../views.ts';
+import type { ServiceDeps } from '../writes/address-write.ts';
+import { createNotedRules } from '../writes/noted-rules.ts';
+import type { Replaced } from '../writes/replace.ts';
+
+export type AddressPortalHandlers = Pick<
+  Handlers,
+  | 'listRuleNotes'
+  | 'saveRuleNote'
+  | 'createNotedRules'
+  | 'readHistory'
+  | 'undoChange'
+  | 'restoreAddress'
+>;
+
+const PER_PAGE = 25;
+
+export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHandlers {
+  return {
+    async listRuleNotes(call, db) {
+      const notes = await loadAddressNotes(db, await heldBy(deps.access, db, call), call.ip);
+      const data = notes.map(({ id, note, tags }) => ({ rule: id, note, tags }));
+      return { status: 200, body: { data } };
+    },
+    async saveRuleNote(call, tx) {
+      const saved = await saveRuleNote(
+        tx,
+        call.caller.organisationId,
+        pathId(call, 'rule'),
+        call.body,
+      );
+      return { status: 200, body: { data: saved } };
+    },
+    async createNotedRules(call, tx) {
+      return { ...changed(await createNotedRules(deps, tx, call, call.body.rules)), status: 201 };
+    },
+    async readHistory(call, db) {
+      return { status: 200, body: await historyPage(deps.access, db, call) };
+    },
+    async undoChange(call, tx) {
+      return changed(await undoChange(deps, tx, call, call.body.generation));
+    },
+    async restoreAddress(call, tx) {
+      return changed(await restoreAddress(deps, tx, call, call.body.generation));
+    },
+  };
+}
+
+async function heldBy(
+  access: Pick<Access, 'findHolding'>,
+  db: Db | Tx,
+  { caller, ip }: Call,
+): Promise<number> {
+  const holding = await access.findHolding(db, caller, ip);
+  if (holding === null) throw notHeld();
+  return holding.id;
+}
+
+function changed(replaced: Replaced) {
+  const { created, deleted, generation, message } = replaced;
+  return {
+    status: 200,
+    body: { data: { generation, created, deleted }, message },
+    headers: writeHeaders(replaced),
+  };
+}
+
+async function historyPage(
+  access: Pick<Access, 'findHolding'>,
+  db: Db,
+  call: CallOf<'readHistory'>,
+) {
+  const holdingId = await heldBy(access, db, call);
+  const { before, per_page: perPage = PER_PAGE } = call.query;
+  const of = { organisationId: call.caller.organisationId, holdingId, ip: call.ip };
+  const entries = await loadHistory(db, of, { before: before ?? null, limit: perPage + 1 });
+  const shown = entries.slice(0, perPage);
+  const last = entries.length > perPage ? shown.at(-1) : undefined;
+  const next =
+    last &&
+    `?${new URLSearchParams({ before: String(last.generation), per_page: String(perPage) })}`;
+  return {
+    data: shown.map(({ generation, at, actorKind, actor, action, objects }) => ({
+      generation,
+      at: timestampView(at),
+      actor_kind: actorKind,
+      actor,
+      action,
+      objects,
+      can_undo: objects.some(({ kind }) => kind === 'rule' || kind === 'filter'),
+    })),
+    links: { next: next ?? null },
+  };
+}

@@ -1,0 +1,192 @@
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
+import { keyActor, recordAudit } from '../../access/index.ts';
+import type { Tx } from '../../db/database.ts';
+import { Batch } from '../../fleet/batch.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
+import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
+import type { Answer, Call } from '../../http/operations/operation.ts';
+import { pathId } from '../../http/operations/path-id.ts';
+import { Problem } from '../../problem.ts';
+import { deleteGeoRule, findGeoRule, listGeoRules, saveGeoRule } from '../geo/index.ts';
+import {
+  deleteGroup,
+  GroupConflict,
+  listGroups,
+  requireOfOrganisation,
+  type SavedGroup,
+  saveGroup,
+  type WantedGroup,
+} from '../groups/index.ts';
+import { catalogueView } from '../views.ts';
+import { geoRuleView, groupPreviewView, groupView } from './views.ts';
+
+export type GroupPortalHandlers = Pick<
+  Handlers,
+  | 'listGroups'
+  | 'listFilterTypes'
+  | 'createGroup'
+  | 'saveGroup'
+  | 'deleteGroup'
+  | 'previewNewGroup'
+  | 'previewGroup'
+  | 'listGeoRules'
+  | 'createGeoRule'
+  | 'saveGeoRule'
+  | 'deleteGeoRule'
+>;
+
+const ACCEPTED = 'The change was accepted. Changes take 3-5 minutes to propagate globally.';
+const NOTHING = 'Nothing was changed: it is so already.';
+
+export function createGroupPortalHandlers(): GroupPortalHandlers {
+  return {
+    async listGroups(call, db) {
+      const groups = await listGroups(db, call.caller.organisationId);
+      return { status: 200, body: { data: groups.map(groupView) } };
+    },
+    async listFilterTypes() {
+      return { status: 200, body: catalogueView(FILTERS) };
+    },
+    createGroup: (call, tx) => writeGroup(call, tx, null),
+    saveGroup: (call, tx) => writeGroup(call, tx, pathId(call, 'group')),
+    async deleteGroup(call, tx) {
+      const id = pathId(call, 'group');
+      const batch = new Batch(tx, 'portal');
+      await requireOfOrganisation(batch, call.caller.organisationId, id);
+      await deleteGroup(batch, id);
+      return landed(call, batch, { id, action: 'group.delete', target: `group:${id}` });
+    },
+    previewNewGroup: (call, db) => preview(call, db, null),
+    previewGroup: (call, db) => preview(call, db, pathId(call, 'group')),
+    async listGeoRules(call, db) {
+      const rules = await listGeoRules(db, call.caller.organisationId);
+      return { status: 200, body: { data: rules.map(geoRuleView) } };
+    },
+    createGeoRule: (call, tx) => writeGeoRule(call, tx, null),
+    saveGeoRule: (call, tx) => writeGeoRule(call, tx, pathId(call, 'geo_rule')),
+    async deleteGeoRule(call, tx) {
+      const { id } = await findGeoRule(tx, call.caller.organisationId, pathId(call, 'geo_rule'));
+      const batch = new Batch(tx, 'portal');
+      await deleteGeoRule(batch, id);
+      return landed(call, batch, { id, action: 'geo.delete', target: `geo-rule:${id}` });
+    },
+  };
+}
+
+type GroupCall = CallOf<'createGroup' | 'saveGroup' | 'previewGroup' | 'previewNewGroup'>;
+
+async function writeGroup(call: GroupCall, tx: Tx, groupId: number | null): Promise<Answer> {
+  const batch = new Batch(tx, 'portal');
+  const saved = await saveGroup(batch, ofCall(call, groupId), wantedGroup(call));
+  if (saved.conflicts.length > 0) throw refusal(saved, call.body.name);
+  const action = groupId === null ? 'group.create' : 'group.save';
+  const target = `group:${saved.id}`;
+  const detail = { name: call.body.name, targets: saved.changes.map((one) => one.target) };
+  const answer = await landed(call, batch, { id: saved.id, action, target, detail });
+  return { ...answer, status: groupId === null ? 201 : 200 };
+}
+
+function refusal({ conflicts }: SavedGroup, name: string): Problem {
+  const listed = conflicts.map(({ target, reason }) => `${target}: ${reason}`).join('; ');
+  return new GroupConflict(
+    conflicts,
+    `The group ${name} was not changed anywhere, because it conflicts: ${listed}.`,
+  );
+}
+
+/** Ends the transaction of a preview, which leaves nothing. */
+class Previewed extends Error {
+  readonly saved: SavedGroup;
+
+  constructor(saved: SavedGroup) {
+    super('a preview is not stored');
+    this.saved = saved;
+  }
+}
+
+async function preview(
+  call: GroupCall,
+  db: Parameters<GroupPortalHandlers['previewGroup']>[1],
+  groupId: number | null,
+): Promise<Answer> {
+  try {
+    await db.transaction().execute(async (tx) => {
+      const batch = new Batch(tx, 'portal');
+      throw new Previewed(await saveGroup(batch, ofCall(call, groupId), wantedGroup(call)));
+    });
+  } catch (error) {
+    if (!(error instanceof Previewed)) throw error;
+    return {
+      status: 200,
+      body: { data: groupPreviewView(error.saved) },
+      headers: { 'cache-control': 'no-store' },
+    };
+  }
+  throw new Error('a preview was stored');
+}
+
+async function writeGeoRule(
+  call: CallOf<'createGeoRule' | 'saveGeoRule'>,
+  tx: Tx,
+  known: number | null,
+): Promise<Answer> {
+  const batch = new Batch(tx, 'portal');
+  const id = await saveGeoRule(batch, call.caller.organisationId, known, call.body);
+  const action = known === null ? 'geo.create' : 'geo.save';
+  const target = `geo-rule:${id}`;
+  const answer = await landed(call, batch, { id, action, target, detail: { ...call.body } });
+  return { ...answer, status: known === null ? 201 : 200 };
+}
+
+async function landed(
+  call: Call,
+  batch: Batch,
+  done: {
+    readonly id: number;
+    readonly action: string;
+    readonly target: string;
+    readonly detail?: Readonly<Record<string, unknown>>;
+  },
+): Promise<Answer> {
+  const { id, ...entry } = done;
+  const generation = await batch.land(entry.action);
+  if (generation === null) {
+    const data = { id, generation: await currentGeneration(batch.tx) };
+    return { status: 200, body: { data, message: NOTHING } };
+  }
+  const { organisationId } = call.caller;
+  await recordAudit(batch.tx, { actor: keyActor(call), organisationId, generation, ...entry });
+  return {
+    status: 200,
+    body: { data: { id, generation }, message: ACCEPTED },
+    headers: { 'portcullis-generation': String(generation) },
+  };
+}
+
+function ofCall({ caller }: Call, groupId: number | null) {
+  const { organisationId, organisation } = caller;
+  return { organisationId, groupId, maxPorts: organisation.limits.maxPortsPerRequest };
+}
+
+function wantedGroup({ body, caller }: GroupCall): WantedGroup {
+  const maxPorts = caller.organisation.limits.maxPortsPerRequest;
+  return {
+    name: body.name,
+    targets: body.targets,
+    rules: body.rules.map(({ action, protocol, destination_port, source_ip }) => ({
+      action,
+      protocol,
+      destinationPort: destination_port ?? null,
+      source: source_ip ?? null,
+    })),
+    filters: body.filters.flatMap(({ type, port }, index) => {
+      const ports = parsePortExpression(port);
+      const isFew = ports.ok && countPorts(ports.value) <= maxPorts;
+      if (ports.ok && isFew) return expandPorts(ports.value).map((one) => ({ type, port: one }));
+      const detail = ports.ok ? `names more than ${maxPorts} ports` : ports.reason;
+      const errors = [{ pointer: `/filters/${index}/port`, detail }];
+      throw new Problem('invalid_request', `The port is not valid: ${detail}.`, { errors });
+    }),
+  };
+}
