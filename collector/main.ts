@@ -1,5 +1,6 @@
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
+import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { CollectorAgent } from './agent.ts';
 import { readConfig } from './config.ts';
@@ -44,4 +45,4 @@ async function stop(why: string): Promise<void> {
 }
 process.once('SIGINT', () => void stop('SIGINT'));
 process.once('SIGTERM', () => void stop('SIGTERM'));
-process.once('disconnect', () => void stop('its supervisor exited'));
+whenSupervisorGone(() => void stop('its supervisor exited'));

@@ -1,3 +1,4 @@
+import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import type { Logger } from 'pino';
 import { becomeAccount } from './root-rights.ts';
 import type { ControlConfig } from './config/config.ts';
@@ -74,8 +75,7 @@ function stopRequested(): Promise<string> {
   return new Promise((resolve) => {
     process.once('SIGINT', () => resolve('SIGINT'));
     process.once('SIGTERM', () => resolve('SIGTERM'));
-    // When the supervisor is killed, its end of the channel closes.
-    if (process.connected) process.once('disconnect', () => resolve('its supervisor is gone'));
+    whenSupervisorGone(() => resolve('its supervisor is gone'));
   });
 }
 

@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
+import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
@@ -19,6 +20,7 @@ import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { nftablesBackend, xdpBackend } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { disableEarlyDrop } from '@portcullis/dataplane/xdp/disable.ts';
 import { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
+import { saveClaim } from './switch/claim.ts';
 import { createHost } from './host/host.ts';
 import {
   eachConnection,
@@ -50,6 +52,8 @@ import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.t
  * The edge process. It stops on SIGTERM and when its supervisor exits, and leaves its table in the kernel: enforcement
  * continues until an agent is back or the operator disables it.
  */
+// Until the agent can stop in order: what is killed here leaves what the next edge expects.
+const cancelExit = whenSupervisorGone(() => process.exit(1));
 const { config, logLevel, early, capacity } = readOptions();
 const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
 await lockState({
@@ -64,6 +68,11 @@ await lockState({
     'the state directory cannot be locked; a second edge on it would not be noticed',
   );
 });
+try {
+  saveClaim(config.stateDir, config);
+} catch (error) {
+  log.info({ error }, 'the claim could not be saved; edge off may leave it to the lease');
+}
 const pins = pinsFolder(config.stateDir, process.env);
 try {
   recordPins(config.stateDir, pins);
@@ -185,14 +194,19 @@ function exitWith(error: unknown): never {
   process.exit(1);
 }
 
+/** Shorter than the time that a supervisor waits for a child. */
+const STOP_MS = 12_000;
 let stopping = false;
 async function stop(why: string): Promise<void> {
   if (stopping) return;
   stopping = true;
   log.info({ why }, 'stopping; the kernel keeps the table');
+  // Nobody else ends an orphan that does not stop.
+  setTimeout(() => process.exit(1), STOP_MS);
   await agent.stop();
   process.exit(0);
 }
 process.once('SIGINT', () => void stop('SIGINT'));
 process.once('SIGTERM', () => void stop('SIGTERM'));
-process.once('disconnect', () => void stop('its supervisor exited'));
+cancelExit();
+whenSupervisorGone(() => void stop('its supervisor exited'));

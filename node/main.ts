@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
+import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
@@ -30,8 +31,7 @@ const GAME_ACCOUNT: Owner = { uid: 25_565, gid: 25_565 };
  * journal and by what the engine lists.
  */
 const { config, log } = readConfigAndLog();
-const orphaned = (): void => process.exit(1);
-process.once('disconnect', orphaned);
+const cancelExit = whenSupervisorGone(() => process.exit(1));
 await lockState({
   agent: 'node',
   stateDir: config.stateDir,
@@ -43,7 +43,7 @@ await lockState({
     'the state directory cannot be locked: another node on it would not be detected',
   );
 });
-process.off('disconnect', orphaned);
+cancelExit();
 const agent = startAgent();
 log.info({ name: config.name, engine: config.engine }, 'started');
 if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
@@ -126,4 +126,4 @@ async function stop(reason: string): Promise<void> {
 // Later signals have no effect: a service manager and a supervisor may both send one, which must not interrupt the stop.
 process.on('SIGINT', () => void stop('SIGINT').catch(giveUp));
 process.on('SIGTERM', () => void stop('SIGTERM').catch(giveUp));
-process.once('disconnect', () => void stop('the supervisor has exited').catch(giveUp));
+whenSupervisorGone(() => void stop('the supervisor has exited').catch(giveUp));

@@ -47,7 +47,10 @@ async function disable(stateDir: string): Promise<string> {
       `an edge that does not use ${stateDir} enforces on this host and restores its table. Give the --data that it was started with`,
     );
   }
-  return 'The edge is disabled: nothing of Portcullis is in the kernel of this host, also after a restart. To enable it: portcullis edge on';
+  const { endClaim } = await import('@portcullis/edge/switch/claim.ts');
+  const knows = await endClaim(stateDir, 'disabled by the operator of this host');
+  const counted = knows ? '' : ' Control was not reached: it may count the edge for a minute.';
+  return `The edge is disabled: nothing of Portcullis is in the kernel of this host, also after a restart.${counted} To enable it: portcullis edge on`;
 }
 
 async function enable(stateDir: string, { confirmWithin }: SwitchOptions): Promise<string> {

@@ -62,3 +62,12 @@ test('a renamed edge counts under its new name once it has joined; until then no
   assert.equal(await state(), 'full');
   assert.deepEqual(await notLive(db), []);
 });
+
+test('edge off ends the service of an agent that is gone at once, reported by another instance', async (t) => {
+  const { db } = await testDatabase(t);
+  const { link } = await fleetOf(db, 'killed');
+  const state = async () => (await createEnforcement({ db, maxAgeMs: 0 }).read()).state;
+  assert.equal(await state(), 'full');
+  await new TestEdge(link, 'killed', 'off-1').sendHello('observe');
+  assert.equal(await state(), 'none');
+});
