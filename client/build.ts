@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** `npm pack` runs this: compiles the client as an ES module and as CommonJS, each with its types, into dist/. */
+/** `npm pack --ignore-scripts=false` runs this: compiles the client as an ES module and as CommonJS, each with its types, into dist/. */
 const here = import.meta.dirname;
 const dist = join(here, 'dist');
 const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'));

@@ -47,7 +47,9 @@ test('installs and runs as an ES module and as CommonJS, with types, without ano
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-client-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const { url, acme } = await startEnvironment(t);
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: import.meta.dirname });
+  await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], {
+    cwd: import.meta.dirname,
+  });
   const [archive] = await readdir(folder);
   assert.ok(archive);
   const nodes = await runtimes();

@@ -172,7 +172,7 @@ test('looks for an egg next to the file, then among the shipped ones, and report
   }
   for (const [name, message] of [
     ['none.json', /no egg none.json: not beside this file, and none of that name is shipped/],
-    ['bad.json', /no egg that can be used/],
+    ['bad.json', /This is no egg: .*meta\.version/],
     ['binary.json', /not text in UTF-8/],
     ['/dev/zero', /larger than 4 MiB/],
     ['.', /cannot be read \(EISDIR\)/],

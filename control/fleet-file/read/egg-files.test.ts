@@ -57,3 +57,33 @@ test('an egg in YAML is the same egg as in JSON', async (t) => {
   assert.match(reason('deep.yaml'), /levels deep/);
   assert.match(reason('text.yaml'), /neither JSON nor YAML/);
 });
+
+test('a path that names another file of the host prints nothing of it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-eggs-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const secret = 'hunter2';
+  const files = {
+    shadow: `root:$6$${secret}:19000:0:99999:7:::\n`,
+    'key.pem': `-----BEGIN KEY-----\n${secret}\n-----END KEY-----\n`,
+    'config.json': JSON.stringify({ password: secret, meta: { version: secret } }),
+    'broken.json': `{"password": ${secret}}`,
+    'truncated.json': `{\n"password": "${secret}`,
+    'list.json': JSON.stringify([secret]),
+    'config.yaml': `password: ${secret}\n`,
+    'broken.yaml': `a: *${secret}\nb: ${secret}: c\n`,
+    'unknown.yaml': `%${secret}\n---\n!${secret} x\n`,
+    env: `PASSWORD=${secret}\n\t${secret}`,
+    'version.json': JSON.stringify({ meta: { version: 'PTDL_v2' }, name: 5 }),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const eggs = await loadEggs(Object.keys(files), join(folder, 'fleet.yaml'), NO_EGG_SOURCE);
+  for (const [name, egg] of eggs) {
+    assert.ok(!egg.ok, name);
+    assert.equal(egg.reason.includes(secret), false, egg.reason);
+  }
+  const reason = (name: string) => JSON.stringify(eggs.get(name));
+  assert.match(reason('truncated.json'), /neither JSON nor YAML \(line 2: /);
+  assert.match(reason('config.yaml'), /meta\.version/);
+  // What is an egg is quoted, because its author needs it.
+  assert.match(reason('version.json'), /name/);
+});

@@ -45,6 +45,7 @@ async function loadEgg(name: string, path: string, source: EggSource): Promise<E
     return { ok: false, reason };
   }
   const document = documentOf(file.text);
+  if (document.ok && !isEgg(document.value)) return { ok: false, reason: NO_EGG };
   const parsed = document.ok ? parseEgg(document.value, source.compile) : document;
   if (!parsed.ok) {
     const reason = `This is no egg that can be used: ${parsed.reason.replace(/\.$/, '')}.`;
@@ -54,9 +55,25 @@ async function loadEgg(name: string, path: string, source: EggSource): Promise<E
   return { ok: true, found: { egg, digest: digestOf(egg), notes } };
 }
 
-/** JSON is left to the parser of eggs, whose messages name its mistakes. Pelican exports YAML. */
+/** A path in a fleet file of others may name any file of this host: no reason quotes what is no egg. */
+const NO_EGG =
+  'This is no egg: an egg is JSON or YAML whose meta.version is PTDL_v1 or _v2, or PLCN_v1 to _v3.';
+
+function isEgg(value: unknown): boolean {
+  const { meta } = Object(value) as { readonly meta?: unknown };
+  const { version } = Object(meta) as { readonly version?: unknown };
+  return typeof version === 'string' && /^(?:PTDL|PLCN)_v\d$/.test(version);
+}
+
+/** Pelican exports YAML, others JSON. */
 function documentOf(text: string): ReturnType<typeof parsePlainYaml> {
-  return /^\ufeff?\s*[[{]/.test(text) ? { ok: true, value: text } : parsePlainYaml(text);
+  if (!/^\ufeff?\s*[[{]/.test(text)) return parsePlainYaml(text);
+  try {
+    return { ok: true, value: JSON.parse(text.replace(/^\ufeff/, '')) as unknown };
+  } catch {
+    // YAML in braces; or neither, and then the reason names the line.
+    return parsePlainYaml(text);
+  }
 }
 
 /** Equal eggs have equal digests, in whichever version of the format they were written. */

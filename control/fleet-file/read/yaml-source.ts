@@ -58,7 +58,7 @@ export function locateYaml(text: string, env: Environment, mistakes: MistakeList
 
 /**
  * YAML of others (eggs) as plain values, without positions and anchors. Never throws; the reason is a sentence without
- * its full stop.
+ * its full stop, and quotes nothing of the text.
  */
 export function parsePlainYaml(
   text: string,
@@ -71,7 +71,10 @@ export function parsePlainYaml(
   const document = parseDocument(text, { uniqueKeys: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined)
-    return { ok: false, reason: `it is neither JSON nor YAML: ${error.message.split('\n', 1)[0]}` };
+    return {
+      ok: false,
+      reason: `it is neither JSON nor YAML (line ${error.linePos?.[0].line ?? 1}: ${error.code})`,
+    };
   try {
     return { ok: true, value: document.toJS({ maxAliasCount: 0 }) as unknown };
   } catch {
