@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
+import { describeUnavailable } from './db/failure.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
 import type { Check, EdgeReadiness, ReadinessReport } from './http/server/health.ts';
@@ -16,13 +18,13 @@ export interface ReadinessDeps {
 /** Reports the readiness of this process. Enforcement is reported and does not affect readiness. */
 export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessReport> {
   return async () => {
-    const reached = await reach(deps.db);
+    const failure = await tryWrite(deps.db);
     const embeddedPostgres = checkPostgres(deps.postgresPid);
     const fleet = checkFleet(deps.isFleetApplied());
-    if (!reached) {
+    if (failure !== null) {
       const unknown = 'Not known while the database does not answer.';
       return {
-        database: { ok: false, detail: 'The database does not answer.' },
+        database: { ok: false, detail: failure },
         migrations: { ok: false, detail: unknown },
         embeddedPostgres,
         fleet,
@@ -31,7 +33,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
     }
     const { state, detail, edges } = await deps.enforcement.read();
     return {
-      database: { ok: true, detail: 'The database answers.' },
+      database: { ok: true, detail: 'The database takes writes.' },
       // Migrations run before the API listens.
       migrations: { ok: true, detail: 'The database has every migration of this version.' },
       embeddedPostgres,
@@ -60,14 +62,26 @@ function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
   };
 }
 
-async function reach(db: Db): Promise<boolean> {
+/** A full page, so that each try needs room that the database may not have. */
+const PROBE_BYTES = 8_000;
+
+/** Why the database takes no writes; null if it does. What is written is rolled back. */
+async function tryWrite(db: Db): Promise<string | null> {
   try {
-    await sql`select generation from fleet`.execute(db);
-    return true;
-  } catch {
-    return false;
+    await db.transaction().execute(async (tx) => {
+      // Random, or it would be compressed to nothing.
+      await sql`insert into write_probe (filler) values (${randomBytes(PROBE_BYTES)})`.execute(tx);
+      throw new ProbeDone();
+    });
+  } catch (error) {
+    if (error instanceof ProbeDone) return null;
+    return describeUnavailable(error);
   }
+  return null;
 }
+
+/** Rolls a probe back. */
+class ProbeDone extends Error {}
 
 function checkFleet(isApplied: boolean): Check {
   return isApplied

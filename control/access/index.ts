@@ -15,6 +15,7 @@ import { KeyCache } from './key-cache.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
+import { UnknownKeyBudget } from './unknown-key-budget.ts';
 import { type ServerHolder, seesServer } from './server-scope.ts';
 
 export type { Actor } from './audit.ts';
@@ -32,7 +33,7 @@ export { findOrganisation, listOrganisations } from './organisation-store.ts';
 export interface Access {
   /**
    * Authenticates by the Authorization header and the canonical source address ('' if unknown). Throws
-   * `unauthenticated`. A change of the key takes effect within a second on every replica.
+   * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<Caller>;
   /**
@@ -67,6 +68,7 @@ export interface AccessDeps {
 
 export function createAccess({ db, log, clock = () => new Date() }: AccessDeps): Access {
   const cache = new KeyCache<KnownKey | null>(() => performance.now());
+  const budget = new UnknownKeyBudget(() => performance.now());
   const lastUse = createLastUse(db, log);
 
   async function load(hash: Buffer): Promise<KnownKey | null> {
@@ -80,7 +82,11 @@ export function createAccess({ db, log, clock = () => new Date() }: AccessDeps):
       if (!secret.ok) throw unauthenticated(secret.reason);
       // The look-up is by hash, so its time reveals nothing about a guess.
       const hash = hashSecret(secret.value);
-      const known = await cache.get(hash.toString('base64'), () => load(hash));
+      const name = hash.toString('base64');
+      budget.require(name, source);
+      const known = await cache.get(name, () => load(hash));
+      if (known === null) budget.spend(name, source);
+      else budget.found(name);
       const now = clock();
       const caller = admit(known, source, now);
       lastUse.record(caller.keyId, now);

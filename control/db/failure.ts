@@ -51,6 +51,21 @@ export function isUnavailable(error: unknown, depth = 0): boolean {
   return isUnavailable(error.cause, depth + 1);
 }
 
+const CAUSES: Readonly<Record<string, string>> = {
+  '53100': 'The disk of the database is full, and it takes no writes.',
+  '25006': 'The database takes no writes now: it is read-only.',
+  '53300': 'The database has no connection left.',
+};
+
+/** Why the database is not available, as a sentence for callers and operators. */
+export function describeUnavailable(error: unknown, depth = 0): string {
+  const known = CAUSES[codeOf(error) ?? ''];
+  if (known !== undefined) return known;
+  if (error instanceof Error && error.cause !== undefined && depth < MAX_DEPTH)
+    return describeUnavailable(error.cause, depth + 1);
+  return 'The database cannot be reached at the moment.';
+}
+
 /** The SQLSTATE or errno of an error, such as `23505`. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null;

@@ -92,3 +92,15 @@ test('limits the generations kept for an edge that is far behind', async (t) => 
   assert.equal((await sweep(db))['generations'], 90, 'all before 110,000');
   assert.equal(await countOf(db, 'generations'), 11);
 });
+
+test('keeps the audit trail for 400 days, deleted in batches', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`
+    insert into audit (at, actor_kind, actor, action, target)
+    select now() - days * interval '1 day', 'system', 'test', 'x', 'y'
+      from generate_series(1, 3) n, unnest(array[399, 401]) days, generate_series(1, 2000)`.execute(
+    db,
+  );
+  assert.equal((await sweep(db))['audit trail'], 6_000);
+  assert.equal(await countOf(db, 'audit'), 6_000);
+});

@@ -5,8 +5,11 @@ import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
 /** How long deleted objects are kept, for the history of an address. */
 export const KEPT_OBJECT_DAYS = 400;
 
-/** Retention times. The audit trail has no limit. */
+/** Retention times. */
 export const KEPT = {
+  auditDays: 400,
+  /** Evidence of attacks names sources; the records of attacks are kept as long as their organisation may see them. */
+  evidenceDays: 30,
   idempotencyHours: 24,
   deletedObjectDays: KEPT_OBJECT_DAYS,
   /** Generations whose changes any edge may sync; older ones are kept only for edges in service. */
@@ -25,7 +28,9 @@ export type SweepName =
   | 'deleted objects'
   | 'drop counts'
   | 'drop samples'
-  | 'attacks';
+  | 'attacks'
+  | 'audit trail'
+  | 'evidence';
 
 /** Deletes old rows of another area; returns the number deleted. */
 export type Sweep = (db: Db) => Promise<number>;
@@ -42,6 +47,23 @@ export async function sweepOldRows(
   onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
   onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
   onSwept('attacks', await sweepAttacks(db));
+  onSwept('audit trail', await inBatches(() => sweepOlder(db, 'audit', 'at', KEPT.auditDays)));
+  const { evidenceDays } = KEPT;
+  const evidence = () => sweepOlder(db, 'attack_evidence', 'opened_at', evidenceDays);
+  onSwept('evidence', await inBatches(evidence));
+}
+
+async function sweepOlder(
+  db: Db,
+  table: 'audit' | 'attack_evidence',
+  column: 'at' | 'opened_at',
+  days: number,
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from ${sql.table(table)} where (tableoid, ctid) in (
+      select tableoid, ctid from ${sql.table(table)}
+       where ${sql.ref(column)} < now() - ${days} * interval '1 day' limit ${BATCH})`.execute(db);
+  return Number(numAffectedRows ?? 0);
 }
 
 async function inBatches(sweep: () => Promise<number>): Promise<number> {

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type ProblemCode, PROBLEMS } from '@portcullis/contract/problems.ts';
-import { isUnavailable } from '../../db/failure.ts';
+import { describeUnavailable, isUnavailable } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { unsupportedMediaType } from '../input/body.ts';
 import { notFoundPath } from './not-found.ts';
@@ -60,7 +60,7 @@ export function toProblem(error: unknown): Problem {
   if (isUnavailable(error)) {
     return new Problem(
       'unavailable',
-      `The database cannot be reached at the moment. Try again in ${RETRY_AFTER_SECONDS} s.`,
+      `${describeUnavailable(error)} Try again in ${RETRY_AFTER_SECONDS} s.`,
       { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) }, cause: error },
     );
   }

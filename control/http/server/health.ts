@@ -46,34 +46,69 @@ const READINESS_TIMEOUT_MS = 3_000;
 
 const UNKNOWN: Check = { ok: false, detail: 'Not known while the database does not answer.' };
 
+/** How long a report answers everybody: strangers may ask, and reading it costs queries. */
+const READINESS_MS = 1_000;
+
+/** The readiness of this process: its status, and the document for everybody or for the operator. */
+export interface Readiness {
+  readonly status: 200 | 503;
+  readonly document: object;
+}
+/** `full`: with edges, devices and processes, for the listener of /metrics only. */
+export type ReadReadiness = (detail: 'public' | 'full') => Promise<Readiness>;
+
+/** Reads readiness at most once a second. */
+export function createReadReadiness(deps: {
+  readonly readiness: () => Promise<ReadinessReport>;
+  readonly log: Logger;
+}): ReadReadiness {
+  let last: { readonly atMs: number; readonly report: Promise<ReadinessReport> } | null = null;
+  const read = (): Promise<ReadinessReport> => {
+    const now = performance.now();
+    if (last !== null && now - last.atMs < READINESS_MS) return last.report;
+    const report = readWithin(deps.readiness).catch((error: unknown): ReadinessReport => {
+      deps.log.warn({ error }, 'readiness could not be read');
+      return unknownReport();
+    });
+    last = { atMs: now, report };
+    return report;
+  };
+  return async (detail) => {
+    const report = await read();
+    const { database, migrations, embeddedPostgres, fleet, enforcement } = report;
+    const checks = { database, migrations, embedded_postgres: embeddedPostgres, fleet };
+    const ready = Object.values(checks).every(({ ok }) => ok);
+    const status = ready ? 'ready' : 'not ready';
+    const full = { status, checks, enforcement };
+    return { status: ready ? 200 : 503, document: detail === 'full' ? full : withoutDetails(full) };
+  };
+}
+
+/** Whether each check passes and why it does not; nothing of edges, devices and processes. */
+function withoutDetails(full: {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, Check>>;
+  readonly enforcement: ReadinessReport['enforcement'];
+}): object {
+  const checks = Object.entries(full.checks).map(([name, { ok, detail }]) => [
+    name,
+    ok ? { ok } : { ok, detail },
+  ]);
+  return {
+    status: full.status,
+    checks: Object.fromEntries(checks),
+    enforcement: { state: full.enforcement.state },
+  };
+}
+
 /** `/healthz`: the process runs. `/readyz`: it can serve (503 otherwise), with the state of enforcement. */
-export function registerHealth(
-  app: FastifyInstance,
-  deps: { readonly readiness: () => Promise<ReadinessReport>; readonly log: Logger },
-): void {
+export function registerHealth(app: FastifyInstance, readiness: ReadReadiness): void {
   app.get('/healthz', { config: { operationId: 'healthz' } }, (_request, reply) =>
     reply.header('cache-control', 'no-store').send({ status: 'ok' }),
   );
   app.get('/readyz', { config: { operationId: 'readyz' } }, async (_request, reply) => {
-    const report = await readWithin(deps.readiness).catch((error: unknown): ReadinessReport => {
-      deps.log.warn({ error }, 'readiness could not be read');
-      return unknownReport();
-    });
-    const { database, migrations, embeddedPostgres, fleet } = report;
-    const ready = [database, migrations, embeddedPostgres, fleet].every(({ ok }) => ok);
-    return reply
-      .code(ready ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({
-        status: ready ? 'ready' : 'not ready',
-        checks: {
-          database,
-          migrations,
-          embedded_postgres: embeddedPostgres,
-          fleet,
-        },
-        enforcement: report.enforcement,
-      });
+    const { status, document } = await readiness('public');
+    return reply.code(status).header('cache-control', 'no-store').send(document);
   });
 }
 

@@ -53,6 +53,41 @@ test('serves health, readiness and metrics; metrics count by operation and only 
   assert.equal((await fetch(world.metricsUrl.replace('/metrics', '/'))).status, 404);
 });
 
+test('readiness is read once for many who ask, and tells strangers nothing of edges and processes', async (t) => {
+  let reads = 0;
+  const check = { ok: true, detail: 'PostgreSQL runs as process 4711.' };
+  const edge = {
+    name: 'fra1',
+    mode: null,
+    mode_reason: null,
+    in_service: true,
+    generation: 1,
+    devices: [],
+    problems: [],
+  };
+  const world = await startEnvironment(t, {
+    readiness: async () => {
+      reads += 1;
+      return {
+        database: { ok: false, detail: 'The disk of the database is full.' },
+        migrations: check,
+        embeddedPostgres: check,
+        fleet: check,
+        enforcement: { state: 'full', detail: 'One edge.', edges: [edge] },
+      };
+    },
+  });
+  const asked = await Promise.all(Array.from({ length: 50 }, () => fetch(`${world.url}/readyz`)));
+  const text = await asked[0]?.text();
+  assert.equal(asked[0]?.status, 503);
+  assert.match(text ?? '', /disk of the database is full/);
+  assert.doesNotMatch(text ?? '', /4711|fra1/);
+  const full = await fetch(world.metricsUrl.replace('/metrics', '/readyz'));
+  assert.match(await full.text(), /4711.*fra1/);
+  // One more where the second passed meanwhile.
+  assert.ok(reads <= 5, `${reads} reads for 51 requests`);
+});
+
 test('answers failed readiness with 503 and the details', async (t) => {
   const world = await startEnvironment(t, { readiness: () => Promise.reject(new Error('no')) });
   const reply = await fetch(`${world.url}/readyz`);

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ReadReadiness } from './health.ts';
 import manifest from '../../package.json' with { type: 'json' };
 
 /** The metrics of /metrics. Areas register their own counters on the same registry. */
@@ -52,15 +53,16 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** Serves only `GET /metrics`, separately from the API, because metrics are for the operator. */
+/** Serves only `GET /metrics` and `/readyz` with its details, separately from the API: both are for the operator. */
 export async function listenForMetrics(
   registry: Registry,
+  readiness: ReadReadiness,
   at: { readonly host: string; readonly port: number },
 ): Promise<MetricsListener> {
   const server = createServer(
     { maxHeaderSize: 8192, requestTimeout: 10_000 },
     (request, response) => {
-      answer(registry, request, response).catch(() => response.destroy());
+      answer(registry, readiness, request, response).catch(() => response.destroy());
     },
   );
   await new Promise<void>((resolve, reject) => {
@@ -85,11 +87,22 @@ export function urlOf(address: string | AddressInfo | null, scheme = 'http'): st
   return `${scheme}://${host}:${address.port}`;
 }
 
-async function answer(registry: Registry, request: IncomingMessage, response: ServerResponse) {
-  if (request.url?.split('?', 1)[0] !== '/metrics') {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('Only /metrics is here.\n');
+async function answer(
+  registry: Registry,
+  readiness: ReadReadiness,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
+  const path = request.url?.split('?', 1)[0];
+  if (path !== '/metrics' && path !== '/readyz') {
+    const text = 'Only /metrics and /readyz are here.\n';
+    response.writeHead(404, { 'content-type': 'text/plain' }).end(text);
   } else if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain' }).end();
+  } else if (path === '/readyz') {
+    const { status, document } = await readiness('full');
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(JSON.stringify(document));
   } else {
     const text = await registry.metrics();
     response.writeHead(200, { 'content-type': registry.contentType }).end(text);

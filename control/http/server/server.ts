@@ -8,7 +8,7 @@ import { clientAddress } from './client-address.ts';
 import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import type { Handlers } from '../operations/handlers.ts';
-import { type ReadinessReport, registerHealth } from './health.ts';
+import { createReadReadiness, type ReadinessReport, registerHealth } from './health.ts';
 import { createListener } from './listener.ts';
 import {
   createHttpMetrics,
@@ -58,7 +58,8 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   addLifecycle(app, metrics, log);
   addResponseHooks(app);
   useStrictBodies(app);
-  registerHealth(app, deps);
+  const readiness = createReadReadiness(deps);
+  registerHealth(app, readiness);
   registerReference(app, { publicUrl: config.publicUrl });
   const { deadlineMs = limits.DEADLINE_MS } = deps;
   registerOperations(app, { ...deps, deadlineMs, rateLimiter: createRateLimiter() });
@@ -67,7 +68,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     async listen() {
       await app.listen({ host: config.listen.host, port: config.listen.port });
       if (config.metrics !== null)
-        metricsListener = await listenForMetrics(deps.registry, config.metrics);
+        metricsListener = await listenForMetrics(deps.registry, readiness, config.metrics);
       const scheme = config.tls === null ? 'http' : 'https';
       return { url: urlOf(app.server.address(), scheme), metricsUrl: metricsListener?.url ?? null };
     },

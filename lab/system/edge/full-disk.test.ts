@@ -152,12 +152,11 @@ async function lastError(): Promise<string | null> {
   return shown.report === null ? 'no report' : shown.report.last_error;
 }
 
-/** The edge's problems, as /readyz shows them. */
 async function problems(): Promise<string> {
-  const { body } = await fixture.stack.api.call<{
-    readonly enforcement: { readonly edges: readonly { readonly problems: readonly string[] }[] };
-  }>('GET', '/readyz');
-  return body.enforcement.edges.flatMap((edge) => edge.problems).join('\n');
+  const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
+    readonly report: { readonly problems: readonly string[] } | null;
+  };
+  return shown.report?.problems.join('\n') ?? '';
 }
 
 function logged(): string {
