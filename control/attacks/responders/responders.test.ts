@@ -223,6 +223,19 @@ test('sends a webhook JSON and its secret; error statuses, redirects and timeout
   assert.deepEqual(unanswered, { succeeded: false, said: 'no answer within 1 s' });
 });
 
+test('stores nothing of the secret when an endpoint repeats what it received', async (t) => {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(401).end(JSON.stringify(request.headers)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { said } = await call({ kind: 'webhook', url, secret: 'correct-horse' });
+  assert.match(said, /^401 .*Bearer \[secret\]/);
+  assert.equal(said.includes('correct-horse'), false);
+});
+
 test('calls a responder once at the start and once at the end of an attack, in this order, and retries failures', async (t) => {
   const server = await webhook(t, (_, count) => (count === 1 ? 503 : 200));
   const spec = { ...SPEC, call: { kind: 'webhook', url: server.url, secret: null } } as const;

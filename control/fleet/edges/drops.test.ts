@@ -208,3 +208,27 @@ test('reports and heartbeats do not wait for each other', async (t) => {
   release.resolve();
   await holds;
 });
+
+test('counts nothing about addresses that the edge does not serve', async (t) => {
+  const { db, holding, organisation } = await world(t);
+  await insertHolding(db, organisation, '198.51.100.0/24');
+  await insertEdge(db, 'thief', ['198.51.100.0/24']);
+  const edge = new TestEdge(serveEdges(db).link, 'thief', 'one');
+  await edge.hello();
+  const now = Date.now();
+  const served = '198.51.100.9';
+  const forged = drops(
+    now,
+    [entry(5), entry(5, { target: '203.0.113.0/24' }), entry(3, { target: served })],
+    [sample(now - 1_000), sample(now - 1_000, { target: served, destination: served })],
+  );
+  assert.deepEqual(await edge.reportDrops(1, forged), DONE);
+  const rows = await counted(db);
+  assert.deepEqual(
+    rows.map(({ target, packets }) => [target, packets]),
+    [[`${served}/32`, 3]],
+  );
+  const { rows: samples } =
+    await sql`select 1 from drop_samples where holding_id = ${holding}`.execute(db);
+  assert.deepEqual(samples, []);
+});

@@ -4,6 +4,7 @@ import {
   type DropSample,
   OBSERVED_REASON,
 } from '@portcullis/core/firewall/drops.ts';
+import { overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -45,11 +46,12 @@ export function spanOf(drops: EdgeDrops, atMs: number, nowMs: number): Span {
  */
 export async function recordDrops(
   db: Db,
-  edge: Pick<EdgeState, 'id'>,
+  edge: Pick<EdgeState, 'id' | 'serves'>,
   report: EdgeDropReport,
   nowMs: number,
 ): Promise<'counted' | 'repeated'> {
-  const { drops, instance, sequence, atMs } = report;
+  const { instance, sequence, atMs } = report;
+  const drops = servedDrops(report.drops, edge.serves);
   return db.transaction().execute(async (tx) => {
     // Two replicas may process the same report: the second waits here.
     const { numAffectedRows } = await sql`
@@ -64,6 +66,20 @@ export async function recordDrops(
     await keepSamples(tx, edge.id, drops.samples, nowMs - atMs, span);
     return 'counted';
   });
+}
+
+/** Without what the edge does not serve: a stolen credential reports nothing about the addresses of other edges. */
+function servedDrops(drops: EdgeDrops, serves: readonly string[]): EdgeDrops {
+  const prefixes = serves.map(parseCidr);
+  const isServed = (text: string): boolean => {
+    const network = parseCidr(text);
+    return network.ok && prefixes.some((one) => one.ok && overlaps(one.value, network.value));
+  };
+  return {
+    ...drops,
+    entries: drops.entries.filter(({ target }) => isServed(target)),
+    samples: drops.samples.filter(({ destination }) => isServed(destination)),
+  };
 }
 
 /** The most specific holding that contains `target` and overlaps the span, if it covers the whole span. */
