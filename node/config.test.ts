@@ -11,6 +11,7 @@ const CONFIG: NodeConfig = {
   dockerHost: 'unix:///var/run/docker.sock',
   imagePull: 'missing',
   closedNetworks: ['10.0.0.0/8', '2001:db8::/32'],
+  openNetworks: ['192.168.7.0/24'],
   onStop: 'end',
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });
@@ -21,9 +22,7 @@ test('accepts a complete configuration and drops unknown fields', () => {
 
 test('names missing or wrong fields without their values, because the credential is a secret', () => {
   assert.throws(() => readConfig({}), /PORTCULLIS_NODE_CONFIG/);
-  for (const name of Object.keys(CONFIG).filter(
-    (one) => !/onStop|closedNetworks|imagePull/.test(one),
-  )) {
+  for (const name of Object.keys(CONFIG).filter((one) => !/onStop|Networks|imagePull/.test(one))) {
     assert.throws(
       () => read({ ...CONFIG, [name]: '' }),
       (error: Error) => {
@@ -44,6 +43,6 @@ test('accepts only canonical networks as closed networks, because they become pa
     '192.0.2.1',
   ]);
   for (const wrong of ['10.0.0.1/8', 'example.net', '10.0.0.0/8 }; add rule', 7, null])
-    assert.throws(() => read({ ...CONFIG, closedNetworks: [wrong] }), /closed network/);
-  assert.throws(() => read({ ...CONFIG, closedNetworks: '10.0.0.0/8' }), /closedNetworks/);
+    assert.throws(() => read({ ...CONFIG, closedNetworks: [wrong] }), /network is invalid/);
+  assert.throws(() => read({ ...CONFIG, closedNetworks: '10.0.0.0/8' }), /networks are not/);
 });

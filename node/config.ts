@@ -16,6 +16,8 @@ export interface NodeConfig {
   readonly imagePull: 'always' | 'missing';
   /** Networks (CIDR) that servers must not reach, such as that of a remote control plane; Docker engine only. */
   readonly closedNetworks: readonly string[];
+  /** Private networks (CIDR) that servers may reach; Docker engine only. */
+  readonly openNetworks: readonly string[];
   /** What happens to the servers when the node stops; a killed node always leaves them running. */
   readonly onStop: 'leave' | 'end';
 }
@@ -41,6 +43,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
     dockerHost: textOf(fields, 'dockerHost'),
     imagePull: fields['imagePull'] === 'missing' ? 'missing' : 'always',
     closedNetworks: networksOf(fields['closedNetworks'] ?? []),
+    openNetworks: networksOf(fields['openNetworks'] ?? []),
     onStop: fields['onStop'] === 'end' ? 'end' : 'leave',
   };
 }
@@ -57,10 +60,10 @@ export function parseNetworks(text: string): string[] {
 
 /** Formats each network canonically, because it becomes part of an nftables script. */
 function networksOf(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new Error('closedNetworks is not a list');
+  if (!Array.isArray(value)) throw new Error('the networks are not a list');
   return value.map((one) => {
     const network = parseCidr(String(one));
-    if (!network.ok) throw new Error(`a closed network is invalid: ${network.reason}`);
+    if (!network.ok) throw new Error(`a network is invalid: ${network.reason}`);
     return formatNetwork(network.value);
   });
 }

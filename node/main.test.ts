@@ -29,6 +29,7 @@ it('locks its state directory: rejects a second agent, and accepts the next one 
     dockerHost: 'unix:///nowhere',
     imagePull: 'always',
     closedNetworks: [],
+    openNetworks: [],
     onStop: 'leave',
   };
   const begin = (): ChildProcess => {
@@ -96,6 +97,7 @@ it('stops its servers on a second stop signal during the wait', {
     dockerHost: 'unix:///nowhere',
     imagePull: 'always',
     closedNetworks: [],
+    openNetworks: [],
     onStop: 'end',
   };
   await control.listen(config.linkPath);

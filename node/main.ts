@@ -79,7 +79,15 @@ function startAgent(): NodeAgent {
 }
 
 function openEngine(
-  { name, stateDir, engine, dockerHost, imagePull, closedNetworks: closed }: NodeConfig,
+  {
+    name,
+    stateDir,
+    engine,
+    dockerHost,
+    imagePull,
+    closedNetworks: closed,
+    openNetworks: opened,
+  }: NodeConfig,
   isRoot: boolean,
 ): Engine {
   if (closed.length > 0 && (engine === 'process' || !isRoot))
@@ -94,7 +102,7 @@ function openEngine(
   return new DockerEngine({
     socketPath: parseDockerHost(dockerHost),
     owner: `${name}-${digest}`,
-    guard: isRoot ? createGuard({ closed }) : null,
+    guard: isRoot ? createGuard({ closed, opened }) : null,
     stateDir: resolve(stateDir),
     pull: { policy: imagePull, loginFile: loginFile() },
   });

@@ -13,6 +13,7 @@ interface NodeOptions {
   readonly engine?: string;
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
+  readonly openNetworks?: string;
   readonly imagePull?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
@@ -36,6 +37,10 @@ export function addNode(program: Command): void {
     .option(
       '--closed-networks <networks>',
       'networks that no server may reach, such as that of a remote control plane, with commas',
+    )
+    .option(
+      '--open-networks <networks>',
+      'private networks that servers may reach, which are closed to them otherwise, with commas',
     )
     .option(
       '--image-pull <when>',
@@ -98,17 +103,28 @@ export function parseEngine(text: string): NodeConfig['engine'] {
 export async function engineSettings(options: {
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
+  readonly openNetworks?: string;
   readonly imagePull?: string;
-}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks' | 'imagePull'>> {
+}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks' | 'openNetworks' | 'imagePull'>> {
   const { DEFAULT_DOCKER_HOST, parseNetworks } = await import('@portcullis/node/config.ts');
   const dockerHost = options.dockerHost ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
   const networks = options.closedNetworks ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '';
   const imagePull = options.imagePull ?? (process.env['PORTCULLIS_NODE_IMAGE_PULL'] || 'always');
   if (imagePull !== 'always' && imagePull !== 'missing')
     throw usageError(`--image-pull ${imagePull} is none of always and missing`);
+  const opened = options.openNetworks ?? process.env['PORTCULLIS_NODE_OPEN_NETWORKS'] ?? '';
+  return {
+    dockerHost,
+    imagePull,
+    closedNetworks: networksOf('--closed-networks', networks, parseNetworks),
+    openNetworks: networksOf('--open-networks', opened, parseNetworks),
+  };
+}
+
+function networksOf(option: string, text: string, parse: (text: string) => string[]): string[] {
   try {
-    return { dockerHost, imagePull, closedNetworks: parseNetworks(networks) };
+    return parse(text);
   } catch (error) {
-    throw usageError(`--closed-networks: ${(error as Error).message}`);
+    throw usageError(`${option}: ${(error as Error).message}`);
   }
 }

@@ -138,6 +138,40 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     }
   });
 
+  it('reach no private network that was not opened to them, and answer players of one', async (t) => {
+    const LAN = { host: '192.168.7.1', player: '192.168.7.2', other: '10.7.0.2' } as const;
+    for (const [where, device, address] of [
+      [host, 'wan', `${LAN.host}/24`],
+      [client, 'eth0', `${LAN.player}/24`],
+      [client, 'eth0', `${LAN.other}/32`],
+    ] as const) {
+      where.run('ip', 'address', 'add', address, 'dev', device);
+      t.after(() => where.run('ip', 'address', 'del', address, 'dev', device));
+    }
+    addRoute(host, LAN.other, CLIENT[4]);
+    const ports = [{ ...PUBLISHED, ip: LAN.host }];
+    const usual = await startShell(fixture, { ports });
+    assert.equal(await usual.isKeptFrom(LAN.player, CLIENT_PORT), true);
+    assert.equal(await usual.isKeptFrom(LAN.other, CLIENT_PORT), true);
+    await eventually('a player of the LAN plays', async () => reaches(client, LAN.host, GAME_PORT));
+    const command = fixture.dockerd.namespace.command('nft');
+    const engine = new DockerEngine({
+      socketPath: fixture.dockerd.socket,
+      owner: 'node-4',
+      stateDir: fixture.stateDir,
+      guard: createGuard({ command, opened: ['10.7.0.0/16'] }),
+      emptyNetworkMs: 0,
+    });
+    try {
+      const opened = await startShell({ ...fixture, engine });
+      assert.equal(await opened.reaches(LAN.other, CLIENT_PORT), true);
+      assert.equal(await opened.isKeptFrom(LAN.player, CLIENT_PORT), true);
+      await opened.remove();
+    } finally {
+      await engine.close();
+    }
+  });
+
   it('start only behind the guard, which comes back by itself and goes with the last of them', async () => {
     const one = await startShell(fixture);
     const tables = (): string => host.run('nft', 'list', 'tables', 'inet');

@@ -257,6 +257,7 @@ class Host {
       dockerHost: `unix://${dockerd.socket}`,
       imagePull: 'always',
       closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
+      openNetworks: [],
     };
     const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
     const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseResolvers, renderGuard } from './guard-rules.ts';
 
 test('replaces the guard table completely, and removes it without bridges', () => {
-  const plan = { table: 'portcullis_node_x', published: [], resolvers: [], closed: [] };
+  const plan = { table: 'portcullis_node_x', published: [], resolvers: [], closed: [], opened: [] };
   const empty = 'table inet portcullis_node_x\ndelete table inet portcullis_node_x\n';
   assert.equal(renderGuard({ ...plan, bridges: [] }), empty);
   assert.ok(renderGuard({ ...plan, bridges: ['pcn1'] }).startsWith(`${empty}table inet`));
@@ -29,6 +29,7 @@ test('lists every bridge, port, resolver and closed network once in its family',
     published: [port, port, { ...port, ip: '2001:db8::1' }, { ...port, ip: '0.0.0.0', port: 9 }],
     resolvers: ['192.0.2.53', '2001:db8::53'],
     closed: ['10.0.0.0/8', 'fe80::/10'],
+    opened: ['10.7.0.0/16'],
   });
   const sets = text.split('\n').filter((line) => line.startsWith('  set '));
   assert.deepEqual(
@@ -41,6 +42,8 @@ test('lists every bridge, port, resolver and closed network once in its family',
       'set published { type inet_proto . inet_service;  elements = { udp . 9 }; }',
       'set resolvers4 { type ipv4_addr;  elements = { 192.0.2.53 }; }',
       'set resolvers6 { type ipv6_addr;  elements = { 2001:db8::53 }; }',
+      'set opened4 { type ipv4_addr; flags interval; auto-merge; elements = { 10.7.0.0/16 }; }',
+      'set opened6 { type ipv6_addr; flags interval; auto-merge; }',
       'set closed4 { type ipv4_addr; flags interval; auto-merge; elements = { 10.0.0.0/8 }; }',
       'set closed6 { type ipv6_addr; flags interval; auto-merge; elements = { fe80::/10 }; }',
     ],

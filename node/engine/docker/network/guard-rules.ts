@@ -14,10 +14,24 @@ export interface GuardPlan {
   readonly resolvers: readonly string[];
   /** Networks that servers must not reach, such as that of the control plane. */
   readonly closed: readonly string[];
+  /** Networks that they may reach although they are inside a closed one. */
+  readonly opened: readonly string[];
 }
 
 /** Clouds serve machine credentials at link-local addresses. */
 export const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'] as const;
+
+/**
+ * Private networks, shared address space and unique local addresses (RFC 1918, 6598, 4193): what stands there, such as
+ * databases and management interfaces of the operator, trusts its neighbours. Games need the internet only.
+ */
+export const PRIVATE = [
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  'fc00::/7',
+] as const;
 
 /**
  * Renders the table that closes what Docker leaves open between its bridges and the host. Docker does not touch it, also
@@ -26,12 +40,13 @@ export const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'] as const;
  * - Servers of one organisation reach each other, and no other bridge, also not one of another agent.
  * - From outside, only published ports are reachable: also by IPv6, which Docker 20 does not filter, and from hosts with
  *   a route to the bridge's addresses.
+ * - Servers answer players of any network, and begin connections to the internet and to opened networks only.
  * - Servers reach this host's addresses on published ports only, not the control plane, its metrics or an engine on TCP.
  */
 export function renderGuard(plan: GuardPlan): string {
   const deletion = `table inet ${plan.table}\ndelete table inet ${plan.table}\n`;
   if (plan.bridges.length === 0) return deletion;
-  const { bridges, published, resolvers, closed } = plan;
+  const { bridges, published, resolvers, closed, opened } = plan;
   const ports = (is: (ip: string) => boolean): string[] =>
     published
       .filter(({ ip }) => is(ip))
@@ -51,8 +66,10 @@ ${renderSet('published6', 'ipv6_addr . inet_proto . inet_service', ports(isIPv6)
 ${renderSet('published', 'inet_proto . inet_service', onAnyAddress)}
 ${renderSet('resolvers4', 'ipv4_addr', resolvers.filter(isIPv4))}
 ${renderSet('resolvers6', 'ipv6_addr', resolvers.filter(isIPv6))}
-${renderSet('closed4', 'ipv4_addr', networks(closed, isIPv4), 'flags interval; auto-merge;')}
-${renderSet('closed6', 'ipv6_addr', networks(closed, isIPv6), 'flags interval; auto-merge;')}
+${renderSet('opened4', 'ipv4_addr', networks(opened, isIPv4), INTERVALS)}
+${renderSet('opened6', 'ipv6_addr', networks(opened, isIPv6), INTERVALS)}
+${renderSet('closed4', 'ipv4_addr', networks(closed, isIPv4), INTERVALS)}
+${renderSet('closed6', 'ipv6_addr', networks(closed, isIPv6), INTERVALS)}
 ${CHAINS}
 }
 `;
@@ -74,8 +91,11 @@ const CHAINS = `  chain forward {
   }
   chain from_server {
     oifname "${BRIDGE_PREFIX}*" drop
+    ct state established,related ct direction reply accept
     ip daddr @resolvers4 meta l4proto { tcp, udp } th dport 53 accept
     ip6 daddr @resolvers6 meta l4proto { tcp, udp } th dport 53 accept
+    ip daddr @opened4 accept
+    ip6 daddr @opened6 accept
     ip daddr @closed4 drop
     ip6 daddr @closed6 drop
   }
@@ -98,6 +118,8 @@ const CHAINS = `  chain forward {
     ip6 daddr @resolvers6 meta l4proto { tcp, udp } th dport 53 accept
     drop
   }`;
+
+const INTERVALS = 'flags interval; auto-merge;';
 
 function renderSet(name: string, type: string, elements: readonly string[], flags = ''): string {
   const unique = [...new Set(elements)].toSorted();

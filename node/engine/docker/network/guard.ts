@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { EngineError } from '../../engine.ts';
-import { type GuardPlan, LINK_LOCAL, parseResolvers, renderGuard } from './guard-rules.ts';
+import { type GuardPlan, LINK_LOCAL, parseResolvers, PRIVATE, renderGuard } from './guard-rules.ts';
 
 /** Isolates servers from the host and from other organisations; see guard-rules.ts. */
 export interface HostGuard {
@@ -13,8 +13,10 @@ export interface HostGuard {
 export interface GuardOptions {
   /** The nft command in the network namespace of the engine. */
   readonly command?: readonly [string, ...string[]];
-  /** Networks that servers must not reach, in addition to link-local ones. */
+  /** Networks that servers must not reach, in addition to link-local and private ones. */
   readonly closed?: readonly string[];
+  /** Private networks that they may reach all the same. */
+  readonly opened?: readonly string[];
   /** The DNS resolvers that servers may use; by default those of this host. */
   readonly resolvers?: () => Promise<readonly string[]>;
 }
@@ -25,6 +27,7 @@ const MAX_STDERR = 2_000;
 export function createGuard({
   command = ['nft'],
   closed = [],
+  opened = [],
   resolvers = loadResolvers,
 }: GuardOptions = {}): HostGuard {
   return {
@@ -32,7 +35,8 @@ export function createGuard({
       const complete = {
         ...plan,
         resolvers: await resolvers(),
-        closed: [...LINK_LOCAL, ...closed],
+        closed: [...LINK_LOCAL, ...PRIVATE, ...closed],
+        opened,
       };
       await run(command, renderGuard(complete));
     },
