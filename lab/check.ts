@@ -22,6 +22,7 @@ const scripts = ['portcullis', '.ci/run', 'lab/fuzz/run', 'edge/boot/load.sh'];
 
 const CHECKS: readonly Check[] = [
   { name: 'types', ...tool('tsc', '-p', 'tsconfig.json') },
+  { name: 'types of the portal', ...tool('tsc', '-p', 'portal/tsconfig.json') },
   { name: 'lint', ...tool('oxlint', '--type-aware', '--deny-warnings') },
   { name: 'format', ...tool('biome', 'format', '.') },
   { name: 'dead code', ...tool('knip', '--no-progress') },

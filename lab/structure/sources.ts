@@ -13,6 +13,7 @@ export const MAY_IMPORT = {
   collector: ['core', 'link', 'agent'],
   node: ['core', 'link', 'agent'],
   client: ['contract'],
+  portal: ['client', 'contract', 'core'],
   cli: ['contract', 'core', 'link', 'control', 'agent', 'dataplane', 'edge', 'collector', 'node'],
   lab: [
     'contract',
@@ -25,6 +26,7 @@ export const MAY_IMPORT = {
     'collector',
     'node',
     'client',
+    'portal',
     'cli',
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
@@ -36,7 +38,10 @@ export const root = join(import.meta.dirname, '..', '..');
 
 /** Every TypeScript file of the rooms, as a path from the root. */
 export const files: readonly string[] = ROOMS.flatMap((room) =>
-  globSync(`${room}/**/*.ts`, { cwd: root, exclude: (path) => path.includes('node_modules') }),
+  globSync(`${room}/**/*.{ts,tsx}`, {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  }),
 );
 
 export function isTestCode(file: string): boolean {

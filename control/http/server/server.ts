@@ -20,6 +20,7 @@ import {
 import { collectPaths, routeProblem } from '../operations/not-found.ts';
 import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
 import { createRateLimiter } from '../operations/rate-limit.ts';
+import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
 import { requestIdOf } from './request-id.ts';
@@ -55,11 +56,14 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const { config, log } = deps;
   const app = createApp(config);
   const metrics = createHttpMetrics(deps.registry);
-  addLifecycle(app, metrics, log);
+  // Before any route: a hook holds for the routes after it.
+  const page: { send: SendPage | null } = { send: null };
+  addLifecycle(app, { metrics, log, page });
   addResponseHooks(app);
   useStrictBodies(app);
   const readiness = createReadReadiness(deps);
   registerHealth(app, readiness);
+  page.send = registerPage(app);
   registerReference(app, { publicUrl: config.publicUrl });
   const { deadlineMs = limits.DEADLINE_MS } = deps;
   registerOperations(app, { ...deps, deadlineMs, rateLimiter: createRateLimiter() });
@@ -101,11 +105,22 @@ function createApp(config: HttpConfig): FastifyInstance {
   });
 }
 
+interface Lifecycle {
+  readonly metrics: HttpMetrics;
+  readonly log: Logger;
+  readonly page: { readonly send: SendPage | null };
+}
+
 /** The hooks of every request. */
-function addLifecycle(app: FastifyInstance, metrics: HttpMetrics, log: Logger): void {
+function addLifecycle(app: FastifyInstance, { metrics, log, page }: Lifecycle): void {
   const paths = collectPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    const isHome = request.routeOptions.url === '/';
+    if ((request.is404 || isHome) && page.send !== null && isNavigation(request)) {
+      void page.send(request, reply);
+      return;
+    }
     if (!request.is404) return done();
     const path = request.url.split('?', 1)[0] ?? '';
     const allow = paths.methodsOf(path);

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Attack, HeldAddress } from '@portcullis/client/index.ts';
+import { rowsOf, searchRows, sortRows } from './address-rows.ts';
+
+function held(ip: string, rules = 0, service: number | null = null): HeldAddress {
+  const since = '2026-01-01T00:00:00Z';
+  return { ip, service_id: service, since, until: null, rules_count: rules, filters_count: 0 };
+}
+
+function attack(ip: string, bps: number, status: string): Attack {
+  return { destination_ip: ip, peak_bps: bps, peak_bps_formatted: `${bps}`, status } as Attack;
+}
+
+const rows = rowsOf(
+  [held('203.0.113.1', 2), held('203.0.113.20', 0, 501), held('2001:db8::1', 9)],
+  [attack('203.0.113.20', 5, 'ongoing'), attack('203.0.113.20', 9, 'ended')],
+);
+const ips = (of: readonly { readonly ip: string }[]) => of.map(({ ip }) => ip);
+
+describe('the rows of the address table', () => {
+  it('join the attacks of the last day with their address', () => {
+    const { ongoing, attacks, peakText } = rows[1] ?? assert.fail();
+    assert.deepEqual({ ongoing, attacks, peakText }, { ongoing: 1, attacks: 2, peakText: '9' });
+    assert.equal(rows[0]?.attacks, 0);
+  });
+
+  it('are found by a part of the address, a containing block or the service', () => {
+    assert.deepEqual(ips(searchRows(rows, '113.20', 'all')), ['203.0.113.20']);
+    assert.deepEqual(ips(searchRows(rows, '203.0.113.0/28', 'all')), ['203.0.113.1']);
+    assert.deepEqual(ips(searchRows(rows, '501', 'all')), ['203.0.113.20']);
+    assert.deepEqual(ips(searchRows(rows, '', 'attacked')), ['203.0.113.20']);
+    assert.deepEqual(ips(searchRows(rows, '', 'bare')), ['203.0.113.20']);
+  });
+
+  it('are sorted by what a column shows, ongoing attacks before past ones', () => {
+    assert.deepEqual(ips(sortRows(rows, 'rules', true)), [
+      '2001:db8::1',
+      '203.0.113.1',
+      '203.0.113.20',
+    ]);
+    assert.equal(sortRows(rows, 'attacks', true)[0]?.ip, '203.0.113.20');
+    assert.equal(sortRows(rows, 'ip', true)[0]?.ip, '2001:db8::1');
+  });
+});

@@ -1,0 +1,80 @@
+import type { Attack, HeldAddress } from '@portcullis/client/index.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import { containsAddress, parseCidr } from '@portcullis/core/net/cidr.ts';
+
+export interface AddressRow extends HeldAddress {
+  readonly ongoing: number;
+  /** Attacks of the last day. */
+  readonly attacks: number;
+  readonly peakBps: number;
+  readonly peakText: string;
+}
+
+export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak';
+export type AddressFilter = 'all' | 'attacked' | 'configured' | 'bare';
+
+/** Joins what is held with the attacks of the last day, in the order of the service. */
+export function rowsOf(
+  addresses: readonly HeldAddress[],
+  attacks: readonly Attack[],
+): AddressRow[] {
+  const byAddress = Map.groupBy(attacks, ({ destination_ip }) => destination_ip);
+  return addresses.map((address) => {
+    const own = byAddress.get(address.ip) ?? [];
+    const peak = own.reduce<Attack | null>(
+      (highest, one) => (highest === null || one.peak_bps > highest.peak_bps ? one : highest),
+      null,
+    );
+    return {
+      ...address,
+      ongoing: own.filter(({ status }) => status === 'ongoing').length,
+      attacks: own.length,
+      peakBps: peak?.peak_bps ?? 0,
+      peakText: peak?.peak_bps_formatted ?? '',
+    };
+  });
+}
+
+const FILTERS: Readonly<Record<AddressFilter, (row: AddressRow) => boolean>> = {
+  all: () => true,
+  attacked: (row) => row.attacks > 0,
+  configured: (row) => row.rules_count + row.filters_count > 0,
+  bare: (row) => row.rules_count + row.filters_count === 0,
+};
+
+/** A search is a part of an address, a CIDR block that contains it, or the number of its service. */
+export function searchRows(
+  rows: readonly AddressRow[],
+  search: string,
+  filter: AddressFilter,
+): AddressRow[] {
+  const wanted = search.trim().toLowerCase();
+  const block = wanted.includes('/') ? parseCidr(wanted) : null;
+  const matches = (row: AddressRow): boolean => {
+    if (wanted === '') return true;
+    if (block?.ok === true) {
+      const address = parseAddress(row.ip);
+      return address.ok && containsAddress(block.value, address.value);
+    }
+    return row.ip.includes(wanted) || String(row.service_id ?? '') === wanted;
+  };
+  return rows.filter((row) => FILTERS[filter](row) && matches(row));
+}
+
+const VALUES: Readonly<Record<Exclude<AddressSort, 'ip'>, (row: AddressRow) => number>> = {
+  rules: (row) => row.rules_count,
+  filters: (row) => row.filters_count,
+  attacks: (row) => row.ongoing * 1e6 + row.attacks,
+  peak: (row) => row.peakBps,
+};
+
+/** By address is the order of the service: IPv4 first, ascending. */
+export function sortRows(
+  rows: readonly AddressRow[],
+  by: AddressSort,
+  isDescending: boolean,
+): readonly AddressRow[] {
+  if (by === 'ip') return isDescending ? rows.toReversed() : rows;
+  const value = VALUES[by];
+  return rows.toSorted((a, b) => (isDescending ? value(b) - value(a) : value(a) - value(b)));
+}

@@ -1,0 +1,118 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  type AcceptedAddress,
+  type Attack,
+  type HeldAddress,
+  type HeldPrefix,
+  type KeyClient,
+  PermissionError,
+} from '@portcullis/client/index.ts';
+import { useCallback } from 'react';
+import { useSession } from '../../session/session.ts';
+
+export interface Addresses {
+  readonly prefixes: readonly HeldPrefix[];
+  readonly addresses: readonly HeldAddress[];
+  readonly configured: { readonly used: number; readonly limit: number };
+  /** What is live and what is accepted; they differ while something propagates. */
+  readonly liveGeneration: number | null;
+  readonly acceptedGeneration: number | null;
+  readonly enforcement: 'full' | 'partial' | 'none' | null;
+}
+
+const PER_PAGE = 1000;
+const LIST_MS = 10_000;
+/** While something propagates, the page looks as often as a person would notice. */
+const MOVING_MS = 700;
+const RESTING_MS = 10_000;
+const DAY_MS = 86_400_000;
+const MAX_ATTACKS = 1000;
+
+export function useAddresses() {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['addresses'],
+    queryFn: ({ signal }) => loadAddresses(client, signal),
+    refetchInterval: LIST_MS,
+  });
+}
+
+async function loadAddresses(client: KeyClient, signal: AbortSignal): Promise<Addresses> {
+  const addresses: HeldAddress[] = [];
+  let loaded: Addresses | null = null;
+  const pages = client.pages.listHeldAddresses({ query: { per_page: PER_PAGE } }, { signal });
+  for await (const { data, meta, response } of pages) {
+    addresses.push(...data.addresses);
+    loaded = {
+      prefixes: data.prefixes,
+      addresses,
+      configured: meta.configured_addresses,
+      liveGeneration: response.generation,
+      acceptedGeneration: response.acceptedGeneration,
+      enforcement: response.enforcement,
+    };
+  }
+  if (loaded === null) throw new Error('a list of addresses has at least one page');
+  return loaded;
+}
+
+export type AcceptedView = AcceptedAddress & { readonly etag: string | null };
+
+export function useAddress(ip: string) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['address', ip],
+    queryFn: async ({ signal }): Promise<AcceptedView> => {
+      const { response, ...view } = await client.readAcceptedAddress({ ip }, { signal });
+      return { ...view, etag: response.etag };
+    },
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && isMoving(state.data) ? MOVING_MS : RESTING_MS,
+  });
+}
+
+/** Whether something of the address is on its way to an edge. */
+export function isMoving({ data, meta }: AcceptedAddress): boolean {
+  const isUnderway = ({ status }: { readonly status: string }) => status !== 'live';
+  return (
+    meta.live_generation < meta.accepted_generation ||
+    data.rules.some(isUnderway) ||
+    data.filters.some(isUnderway)
+  );
+}
+
+/** Reads an address again, and the list it is in, after a write. */
+export function useRefresh(ip: string): () => void {
+  const queries = useQueryClient();
+  return useCallback(() => {
+    for (const queryKey of [['address', ip], ['addresses'], ['explain', ip]]) {
+      void queries.invalidateQueries({ queryKey });
+    }
+  }, [queries, ip]);
+}
+
+/** Attacks of the last day; null where the key may not see them. */
+export function useAttacks() {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['attacks', 'day'],
+    refetchInterval: LIST_MS,
+    queryFn: async ({ signal }): Promise<readonly Attack[] | null> => {
+      const from = new Date(Date.now() - DAY_MS).toISOString();
+      const found: Attack[] = [];
+      try {
+        for await (const page of client.pages.listAttacks(
+          { query: { from, per_page: 100 } },
+          { signal },
+        )) {
+          found.push(...page.data);
+          if (found.length >= MAX_ATTACKS) break;
+        }
+      } catch (error) {
+        if (error instanceof PermissionError) return null;
+        throw error;
+      }
+      return found;
+    },
+  });
+}

@@ -1,0 +1,164 @@
+import { ActionIcon, Checkbox, Tooltip } from '@mantine/core';
+import type { AcceptedRule } from '@portcullis/client/index.ts';
+import { Layers, SearchX, Trash2 } from 'lucide-react';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Pill } from '../../../components/Pill.tsx';
+import { PropagationPill } from '../../../components/PropagationPill.tsx';
+import { type Column, VirtualTable } from '../../../components/VirtualTable.tsx';
+import { messages } from '../../../messages.ts';
+
+const text = messages.rules;
+
+interface Props {
+  readonly rules: readonly AcceptedRule[];
+  readonly selected: ReadonlySet<number>;
+  /** The rule that decided about a packet; null: none. */
+  readonly highlighted?: number | null;
+  onSelected(selected: ReadonlySet<number>): void;
+  onDelete(rule: AcceptedRule): void;
+}
+
+/** A rule of a group belongs to its group, and one that is going is deleted already. */
+function isOwn({ managed_by_group, status }: AcceptedRule): boolean {
+  return managed_by_group === null && status !== 'going';
+}
+
+export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
+  if (rules.length === 0) {
+    return <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />;
+  }
+  const own = rules.filter(isOwn);
+  const all = own.length > 0 && own.every(({ id }) => selected.has(id));
+  const toggle = (id: number): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    onSelected(next);
+  };
+  const columns: Column<AcceptedRule, never>[] = [
+    {
+      id: 'select',
+      title: (
+        <Checkbox
+          size="xs"
+          aria-label={text.selectAll}
+          checked={all}
+          indeterminate={!all && selected.size > 0}
+          onChange={() => onSelected(new Set(all ? [] : own.map(({ id }) => id)))}
+        />
+      ),
+      width: '22px',
+      cell: (rule) =>
+        isOwn(rule) && (
+          <Checkbox
+            size="xs"
+            aria-label={text.select(describe(rule))}
+            checked={selected.has(rule.id)}
+            onChange={() => toggle(rule.id)}
+          />
+        ),
+    },
+    ...CONTENT,
+    {
+      id: 'delete',
+      title: <span className="hidden">{text.actions}</span>,
+      width: '32px',
+      cell: (rule) =>
+        isOwn(rule) ? (
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={text.deleteOne(describe(rule))}
+            onClick={() => onDelete(rule)}
+          >
+            <Trash2 size={15} />
+          </ActionIcon>
+        ) : null,
+    },
+  ];
+  return (
+    <VirtualTable
+      label={text.title}
+      columns={columns}
+      rows={rules}
+      minWidth={720}
+      keyOf={(rule) => `${rule.id}:${rule.managed_by_group?.id ?? ''}`}
+      marksOf={(rule) => ({ going: rule.status === 'going' })}
+    />
+  );
+}
+
+const CONTENT: readonly Column<AcceptedRule, never>[] = [
+  {
+    id: 'action',
+    title: text.action,
+    width: '84px',
+    cell: ({ action }) => (
+      <Pill tone={action === 'allow' ? 'ok' : 'bad'} plain>
+        {action === 'allow' ? text.allow : text.deny}
+      </Pill>
+    ),
+  },
+  {
+    id: 'protocol',
+    title: text.protocol,
+    width: '90px',
+    cell: ({ protocol }) => protocolName(protocol),
+  },
+  {
+    id: 'port',
+    title: text.port,
+    width: '90px',
+    cell: ({ destination_port: port }) =>
+      port === null ? (
+        <span className="dim">{text.any}</span>
+      ) : (
+        <span className="mono">{port}</span>
+      ),
+  },
+  {
+    id: 'source',
+    title: text.source,
+    width: 'minmax(150px, 2fr)',
+    cell: ({ source_ip: source }) =>
+      source === null ? (
+        <span className="dim">{text.anywhere}</span>
+      ) : (
+        <span className="mono">{source}</span>
+      ),
+  },
+  {
+    id: 'owner',
+    title: text.owner,
+    width: 'minmax(120px, 1fr)',
+    cell: ({ managed_by_group: group }) =>
+      group !== null && (
+        <Tooltip label={text.ownedHint}>
+          <span className="row dim" tabIndex={0}>
+            <Layers size={13} aria-hidden="true" />
+            {group.name}
+          </span>
+        </Tooltip>
+      ),
+  },
+  {
+    id: 'state',
+    title: text.state,
+    width: '110px',
+    cell: ({ status }) => <PropagationPill status={status} />,
+  },
+];
+
+function protocolName(protocol: string): string {
+  return protocol in text.protocols
+    ? text.protocols[protocol as keyof typeof text.protocols]
+    : protocol;
+}
+
+function describe({ action, protocol, destination_port, source_ip }: AcceptedRule): string {
+  return text.described(
+    action === 'allow' ? text.allow : text.deny,
+    protocolName(protocol),
+    destination_port === null ? text.any : String(destination_port),
+    source_ip ?? text.anywhere,
+  );
+}

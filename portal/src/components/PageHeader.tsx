@@ -1,0 +1,27 @@
+import { type ReactNode, useEffect } from 'react';
+import { messages } from '../messages.ts';
+
+interface Props {
+  readonly title: string;
+  readonly lead?: ReactNode;
+  /** Where the page stands: a link to the page above. */
+  readonly above?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+/** The title of a page with its actions; also the title of the window. */
+export function PageHeader({ title, lead, above, children }: Props) {
+  useEffect(() => {
+    document.title = `${title} · ${messages.product}`;
+  }, [title]);
+  return (
+    <header className="head">
+      <div>
+        {above}
+        <h1>{title}</h1>
+        {lead !== undefined && <p>{lead}</p>}
+      </div>
+      {children !== undefined && <div className="row-end">{children}</div>}
+    </header>
+  );
+}

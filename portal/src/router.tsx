@@ -1,0 +1,49 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { isTab, type Tab } from './areas/addresses/tabs.ts';
+import { Loading } from './components/Loading.tsx';
+import { NotFound } from './shell/NotFound.tsx';
+import { Shell } from './shell/Shell.tsx';
+
+const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const home = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => redirect({ to: '/addresses', throw: true }),
+});
+
+/** Each page is a file of its own, loaded when it is visited first. */
+const addresses = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/addresses',
+  component: lazyRouteComponent(
+    () => import('./areas/addresses/AddressesPage.tsx'),
+    'AddressesPage',
+  ),
+});
+
+const address = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/addresses/$ip',
+  validateSearch: (search): { tab?: Tab } => (isTab(search['tab']) ? { tab: search['tab'] } : {}),
+  component: lazyRouteComponent(() => import('./areas/addresses/AddressPage.tsx'), 'AddressPage'),
+});
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([home, addresses, address]),
+  defaultPreload: 'intent',
+  defaultPendingComponent: Loading,
+  scrollRestoration: false,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,69 @@
+import { ActionIcon } from '@mantine/core';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Menu, X } from 'lucide-react';
+import { lazy, Suspense, useCallback, useState } from 'react';
+import { AREAS } from '../areas/index.ts';
+import { messages } from '../messages.ts';
+import { Sidebar } from './Sidebar.tsx';
+import { useKeys } from './use-keys.ts';
+
+const Palette = lazy(() => import('./Palette.tsx'));
+const KeysHelp = lazy(() => import('./KeysHelp.tsx'));
+
+const text = messages.shell;
+
+/** What surrounds every page: navigation, the command palette, keys. */
+export function Shell() {
+  const [overlay, setOverlay] = useState<'palette' | 'help' | null>(null);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const navigate = useNavigate();
+  const openPalette = useCallback(() => setOverlay('palette'), []);
+  const openHelp = useCallback(() => setOverlay('help'), []);
+  const close = useCallback(() => setOverlay(null), []);
+  const go = useCallback(
+    (letter: string) => {
+      const area = AREAS.find((each) => each.letter === letter);
+      if (area !== undefined) void navigate({ to: area.path });
+    },
+    [navigate],
+  );
+  useKeys({ openPalette, openHelp, go });
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {text.skip}
+      </a>
+      <header className="top">
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={isMenuOpen ? text.closeMenu : text.openMenu}
+          aria-expanded={isMenuOpen}
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          {isMenuOpen ? <X size={20} /> : <Menu size={20} />}
+        </ActionIcon>
+        <Link className="brand" to="/">
+          <img src="/favicon.svg" alt="" />
+          {messages.product}
+        </Link>
+      </header>
+      <Sidebar
+        isOpen={isMenuOpen}
+        onPalette={openPalette}
+        onHelp={openHelp}
+        onVisit={() => setMenuOpen(false)}
+      />
+      <div className="main">
+        <main id="content" className="page" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      <Suspense>
+        {overlay === 'palette' && <Palette onClose={close} onHelp={openHelp} />}
+        {overlay === 'help' && <KeysHelp onClose={close} />}
+      </Suspense>
+    </div>
+  );
+}
