@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { buildPortalIfNeeded } from '../portal-build.ts';
 import { controlConfig, type ControlOptions, withControlOptions } from '../control-options.ts';
 
 export function addControl(program: Command): void {
@@ -20,6 +21,7 @@ PostgreSQL is the one of DATABASE_URL, or an embedded one under the data directo
 
 async function runControlCommand(options: ControlOptions): Promise<void> {
   const config = await controlConfig(options);
+  await buildPortalIfNeeded();
   const [{ createLogger }, { runControl }] = await Promise.all([
     import('@portcullis/control/log.ts'),
     import('@portcullis/control/process.ts'),

@@ -11,6 +11,7 @@ import {
   installationOf,
 } from '../control-options.ts';
 import { unavailable, usageError } from '../exit.ts';
+import { buildPortalIfNeeded } from '../portal-build.ts';
 import { SYSTEM_INSTALLATION } from '../installation.ts';
 import { readFleet } from '../fleet-file.ts';
 import { parseDuration } from '../options.ts';
@@ -89,6 +90,7 @@ export async function runUp(options: UpOptions): Promise<void> {
 
 async function startPlatform(platform: Platform): Promise<Started> {
   const { options, fleetFile, data, running } = platform;
+  await buildPortalIfNeeded();
   const controlProcess = supervise({
     name: 'control',
     command: process.execPath,

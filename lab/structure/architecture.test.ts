@@ -223,6 +223,7 @@ function declaredIn(room: Room, withTests: boolean): Set<string> {
     own.name,
     ...Object.keys(own.dependencies ?? {}),
     ...(withTests || room === 'lab' ? Object.keys(shared.devDependencies ?? {}) : []),
+    ...(withTests ? Object.keys(own.devDependencies ?? {}) : []),
     // Tests play the other side of what their room talks to.
     ...(withTests ? ROOMS.map((one) => `@portcullis/${one}`) : []),
   ]);
