@@ -53,7 +53,7 @@ export interface Row {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** The path below the version's prefix: `/firewall/ips/{ip}/rules`. */
   readonly path: string;
-  readonly tag: 'Firewall' | 'Game servers' | 'Attacks' | 'Organisation' | 'Operator';
+  readonly tag: 'Firewall' | 'Game servers' | 'Attacks' | 'Account' | 'Organisation' | 'Operator';
   readonly summary: string;
   /** CommonMark. The OpenAPI document adds ability and flag. */
   readonly description: string;
@@ -65,7 +65,8 @@ export interface Row {
   readonly responses: Readonly<Record<number, ResponseRow>>;
   /**
    * `true`: runs in a transaction, is audited, and may take a generation. `instructs`: instructs an agent and waits for
-   * it without a transaction; audited, and answered in the acknowledgement envelope.
+   * it without a transaction, or has transactions of its own, as a sign-in counts what it
+   * refuses. Audited; instructions are answered in the acknowledgement envelope.
    */
   readonly write: boolean | 'instructs';
   /** Accepts Idempotency-Key. */

@@ -87,6 +87,10 @@ export const TAGS: readonly { readonly name: Row['tag']; readonly description: s
     description: 'List servers, read their live state, send power signals and console lines.',
   },
   { name: 'Attacks', description: 'Attacks against your address space, read only.' },
-  { name: 'Organisation', description: 'Keys, webhooks and what happens in an organisation.' },
+  { name: 'Account', description: 'Signing in, sessions, second factors and links.' },
+  {
+    name: 'Organisation',
+    description: 'Members, keys, webhooks and what happens in an organisation.',
+  },
   { name: 'Operator', description: 'What the operator of the fleet sees and changes.' },
 ];

@@ -1,7 +1,16 @@
+import { PORTAL_ACCOUNT_ENDPOINTS } from './operations/portal-account.ts';
 import { PORTAL_FIREWALL_ENDPOINTS } from './operations/portal-firewall.ts';
 import { PORTAL_GROUP_ENDPOINTS } from './operations/portal-groups.ts';
+import { PORTAL_PEOPLE_ENDPOINTS } from './operations/portal-people.ts';
+import { PORTAL_SIGN_IN_ENDPOINTS } from './operations/portal-sign-in.ts';
 
 export const PORTAL_PREFIX = '/api/portal';
 
 /** What the portal calls beyond the interfaces: a row per operation, for signed-in people. */
-export const PORTAL_ENDPOINTS = [...PORTAL_FIREWALL_ENDPOINTS, ...PORTAL_GROUP_ENDPOINTS] as const;
+export const PORTAL_ENDPOINTS = [
+  ...PORTAL_SIGN_IN_ENDPOINTS,
+  ...PORTAL_ACCOUNT_ENDPOINTS,
+  ...PORTAL_PEOPLE_ENDPOINTS,
+  ...PORTAL_FIREWALL_ENDPOINTS,
+  ...PORTAL_GROUP_ENDPOINTS,
+] as const;

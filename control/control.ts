@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { createAccounts } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
-import { createAccess, type Access } from './access/index.ts';
+import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import type { ControlConfig } from './config/config.ts';
@@ -156,7 +157,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.desk;
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks });
-  const access = createAccess({ db, log });
+  const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
   stops.push('access', () => access.stop());
   const { queryEdges } = fleet;
   const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
@@ -168,7 +169,13 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   });
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });
-  const handlers = { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers };
+  const accounts = createAccounts({ publicUrl });
+  const handlers = {
+    ...firewall.handlers,
+    ...gameServers.handlers,
+    ...attacks.handlers,
+    ...accounts.handlers,
+  };
   const http = createHttpServer({
     config: httpConfig,
     db,

@@ -55,12 +55,30 @@ export type AcceptedRule = {
   readonly status: PropagationState;
 };
 
+export type Account = {
+  readonly data: {
+    readonly totp: boolean;
+    readonly recovery_codes_left: number;
+    readonly passkeys: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+    }>;
+  };
+};
+
 /** Whether the node accepted an instruction. */
 export type Acknowledgement = {
   /** Whether the node took it. Not whether it is done. */
   readonly ok: boolean;
   /** Empty when accepted, else why not. */
   readonly message: string;
+};
+
+export type Acting = {
+  /** Slug. */
+  readonly organisation: string;
 };
 
 export type AddressChanged = {
@@ -300,6 +318,12 @@ export type DefaultChanged = {
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
+};
+
+export type Done = {
+  readonly data: {
+    readonly done: boolean;
+  };
 };
 
 export type DropMinute = {
@@ -836,6 +860,11 @@ export type InputError = {
   readonly detail: string;
 };
 
+export type Invitation = {
+  readonly email: string;
+  readonly role: 'read-only' | 'member' | 'admin' | 'owner';
+};
+
 /** An IPv4 or IPv6 address in its canonical form (RFC 5952). */
 export type IpAddress = string;
 
@@ -849,6 +878,53 @@ export type Limits = {
   readonly max_ports_per_request: number;
 };
 
+/** A new account needs a name and a new password; an account that is there its own password. */
+export type LinkAcceptance = {
+  /** The part of a link after #. */
+  readonly token: string;
+  readonly email?: string;
+  readonly name?: string;
+  readonly password: string;
+};
+
+/** Sign in with this email and the password now. */
+export type LinkAccepted = {
+  readonly data: {
+    readonly email: string;
+  };
+};
+
+export type LinkToken = {
+  /** The part of a link after #. */
+  readonly token: string;
+};
+
+export type MemberChange = {
+  readonly role: 'read-only' | 'member' | 'admin' | 'owner';
+};
+
+export type Members = {
+  readonly data: {
+    readonly members: ReadonlyArray<{
+      readonly id: number;
+      readonly email: string;
+      readonly name: string;
+      /** Each role includes those before it. Later versions may add values. */
+      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      readonly since: string;
+      readonly last_seen_at: string | null;
+    }>;
+    readonly invitations: ReadonlyArray<{
+      readonly id: number;
+      readonly email: string;
+      /** Each role includes those before it. Later versions may add values. */
+      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      readonly created_by: string;
+      readonly expires_at: string;
+    }>;
+  };
+};
+
 export type MitigationsCancelled = {
   readonly data: {
     /** Of the attack. */
@@ -857,6 +933,20 @@ export type MitigationsCancelled = {
     readonly generation: number | null;
   };
   readonly message: string;
+};
+
+/** Shown this once. It works once; give it to the person. */
+export type NewLink = {
+  readonly data: {
+    readonly url: string;
+    readonly expires_at: string;
+  };
+};
+
+export type NewPasskey = {
+  readonly name: string;
+  /** What the browser’s WebAuthn call answered, as JSON. */
+  readonly credential: Readonly<Record<string, unknown>>;
 };
 
 /** A rule to create, with its note and tags. */
@@ -880,8 +970,78 @@ export type ObjectNames = {
   readonly filters: readonly string[];
 };
 
+export type OperatorInvitation = {
+  readonly email: string;
+  /** Slug; null: an operator without an organisation. */
+  readonly organisation: string | null;
+  /** In the organisation. */
+  readonly role: 'read-only' | 'member' | 'admin' | 'owner' | null;
+};
+
+export type OrganisationName = {
+  readonly name: string;
+};
+
+/** For `optionsJSON` of the browser’s WebAuthn call. */
+export type PasskeyOptions = {
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+export type PasskeySignIn = {
+  /** What the browser’s WebAuthn call answered, as JSON. */
+  readonly credential: Readonly<Record<string, unknown>>;
+};
+
+export type PasswordChange = {
+  readonly password: string;
+  /** At least 12 characters. */
+  readonly new_password: string;
+};
+
+export type PasswordProof = {
+  readonly password: string;
+};
+
+export type People = {
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    readonly name: string;
+    readonly operator: boolean;
+    readonly disabled: boolean;
+    readonly totp: boolean;
+    readonly last_seen_at: string | null;
+    readonly organisations: ReadonlyArray<{
+      readonly slug: string;
+      /** Each role includes those before it. Later versions may add values. */
+      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+    }>;
+  }>;
+};
+
+export type PersonChange = {
+  readonly operator: boolean;
+  readonly disabled: boolean;
+};
+
 /** A port of tcp or udp. */
 export type Port = number;
+
+export type PortalLink = {
+  readonly data: {
+    /** What the link is for: the first operator, an invitation, a new password. Later versions may add values. */
+    readonly kind: 'operator' | 'invitation' | 'reset' | (string & {});
+    /** Null: whoever accepts it names it. */
+    readonly email: string | null;
+    /** Accept it with the password of the account. */
+    readonly has_account: boolean;
+    /** Name of the organisation. */
+    readonly organisation: string | null;
+    /** Later versions may add values. */
+    readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {}) | null;
+    readonly expires_at: string;
+  };
+};
 
 export type PowerRequest = {
   /** `kill` ends the process at once, without a save; prefer `stop`. */
@@ -925,6 +1085,13 @@ export type Problem = {
 
 /** `live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere. Later versions may add values. */
 export type PropagationState = 'live' | 'pending' | 'going' | (string & {});
+
+/** Shown this once; each works once. */
+export type RecoveryCodes = {
+  readonly data: {
+    readonly recovery_codes: readonly string[];
+  };
+};
 
 export type Reinstalled = {
   readonly data: {
@@ -1069,12 +1236,69 @@ export type ServerPort = {
   readonly name: string | null;
 };
 
+export type Sessions = {
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    readonly current: boolean;
+    readonly source: string | null;
+    readonly user_agent: string | null;
+    readonly created_at: string;
+    readonly last_seen_at: string;
+  }>;
+};
+
+export type SignInRequest = {
+  readonly email: string;
+  readonly password: string;
+  /** Six digits of the authenticator app, or a recovery code. */
+  readonly code?: string;
+};
+
+export type SignedIn = {
+  readonly data: {
+    /** False: the password was right, and `code` is needed too. Send the request again with it. */
+    readonly signed_in: boolean;
+  };
+};
+
 export type TopPort = {
   readonly port: number;
   /** Null: who counted does not tell it. Later versions may add values. */
   readonly protocol: 'tcp' | 'udp' | (string & {}) | null;
   /** As far as they were counted; may be of samples. */
   readonly packets: number;
+};
+
+export type TotpCode = {
+  /** Six digits of the authenticator app, or a recovery code. */
+  readonly code: string;
+};
+
+export type TotpSetup = {
+  readonly data: {
+    /** In base32, to type into the app. */
+    readonly secret: string;
+    /** otpauth: URI, for a QR code. */
+    readonly uri: string;
+  };
+};
+
+export type WhoAmI = {
+  readonly data: {
+    readonly id: number;
+    readonly email: string;
+    readonly name: string;
+    readonly operator: boolean;
+    /** Slug that an operator acts for now. */
+    readonly acting_for: string | null;
+    /** By slug; that which an operator acts for is among them. */
+    readonly organisations: ReadonlyArray<{
+      readonly slug: string;
+      readonly name: string;
+      /** Each role includes those before it. Later versions may add values. */
+      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+    }>;
+  };
 };
 
 /** The operations of /api/v1. */
@@ -1263,6 +1487,238 @@ export interface X1Operations {
 
 /** The operations of /api/portal. */
 export interface PortalOperations {
+  /** Sign in with email and password. */
+  signIn: {
+    params: {};
+    query: never;
+    body: SignInRequest;
+    headers: never;
+    result: SignedIn;
+  };
+  /** Begin to sign in with a passkey. */
+  beginPasskeySignIn: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: PasskeyOptions;
+  };
+  /** Sign in with a passkey. */
+  signInWithPasskey: {
+    params: {};
+    query: never;
+    body: PasskeySignIn;
+    headers: never;
+    result: SignedIn;
+  };
+  /** Read what a link is for. */
+  readLink: {
+    params: {};
+    query: never;
+    body: LinkToken;
+    headers: never;
+    result: PortalLink;
+  };
+  /** Accept a link. */
+  acceptLink: {
+    params: {};
+    query: never;
+    body: LinkAcceptance;
+    headers: never;
+    result: LinkAccepted;
+  };
+  /** Read who is signed in. */
+  readSession: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: WhoAmI;
+  };
+  /** Sign out. */
+  signOut: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Read second factors and passkeys. */
+  readAccount: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Account;
+  };
+  /** List sessions. */
+  listSessions: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Sessions;
+  };
+  /** End a session. */
+  endSession: {
+    params: { session: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Change the password. */
+  changePassword: {
+    params: {};
+    query: never;
+    body: PasswordChange;
+    headers: never;
+    result: Done;
+  };
+  /** Begin to set up an authenticator app. */
+  beginTotp: {
+    params: {};
+    query: never;
+    body: PasswordProof;
+    headers: never;
+    result: TotpSetup;
+  };
+  /** Turn the authenticator app on. */
+  confirmTotp: {
+    params: {};
+    query: never;
+    body: TotpCode;
+    headers: never;
+    result: RecoveryCodes;
+  };
+  /** Turn the authenticator app off. */
+  removeTotp: {
+    params: {};
+    query: never;
+    body: PasswordProof;
+    headers: never;
+    result: Done;
+  };
+  /** Begin to add a passkey. */
+  beginPasskey: {
+    params: {};
+    query: never;
+    body: PasswordProof;
+    headers: never;
+    result: PasskeyOptions;
+  };
+  /** Add a passkey. */
+  addPasskey: {
+    params: {};
+    query: never;
+    body: NewPasskey;
+    headers: never;
+    result: Done;
+  };
+  /** Delete a passkey. */
+  deletePasskey: {
+    params: { passkey: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** List members and open invitations. */
+  listMembers: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Members;
+  };
+  /** Change the role of a member. */
+  changeMember: {
+    params: { organisation?: string; member: number };
+    query: never;
+    body: MemberChange;
+    headers: never;
+    result: Done;
+  };
+  /** Remove a member. */
+  removeMember: {
+    params: { organisation?: string; member: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Invite a person. */
+  inviteMember: {
+    params: { organisation?: string };
+    query: never;
+    body: Invitation;
+    headers: never;
+    result: NewLink;
+  };
+  /** Withdraw an invitation. */
+  withdrawInvitation: {
+    params: { organisation?: string; invitation: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Rename the organisation. */
+  renameOrganisation: {
+    params: { organisation?: string };
+    query: never;
+    body: OrganisationName;
+    headers: never;
+    result: Done;
+  };
+  /** List all people. */
+  listPeople: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: People;
+  };
+  /** Make a person an operator, or disable it. */
+  changePerson: {
+    params: { person: number };
+    query: never;
+    body: PersonChange;
+    headers: never;
+    result: Done;
+  };
+  /** Make a link for a new password. */
+  createResetLink: {
+    params: { person: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: NewLink;
+  };
+  /** Invite an operator, or a person to an organisation. */
+  invitePerson: {
+    params: {};
+    query: never;
+    body: OperatorInvitation;
+    headers: never;
+    result: NewLink;
+  };
+  /** Act for an organisation. */
+  actFor: {
+    params: {};
+    query: never;
+    body: Acting;
+    headers: never;
+    result: Done;
+  };
+  /** Stop to act for an organisation. */
+  stopActing: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
   /** List the notes and tags of the rules of an address. */
   listRuleNotes: {
     params: { organisation?: string; ip: string };
@@ -1425,6 +1881,35 @@ export const OPERATIONS = {
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
+  signIn: { method: 'POST', version: 'portal', path: '/sign-in', idempotent: false },
+  beginPasskeySignIn: { method: 'POST', version: 'portal', path: '/sign-in/passkey/options', idempotent: false },
+  signInWithPasskey: { method: 'POST', version: 'portal', path: '/sign-in/passkey', idempotent: false },
+  readLink: { method: 'POST', version: 'portal', path: '/links/read', idempotent: false },
+  acceptLink: { method: 'POST', version: 'portal', path: '/links/accept', idempotent: false },
+  readSession: { method: 'GET', version: 'portal', path: '/session', idempotent: false },
+  signOut: { method: 'DELETE', version: 'portal', path: '/session', idempotent: false },
+  readAccount: { method: 'GET', version: 'portal', path: '/account', idempotent: false },
+  listSessions: { method: 'GET', version: 'portal', path: '/account/sessions', idempotent: false },
+  endSession: { method: 'DELETE', version: 'portal', path: '/account/sessions/{session}', idempotent: false },
+  changePassword: { method: 'PUT', version: 'portal', path: '/account/password', idempotent: false },
+  beginTotp: { method: 'POST', version: 'portal', path: '/account/totp', idempotent: false },
+  confirmTotp: { method: 'PUT', version: 'portal', path: '/account/totp', idempotent: false },
+  removeTotp: { method: 'DELETE', version: 'portal', path: '/account/totp', idempotent: false },
+  beginPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys/options', idempotent: false },
+  addPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys', idempotent: false },
+  deletePasskey: { method: 'DELETE', version: 'portal', path: '/account/passkeys/{passkey}', idempotent: false },
+  listMembers: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/members', idempotent: false },
+  changeMember: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
+  removeMember: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
+  inviteMember: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/invitations', idempotent: false },
+  withdrawInvitation: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/invitations/{invitation}', idempotent: false },
+  renameOrganisation: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/name', idempotent: false },
+  listPeople: { method: 'GET', version: 'portal', path: '/operator/people', idempotent: false },
+  changePerson: { method: 'PUT', version: 'portal', path: '/operator/people/{person}', idempotent: false },
+  createResetLink: { method: 'POST', version: 'portal', path: '/operator/people/{person}/reset', idempotent: false },
+  invitePerson: { method: 'POST', version: 'portal', path: '/operator/invitations', idempotent: false },
+  actFor: { method: 'PUT', version: 'portal', path: '/operator/acting', idempotent: false },
+  stopActing: { method: 'DELETE', version: 'portal', path: '/operator/acting', idempotent: false },
   listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
   saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
   createNotedRules: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/rules', idempotent: false },

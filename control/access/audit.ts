@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, Person } from './caller.ts';
 import type { ActorKind } from '../db/schema.ts';
 
 /** The actor of an audited action, and its source. */
@@ -19,10 +19,19 @@ export function keyActor(call: {
   readonly requestId: string;
 }): Actor {
   const { caller, source, requestId } = call;
-  if (caller.person !== undefined) {
-    return { kind: 'user', name: caller.person.email, source, requestId };
-  }
+  if (caller.person !== undefined) return personActor({ ...call, person: caller.person });
   return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
+}
+
+/** The actor of a signed-in person; an operator in another's organisation is marked. */
+export function personActor(call: {
+  readonly person: Pick<Person, 'email' | 'isActing'>;
+  readonly source: string | null;
+  readonly requestId: string;
+}): Actor {
+  const { person, source, requestId } = call;
+  const kind = person.isActing ? 'operator' : 'user';
+  return { kind, name: person.email, source, requestId };
 }
 
 export interface AuditEntry {

@@ -24,14 +24,17 @@ export interface Person {
   readonly id: number;
   /** The address that it signs in with. */
   readonly email: string;
+  readonly sessionId: number;
   readonly isOperator: boolean;
+  /** An operator that acts for the organisation of the request. */
+  readonly isActing: boolean;
   /** Its role in the organisation of the request; null without one. */
   readonly role: Role | null;
 }
 
 /** The caller and the rights of its key. Valid for a second at most, so never kept longer than a request. */
 export interface Caller {
-  /** 0 for a session. */
+  /** For a session the negative id of its person. */
   readonly keyId: number;
   readonly keyName: string;
   /** Absent for a key. */
@@ -45,4 +48,10 @@ export interface Caller {
   readonly servers: readonly string[] | null;
   /** The servers that it may instruct. Null: all that it sees. */
   readonly managedServers: readonly string[] | null;
+}
+
+export interface Session {
+  readonly person: Person;
+  /** Null without an organisation. */
+  readonly caller: Caller | null;
 }

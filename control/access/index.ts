@@ -8,7 +8,7 @@ import {
   toKnownKey,
   unauthenticated,
 } from './authenticate.ts';
-import type { Caller, Person } from './caller.ts';
+import type { Caller, Session } from './caller.ts';
 import type { Holding } from './holding-store.ts';
 import { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './holdings.ts';
 import { KeyCache } from './key-cache.ts';
@@ -17,10 +17,11 @@ import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
 import { UnknownKeyBudget } from './unknown-key-budget.ts';
 import { type ServerHolder, seesServer } from './server-scope.ts';
+import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
-export { keyActor, recordAudit, recordAudits } from './audit.ts';
-export type { Caller, Person } from './caller.ts';
+export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
+export type { Caller, Person, Session } from './caller.ts';
 export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
@@ -28,6 +29,7 @@ export type { KeyView, NewKey } from './keys.ts';
 export { unauthenticated } from './authenticate.ts';
 export { createKey, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
 export { type ServerHolder, withinReach } from './server-scope.ts';
+export { hashToken, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {
@@ -53,20 +55,21 @@ export interface Access {
   stop(): Promise<void>;
 }
 
-export interface Session {
-  readonly person: Person;
-  /** Null without an organisation. */
-  readonly caller: Caller | null;
-}
-
 export interface AccessDeps {
   readonly db: Db;
   readonly log: Logger;
+  /** The name of the cookie of sessions; default: that for https. */
+  readonly sessionCookie?: string;
   /** The clock for the expiry of keys. */
   readonly clock?: () => Date;
 }
 
-export function createAccess({ db, log, clock = () => new Date() }: AccessDeps): Access {
+export function createAccess({
+  db,
+  log,
+  sessionCookie = sessionCookieName('https:'),
+  clock = () => new Date(),
+}: AccessDeps): Access {
   const cache = new KeyCache<KnownKey | null>(() => performance.now());
   const budget = new UnknownKeyBudget(() => performance.now());
   const lastUse = createLastUse(db, log);
@@ -92,9 +95,7 @@ export function createAccess({ db, log, clock = () => new Date() }: AccessDeps):
       lastUse.record(caller.keyId, now);
       return caller;
     },
-    async authenticateSession() {
-      throw unauthenticated('Sign in first.');
-    },
+    authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
     findHolding,
     seesServer,
     listHeldPrefixes,

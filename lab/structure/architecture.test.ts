@@ -21,6 +21,7 @@ import {
 /** What other areas of control may open beside an area's `index.ts`. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
+  accounts: [],
   attacks: [],
   collectors: [],
   // Each a smaller area of its own, for the fleet file now and the portal later.

@@ -22,8 +22,16 @@ function requireRole(role: PortalEndpoint['role'], person: Person | null): void 
   throw new Problem('role_missing', `This needs the role ${role} in the organisation.`);
 }
 
-/** Flag first, then ability. */
+/** Flag first, then ability. Flags close an area for keys only; a person may see all of its organisation. */
 function requireAbility(row: Pick<Endpoint, 'ability' | 'flag'>, caller: Caller): void {
+  const { person } = caller;
+  if (person !== undefined) {
+    if (caller.abilities.has(row.ability)) return;
+    throw new Problem(
+      'ability_missing',
+      `The role ${person.role} does not have the ability ${row.ability}.`,
+    );
+  }
   if (row.flag !== null && !caller.organisation.flags.has(row.flag)) {
     throw new Problem(
       'area_not_enabled',

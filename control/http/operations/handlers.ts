@@ -32,6 +32,9 @@ export interface BoundOperation {
   readonly handler: OperationHandler;
 }
 
+/** The rows for keys are here a second time, for the session of a person with a role in the organisation. */
+const SESSION_PREFIX = `${PORTAL_PREFIX}/organisations/{organisation}`;
+
 /** Every row of the contract beside its handler. */
 export function bindOperations(handlers: Handlers): BoundOperation[] {
   const bind = (prefix: string) => (row: OperationRow & { readonly operationId: OperationId }) => ({
@@ -39,10 +42,13 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
     row,
     handler: forgetTypes(row, handlers[row.operationId]),
   });
+  const forSessions = (version: string) => bind(SESSION_PREFIX + version.replace('/api', ''));
   return [
     ...ENDPOINTS.map(bind(V1_PREFIX)),
     ...X1_ENDPOINTS.map(bind(X1_PREFIX)),
     ...PORTAL_ENDPOINTS.map(bind(PORTAL_PREFIX)),
+    ...ENDPOINTS.map(forSessions(V1_PREFIX)),
+    ...X1_ENDPOINTS.map(forSessions(X1_PREFIX)),
   ];
 }
 

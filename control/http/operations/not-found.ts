@@ -28,7 +28,7 @@ export function collectPaths(app: FastifyInstance): KnownPaths {
 /** Converts `/a/:b/*` to a pattern. */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/:[A-Za-z]+/g, '[^/]+').replaceAll('*', '.*')}$`);
+  return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
 }
 
 /** 405 with the allowed methods, or 404. */

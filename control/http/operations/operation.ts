@@ -17,6 +17,7 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly requestId: string;
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
+  readonly userAgent: string | null;
   /** The path's `ip`, canonical; empty for operations without one. */
   readonly ip: string;
   /** The path's `slice`, a uuid in lower case; empty for operations without one. */

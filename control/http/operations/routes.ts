@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
@@ -14,7 +15,7 @@ import { bindOperations, type Handlers } from './handlers.ts';
 import { Problem } from '../../problem.ts';
 import type { OperationRow, Reply } from './operation.ts';
 import { queryValidator } from '../input/query.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { RateLimited, RateLimiter } from './rate-limit.ts';
 import { bodyValidator } from '../input/validation.ts';
 
 declare module 'fastify' {
@@ -66,7 +67,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
     };
     app.route({
       method: row.method,
-      url: `${prefix}${row.path.replace(/\{(\w+)\}/g, ':$1')}`,
+      url: `${prefix}${row.path}`.replace(/\{(\w+)\}/g, ':$1'),
       config: { operationId: row.operationId },
       onRequest: async (request, reply) => admit(operation, deps, request, reply),
       handler: async (request, reply) => answer(operation, deps, request, reply),
@@ -81,12 +82,13 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  if ('role' in operation.row) requireSameSite(request);
-  await new Deadline(deps.deadlineMs).limit(authenticate(operation, deps, request));
+  const isForSessions = operation.prefix.startsWith(PORTAL_PREFIX);
+  await new Deadline(deps.deadlineMs).limit(
+    isForSessions ? authenticateSession(operation, deps, request) : authenticateKey(deps, request),
+  );
+  if (isForSessions) requireSameSite(request);
   const { caller, person } = request;
-  const keyId = person === null ? (caller?.keyId ?? 0) : `person ${person.id}`;
-  const organisation = caller?.organisation ?? WITHOUT_ORGANISATION;
-  reply.headers(deps.rateLimiter.take({ keyId, organisation }));
+  reply.headers(deps.rateLimiter.take(limitOf(request)));
   authorise(operation.row, caller, person);
   refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
@@ -107,22 +109,29 @@ async function admit(
   }
 }
 
-/** The limit of a person without an organisation. */
-const WITHOUT_ORGANISATION = { limits: { requestsPerMinute: 600 } } as const;
+/** Requests a minute of a person without an organisation, and of an address without a session, such as sign-ins. */
+const PERSON_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
+const STRANGER_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
 
-async function authenticate(
+function limitOf({ caller, person, ip }: FastifyRequest): RateLimited {
+  if (caller !== null) return caller;
+  if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
+  return { keyId: `source ${ip}`, organisation: STRANGER_LIMIT };
+}
+
+async function authenticateKey({ access }: RouteDeps, request: FastifyRequest): Promise<void> {
+  const source = clientAddress(request.ip) ?? '';
+  request.caller = await access.authenticate(request.headers.authorization, source);
+}
+
+async function authenticateSession(
   { row }: Operation,
   { access }: RouteDeps,
   request: FastifyRequest,
 ): Promise<void> {
-  const { authorization, cookie } = request.headers;
-  if (!('role' in row)) {
-    request.caller = await access.authenticate(authorization, clientAddress(request.ip) ?? '');
-    return;
-  }
-  if (row.role === 'anyone') return;
+  if ('role' in row && row.role === 'anyone') return;
   const slug = paramsOf(request)['organisation'] ?? null;
-  const { person, caller } = await access.authenticateSession(cookie, slug);
+  const { person, caller } = await access.authenticateSession(request.headers.cookie, slug);
   request.person = person;
   request.caller = caller;
 }
@@ -158,6 +167,7 @@ async function answer(
     params: paramsOf(request),
     requestId: request.id,
     source: clientAddress(request.ip),
+    userAgent: request.headers['user-agent'] ?? null,
     ip: request.address,
     server: request.gameServer,
     attack: request.attack,

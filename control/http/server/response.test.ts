@@ -39,7 +39,7 @@ test('compresses JSON when asked, under a tag of its own that If-None-Match know
   assert.deepEqual(gunzipSync(small.body), plain.body);
   assert.notEqual(small.headers['etag'], plain.headers['etag']);
   for (const reply of [plain, small]) {
-    assert.equal(reply.headers['vary'], 'Authorization, Accept-Encoding');
+    assert.equal(reply.headers['vary'], 'Authorization, Cookie, Accept-Encoding');
     assert.equal(reply.headers['cache-control'], 'private, no-cache');
     const known = await get({ 'if-none-match': String(reply.headers['etag']) });
     assert.equal(known.status, 304);

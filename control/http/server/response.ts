@@ -12,7 +12,7 @@ const COMPRESSIBLE = /^application\/(?:problem\+)?json\b/;
 export function addResponseHooks(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache');
-    if (!reply.hasHeader('vary')) reply.header('vary', 'Authorization, Accept-Encoding');
+    if (!reply.hasHeader('vary')) reply.header('vary', 'Authorization, Cookie, Accept-Encoding');
     if (reply.statusCode === 401 && hasUnreadBody(request)) reply.header('connection', 'close');
     return compressed(request, reply, payload);
   });

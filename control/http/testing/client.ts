@@ -35,9 +35,10 @@ export function createTestClient(url: string, authorization: string | null): Tes
   return clientWith(url, authorization, authorization === null ? {} : { authorization });
 }
 
-/** A client with the session of testing/sessions.ts. */
-export function createSessionClient(url: string, session: string): TestClient {
-  return clientWith(url, null, { cookie: `test=${session}`, 'x-portcullis-csrf': '1' });
+/** A browser with this session, on pages of the portal. */
+export function createSessionClient(url: string, token: string): TestClient {
+  const cookie = `__Host-portcullis=${token}`;
+  return clientWith(url, null, { cookie, 'sec-fetch-site': 'same-origin' });
 }
 
 function clientWith(

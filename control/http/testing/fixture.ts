@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import { createAccounts } from '../../accounts/index.ts';
 import { createAttacks } from '../../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../../access/index.ts';
-import type { Role } from '@portcullis/contract/endpoint.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { createFirewall } from '../../firewall/index.ts';
@@ -14,7 +14,7 @@ import { createGameServers, type GameServers } from '../../game-servers/index.ts
 import { createRegistry } from '../server/metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server/server.ts';
 import { createSessionClient, createTestClient, type TestClient } from './client.ts';
-import { testSessions } from './sessions.ts';
+import { seedPeople, type TestPerson, tokenOf } from './people.ts';
 
 /** The test environment of the API: two organisations, their holdings, a listening server. */
 export interface TestEnvironment {
@@ -27,8 +27,8 @@ export interface TestEnvironment {
   readonly acme: TestClient;
   /** A key of the other organisation. */
   readonly other: TestClient;
-  /** A client of a signed-in person with this role in acme, or of an operator. */
-  session(role: Role | 'operator'): TestClient;
+  /** A signed-in person with this role in acme, or an operator. */
+  session(person: TestPerson): TestClient;
   /** A client with a new key. */
   client(options?: KeyOptions): Promise<TestClient>;
   /** A client without a key or with a wrong one. */
@@ -71,17 +71,17 @@ export async function startEnvironment(
 ): Promise<TestEnvironment> {
   const { db } = await testDatabase(t);
   await seed(db);
+  await seedPeople(db, ACME);
   let lines = '';
   const log = createLogger({
     level: 'debug',
     destination: { write: (line) => void (lines += line) },
   });
-  const created = createAccess({ db, log });
+  const access = createAccess({ db, log });
   const registry = createRegistry();
   const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.speakThrough(nodes.control);
-  const access: Access = { ...created, authenticateSession: testSessions(db) };
   const ground = { db, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
@@ -99,7 +99,7 @@ export async function startEnvironment(
     url,
     metricsUrl: metricsUrl ?? '',
     nodes,
-    session: (role) => createSessionClient(url, `${role}@acme`),
+    session: (person) => createSessionClient(url, tokenOf(person)),
     acme: await client(),
     other: await client({ organisationId: OTHER }),
     client,
@@ -132,7 +132,12 @@ function serverDeps({ db, access, log, queryEdges, registry, gameServers }: Grou
     },
     db,
     access,
-    handlers: { ...firewall.handlers, ...gameServers.handlers, ...attacks.handlers },
+    handlers: {
+      ...firewall.handlers,
+      ...gameServers.handlers,
+      ...attacks.handlers,
+      ...createAccounts({ publicUrl }).handlers,
+    },
     registry,
     readiness: async () => ({
       database: good,

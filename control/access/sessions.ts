@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import type { Role } from '@portcullis/contract/endpoint.ts';
+import { sql } from 'kysely';
+import type { Db } from '../db/database.ts';
+import type { Organisation } from '../db/schema.ts';
+import { Problem } from '../problem.ts';
+import { unauthenticated } from './authenticate.ts';
+import type { Caller, Person, Session } from './caller.ts';
+import { toOrganisationView } from './organisation-store.ts';
+import { ROLE_ABILITIES } from './roles.ts';
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The name of the session's cookie. `__Host-` needs https, so that no other host of the domain can set the cookie; on
+ * loopback without TLS there is no such host.
+ */
+export function sessionCookieName(publicUrl: string): string {
+  return publicUrl.startsWith('https:') ? '__Host-portcullis' : 'portcullis';
+}
+
+/** The stored hash of a token with 256 random bits. */
+export function hashToken(token: string): Buffer {
+  return hash('sha256', token, 'buffer');
+}
+
+/** The session of a Cookie header, with the rights in the organisation of this slug. */
+export async function loadSession(
+  db: Db,
+  cookies: string | undefined,
+  cookieName: string,
+  slug: string | null,
+): Promise<Session> {
+  const token = readCookie(cookies, cookieName);
+  const row = token === null ? null : await findSession(db, hashToken(token), slug);
+  if (row === null) throw unauthenticated('Sign in first: there is no session, or it has ended.');
+  if (row.is_stale) await touch(db, row.session_id);
+  const isActing = row.acting_id !== null && row.acting_id === row.organisation?.id;
+  const role = isActing ? 'owner' : row.role;
+  const person: Person = {
+    id: row.person_id,
+    sessionId: row.session_id,
+    email: row.email,
+    isOperator: row.is_operator,
+    isActing,
+    role,
+  };
+  if (slug === null) return { person, caller: null };
+  if (row.organisation === null || role === null) {
+    throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
+  }
+  return { person, caller: toCaller(person, role, row.organisation) };
+}
+
+function toCaller(person: Person, role: Role, organisation: Organisation): Caller {
+  return {
+    keyId: -person.id,
+    keyName: person.email,
+    person,
+    organisationId: organisation.id,
+    organisation: toOrganisationView(organisation),
+    abilities: ROLE_ABILITIES[role],
+    prefixes: null,
+    servers: null,
+    managedServers: null,
+  };
+}
+
+function readCookie(header: string | undefined, name: string): string | null {
+  for (const part of (header ?? '').split(';')) {
+    const at = part.indexOf('=');
+    if (part.slice(0, at).trim() !== name) continue;
+    const value = part.slice(at + 1).trim();
+    if (TOKEN.test(value)) return value;
+  }
+  return null;
+}
+
+interface SessionRow {
+  readonly session_id: number;
+  readonly person_id: number;
+  readonly email: string;
+  readonly is_operator: boolean;
+  readonly acting_id: number | null;
+  readonly is_stale: boolean;
+  readonly organisation: Organisation | null;
+  readonly role: Role | null;
+}
+
+/** A session ends after 30 days, and after 7 without a request. */
+async function findSession(
+  db: Db,
+  tokenHash: Buffer,
+  slug: string | null,
+): Promise<SessionRow | null> {
+  const { rows } = await sql<SessionRow>`
+    select s.id as session_id, p.id as person_id, p.email, p.is_operator,
+           case when p.is_operator then s.acting_id end as acting_id,
+           s.last_seen_at < now() - interval '1 minute' as is_stale,
+           case when o.id is not null then to_jsonb(o) end as organisation, m.role
+      from sessions s
+      join people p on p.id = s.person_id and p.disabled_at is null
+      left join organisations o on o.slug = ${slug}
+      left join members m on m.organisation_id = o.id and m.person_id = p.id
+     where s.token_hash = ${tokenHash} and s.expires_at > now()
+       and s.last_seen_at > now() - interval '7 days'`.execute(db);
+  return rows[0] ?? null;
+}
+
+async function touch(db: Db, id: number): Promise<void> {
+  await sql`update sessions set last_seen_at = now() where id = ${id}`.execute(db);
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { personActor, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { Problem } from '../problem.ts';
+import { DONE, idOf, notThere, requirePerson } from './call.ts';
+import { hashPassword } from './password.ts';
+import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
+import { requirePassword } from './prove.ts';
+import { removeSecondFactor, renewRecoveryCodes, useCode } from './second-factor.ts';
+import { readAccount, readWhoAmI } from './account-view.ts';
+import { encodeBase32 } from './totp.ts';
+
+type Call = Parameters<Handlers['confirmTotp']>[0] | Parameters<Handlers['endSession']>[0];
+
+export function accountHandlers(): Pick<
+  Handlers,
+  | 'readSession'
+  | 'readAccount'
+  | 'listSessions'
+  | 'endSession'
+  | 'changePassword'
+  | 'beginTotp'
+  | 'confirmTotp'
+  | 'removeTotp'
+> {
+  return {
+    readSession: async (call, db) => ({
+      status: 200,
+      body: { data: await readWhoAmI(db, requirePerson(call)) },
+    }),
+    readAccount: async (call, db) => ({
+      status: 200,
+      body: { data: await readAccount(db, requirePerson(call).id) },
+    }),
+    async listSessions(call, db) {
+      const { id, sessionId } = requirePerson(call);
+      const { rows } = await sql<{ id: number }>`
+        select id, id = ${sessionId} as current, host(source) as source, user_agent,
+               to_json(created_at) as created_at, to_json(last_seen_at) as last_seen_at
+          from sessions
+         where person_id = ${id} and expires_at > now() and last_seen_at > now() - interval '7 days'
+         order by last_seen_at desc, id desc`.execute(db);
+      return { status: 200, body: { data: rows } };
+    },
+    async endSession(call, tx) {
+      const { id } = requirePerson(call);
+      const ended = await sql`
+        delete from sessions where id = ${idOf(call, 'session')} and person_id = ${id} returning 1`.execute(
+        tx,
+      );
+      if (ended.rows.length === 0) throw notThere();
+      await audit(tx, call, 'session.end');
+      return DONE;
+    },
+    async changePassword(call, db) {
+      const { email, sessionId } = requirePerson(call);
+      const person = await requirePassword(db, email, call.body.password);
+      const passwordHash = await hashPassword(call.body.new_password);
+      await db.transaction().execute(async (tx) => {
+        await setPassword(tx, person.id, passwordHash, sessionId);
+        await audit(tx, call, 'password.change');
+      });
+      return DONE;
+    },
+    async beginTotp(call, db) {
+      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      if (person.totp_confirmed_at !== null)
+        throw refuse('/password', 'is right, but the app is on already; turn it off first');
+      const secret = randomBytes(20);
+      await sql`update people set totp_secret = ${secret} where id = ${person.id}`.execute(db);
+      const text = encodeBase32(secret);
+      const uri = `otpauth://totp/Portcullis:${encodeURIComponent(person.email)}?secret=${text}&issuer=Portcullis`;
+      return { status: 200, body: { data: { secret: text, uri } } };
+    },
+    async confirmTotp(call, tx) {
+      const { id, sessionId } = requirePerson(call);
+      const person = await findPerson(tx, id);
+      if (person === null || person.totp_secret === null || person.totp_confirmed_at !== null) {
+        throw new Problem('invalid_request', 'Begin to set up the app first.');
+      }
+      if (!/^\d{6}$/.test(call.body.code) || !(await useCode(tx, person, call.body.code))) {
+        throw refuse('/code', 'is not the code that the app shows now');
+      }
+      await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
+      await endSessions(tx, id, sessionId);
+      await audit(tx, call, 'totp.on');
+      const codes = await renewRecoveryCodes(tx, id);
+      return { status: 200, body: { data: { recovery_codes: codes } } };
+    },
+    async removeTotp(call, db) {
+      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      await db.transaction().execute(async (tx) => {
+        await removeSecondFactor(tx, person.id);
+        await audit(tx, call, 'totp.off');
+      });
+      return DONE;
+    },
+  };
+}
+
+async function audit(tx: Tx, call: Omit<Call, 'body' | 'query'>, action: string): Promise<void> {
+  const person = requirePerson(call);
+  await recordAudit(tx, {
+    actor: personActor({ ...call, person }),
+    organisationId: null,
+    action,
+    target: `person:${person.id}`,
+  });
+}

@@ -1,0 +1,152 @@
+import { ROLES, type Role } from '@portcullis/contract/endpoint.ts';
+import { sql } from 'kysely';
+import { keyActor, recordAudit } from '../access/index.ts';
+import type { Caller } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { Problem } from '../problem.ts';
+import { DONE, idOf, notThere } from './call.ts';
+import { createLink } from './link-store.ts';
+import { requireEmail } from './person-store.ts';
+
+type Names =
+  | 'listMembers'
+  | 'changeMember'
+  | 'removeMember'
+  | 'inviteMember'
+  | 'withdrawInvitation'
+  | 'renameOrganisation';
+
+/** Members of an organisation. */
+export function memberHandlers(publicUrl: string): Pick<Handlers, Names> {
+  return {
+    async listMembers({ caller }, db) {
+      const { rows } = await sql<object>`
+        select coalesce((
+            select json_agg(json_build_object('id', p.id, 'email', p.email, 'name', p.name, 'role', m.role,
+                'since', m.since, 'last_seen_at',
+                (select max(s.last_seen_at) from sessions s where s.person_id = p.id)) order by p.email)
+              from members m join people p on p.id = m.person_id
+             where m.organisation_id = ${caller.organisationId}), '[]') as members,
+          coalesce((
+            select json_agg(json_build_object('id', l.id, 'email', l.email, 'role', l.role,
+                'created_by', l.created_by, 'expires_at', l.expires_at) order by l.email)
+              from portal_links l
+             where l.organisation_id = ${caller.organisationId} and l.used_at is null and l.expires_at > now()),
+            '[]') as invitations`.execute(db);
+      return { status: 200, body: { data: rows[0] ?? {} } };
+    },
+    async changeMember(call, tx) {
+      const { id, role: before } = await lockMember(tx, call);
+      requireAbove(call.caller, before, call.body.role);
+      await sql`
+        update members set role = ${call.body.role}
+         where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
+      await requireOwner(tx, call.caller.organisationId);
+      await record(tx, call, 'member.change', `person:${id}`, { before, after: call.body.role });
+      return DONE;
+    },
+    async removeMember(call, tx) {
+      const { id, role } = await lockMember(tx, call);
+      requireAbove(call.caller, role);
+      await sql`
+        delete from members
+         where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
+      await requireOwner(tx, call.caller.organisationId);
+      await record(tx, call, 'member.remove', `person:${id}`, { role });
+      return DONE;
+    },
+    async inviteMember(call, tx) {
+      const { role } = call.body;
+      requireAbove(call.caller, role);
+      const { organisationId } = call.caller;
+      const link = {
+        kind: 'invitation',
+        email: requireEmail(call.body.email),
+        organisationId,
+        role,
+      } as const;
+      const { url, expiresAt } = await createLink(tx, link, { actor: keyActor(call), publicUrl });
+      return { status: 201, body: { data: { url, expires_at: expiresAt.toISOString() } } };
+    },
+    async withdrawInvitation(call, tx) {
+      const id = idOf(call, 'invitation');
+      const { rows } = await sql<{ role: Role }>`
+        delete from portal_links
+         where id = ${id} and organisation_id = ${call.caller.organisationId} and used_at is null
+        returning role`.execute(tx);
+      if (rows[0] === undefined) throw notThere();
+      requireAbove(call.caller, rows[0].role);
+      await record(tx, call, 'link.withdraw', `link:${id}`, {});
+      return DONE;
+    },
+    async renameOrganisation(call, tx) {
+      const { organisationId } = call.caller;
+      const { rows } = await sql`
+        update organisations set name = ${call.body.name}
+         where id = ${organisationId} and owner = 'portal' returning 1`.execute(tx);
+      if (rows.length === 0) {
+        throw new Problem(
+          'managed_by_fleet_file',
+          'The organisation belongs to the fleet file; its name is changed there.',
+        );
+      }
+      await record(tx, call, 'organisation.rename', `organisation:${organisationId}`, call.body);
+      return DONE;
+    },
+  };
+}
+
+export interface MemberCall {
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly source: string | null;
+  readonly requestId: string;
+}
+
+async function lockMember(tx: Tx, call: MemberCall): Promise<{ id: number; role: Role }> {
+  // All changes of an organisation's owners are in sequence, so that one always remains.
+  await sql`
+    select from members where organisation_id = ${call.caller.organisationId} order by person_id for update`.execute(
+    tx,
+  );
+  const { rows } = await sql<{ id: number; role: Role }>`
+    select person_id as id, role from members
+     where organisation_id = ${call.caller.organisationId} and person_id = ${idOf(call, 'member')}`.execute(
+    tx,
+  );
+  if (rows[0] === undefined) throw notThere();
+  return rows[0];
+}
+
+/** An owner decides about everybody, an administrator about roles below its own. */
+function requireAbove({ person }: Caller, ...roles: readonly Role[]): void {
+  const own = person?.role;
+  if (own === 'owner') return;
+  const rank = (role: Role | null | undefined) => ROLES.findIndex((each) => each === role);
+  if (roles.every((role) => rank(role) < rank(own))) return;
+  throw new Problem('role_missing', 'Only an owner of the organisation decides about this role.');
+}
+
+async function requireOwner(tx: Tx, organisationId: number): Promise<void> {
+  const { rows } = await sql`
+    select from members where organisation_id = ${organisationId} and role = 'owner' limit 1`.execute(
+    tx,
+  );
+  if (rows.length > 0) return;
+  throw new Problem(
+    'invalid_request',
+    'The organisation would have no owner. Make another member an owner first.',
+  );
+}
+
+async function record(
+  tx: Tx,
+  call: MemberCall,
+  action: string,
+  target: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { organisationId } = call.caller;
+  await recordAudit(tx, { actor: keyActor(call), organisationId, action, target, detail });
+}

@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import { type Actor, findOrganisation, personActor, recordAudit } from '../access/index.ts';
+import type { Person } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { DONE, idOf, notThere, requirePerson } from './call.ts';
+import { createLink, createReset } from './link-store.ts';
+import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
+
+type Names =
+  | 'listPeople'
+  | 'changePerson'
+  | 'createResetLink'
+  | 'invitePerson'
+  | 'actFor'
+  | 'stopActing';
+
+/** What an operator does with people. */
+export function operatorHandlers(publicUrl: string): Pick<Handlers, Names> {
+  return {
+    listPeople: async (_call, db) => ({ status: 200, body: { data: await listPeople(db) } }),
+    async changePerson(call, tx) {
+      const id = idOf(call, 'person');
+      if (id === requirePerson(call).id) throw refuse('/disabled', 'cannot be changed by oneself');
+      const { operator: isOperator, disabled } = call.body;
+      const { rows } = await sql`
+        update people set is_operator = ${isOperator},
+               disabled_at = case when ${disabled} then coalesce(disabled_at, now()) end
+         where id = ${id} returning 1`.execute(tx);
+      if (rows.length === 0) throw notThere();
+      if (disabled) await endSessions(tx, id, null);
+      await record(tx, call, {
+        action: 'person.change',
+        target: `person:${id}`,
+        detail: call.body,
+      });
+      return DONE;
+    },
+    async createResetLink(call, tx) {
+      const person = await findPerson(tx, idOf(call, 'person'));
+      if (person === null) throw notThere();
+      const link = await createReset(tx, person, { actor: actorOf(call), publicUrl });
+      return { status: 200, body: { data: viewOf(link) } };
+    },
+    async invitePerson(call, tx) {
+      const { organisation: slug, role } = call.body;
+      if ((slug === null) !== (role === null)) throw refuse('/role', 'belongs to an organisation');
+      const organisation = slug === null ? null : await findOrganisation(tx, slug);
+      if (slug !== null && organisation === null) throw refuse('/organisation', 'is not known');
+      const email = requireEmail(call.body.email);
+      const within =
+        organisation === null || role === null ? {} : { organisationId: organisation.id, role };
+      const how = { actor: actorOf(call), publicUrl };
+      const link = await createLink(tx, { kind: 'invitation', email, ...within }, how);
+      return { status: 201, body: { data: viewOf(link) } };
+    },
+    async actFor(call, tx) {
+      const organisation = await findOrganisation(tx, call.body.organisation);
+      if (organisation === null) throw refuse('/organisation', 'is not known');
+      await act(tx, call, organisation.id, 'acting.begin');
+      return DONE;
+    },
+    async stopActing(call, tx) {
+      await act(tx, call, null, 'acting.end');
+      return DONE;
+    },
+  };
+}
+
+interface OperatorCall {
+  readonly person: Person | null;
+  readonly source: string | null;
+  readonly requestId: string;
+}
+
+function actorOf(call: OperatorCall): Actor {
+  return { ...personActor({ ...call, person: requirePerson(call) }), kind: 'operator' };
+}
+
+async function act(
+  tx: Tx,
+  call: OperatorCall,
+  organisationId: number | null,
+  action: string,
+): Promise<void> {
+  const { sessionId } = requirePerson(call);
+  const { rows } = await sql<{ before: number | null }>`
+    select acting_id as before from sessions where id = ${sessionId} for update`.execute(tx);
+  await sql`update sessions set acting_id = ${organisationId} where id = ${sessionId}`.execute(tx);
+  const concerned = organisationId ?? rows[0]?.before ?? null;
+  if (concerned === null) return;
+  await record(tx, call, { action, target: `organisation:${concerned}` }, concerned);
+}
+
+async function record(
+  tx: Tx,
+  call: OperatorCall,
+  entry: {
+    readonly action: string;
+    readonly target: string;
+    readonly detail?: Readonly<Record<string, unknown>>;
+  },
+  organisationId: number | null = null,
+): Promise<void> {
+  await recordAudit(tx, { actor: actorOf(call), organisationId, ...entry });
+}
+
+function viewOf({ url, expiresAt }: { url: string; expiresAt: Date }) {
+  return { url, expires_at: expiresAt.toISOString() };
+}
+
+async function listPeople(db: Db): Promise<object[]> {
+  const { rows } = await sql<object>`
+    select p.id, p.email, p.name, p.is_operator as operator, p.disabled_at is not null as disabled,
+           p.totp_confirmed_at is not null as totp,
+           (select to_json(max(s.last_seen_at)) from sessions s where s.person_id = p.id) as last_seen_at,
+           coalesce((select json_agg(json_build_object('slug', o.slug, 'role', m.role) order by o.slug)
+                       from members m join organisations o on o.id = m.organisation_id
+                      where m.person_id = p.id), '[]') as organisations
+      from people p order by p.email`.execute(db);
+  return rows;
+}

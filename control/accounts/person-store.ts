@@ -1,0 +1,77 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../db/database.ts';
+import { Problem } from '../problem.ts';
+
+export interface PersonRow {
+  readonly id: number;
+  readonly email: string;
+  readonly name: string;
+  readonly password_hash: string;
+  readonly is_operator: boolean;
+  readonly totp_secret: Buffer | null;
+  readonly totp_confirmed_at: Date | null;
+  readonly totp_last_step: number;
+  readonly disabled_at: Date | null;
+}
+
+/** Email addresses are compared in lower case; the part before @ is in practice too. */
+export function canonicalEmail(text: string): string {
+  return text.trim().toLowerCase();
+}
+
+export function requireEmail(text: string): string {
+  const email = canonicalEmail(text);
+  if (/^[^\s@]+@[^\s@]+$/.test(email)) return email;
+  throw refuse('/email', 'must be an email address');
+}
+
+export function refuse(pointer: string, detail: string): Problem {
+  return new Problem('invalid_request', `The field ${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}
+
+export async function findPersonByEmail(db: Db | Tx, email: string): Promise<PersonRow | null> {
+  const { rows } = await sql<PersonRow>`
+    select * from people where email = ${canonicalEmail(email)}`.execute(db);
+  return rows[0] ?? null;
+}
+
+export async function findPerson(db: Db | Tx, id: number): Promise<PersonRow | null> {
+  const { rows } = await sql<PersonRow>`select * from people where id = ${id}`.execute(db);
+  return rows[0] ?? null;
+}
+
+export async function insertPerson(
+  tx: Tx,
+  person: {
+    readonly email: string;
+    readonly name: string;
+    readonly passwordHash: string;
+    readonly isOperator: boolean;
+  },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into people (email, name, password_hash, is_operator)
+    values (${person.email}, ${person.name}, ${person.passwordHash}, ${person.isOperator})
+    returning id`.execute(tx);
+  return rows[0]?.id ?? 0;
+}
+
+/** Also ends all sessions but `keptSessionId`. */
+export async function setPassword(
+  tx: Tx,
+  personId: number,
+  passwordHash: string,
+  keptSessionId: number | null,
+): Promise<void> {
+  await sql`update people set password_hash = ${passwordHash} where id = ${personId}`.execute(tx);
+  await endSessions(tx, personId, keptSessionId);
+}
+
+export async function endSessions(tx: Tx, personId: number, keptId: number | null): Promise<void> {
+  await sql`
+    delete from sessions where person_id = ${personId} and id is distinct from ${keptId}`.execute(
+    tx,
+  );
+}
