@@ -14,17 +14,15 @@ import { encodeBase32 } from './totp.ts';
 
 type Call = Parameters<Handlers['confirmTotp']>[0] | Parameters<Handlers['endSession']>[0];
 
-export function accountHandlers(): Pick<
-  Handlers,
+type SessionNames =
   | 'readSession'
   | 'readAccount'
   | 'listSessions'
   | 'endSession'
-  | 'changePassword'
-  | 'beginTotp'
-  | 'confirmTotp'
-  | 'removeTotp'
-> {
+  | 'changePassword';
+
+/** What people do with their sessions and password. */
+export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
       status: 200,
@@ -39,9 +37,9 @@ export function accountHandlers(): Pick<
       const { rows } = await sql<{ id: number }>`
         select id, id = ${sessionId} as current, host(source) as source, user_agent,
                to_json(created_at) as created_at, to_json(last_seen_at) as last_seen_at
-          from sessions
+          from sessions s
          where person_id = ${id} and expires_at > now() and last_seen_at > now() - interval '7 days'
-         order by last_seen_at desc, id desc`.execute(db);
+         order by s.last_seen_at desc, s.id desc`.execute(db);
       return { status: 200, body: { data: rows } };
     },
     async endSession(call, tx) {
@@ -64,6 +62,12 @@ export function accountHandlers(): Pick<
       });
       return DONE;
     },
+  };
+}
+
+/** Of the authenticator app. */
+export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp' | 'removeTotp'> {
+  return {
     async beginTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call).email, call.body.password);
       if (person.totp_confirmed_at !== null)

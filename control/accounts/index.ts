@@ -1,38 +1,25 @@
-import type { Handlers } from '../http/operations/handlers.ts';
-import { accountHandlers } from './account.ts';
+import { sessionHandlers, totpHandlers } from './account.ts';
 import { linkHandlers } from './links.ts';
-import { memberHandlers } from './members.ts';
-import { operatorHandlers } from './operator.ts';
-import { passkeyHandlers } from './passkeys.ts';
+import { invitationHandlers, memberHandlers } from './members.ts';
+import { actingHandlers, operatorHandlers } from './operator.ts';
+import { passkeyHandlers, passkeySignInHandlers } from './passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
-export { createOperatorLink, createReset, hasOperator } from './link-store.ts';
-export { findPersonByEmail } from './person-store.ts';
-
-export type AccountHandlers = Pick<
-  Handlers,
-  | keyof ReturnType<typeof signInHandlers>
-  | keyof ReturnType<typeof accountHandlers>
-  | keyof ReturnType<typeof linkHandlers>
-  | keyof ReturnType<typeof memberHandlers>
-  | keyof ReturnType<typeof operatorHandlers>
-  | keyof ReturnType<typeof passkeyHandlers>
->;
-
-export interface Accounts {
-  readonly handlers: AccountHandlers;
-}
+export { createOperatorLink } from './link-store.ts';
 
 /** People: how they sign in, what they belong to, and links. `publicUrl`: without a trailing slash. */
-export function createAccounts({ publicUrl }: { readonly publicUrl: string }): Accounts {
-  return {
-    handlers: {
-      ...signInHandlers(publicUrl),
-      ...accountHandlers(),
-      ...linkHandlers(),
-      ...memberHandlers(publicUrl),
-      ...operatorHandlers(publicUrl),
-      ...passkeyHandlers(publicUrl),
-    },
+export function createAccounts({ publicUrl }: { readonly publicUrl: string }) {
+  const handlers = {
+    ...signInHandlers(publicUrl),
+    ...sessionHandlers(),
+    ...totpHandlers(),
+    ...linkHandlers(),
+    ...memberHandlers(),
+    ...invitationHandlers(publicUrl),
+    ...operatorHandlers(publicUrl),
+    ...actingHandlers(),
+    ...passkeySignInHandlers(publicUrl),
+    ...passkeyHandlers(publicUrl),
   };
+  return { handlers };
 }

@@ -86,8 +86,3 @@ export async function createReset(
 ): Promise<{ url: string; expiresAt: Date }> {
   return createLink(tx, { kind: 'reset', email: person.email, personId: person.id }, how);
 }
-
-export async function hasOperator(db: Db | Tx): Promise<boolean> {
-  const { rows } = await sql`select from people where is_operator limit 1`.execute(db);
-  return rows.length > 0;
-}

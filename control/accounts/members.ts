@@ -2,40 +2,23 @@ import { ROLES, type Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Caller } from '../access/index.ts';
-import type { Tx } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { DONE, idOf, notThere } from './call.ts';
 import { createLink } from './link-store.ts';
 import { requireEmail } from './person-store.ts';
 
-type Names =
-  | 'listMembers'
-  | 'changeMember'
-  | 'removeMember'
-  | 'inviteMember'
-  | 'withdrawInvitation'
-  | 'renameOrganisation';
+type MemberNames = 'listMembers' | 'changeMember' | 'removeMember';
+type InvitationNames = 'inviteMember' | 'withdrawInvitation' | 'renameOrganisation';
 
 /** Members of an organisation. */
-export function memberHandlers(publicUrl: string): Pick<Handlers, Names> {
+export function memberHandlers(): Pick<Handlers, MemberNames> {
   return {
-    async listMembers({ caller }, db) {
-      const { rows } = await sql<object>`
-        select coalesce((
-            select json_agg(json_build_object('id', p.id, 'email', p.email, 'name', p.name, 'role', m.role,
-                'since', m.since, 'last_seen_at',
-                (select max(s.last_seen_at) from sessions s where s.person_id = p.id)) order by p.email)
-              from members m join people p on p.id = m.person_id
-             where m.organisation_id = ${caller.organisationId}), '[]') as members,
-          coalesce((
-            select json_agg(json_build_object('id', l.id, 'email', l.email, 'role', l.role,
-                'created_by', l.created_by, 'expires_at', l.expires_at) order by l.email)
-              from portal_links l
-             where l.organisation_id = ${caller.organisationId} and l.used_at is null and l.expires_at > now()),
-            '[]') as invitations`.execute(db);
-      return { status: 200, body: { data: rows[0] ?? {} } };
-    },
+    listMembers: async ({ caller }, db) => ({
+      status: 200,
+      body: { data: await loadMembers(db, caller.organisationId) },
+    }),
     async changeMember(call, tx) {
       const { id, role: before } = await lockMember(tx, call);
       requireAbove(call.caller, before, call.body.role);
@@ -56,6 +39,12 @@ export function memberHandlers(publicUrl: string): Pick<Handlers, Names> {
       await record(tx, call, 'member.remove', `person:${id}`, { role });
       return DONE;
     },
+  };
+}
+
+/** Invitations to an organisation, and its name. */
+export function invitationHandlers(publicUrl: string): Pick<Handlers, InvitationNames> {
+  return {
     async inviteMember(call, tx) {
       const { role } = call.body;
       requireAbove(call.caller, role);
@@ -149,4 +138,21 @@ async function record(
 ): Promise<void> {
   const { organisationId } = call.caller;
   await recordAudit(tx, { actor: keyActor(call), organisationId, action, target, detail });
+}
+
+async function loadMembers(db: Db, organisationId: number): Promise<object> {
+  const { rows } = await sql<object>`
+        select coalesce((
+            select json_agg(json_build_object('id', p.id, 'email', p.email, 'name', p.name, 'role', m.role,
+                'since', m.since, 'last_seen_at',
+                (select max(s.last_seen_at) from sessions s where s.person_id = p.id)) order by p.email)
+              from members m join people p on p.id = m.person_id
+             where m.organisation_id = ${organisationId}), '[]') as members,
+          coalesce((
+            select json_agg(json_build_object('id', l.id, 'email', l.email, 'role', l.role,
+                'created_by', l.created_by, 'expires_at', l.expires_at) order by l.email)
+              from portal_links l
+             where l.organisation_id = ${organisationId} and l.used_at is null and l.expires_at > now()),
+            '[]') as invitations`.execute(db);
+  return rows[0] ?? {};
 }

@@ -7,16 +7,10 @@ import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { createLink, createReset } from './link-store.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
 
-type Names =
-  | 'listPeople'
-  | 'changePerson'
-  | 'createResetLink'
-  | 'invitePerson'
-  | 'actFor'
-  | 'stopActing';
+type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';
 
 /** What an operator does with people. */
-export function operatorHandlers(publicUrl: string): Pick<Handlers, Names> {
+export function operatorHandlers(publicUrl: string): Pick<Handlers, PeopleNames> {
   return {
     listPeople: async (_call, db) => ({ status: 200, body: { data: await listPeople(db) } }),
     async changePerson(call, tx) {
@@ -54,6 +48,12 @@ export function operatorHandlers(publicUrl: string): Pick<Handlers, Names> {
       const link = await createLink(tx, { kind: 'invitation', email, ...within }, how);
       return { status: 201, body: { data: viewOf(link) } };
     },
+  };
+}
+
+/** An operator acts for an organisation in this session. */
+export function actingHandlers(): Pick<Handlers, 'actFor' | 'stopActing'> {
+  return {
     async actFor(call, tx) {
       const organisation = await findOrganisation(tx, call.body.organisation);
       if (organisation === null) throw refuse('/organisation', 'is not known');

@@ -13,12 +13,8 @@ import { refuse } from './person-store.ts';
 import { requirePassword } from './prove.ts';
 import { beginSession } from './session-store.ts';
 
-type Names =
-  | 'beginPasskeySignIn'
-  | 'signInWithPasskey'
-  | 'beginPasskey'
-  | 'addPasskey'
-  | 'deletePasskey';
+type SignInNames = 'beginPasskeySignIn' | 'signInWithPasskey';
+type OwnNames = 'beginPasskey' | 'addPasskey' | 'deletePasskey';
 
 interface PasskeyRow {
   readonly id: number;
@@ -29,10 +25,16 @@ interface PasskeyRow {
   readonly counter: number;
 }
 
-/** Passkeys of the public URL's host. A passkey verifies its user, so that it is both factors. */
-export function passkeyHandlers(publicUrl: string): Pick<Handlers, Names> {
+/** Passkeys of the public URL's host. */
+function relyingParty(publicUrl: string) {
   const { hostname: rpID, origin } = new URL(publicUrl);
   const expected = { expectedOrigin: origin, expectedRPID: rpID, requireUserVerification: true };
+  return { rpID, expected };
+}
+
+/** A passkey verifies its user, so that it is both factors. */
+export function passkeySignInHandlers(publicUrl: string): Pick<Handlers, SignInNames> {
+  const { rpID, expected } = relyingParty(publicUrl);
   return {
     async beginPasskeySignIn(_call, tx) {
       const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' });
@@ -49,7 +51,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, Names> {
         credential: {
           id: passkey.credential_id,
           publicKey: new Uint8Array(passkey.public_key),
-          counter: Number(passkey.counter),
+          counter: passkey.counter,
         },
       }).catch((cause: unknown) => {
         throw refused(cause);
@@ -65,6 +67,13 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, Names> {
       const headers = { 'set-cookie': setCookie };
       return { status: 200, body: { data: { signed_in: true } }, headers };
     },
+  };
+}
+
+/** A person's own passkeys. */
+export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
+  const { rpID, expected } = relyingParty(publicUrl);
+  return {
     async beginPasskey(call, db) {
       const person = await requirePassword(db, requirePerson(call).email, call.body.password);
       const known = await sql<{ id: string }>`

@@ -23,8 +23,10 @@ export async function useCode(tx: Tx, person: PersonRow, code: string): Promise<
     return deleted.rows.length === 1;
   }
   if (person.totp_secret === null) return false;
-  const lastStep = Number(person.totp_last_step);
-  const step = matchTotp(person.totp_secret, text, { nowMs: Date.now(), lastStep });
+  const step = matchTotp(person.totp_secret, text, {
+    nowMs: Date.now(),
+    lastStep: person.totp_last_step,
+  });
   if (step === null) return false;
   const used = await sql`
     update people set totp_last_step = ${step} where id = ${person.id} and totp_last_step < ${step}
