@@ -1,3 +1,4 @@
+import { followEvents } from './event-stream.ts';
 import { waitUntilLive } from './live.ts';
 import { OPERATIONS } from './generated/operations.ts';
 import { delayBefore, type RetryRules, sleep } from './retry.ts';
@@ -57,7 +58,20 @@ export function createClient(settings: KeySettings | SessionSettings = {}): Sess
   const client = { ...methods, pages } as unknown as SessionClient;
   return {
     ...client,
+    events: (options) => followEvents(streamOf(settings), options ?? {}),
     waitUntilLive: (generation, options) => waitUntilLive(client, generation, options),
+  };
+}
+
+function streamOf(settings: KeySettings | SessionSettings): Parameters<typeof followEvents>[0] {
+  const { key, fetch: fetchAny = globalThis.fetch } = settings;
+  const organisation = settings.key === undefined ? settings.organisation : '';
+  if (organisation === undefined) throw new TypeError('events need an organisation');
+  const prefix = key === undefined ? `/api/portal/organisations/${organisation}/x1` : '/api/x1';
+  return {
+    fetch: (url, init) => fetchAny(url, init),
+    url: `${baseOf(settings.baseUrl)}${prefix}/events`,
+    headers: { ...settings.headers, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
   };
 }
 

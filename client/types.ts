@@ -1,3 +1,4 @@
+import type { EventOptions, ReceivedEvent } from './event-stream.ts';
 import type { PortalOperations, V1Operations, X1Operations } from './generated/operations.ts';
 
 interface Shape {
@@ -82,6 +83,11 @@ export interface WaitUntilLiveOptions extends WaitOptions {
 }
 
 interface Common<Of> {
+  /**
+   * What happens, from now on or after `lastEventId`: `for await (const event of client.events())`. Opens a broken
+   * connection again and misses nothing of the last seven days; an event of the kind `gap` says that it did.
+   */
+  events(options?: EventOptions): AsyncGenerator<ReceivedEvent, void>;
   /** Pages of a list, one after the other: `for await (const page of client.pages.listAttacks())`. */
   readonly pages: Pages<Of>;
   /**

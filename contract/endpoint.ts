@@ -33,6 +33,8 @@ export interface ResponseRow {
   readonly description: string;
   /** The body as application/json. Absent: no body, or only a problem. */
   readonly schema?: TSchema;
+  /** Default: application/json. */
+  readonly mediaType?: 'text/event-stream';
   /** The problems that the body may be. */
   readonly problems?: readonly ProblemCode[];
   readonly headers: readonly HeaderUse[];
@@ -69,13 +71,16 @@ export interface Row {
    * refuses. Audited; instructions are answered in the acknowledgement envelope.
    */
   readonly write: boolean | 'instructs';
+  /** Answers with server-sent events until the connection ends. */
+  readonly stream?: boolean;
   /** Accepts Idempotency-Key. */
   readonly idempotent?: boolean;
 }
 
 /** The contract of an operation for API keys. */
 export interface Endpoint extends Row {
-  readonly ability: Ability;
+  /** Null: any key; what it may see depends on its abilities. */
+  readonly ability: Ability | null;
   readonly flag: Flag | null;
 }
 

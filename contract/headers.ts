@@ -72,6 +72,10 @@ export const REQUEST_HEADERS = {
     description: 'ETags that the caller has; 304 without a body when one of them still holds.',
     schema: Type.String(),
   },
+  'Last-Event-ID': {
+    description: 'The id of the last event that was received; the stream goes on after it.',
+    schema: Type.String(),
+  },
   'If-Match': {
     description:
       'The ETag of the accepted view that the change was made on; 412 when it was written to since.',

@@ -78,7 +78,8 @@ function operation(row: AnyEndpoint, components: Components): JsonObject {
     summary: row.summary,
     description: `${row.description}\n\n${requirements(row)}`,
     // OpenAPI 3.1 allows required abilities for schemes other than OAuth.
-    security: 'role' in row ? sessionOf(row) : [{ apiKey: [row.ability] }],
+    security:
+      'role' in row ? sessionOf(row) : [{ apiKey: row.ability === null ? [] : [row.ability] }],
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
     responses: Object.fromEntries(
@@ -101,6 +102,7 @@ function requirements(row: AnyEndpoint): string {
     flag === null
       ? 'The area needs no activation flag.'
       : `The organisation needs the flag \`${flag}\` (${FLAG_NAMES[flag]}).`;
+  if (ability === null) return 'The key needs no particular ability.';
   return `The key needs the ability \`${ability}\`. ${needsFlag}`;
 }
 
@@ -189,7 +191,7 @@ function pascalCase(code: string): string {
 function contentOf(row: ResponseRow, components: Components): JsonObject {
   const content: Record<string, Json> = {};
   if (row.schema !== undefined) {
-    content['application/json'] = {
+    content[row.mediaType ?? 'application/json'] = {
       schema: components.schema(row.schema),
       ...(row.example !== undefined && { example: toJson(row.example) }),
     };

@@ -20,5 +20,9 @@ export type QueryOf<Id extends OperationId> =
     ? Static<Schema>
     : Readonly<Record<string, never>>;
 
+/** Whether the operation answers with a stream of events. */
+export type IsStream<Id extends OperationId> =
+  RowOf<Id> extends { readonly stream: true } ? true : false;
+
 /** Whether the operation changes something, and so runs in a transaction. */
 export type IsWrite<Id extends OperationId> = RowOf<Id>['write'];

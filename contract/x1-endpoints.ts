@@ -14,6 +14,7 @@ import {
   WRITE_HEADERS,
 } from './operations/firewall.ts';
 import { X1_ATTACK_ENDPOINTS } from './operations/x1-attacks.ts';
+import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
 import { Drops, DropsQuery } from './schemas/x1-drops.ts';
@@ -210,4 +211,5 @@ export const X1_ENDPOINTS = [
   },
   ...X1_GAME_SERVER_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
+  ...X1_EVENT_ENDPOINTS,
 ] as const satisfies readonly Endpoint[];

@@ -12,6 +12,7 @@ import { type Account, chooseAccount } from './db/embedded/account.ts';
 import { startEmbeddedPostgres } from './db/embedded/index.ts';
 import { clusterOf } from './db/embedded/layout.ts';
 import { isUnavailable } from './db/failure.ts';
+import { createEvents, type Events } from './events/index.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrateDatabase } from './db/migrate.ts';
 import { createFirewall } from './firewall/index.ts';
@@ -111,7 +112,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   stops.push('database connections', () => db.destroy());
   const { isFleetApplied = () => true } = options;
   const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
-  const { access, fleet, gameServers, collectors, attacks, http } = composeAreas(deps);
+  const { access, fleet, gameServers, collectors, attacks, events, http } = composeAreas(deps);
   // The account that root is dropped for may not change the tables of an embedded server.
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
@@ -133,6 +134,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     gameServers,
     collectors,
     attacks,
+    events,
     log,
     stops,
   });
@@ -170,11 +172,13 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });
   const accounts = createAccounts({ publicUrl });
+  const events = createEvents({ db });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
     ...attacks.handlers,
     ...accounts.handlers,
+    ...events.handlers,
   };
   const http = createHttpServer({
     config: httpConfig,
@@ -185,7 +189,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     readiness,
     log,
   });
-  return { access, fleet, gameServers, collectors, attacks, http };
+  return { access, fleet, gameServers, collectors, attacks, events, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -255,6 +259,7 @@ interface FleetDeps {
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
   readonly attacks: Attacks;
+  readonly events: Events;
   readonly collectors: Collectors;
   readonly log: Logger;
   readonly stops: StopStack;
@@ -262,7 +267,7 @@ interface FleetDeps {
 
 /** Starts the links and the timers, and wakes them from database notifications. */
 async function startFleet(deps: FleetDeps): Promise<void> {
-  const { databaseUrl, access, fleet, attacks, log, stops } = deps;
+  const { databaseUrl, access, fleet, attacks, events, log, stops } = deps;
   const links = await serveLinks(deps);
   const timers = fleet.startTimers();
   stops.push('holdings and sweeps', () => timers.stop());
@@ -276,10 +281,17 @@ async function startFleet(deps: FleetDeps): Promise<void> {
   });
   const listener = listen(
     databaseUrl,
-    [...LINK_CHANNELS, 'portcullis_access', 'portcullis_watch', 'portcullis_samples'],
+    [
+      ...LINK_CHANNELS,
+      'portcullis_access',
+      'portcullis_watch',
+      'portcullis_samples',
+      'portcullis_events',
+    ],
     (channel, payload) => {
       // Arrives several times a second and concerns nothing else.
       if (channel === 'portcullis_samples') return watching.relayed();
+      if (channel === 'portcullis_events') return events.wake();
       timers.wake();
       if (channel === 'portcullis_watch') mitigations.wake();
       if (channel === 'portcullis_watch' || channel === 'portcullis_generation') watching.wake();

@@ -443,6 +443,20 @@ export type EdgeVerdict = {
   readonly answer: EdgeAnswer | null;
 };
 
+export type Event = {
+  /** A number of the event; not the id for Last-Event-ID. */
+  readonly id: number;
+  readonly at: string;
+  /** Later versions may add values. */
+  readonly kind: 'write.accepted' | 'write.live' | 'propagation.failed' | 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'server.build' | 'gap' | (string & {});
+  /** An address or prefix, the uuid of a server, or such as `group:3`. */
+  readonly target: string;
+  /** What the kind tells besides. */
+  readonly data: {
+    readonly [name: string]: unknown;
+  };
+};
+
 /** A packet to the address of the path. */
 export type ExplainRequest = {
   /** By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address. */

@@ -11,11 +11,14 @@ import { PEOPLE, type TestPerson, tokenOf } from '../http/testing/people.ts';
 import { SAME_SITE } from './testing.ts';
 
 /** Every row that takes a session: the portal's own, and those for keys below the organisation. */
-const ROWS: readonly { readonly prefix: string; readonly row: PortalEndpoint | Endpoint }[] = [
+const ALL: readonly { readonly prefix: string; readonly row: PortalEndpoint | Endpoint }[] = [
   ...PORTAL_ENDPOINTS.map((row) => ({ prefix: '/api/portal', row })),
   ...ENDPOINTS.map((row) => ({ prefix: '/api/portal/organisations/{organisation}/v1', row })),
   ...X1_ENDPOINTS.map((row) => ({ prefix: '/api/portal/organisations/{organisation}/x1', row })),
 ];
+
+/** A stream never ends, so it is tested where it is read. */
+const ROWS = ALL.filter(({ row }) => (row as Row).stream !== true);
 
 /** They end what the test stands on; tested beside their handlers. */
 const ENDING = new Set(['signOut', 'stopActing']);
@@ -56,7 +59,7 @@ function refusalOf({ prefix, row }: (typeof ROWS)[number], as: TestPerson): stri
   if (as === 'operator' || as === 'stranger') return '404 not_found';
   const rank = as === 'acting' ? ROLES.length : ROLES.indexOf(as);
   if (!('role' in row)) {
-    return row.ability.endsWith('.manage') && rank < 1 ? '403 ability_missing' : null;
+    return row.ability?.endsWith('.manage') === true && rank < 1 ? '403 ability_missing' : null;
   }
   assert.ok(row.role !== 'operator' && row.role !== 'user' && row.role !== 'anyone');
   return rank < ROLES.indexOf(row.role) ? '403 role_missing' : null;

@@ -9,7 +9,8 @@ export type Channel =
   | 'portcullis_enrolment'
   | 'portcullis_watch'
   | 'portcullis_collectors'
-  | 'portcullis_samples';
+  | 'portcullis_samples'
+  | 'portcullis_events';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

@@ -54,6 +54,9 @@ interface GameServerTable {
   build_state: Generated<BuildState>;
   build_reason: string | null;
   build_log: string | null;
+  /** As its node last reported it; null: not yet. */
+  power_state: string | null;
+  crashed_at_ms: number | null;
   provisioned: GeneratedAlways<boolean>;
   identifier: string | null;
   owner: Owner;

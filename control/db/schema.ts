@@ -37,6 +37,7 @@ export interface Schema extends AttackSchema, MitigationSchema, GameServerSchema
   drop_reports: DropReportTable;
   collectors: CollectorTable;
   audit: AuditTable;
+  events: EventTable;
   idempotency_keys: IdempotencyKeyTable;
 }
 
@@ -337,6 +338,16 @@ export interface AuditTable {
   target: string;
   detail: JsonWithDefault<Record<string, unknown>>;
   generation: number | null;
+}
+
+export interface EventTable {
+  id: Id;
+  transaction: Generated<string>;
+  at: Generated<Date>;
+  organisation_id: number | null;
+  kind: string;
+  target: string;
+  data: JsonWithDefault<Record<string, unknown>>;
 }
 
 export interface IdempotencyKeyTable {

@@ -64,6 +64,7 @@ const BUILD: ServerBuild = {
   reason: 'the install ended with code 1',
   log: 'line\nline',
   power: 'offline',
+  crashedAtMs: null,
 };
 const BEAT: NodeHeartbeat = {
   kind: 'node.heartbeat',

@@ -73,6 +73,8 @@ const build = object({
   /** The last lines of the install's output; only for `failed`. */
   log: nullable(prose(MAX_BUILD_LOG_LENGTH)),
   power: serverState,
+  /** When its process last ended by itself while it should run, by the node's clock; null: not since it was started. */
+  crashedAtMs: withDefault(nullable(finite), null),
 });
 export type ServerBuild = Static<typeof build>;
 

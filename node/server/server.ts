@@ -248,6 +248,7 @@ export class Server {
       reason: waits ? this.#waitReason() : reason,
       log,
       power: serverState(this.#queue.state),
+      crashedAtMs: lastCrashMs(this.#queue.state),
     };
   }
 
@@ -388,4 +389,10 @@ function launchedWith(egg: Egg | null): LaunchedWith | null {
 
 function refused(reason: string): CallAnswer {
   return { kind: 'refused', reason };
+}
+
+/** The last crash that the machine still knows; it forgets them when a person starts the server. */
+function lastCrashMs({ crashAtMs, gaveUpAtMs }: MachineState): number | null {
+  const known = [crashAtMs, gaveUpAtMs].filter((at) => at !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }

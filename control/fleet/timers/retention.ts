@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
+import { sweepEvents } from '../../events/index.ts';
 import { DROPS_KEPT_HOURS } from '../edges/drops.ts';
 
 /** How long deleted objects are kept, for the history of an address. */
@@ -30,7 +31,8 @@ export type SweepName =
   | 'drop samples'
   | 'attacks'
   | 'audit trail'
-  | 'evidence';
+  | 'evidence'
+  | 'events';
 
 /** Deletes old rows of another area; returns the number deleted. */
 export type Sweep = (db: Db) => Promise<number>;
@@ -51,6 +53,7 @@ export async function sweepOldRows(
   const { evidenceDays } = KEPT;
   const evidence = () => sweepOlder(db, 'attack_evidence', 'opened_at', evidenceDays);
   onSwept('evidence', await inBatches(evidence));
+  onSwept('events', await inBatches(() => sweepEvents(db)));
 }
 
 async function sweepOlder(

@@ -79,6 +79,14 @@ async function recordBuilds(
   nodeId: number,
   builds: readonly ServerBuild[],
 ): Promise<ChangedBuild[]> {
+  await sql`
+    update game_servers set power_state = told.power, crashed_at_ms = told.crashed
+      from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
+                  ${builds.map((b) => b.power)}::text[], ${builds.map((b) => b.crashedAtMs)}::double precision[])
+           as told (uuid, epoch, power, crashed)
+     where game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
+       and game_servers.build_epoch = told.epoch
+       and (power_state, crashed_at_ms) is distinct from (told.power, told.crashed)`.execute(tx);
   const { rows } = await sql<ChangedBuild>`
     update game_servers set build_state = told.state, build_reason = told.reason,
            build_log = coalesce(told.log, build_log),

@@ -64,6 +64,7 @@ export class TestNode {
         reason: null,
         log: null,
         power: 'offline',
+        crashedAtMs: null,
         ...build,
       })),
     });

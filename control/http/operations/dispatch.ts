@@ -68,6 +68,7 @@ export async function dispatch(
   incoming: Incoming,
 ): Promise<Reply> {
   const { handler } = operation;
+  if (handler.kind === 'stream') throw new Error('a stream is not dispatched');
   if (handler.kind === 'read') {
     const call = await judge(deps, deps.db, incoming, []);
     return toReply(await handler.run(call, deps.db));
@@ -113,6 +114,17 @@ async function answerOnce(
   const reply = await make();
   await storeAnswer(tx, request, reply);
   return reply;
+}
+
+/** The text of a stream, whose input is checked like that of a read. */
+export async function openStream(
+  operation: Operation,
+  deps: DispatchDeps,
+  incoming: Incoming,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<string, void>> {
+  if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
+  return operation.handler.run(await judge(deps, deps.db, incoming, []), signal);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */

@@ -1,6 +1,7 @@
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import type {
   BodyOf,
+  IsStream,
   IsWrite,
   OperationId,
   QueryOf,
@@ -12,6 +13,7 @@ import type {
   OperationHandler,
   OperationRow,
   ReadHandler,
+  StreamHandler,
   WriteHandler,
 } from './operation.ts';
 
@@ -19,7 +21,11 @@ import type {
 export type CallOf<Id extends OperationId> = Call<BodyOf<Id>, QueryOf<Id>>;
 
 export type HandlerOf<Id extends OperationId> =
-  IsWrite<Id> extends true ? WriteHandler<CallOf<Id>> : ReadHandler<CallOf<Id>>;
+  IsStream<Id> extends true
+    ? StreamHandler<CallOf<Id>>
+    : IsWrite<Id> extends true
+      ? WriteHandler<CallOf<Id>>
+      : ReadHandler<CallOf<Id>>;
 
 /** The handlers of all operations; a missing or misspelt one does not compile. */
 export type Handlers = {
@@ -54,7 +60,14 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
 
 /** The row determines whether the handler writes, in type and value. */
 function forgetTypes(row: OperationRow, handler: Handlers[OperationId]): OperationHandler {
-  if (row.write === 'instructs') return { kind: 'instruct', run: handler };
-  if (row.write) return { kind: 'write', run: handler };
-  return { kind: 'read', run: handler };
+  // The type of the handler follows from the row in HandlerOf.
+  const kind =
+    row.stream === true
+      ? 'stream'
+      : row.write === 'instructs'
+        ? 'instruct'
+        : row.write
+          ? 'write'
+          : 'read';
+  return { kind, run: handler } as OperationHandler;
 }

@@ -5,7 +5,15 @@ import type { Db, Tx } from '../../db/database.ts';
 /** An endpoint row with its schema types erased. */
 export type OperationRow = Pick<
   Row,
-  'operationId' | 'method' | 'path' | 'query' | 'body' | 'write' | 'idempotent' | 'requestHeaders'
+  | 'operationId'
+  | 'method'
+  | 'path'
+  | 'query'
+  | 'body'
+  | 'write'
+  | 'idempotent'
+  | 'stream'
+  | 'requestHeaders'
 > &
   (Pick<Endpoint, 'ability' | 'flag'> | Pick<PortalEndpoint, 'role'>);
 
@@ -30,6 +38,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
   readonly ifMatch: string | null;
+  /** The `Last-Event-ID` header as sent; null without one. */
+  readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
   /**
@@ -63,9 +73,16 @@ export interface Reply {
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
 
+/** Text of server-sent events, until the signal is aborted. */
+export type StreamHandler<C> = (call: C, signal: AbortSignal) => AsyncGenerator<string, void>;
+
 /** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  | {
+      readonly kind: 'stream';
+      run(call: Call<never, never>, signal: AbortSignal): AsyncGenerator<string, void>;
+    }
   /** Outside of a transaction, because it waits for an agent. */
   | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };

@@ -7,7 +7,8 @@ import { authorise } from './authorisation.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/client-address.ts';
 import { Deadline } from './deadline.ts';
-import { dispatch, type Incoming, type Operation } from './dispatch.ts';
+import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
+import { addStreams, sendStream } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { contentTag, namesTag } from './etag.ts';
@@ -57,6 +58,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   app.decorateRequest('address', '');
   app.decorateRequest('gameServer', '');
   app.decorateRequest('attack', 0);
+  addStreams(app);
   for (const { prefix, row, handler } of bindOperations(deps.handlers)) {
     const operation: Operation = {
       row,
@@ -82,11 +84,8 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const isForSessions = operation.prefix.startsWith(PORTAL_PREFIX);
-  await new Deadline(deps.deadlineMs).limit(
-    isForSessions ? authenticateSession(operation, deps, request) : authenticateKey(deps, request),
-  );
-  if (isForSessions) requireSameSite(request);
+  await new Deadline(deps.deadlineMs).limit(authenticated(operation, deps, request));
+  if (isForSessions(operation)) requireSameSite(request);
   const { caller, person } = request;
   reply.headers(deps.rateLimiter.take(limitOf(request)));
   authorise(operation.row, caller, person);
@@ -117,6 +116,20 @@ function limitOf({ caller, person, ip }: FastifyRequest): RateLimited {
   if (caller !== null) return caller;
   if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
   return { keyId: `source ${ip}`, organisation: STRANGER_LIMIT };
+}
+
+function isForSessions({ prefix }: Operation): boolean {
+  return prefix.startsWith(PORTAL_PREFIX);
+}
+
+function authenticated(
+  operation: Operation,
+  deps: RouteDeps,
+  request: FastifyRequest,
+): Promise<void> {
+  return isForSessions(operation)
+    ? authenticateSession(operation, deps, request)
+    : authenticateKey(deps, request);
 }
 
 async function authenticateKey({ access }: RouteDeps, request: FastifyRequest): Promise<void> {
@@ -172,6 +185,7 @@ async function answer(
     server: request.gameServer,
     attack: request.attack,
     ifMatch: request.headers['if-match'] ?? null,
+    lastEventId: lastEventIdOf(request),
     query: operation.validateQuery(query),
     body: operation.validateBody?.(body?.value) ?? null,
     once:
@@ -184,8 +198,17 @@ async function answer(
             rawBody: body?.raw ?? new Uint8Array(),
           },
   };
+  if (operation.row.stream === true) {
+    const open = (signal: AbortSignal) => openStream(operation, deps, incoming, signal);
+    return sendStream(request, reply, open, () => authenticated(operation, deps, request));
+  }
   const made = await deadline.limit(dispatch(operation, deps, incoming));
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
+}
+
+function lastEventIdOf({ headers }: FastifyRequest): string | null {
+  const value = headers['last-event-id'];
+  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 /** Reads carry a strong tag; an unchanged representation is 304 without a body. */

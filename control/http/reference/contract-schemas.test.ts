@@ -118,7 +118,10 @@ describe('the schemas of the contract', () => {
   });
 
   it('list exactly the abilities of keys', () => {
-    assert.deepEqual(new Set(ROWS.map((row) => row.ability)), new Set(ABILITIES));
+    assert.deepEqual(
+      new Set(ROWS.map((row) => row.ability).filter((one) => one !== null)),
+      new Set(ABILITIES),
+    );
   });
 });
 

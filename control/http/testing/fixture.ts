@@ -4,6 +4,7 @@ import { createAttacks } from '../../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
+import { createEvents, type Events } from '../../events/index.ts';
 import { createFirewall } from '../../firewall/index.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { loadSourceSets, releaseSourceSets } from '../../fleet/policies/source-sets.ts';
@@ -19,6 +20,9 @@ import { seedPeople, type TestPerson, tokenOf } from './people.ts';
 /** The test environment of the API: two organisations, their holdings, a listening server. */
 export interface TestEnvironment {
   readonly db: Db;
+  readonly databaseUrl: string;
+  /** Streams; a test that needs them at once passes notifications on to it. */
+  readonly events: Events;
   readonly url: string;
   readonly metricsUrl: string;
   /** The link for nodes. */
@@ -69,7 +73,8 @@ export async function startEnvironment(
   onServer: (server: HttpServer) => void = () => {},
   queryEdges: QueryEdges = async () => new Map(),
 ): Promise<TestEnvironment> {
-  const { db } = await testDatabase(t);
+  const { db, url: databaseUrl } = await testDatabase(t);
+  const events = createEvents({ db });
   await seed(db);
   await seedPeople(db, ACME);
   let lines = '';
@@ -82,7 +87,7 @@ export async function startEnvironment(
   const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.speakThrough(nodes.control);
-  const ground = { db, access, log, queryEdges, registry, gameServers };
+  const ground = { db, events, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
   const { url, metricsUrl } = await server.listen();
@@ -96,6 +101,8 @@ export async function startEnvironment(
     createTestClient(url, `Bearer ${await makeKey(db, options)}`);
   return {
     db,
+    databaseUrl,
+    events,
     url,
     metricsUrl: metricsUrl ?? '',
     nodes,
@@ -110,6 +117,7 @@ export async function startEnvironment(
 
 interface Ground {
   readonly db: Db;
+  readonly events: Events;
   readonly access: Access;
   readonly log: Logger;
   readonly queryEdges: QueryEdges;
@@ -117,7 +125,15 @@ interface Ground {
   readonly gameServers: GameServers;
 }
 
-function serverDeps({ db, access, log, queryEdges, registry, gameServers }: Ground): HttpDeps {
+function serverDeps({
+  db,
+  events,
+  access,
+  log,
+  queryEdges,
+  registry,
+  gameServers,
+}: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
@@ -137,6 +153,7 @@ function serverDeps({ db, access, log, queryEdges, registry, gameServers }: Grou
       ...gameServers.handlers,
       ...attacks.handlers,
       ...createAccounts({ publicUrl }).handlers,
+      ...events.handlers,
     },
     registry,
     readiness: async () => ({

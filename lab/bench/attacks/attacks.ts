@@ -150,6 +150,7 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     body: null,
     query,
     ifMatch: null,
+    lastEventId: null,
     afterCommit: () => {},
     isRepeated: false,
     commitEarly: null,
