@@ -222,6 +222,16 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     await other.close();
   });
 
+  it('have failed an install that fills the layer of its container instead of the folder', async () => {
+    const write = 'dd if=/dev/zero of=/filler$n bs=1M count=8 2>/dev/null';
+    const spec = install(`for n in 1 2 3 4 5 6 7 8 9 10; do ${write}; done; sleep 1000`);
+    await assert.rejects(
+      fixture.engine.runInstall(spec, () => {}, NEVER),
+      { code: 'refused', message: /wrote \d+ MiB outside .* more than the disk limit of 64 MiB/ },
+    );
+    assert.equal(await fixture.dockerd.call('GET', '/containers/json?all=1'), '[]\n');
+  });
+
   /** Output of a server until it exits. */
   async function run(more: Partial<InstanceSpec>, uuid = randomUUID()): Promise<string> {
     const spec = fixture.spec(uuid, '', more);

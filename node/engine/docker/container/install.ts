@@ -34,7 +34,14 @@ export async function runInstall(
   const { Id: id } = created.body as { readonly Id: string };
   try {
     await putScript(client, id, spec.script);
-    return await runToEnd(client, id, onOutput, signal);
+    const layer = watchLayer(client, id, spec.limits.disk);
+    try {
+      const exitCode = await runToEnd(client, id, onOutput, signal);
+      if (layer.over !== null) throw layer.over;
+      return exitCode;
+    } finally {
+      layer.stop();
+    }
   } catch (error) {
     if (signal.aborted) throw new EngineError('aborted', 'The install was cancelled.');
     throw error;
@@ -57,6 +64,38 @@ export async function removeInstall(
   if (status === 404) return null;
   await removeContainer(client, name);
   return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
+}
+
+/** Docker adds up a layer's files, which takes a while for many. */
+const LAYER_MS = 3_000;
+const MIB = 1024 * 1024;
+
+/**
+ * Ends an install that writes more than its disk limit outside of the server's folder, which is measured separately: it
+ * is root in its container, and would fill the disk of Docker.
+ */
+function watchLayer(
+  client: DockerClient,
+  id: string,
+  limitMib: number,
+): { readonly over: EngineError | null; stop(): void } {
+  const watched = { over: null as EngineError | null, stop: () => clearTimeout(timer) };
+  const look = async (): Promise<void> => {
+    const { body } = await client.call('GET', `/containers/${id}/json`, { query: { size: '1' } });
+    const bytes = (body as { readonly SizeRw?: number }).SizeRw ?? 0;
+    if (bytes > limitMib * MIB) {
+      const written = `The install wrote ${Math.ceil(bytes / MIB)} MiB outside of the server's folder`;
+      watched.over = new EngineError(
+        'refused',
+        `${written}, more than the disk limit of ${limitMib} MiB.`,
+      );
+      await client.call('POST', `/containers/${id}/kill`, { expected: [404, 409] });
+    } else timer = setTimeout(next, LAYER_MS);
+  };
+  // The container may end meanwhile, which ends the watch.
+  const next = (): void => void look().catch(() => {});
+  let timer = limitMib === 0 ? undefined : setTimeout(next, LAYER_MS);
+  return watched;
 }
 
 /** Copies the script as a file, because it may be longer than an argument. */
