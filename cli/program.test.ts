@@ -70,6 +70,7 @@ const COMMANDS = [
   'collector',
   'collectors',
   'completion',
+  'service',
 ];
 for (const command of COMMANDS) {
   test(`--help of ${command} shows an example on stdout and exits with 0`, async () => {

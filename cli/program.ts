@@ -12,6 +12,7 @@ import { addKeys } from './commands/keys.ts';
 import { addNode } from './commands/node.ts';
 import { addNodes } from './commands/nodes.ts';
 import { addSetup } from './commands/setup.ts';
+import { addService } from './commands/service.ts';
 import { addServers } from './commands/servers/servers.ts';
 import { addUp } from './commands/up.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -31,7 +32,7 @@ const GROUPS = {
     addAttacks,
   ],
   'For callers, with an API key:': [addExplain, addDrops, addServers],
-  'Other:': [addCompletion],
+  'Other:': [addService, addCompletion],
 } as const;
 
 const EXIT_CODES = `

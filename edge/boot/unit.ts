@@ -9,7 +9,7 @@ export const BOOT_UNIT = 'portcullis-boot.service';
  * with `flush ruleset`), before any interface is configured, and with the capability for the packet filter only.
  */
 export function renderBootUnit(stateDir: string): string {
-  const paths = [BOOT_SCRIPT, stateDir].map(quoted).join(' ');
+  const paths = [BOOT_SCRIPT, stateDir].map(quoteUnitWord).join(' ');
   return `[Unit]
 Description=Portcullis: load the last enforced table before the network comes up
 DefaultDependencies=no
@@ -33,7 +33,7 @@ WantedBy=sysinit.target
 }
 
 /** Quotes a word of a unit file: systemd.syntax(7), "Specifiers" in systemd.unit(5). */
-function quoted(path: string): string {
+export function quoteUnitWord(path: string): string {
   const escaped = path.replaceAll('%', '%%').replaceAll('\\', '\\\\').replaceAll('"', '\\"');
   return `"${escaped}"`;
 }

@@ -61,6 +61,7 @@ test('accepts the report of an older agent, with defaults for missing fields', (
     kernel: 'unknown',
     problems: [],
     devices: [],
+    management: [],
     counters: 'none',
   });
 });
@@ -74,6 +75,7 @@ test('accepts a report, and drops the fields that a newer agent adds', () => {
     kernel: 'disturbed',
     problems: ['no XDP'],
     devices: [DEVICE],
+    management: [{ protocol: 'tcp', port: 2222 }],
     counters: 'xdp',
   };
   const devices = [{ ...DEVICE, speed: '10G' }];

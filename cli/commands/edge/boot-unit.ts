@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { BOOT_UNIT, renderBootUnit } from '@portcullis/edge/boot/unit.ts';
 import type { Command } from 'commander';
+import { UnitFile } from '../../agents/unit-file.ts';
 import { dataDirectory } from '../../control-options.ts';
-import { failed, usageError } from '../../exit.ts';
+import { usageError } from '../../exit.ts';
 import { print } from '../../output.ts';
 
 interface BootUnitOptions {
@@ -13,10 +12,7 @@ interface BootUnitOptions {
   readonly uninstall?: boolean;
 }
 
-const UNITS = '/etc/systemd/system';
-const UNIT_PATH = join(UNITS, BOOT_UNIT);
-/** Exists while systemd runs this host, see sd_booted(3). In an image that is being built, links are enough. */
-const RUNS_SYSTEMD = '/run/systemd/system';
+const UNIT = new UnitFile(BOOT_UNIT);
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 export function addBootUnit(edge: Command): void {
@@ -35,71 +31,21 @@ async function bootUnit(options: BootUnitOptions): Promise<void> {
   if (options.install === true && options.uninstall === true)
     throw usageError('--install and --uninstall exclude each other');
   if (options.uninstall === true) {
-    uninstall();
+    print(
+      UNIT.uninstall()
+        ? `${UNIT.path} is removed: after a reboot this host enforces once its edge is started.`
+        : `${UNIT.path} does not exist.`,
+    );
     return;
   }
   const state = join(resolve(await dataDirectory(options)), 'edge');
   // A line break would end the line of the unit and start another setting.
   if (CONTROL_CHARACTER.test(state)) throw usageError('--data has a control character in it');
   const unit = renderBootUnit(state);
-  if (options.install === true) install(unit);
-  else print(unit.trimEnd());
-}
-
-/** Idempotent: an identical unit is not written again. */
-function install(unit: string): void {
-  if (!existsSync(UNITS)) throw failed(`${UNITS} does not exist: this host has no systemd`);
-  if (readUnit() !== unit) writeUnit(unit);
-  reload();
-  systemctl('enable', BOOT_UNIT);
-  print(`${UNIT_PATH} is enabled: this host enforces from before its network is up.`);
-}
-
-function uninstall(): void {
-  if (readUnit() === null) {
-    print(`${UNIT_PATH} does not exist.`);
+  if (options.install !== true) {
+    print(unit.trimEnd());
     return;
   }
-  systemctl('disable', BOOT_UNIT);
-  attempt('removed', () => rmSync(UNIT_PATH));
-  reload();
-  print(`${UNIT_PATH} is removed: after a reboot this host enforces once its edge is started.`);
-}
-
-function readUnit(): string | null {
-  return attempt('read', () => (existsSync(UNIT_PATH) ? readFileSync(UNIT_PATH, 'utf8') : null));
-}
-
-/** Writes the unit atomically: with half a unit, a boot would load nothing. */
-function writeUnit(unit: string): void {
-  const draft = `${UNIT_PATH}.${process.pid}`;
-  attempt('written', () => {
-    try {
-      writeFileSync(draft, unit, { mode: 0o644, flush: true });
-      renameSync(draft, UNIT_PATH);
-    } finally {
-      rmSync(draft, { force: true });
-    }
-  });
-}
-
-function attempt<T>(done: string, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    throw failed(
-      `${UNIT_PATH} could not be ${done}: run this as root, on a host with systemd`,
-      cause,
-    );
-  }
-}
-
-function reload(): void {
-  if (existsSync(RUNS_SYSTEMD)) systemctl('daemon-reload');
-}
-
-function systemctl(...args: readonly string[]): void {
-  const { status, error, stderr } = spawnSync('systemctl', args, { encoding: 'utf8' });
-  if (error !== undefined) throw failed('systemctl could not be run', error);
-  if (status !== 0) throw failed(`systemctl ${args.join(' ')} failed: ${stderr.trim()}`);
+  UNIT.install(unit);
+  print(`${UNIT.path} is enabled: this host enforces from before its network is up.`);
 }
