@@ -120,6 +120,28 @@ function unknownKind(message: unknown): string | null {
   return parsed.ok ? null : parsed.unknownKind;
 }
 
+it('prose of a peer cannot control a terminal, and output of a game keeps its colours', () => {
+  const hostile = '\u001b]0;owned\u0007\u009b2Jtext\r\n\tend';
+  const refused = parseRequest('edge', {
+    kind: 'edge.confirm',
+    instance: 'one',
+    generation: 1,
+    refused: [{ target: '203.0.113.1', reason: hostile, goodGeneration: 0 }],
+  });
+  assert.ok(refused.ok && refused.value.kind === 'edge.confirm');
+  assert.equal(refused.value.refused[0]?.reason, '\ufffd]0;owned\ufffd\ufffd2Jtext\ufffd\n\tend');
+  const console = parseRequest('node', {
+    kind: 'node.answer',
+    instance: 'one',
+    id: '1',
+    answer: { kind: 'lines', lines: ['\u001b[31mred\u0000'] },
+  });
+  assert.ok(console.ok && console.value.kind === 'node.answer');
+  const { answer } = console.value;
+  assert.ok(answer.kind === 'lines');
+  assert.deepEqual(answer.lines, ['\u001b[31mred\ufffd']);
+});
+
 it('prose of a peer can be stored: no NUL, no lone surrogate where it was cut', () => {
   const request = (lastError: string) => ({
     kind: 'edge.heartbeat',

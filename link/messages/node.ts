@@ -15,6 +15,7 @@ import {
   nullable,
   object,
   oneOf,
+  output,
   prose,
   record,
   type Static,
@@ -71,7 +72,7 @@ const build = object({
   /** Why it failed or waits, in words. */
   reason: nullable(reason),
   /** The last lines of the install's output; only for `failed`. */
-  log: nullable(prose(MAX_BUILD_LOG_LENGTH)),
+  log: nullable(output(MAX_BUILD_LOG_LENGTH)),
   power: serverState,
   /** When its process last ended by itself while it should run, by the node's clock; null: not since it was started. */
   crashedAtMs: withDefault(nullable(finite), null),
@@ -100,7 +101,7 @@ const ANSWERS = kinds({
   /** The reason is a sentence for the caller. */
   refused: { reason },
   lines: {
-    lines: array(prose(MAX_CONSOLE_LINE_LENGTH), MAX_CONSOLE_LINES),
+    lines: array(output(MAX_CONSOLE_LINE_LENGTH), MAX_CONSOLE_LINES),
     /** Number of the last line, see `ServerConsole.lastNumber`; null from a node that does not count lines. */
     lastNumber: withDefault(nullable(natural), null),
   },

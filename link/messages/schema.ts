@@ -47,14 +47,25 @@ export const boolean: Schema<boolean> = (value, at) =>
   typeof value === 'boolean' ? value : mismatch(at, 'true or false');
 
 /**
- * Text for people. It is cut rather than refused, so that a long error still arrives. Characters that a database
- * does not accept as text (NUL, lone surrogates) are replaced.
+ * Output of a program, with its colours. It is cut rather than refused. Characters that a database does not accept as
+ * text (NUL, lone surrogates) are replaced. Whoever shows it on a terminal removes the others.
  */
-export function prose(maxLength: number): Schema<string> {
+export function output(maxLength: number): Schema<string> {
   return (value, at) =>
     typeof value === 'string'
       ? value.slice(0, maxLength).toWellFormed().replaceAll('\0', '\uFFFD')
       : mismatch(at, 'a string');
+}
+
+/**
+ * Text for people. It is cut rather than refused, so that a long error still arrives. Control characters are replaced
+ * but for tabs and line ends: an agent quotes programs and packets, which must not control the operator's terminal.
+ */
+export function prose(maxLength: number): Schema<string> {
+  const parse = output(maxLength);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters to replace
+  const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+  return (value, at) => parse(value, at).replaceAll(controls, '\uFFFD');
 }
 
 /** Text for programs: refused rather than cut. At most `maxLength` UTF-16 units that a database accepts as text. */

@@ -42,9 +42,9 @@ function describeServer(server: ServerDetail, build: ServerBuild): void {
   }
   if (build.problem !== null) print(styled('yellow', `problem     ${printable(build.problem)}`));
   if (build.state === 'built') return;
-  const why = build.reason === null ? '' : `: ${build.reason}`;
+  const why = build.reason === null ? '' : `: ${printable(build.reason)}`;
   print(styled(build.state === 'failed' ? 'red' : 'yellow', `build       ${build.state}${why}`));
-  if (build.log !== null) print(build.log.trimEnd().replaceAll(/^/gm, '  '));
+  if (build.log !== null) print(printable(build.log.trimEnd()).replaceAll(/^/gm, '  '));
 }
 
 function stateOf({ state, provisioned }: ServerDetail): string {
