@@ -11,6 +11,7 @@ import { addFleet } from './commands/fleet.ts';
 import { addKeys } from './commands/keys.ts';
 import { addNode } from './commands/node.ts';
 import { addNodes } from './commands/nodes.ts';
+import { addPortal } from './commands/portal.ts';
 import { addSetup } from './commands/setup.ts';
 import { addService } from './commands/service.ts';
 import { addServers } from './commands/servers/servers.ts';
@@ -25,6 +26,7 @@ const GROUPS = {
   'Run it:': [addSetup, addUp, addControl, addEdge, addNode, addCollector],
   'For operators, on the database:': [
     addFleet,
+    addPortal,
     addKeys,
     addEdges,
     addNodes,

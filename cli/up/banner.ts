@@ -1,4 +1,5 @@
 import { print, printJson, styled } from '../output.ts';
+import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';
 import type { PreparedFleet } from './prepare-fleet.ts';
 
@@ -6,6 +7,7 @@ export interface Started {
   readonly url: string;
   /** ` --data DIR` for commands that need it, else ''. */
   readonly dataOption: string;
+  readonly firstOperator: FirstOperator;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
   /** Why the edge only observes; of one that enforces, until when it is on trial. */
@@ -36,10 +38,11 @@ export function showKeys(keys: PreparedFleet['keys']): void {
   }
 }
 
-function documentOf({ url, fleet, mode, reason, node, server }: Started): object {
+function documentOf({ url, firstOperator, fleet, mode, reason, node, server }: Started): object {
   return {
     url,
     docs: `${url}/docs`,
+    operator_link: firstOperator.kind === 'link' ? firstOperator.url : null,
     edge: fleet.edge?.name ?? null,
     mode,
     reason,
@@ -53,6 +56,7 @@ function documentOf({ url, fleet, mode, reason, node, server }: Started): object
 function linesOf(started: Started): string[] {
   const { url, fleet } = started;
   const lines = [styled('bold', `Portcullis is up at ${url}`), `  reference: ${url}/docs`];
+  lines.push(...operatorLines(started));
   const [key] = fleet.keys;
   const [address] = fleet.addresses;
   if (key !== undefined && address !== undefined) {
@@ -69,6 +73,21 @@ function linesOf(started: Started): string[] {
     ...enforcementLines(started),
     '',
     'Ctrl-C stops it.',
+  ];
+}
+
+function operatorLines({ firstOperator, dataOption }: Started): string[] {
+  if (firstOperator.kind === 'there') return [];
+  if (firstOperator.kind === 'link') {
+    return [
+      '',
+      'To sign in as the first operator, open this link (once, within 24 hours):',
+      `  ${styled('bold', firstOperator.url)}`,
+    ];
+  }
+  return [
+    '',
+    `Nobody is an operator yet. For a link to become one: portcullis portal link${dataOption}`,
   ];
 }
 

@@ -20,6 +20,7 @@ import { describeStart, showKeys, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
 import { UnseenKey } from './first-key.ts';
+import { type FirstOperator, prepareFirstOperator } from './first-operator.ts';
 import { startFirstServer } from './first-server.ts';
 import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
 import { type ReadyFacts, SupervisedProcess } from './supervised-process.ts';
@@ -107,6 +108,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
   const databaseUrl = required(control, 'databaseUrl');
   const fleet = await prepareAndShow(platform, databaseUrl);
   controlProcess.announce({ kind: 'fleet-applied' });
+  const firstOperator = await firstOperatorOf(platform, databaseUrl, url);
   step(platform, 'Starting the edge');
   const enforcement = await startEdge(platform, control, fleet);
   step(platform, 'Starting the node');
@@ -124,6 +126,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
   return {
     url,
     dataOption: data.path === SYSTEM_INSTALLATION ? '' : ` --data ${data.path}`,
+    firstOperator,
     fleet,
     ...enforcement,
     node,
@@ -144,6 +147,16 @@ async function prepareAndShow(
     unseen.seen();
   }
   return fleet;
+}
+
+/** `url` is where control listens, for a start that leaves the port to the system. */
+async function firstOperatorOf(
+  { options }: Platform,
+  databaseUrl: string,
+  url: string,
+): Promise<FirstOperator> {
+  const { publicUrl } = await controlConfig(options);
+  return prepareFirstOperator(databaseUrl, publicUrl.endsWith(':0') ? url : publicUrl);
 }
 
 /** The default of this account, also where another installation was chosen instead. */

@@ -5,7 +5,8 @@ import { actingHandlers, operatorHandlers } from './operator.ts';
 import { passkeyHandlers, passkeySignInHandlers } from './passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
-export { createOperatorLink } from './link-store.ts';
+export { createOperatorLink, createReset, findFirstOperator } from './link-store.ts';
+export { findPersonByEmail } from './person-store.ts';
 
 /** People: how they sign in, what they belong to, and links. `publicUrl`: without a trailing slash. */
 export function createAccounts({ publicUrl }: { readonly publicUrl: string }) {

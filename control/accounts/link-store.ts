@@ -86,3 +86,12 @@ export async function createReset(
 ): Promise<{ url: string; expiresAt: Date }> {
   return createLink(tx, { kind: 'reset', email: person.email, personId: person.id }, how);
 }
+
+/** `there`: somebody is an operator. `unused`: a link was made for one. */
+export async function findFirstOperator(db: Db | Tx): Promise<'there' | 'unused' | 'none'> {
+  const { rows } = await sql<{ there: boolean; unused: boolean }>`
+    select exists (select from people where is_operator) as there,
+           exists (select from portal_links where kind = 'operator') as unused`.execute(db);
+  if (rows[0]?.there === true) return 'there';
+  return rows[0]?.unused === true ? 'unused' : 'none';
+}

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { hashToken, recordAudit, sessionCookieName } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
+import { Problem } from '../problem.ts';
 import type { PersonRow } from './person-store.ts';
 
 /** 30 days; the session itself also ends after 7 without a request. */
@@ -12,6 +13,21 @@ export interface Visitor {
   readonly requestId: string;
   readonly userAgent: string | null;
 }
+
+/**
+ * A password and a session cross the network only encrypted. Without TLS the portal is for browsers on this machine, or
+ * for those behind an encrypting proxy, whose URL is the public one.
+ */
+export function requireEncrypted(publicUrl: string): void {
+  const { protocol, hostname } = new URL(publicUrl);
+  if (protocol === 'https:' || LOOPBACK.test(hostname)) return;
+  throw new Problem(
+    'invalid_request',
+    'Signing in needs https: the operator gives Portcullis a certificate, or sets the public URL to that of a TLS proxy.',
+  );
+}
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** 256 random bits. */
 export function newToken(): string {

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { assertRefused, createSessionClient } from '../http/testing/client.ts';
 import { startEnvironment } from '../http/testing/fixture.ts';
+import { sessionCookieName } from '../access/index.ts';
+import { requireEncrypted } from './session-store.ts';
 import { addPerson, PASSWORD, signIn, tokenIn } from './testing.ts';
 
 test('a sign-in sets a cookie for this host, for https and not for scripts, and says who it is', async (t) => {
@@ -96,4 +98,14 @@ test('a session ends after 7 days without a request, and after 30 days', async (
       where person_id = (select id from people where email = 'idle@example.net')`.execute(env.db);
     assert.equal((await session.get('/api/portal/session')).status, 401);
   }
+});
+
+test('without TLS only loopback signs in, with a cookie of another name', () => {
+  for (const url of ['https://portcullis.example', 'http://127.0.0.1:8080', 'http://localhost']) {
+    requireEncrypted(url);
+  }
+  assert.throws(() => requireEncrypted('http://192.0.2.1:8080'), /needs https/);
+  assert.throws(() => requireEncrypted('http://localhost.evil.example'), /needs https/);
+  assert.equal(sessionCookieName('http://127.0.0.1:8080'), 'portcullis');
+  assert.equal(sessionCookieName('https://127.0.0.1:8080'), '__Host-portcullis');
 });

@@ -4,7 +4,7 @@ import type { Handlers } from '../http/operations/handlers.ts';
 import { forgetAttempts } from './attempts.ts';
 import { provePassword } from './prove.ts';
 import { hasTotp, useCode } from './second-factor.ts';
-import { beginSession, endCookie } from './session-store.ts';
+import { beginSession, endCookie, requireEncrypted } from './session-store.ts';
 import { requirePerson } from './call.ts';
 
 type SignInHandlers = Pick<Handlers, 'signIn' | 'signOut'>;
@@ -12,6 +12,7 @@ type SignInHandlers = Pick<Handlers, 'signIn' | 'signOut'>;
 export function signInHandlers(publicUrl: string): SignInHandlers {
   return {
     async signIn(call, db) {
+      requireEncrypted(publicUrl);
       const { email, password, code } = call.body;
       const person = await provePassword(db, email, password);
       if (hasTotp(person) && code === undefined) {

@@ -27,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const HEADERS = {
   'content-security-policy': PAGE_POLICY,
+  'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
 };
