@@ -1,4 +1,5 @@
 import { PORTAL_ACCOUNT_ENDPOINTS } from './operations/portal-account.ts';
+import { PORTAL_ADMINISTRATION_ENDPOINTS } from './operations/portal-administration.ts';
 import { PORTAL_FIREWALL_ENDPOINTS } from './operations/portal-firewall.ts';
 import { PORTAL_GROUP_ENDPOINTS } from './operations/portal-groups.ts';
 import { PORTAL_PEOPLE_ENDPOINTS } from './operations/portal-people.ts';
@@ -13,4 +14,5 @@ export const PORTAL_ENDPOINTS = [
   ...PORTAL_PEOPLE_ENDPOINTS,
   ...PORTAL_FIREWALL_ENDPOINTS,
   ...PORTAL_GROUP_ENDPOINTS,
+  ...PORTAL_ADMINISTRATION_ENDPOINTS,
 ] as const;

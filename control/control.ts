@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createAccounts } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
+import { createAdministration } from './administration/index.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import type { ControlConfig } from './config/config.ts';
@@ -178,6 +179,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...gameServers.handlers,
     ...attacks.handlers,
     ...accounts.handlers,
+    ...createAdministration().handlers,
     ...events.handlers,
   };
   const http = createHttpServer({

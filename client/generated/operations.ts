@@ -131,6 +131,67 @@ export type Allocation = {
   readonly port: number;
 };
 
+/** Without its secret, which is shown once. */
+export type ApiKey = {
+  readonly id: number;
+  /** The first characters of the key. */
+  readonly hint: string;
+  readonly name: string;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  /** Uuids of the servers that it sees; null: all. */
+  readonly servers: readonly string[] | null;
+  /** Uuids of those that it may instruct; null: all that it sees. */
+  readonly managed_servers: readonly string[] | null;
+  /** Networks that it is bound to; null: all holdings. */
+  readonly prefixes: readonly string[] | null;
+  /** Networks that it may be used from; null: anywhere. */
+  readonly sources: readonly string[] | null;
+  /** Null: never. */
+  readonly expires_at: string | null;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly revoked_at: string | null;
+  /** When it left the fleet file. */
+  readonly suspended_at: string | null;
+};
+
+export type ApiKeyCreated = {
+  readonly data: {
+    readonly id: number;
+    readonly name: string;
+    /** The whole key. It is shown this once. */
+    readonly secret: string;
+  };
+};
+
+export type ApiKeyInput = {
+  readonly name: string;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  /** Uuids of the servers that it sees; null: all. */
+  readonly servers?: readonly string[] | null;
+  /** Uuids of those that it may instruct; null: all that it sees. */
+  readonly managed_servers?: readonly string[] | null;
+  /** Networks that it is bound to; null: all holdings. */
+  readonly prefixes?: readonly string[] | null;
+  /** Networks that it may be used from; null: anywhere. */
+  readonly sources?: readonly string[] | null;
+  /** Null: never. */
+  readonly expires_at?: string | null;
+};
+
+export type ApiKeyRevoked = {
+  readonly data: {
+    readonly id: number;
+    readonly revoked_at: string;
+  };
+};
+
+export type ApiKeys = {
+  readonly data: readonly ApiKey[];
+};
+
 /** Number of an autonomous system. */
 export type Asn = number;
 
@@ -257,6 +318,33 @@ export type AttackSeries = {
   readonly step_ms: number;
   readonly pps: readonly number[];
   readonly bps: readonly number[];
+};
+
+export type AuditEntry = {
+  readonly id: number;
+  readonly at: string;
+  /** Its slug; null: none. */
+  readonly organisation: string | null;
+  /** Later versions may add values. */
+  readonly actor_kind: 'key' | 'user' | 'operator' | 'fleet' | 'system' | (string & {});
+  readonly actor: string;
+  readonly source: string | null;
+  readonly request_id: string | null;
+  readonly action: string;
+  readonly target: string;
+  readonly detail: {
+    readonly [name: string]: unknown;
+  };
+  readonly generation: number | null;
+};
+
+export type AuditTrail = {
+  /** Newest first. */
+  readonly data: readonly AuditEntry[];
+  readonly links: {
+    /** The older page; null on the last. */
+    readonly next: string | null;
+  };
 };
 
 /** Between what a peak surely was: equal where every packet was counted. */
@@ -401,6 +489,33 @@ export type Drops = {
     /** Names of the edges that dropped them. */
     readonly edges: readonly string[];
   };
+};
+
+export type Edge = {
+  readonly name: string;
+  readonly site: string;
+  readonly serves: readonly string[];
+  /** Later versions may add values. */
+  readonly sees: 'both' | 'inbound' | (string & {});
+  /** Later versions may add values. */
+  readonly fragments: 'reassemble' | 'limit' | (string & {});
+  /** Later versions may add values. */
+  readonly mode: 'enforce' | 'observe' | (string & {}) | null;
+  readonly mode_reason: string | null;
+  readonly in_service: boolean;
+  readonly last_seen_at: string | null;
+  readonly generation: number;
+  readonly accepted_generation: number;
+  readonly lag_ms: number;
+  readonly refused: ReadonlyArray<{
+    readonly target: string;
+    readonly reason: string;
+    readonly good_generation: number;
+  }>;
+  /** Its last report: policies, kernel state, problems, devices. */
+  readonly report: {
+    readonly [name: string]: unknown;
+  } | null;
 };
 
 /** What an edge does with the packet, by what its kernel was given. */
@@ -566,6 +681,38 @@ export type FirewallAddress = {
     readonly filters_count: number;
     readonly limits: Limits;
   };
+};
+
+/** Its settings and its last report. */
+export type FleetCollector = {
+  readonly [name: string]: unknown;
+};
+
+export type FleetHealth = {
+  readonly data: {
+    readonly edges: readonly Edge[];
+    readonly nodes: readonly FleetNode[];
+    readonly collectors: readonly FleetCollector[];
+  };
+};
+
+export type FleetNode = {
+  readonly name: string;
+  readonly enrolled_at: string | null;
+  readonly last_seen_at: string | null;
+  readonly connected: boolean;
+  readonly engine: {
+    readonly kind: string;
+    readonly version: string | null;
+    readonly problem: string | null;
+  } | null;
+  readonly servers: number;
+  readonly built: number;
+  readonly failed: ReadonlyArray<{
+    readonly uuid: string;
+    readonly name: string;
+    readonly reason: string | null;
+  }>;
 };
 
 /** A game server as listed. */
@@ -992,8 +1139,58 @@ export type OperatorInvitation = {
   readonly role: 'read-only' | 'member' | 'admin' | 'owner' | null;
 };
 
+export type OrganisationDetail = {
+  readonly slug: string;
+  readonly name: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
+  readonly limits: OrganisationLimits;
+  readonly asns: readonly Asn[];
+  /** Present and future ones. */
+  readonly holdings: ReadonlyArray<{
+    readonly prefix: Prefix;
+    readonly asn: Asn | null;
+    readonly service_id: number | null;
+    readonly since: string;
+    readonly until: string | null;
+    /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+    readonly owner: 'fleet' | 'portal' | (string & {});
+  }>;
+  readonly services: ReadonlyArray<{
+    readonly id: number;
+    readonly name: string;
+    readonly active: boolean;
+    /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+    readonly owner: 'fleet' | 'portal' | (string & {});
+  }>;
+  /** Detection settings of the organisation, as the fleet file names them. */
+  readonly thresholds: {
+    readonly [name: string]: unknown;
+  };
+};
+
+export type OrganisationInput = {
+  readonly name: string;
+  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
+  readonly limits: OrganisationLimits;
+};
+
+export type OrganisationLimits = {
+  readonly rules_per_ip: number;
+  readonly filters_per_ip: number;
+  readonly max_ports_per_request: number;
+  readonly attack_history_days: number;
+  readonly configured_addresses: number;
+  readonly requests_per_minute: number;
+};
+
 export type OrganisationName = {
   readonly name: string;
+};
+
+export type Organisations = {
+  readonly data: readonly OrganisationDetail[];
 };
 
 /** For `optionsJSON` of the browser’s WebAuthn call. */
@@ -1869,6 +2066,62 @@ export interface PortalOperations {
     headers: never;
     result: GroupSaved;
   };
+  /** List API keys. */
+  listKeys: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ApiKeys;
+  };
+  /** Create an API key. */
+  createKey: {
+    params: { organisation?: string };
+    query: never;
+    body: ApiKeyInput;
+    headers: never;
+    result: ApiKeyCreated;
+  };
+  /** Revoke an API key. */
+  revokeKey: {
+    params: { organisation?: string; key: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: ApiKeyRevoked;
+  };
+  /** List organisations. */
+  listOrganisations: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Create or change an organisation. */
+  saveOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: OrganisationInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** Read the health of the fleet. */
+  readFleetHealth: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: FleetHealth;
+  };
+  /** Search the audit trail. */
+  readAuditTrail: {
+    params: {};
+    query: { search?: string; organisation?: string; before?: number; per_page?: number };
+    body: never;
+    headers: never;
+    result: AuditTrail;
+  };
 }
 
 /** Where each operation is. */
@@ -1941,4 +2194,11 @@ export const OPERATIONS = {
   createGeoRule: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/geo-rules', idempotent: false },
   saveGeoRule: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
   deleteGeoRule: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/geo-rules/{geo_rule}', idempotent: false },
+  listKeys: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
+  createKey: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
+  revokeKey: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/keys/{key}', idempotent: false },
+  listOrganisations: { method: 'GET', version: 'portal', path: '/operator/organisations', idempotent: false },
+  saveOrganisation: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}', idempotent: false },
+  readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
+  readAuditTrail: { method: 'GET', version: 'portal', path: '/operator/audit', idempotent: false },
 } as const;

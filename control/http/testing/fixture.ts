@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { createAdministration } from '../../administration/index.ts';
 import { createAccounts } from '../../accounts/index.ts';
 import { createAttacks } from '../../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../../access/index.ts';
@@ -153,6 +154,7 @@ function serverDeps({
       ...gameServers.handlers,
       ...attacks.handlers,
       ...createAccounts({ publicUrl }).handlers,
+      ...createAdministration().handlers,
       ...events.handlers,
     },
     registry,

@@ -1,0 +1,63 @@
+import { createKey, keyActor, type KeyView, listKeys, revokeKey } from '../access/index.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { pathId } from '../http/operations/path-id.ts';
+import { Problem } from '../problem.ts';
+import { timeView, timeViewOrNull } from './views.ts';
+
+export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey'>;
+
+export function createKeyHandlers(): KeyHandlers {
+  return {
+    async listKeys(call, db) {
+      const keys = await listKeys(db, call.caller.organisationId);
+      return { status: 200, body: { data: keys.map(keyView) } };
+    },
+    async createKey(call, tx) {
+      const { name, abilities, servers, managed_servers, prefixes, sources, expires_at } =
+        call.body;
+      const key = {
+        organisationId: call.caller.organisationId,
+        name,
+        abilities,
+        servers: servers ?? null,
+        managedServers: managed_servers ?? null,
+        prefixes: prefixes ?? null,
+        sources: sources ?? null,
+        expiresAt: expires_at === null || expires_at === undefined ? null : new Date(expires_at),
+        owner: 'portal' as const,
+      };
+      const data = await createKey(tx, key, keyActor(call));
+      // The secret must be in no cache.
+      return { status: 201, body: { data }, headers: { 'cache-control': 'no-store' } };
+    },
+    async revokeKey(call, tx) {
+      const id = pathId(call, 'key');
+      const keys = await listKeys(tx, call.caller.organisationId);
+      if (!keys.some((key) => key.id === id)) {
+        throw new Problem('not_found', `There is no key ${id}.`);
+      }
+      const { revokedAt } = await revokeKey(tx, id, keyActor(call));
+      return { status: 200, body: { data: { id, revoked_at: timeView(revokedAt) } } };
+    },
+  };
+}
+
+function keyView(key: KeyView) {
+  const { id, name, hint, abilities, servers, managedServers, prefixes, sources, owner } = key;
+  return {
+    id,
+    name,
+    hint,
+    abilities,
+    servers,
+    managed_servers: managedServers,
+    prefixes,
+    sources,
+    owner,
+    expires_at: timeViewOrNull(key.expiresAt),
+    created_at: timeView(key.createdAt),
+    last_used_at: timeViewOrNull(key.lastUsedAt),
+    revoked_at: timeViewOrNull(key.revokedAt),
+    suspended_at: timeViewOrNull(key.suspendedAt),
+  };
+}
