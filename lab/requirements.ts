@@ -21,6 +21,7 @@ export type Need =
   | 'docker'
   | 'apt'
   | 'browser'
+  | 'chromium'
   | 'postgres'
   | 'python3'
   | 'flow-exporters'
@@ -59,6 +60,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     tried('static busybox', ['busybox', 'true']),
   apt: () => onPath('apt-get') ?? onPath('dpkg-deb') ?? onPath('npm'),
   browser: () => (onPath('chromium') === null ? null : onPath('google-chrome')),
+  chromium: () => onPath('chromium'),
   postgres: () =>
     process.env['DATABASE_URL'] !== undefined || embeddedPostgres()
       ? null

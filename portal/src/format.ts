@@ -1,11 +1,17 @@
 /** Numbers and dates for people, in the viewer's language and zone. */
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const whole = new Intl.NumberFormat(undefined);
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
 export function formatMoment(date: Date): string {
   return moment.format(date);
+}
+
+/** The time of day of a moment in Unix seconds. */
+export function formatClock(seconds: number): string {
+  return clock.format(seconds * 1000);
 }
 
 const STEPS = [

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import { useComputedColorScheme } from '@mantine/core';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatCompact } from '../format.ts';
+import { formatClock, formatCompact } from '../format.ts';
 
 interface Props {
   /** Said to those who do not see it. */
@@ -55,11 +55,15 @@ function optionsOf(element: HTMLElement, height: number): uPlot.Options {
       {
         fill: colour('--bad'),
         stroke: colour('--bad'),
+        width: 0,
         points: { show: false },
         ...(bars && { paths: bars }),
       },
     ],
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 52, values: (_plot, ticks) => ticks.map(formatCompact) }],
+    axes: [
+      { ...axis, values: (_plot, ticks) => ticks.map(formatClock) },
+      { ...axis, size: 52, values: (_plot, ticks) => ticks.map(formatCompact) },
+    ],
   };
 }

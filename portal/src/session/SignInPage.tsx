@@ -62,7 +62,10 @@ export function SignInPage({ reason, onSignedIn }: Props) {
             {text.submit}
           </Button>
           <p className="dim">
-            {text.without} <Anchor href="/docs">{text.reference}</Anchor>
+            {text.without}{' '}
+            <Anchor href="/docs" underline="always">
+              {text.reference}
+            </Anchor>
           </p>
         </div>
       </form>

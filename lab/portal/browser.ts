@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { connect, createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Stack } from '../stack/stack.ts';
+
+export const SCHEMES = ['light', 'dark'] as const;
+export type Scheme = (typeof SCHEMES)[number];
+
+/** A browser in front of a running stack, whose pages record what they must not do. */
+export interface PortalBrowser {
+  readonly url: string;
+  open(scheme: Scheme, size?: { readonly width: number; readonly height: number }): Promise<Visit>;
+  stop(): Promise<void>;
+}
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors and warnings of the console, uncaught errors, and requests to other hosts. */
+  readonly faults: readonly string[];
+  /** Signs in with the key of the stack. */
+  signIn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const EXECUTABLE = '/usr/bin/chromium';
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PATIENCE_MS = 60_000;
+
+export async function startPortalBrowser(stack: Stack): Promise<PortalBrowser> {
+  const bridge = await listen(join(dirname(stack.fleetFile), 'api.sock'));
+  const address = bridge.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const url = `http://127.0.0.1:${address.port}`;
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'] });
+  return {
+    url,
+    open: (scheme, size = { width: 1280, height: 800 }) =>
+      visit(browser, url, stack.key, scheme, size),
+    async stop() {
+      await browser.close();
+      bridge.close();
+    },
+  };
+}
+
+/** Carries connections of a port of this machine to the stack in its namespace. */
+async function listen(socket: string): Promise<Server> {
+  const server = createServer((incoming) => {
+    const outgoing = connect(socket);
+    incoming.pipe(outgoing).pipe(incoming);
+    incoming.on('error', () => outgoing.destroy());
+    outgoing.on('error', () => incoming.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}
+
+async function visit(
+  browser: Browser,
+  url: string,
+  key: string,
+  colorScheme: Scheme,
+  viewport: { readonly width: number; readonly height: number },
+): Promise<Visit> {
+  // Axe is evaluated by the test, which the policy of the page refuses to its own scripts.
+  const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) faults.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol !== 'data:' && origin !== url) faults.push(`request to ${request.url()}`);
+  });
+  return {
+    page,
+    faults,
+    async signIn() {
+      await page.goto(`${url}/`);
+      await page.getByLabel('API key').fill(key);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
+      await page.getByRole('row').nth(1).waitFor();
+    },
+    close: () => context.close(),
+  };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string | null;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+/** What axe finds serious or critical on the page as it is now. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResult>(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })",
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+}

@@ -1,0 +1,81 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInternet, SERVER } from '../stack/internet.ts';
+import { startServices } from '../stack/services.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
+import { PORTAL_FLEET } from './fleet.ts';
+
+/** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
+const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
+const IP = SERVER[4];
+const RULES = [
+  { action: 'allow', protocol: 'tcp', destination_port: '25565,80,443' },
+  { action: 'allow', protocol: 'udp', destination_port: '19132-19135' },
+  { action: 'allow', protocol: 'tcp', destination_port: '22', source_ip: '198.51.100.0/28' },
+  { action: 'deny', protocol: 'any', source_ip: '198.18.7.0/24' },
+  { action: 'deny', protocol: 'tcp', destination_port: '3306' },
+  { action: 'deny', protocol: 'udp', destination_port: '11211' },
+] as const;
+
+const internet = createInternet('pictures');
+const services = startServices(internet);
+const stack = await startStack(internet, { fleet: PORTAL_FLEET });
+const browser = await startPortalBrowser(stack);
+try {
+  await prepare(stack);
+  mkdirSync(folder, { recursive: true });
+  for (const scheme of SCHEMES) await takeAll(browser, scheme);
+} finally {
+  await browser.stop();
+  await stack.stop();
+  services.stop();
+  internet.destroy();
+}
+
+async function prepare({ api }: Stack): Promise<void> {
+  for (const rule of RULES) await api.call('POST', `/api/v1/firewall/ips/${IP}/rules`, rule);
+  const filter = { type: 'udp-stateful', port: '19132' };
+  const { headers } = await api.call('POST', `/api/v1/firewall/ips/${IP}/filters`, filter);
+  await api.live(IP, headers);
+  const knock = `import socket, time
+for port in (3306, 3306, 11211, 3306, 1900, 11211):
+    if port == 3306:
+        s = socket.socket(); s.setblocking(False); s.connect_ex(("${IP}", port))
+    else:
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x" * 200, ("${IP}", port))
+time.sleep(3)`;
+  internet.client.run('python3', '-c', knock);
+}
+
+async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
+  const { page, signIn, close } = await open(scheme, {
+    width: Number(width),
+    height: Number(height),
+  });
+  const take = (name: string) =>
+    page.screenshot({ path: join(folder, `${name}-${scheme}.png`), animations: 'disabled' });
+  const show = async (tab: string): Promise<void> => {
+    await page.goto(`${url}/addresses/${IP}?tab=${tab}`);
+    await page.getByRole('tabpanel').waitFor();
+  };
+  await page.goto(url);
+  await page.getByLabel('API key').waitFor();
+  await take('sign-in');
+  await signIn();
+  await take('addresses');
+  await show('rules');
+  await page.getByRole('button', { name: 'Add a rule' }).click();
+  await page.getByRole('form').getByLabel('Port').fill('7000-7010, 8080');
+  await take('rules');
+  await show('drops');
+  await page.getByRole('heading', { name: 'Why' }).waitFor();
+  await take('drops');
+  await show('explain');
+  await page.getByLabel('From').fill('198.51.100.9');
+  await page.getByLabel('To port').fill('3306');
+  await page.getByRole('button', { name: 'Explain' }).click();
+  await page.getByRole('heading', { name: 'It is dropped' }).waitFor();
+  await take('explain');
+  await close();
+}
