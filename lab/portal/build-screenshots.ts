@@ -34,10 +34,10 @@ try {
 }
 
 async function prepare({ api }: Stack): Promise<void> {
-  for (const rule of RULES) await api.call('POST', `/api/v1/firewall/ips/${IP}/rules`, rule);
-  const filter = { type: 'udp-stateful', port: '19132' };
-  const { headers } = await api.call('POST', `/api/v1/firewall/ips/${IP}/filters`, filter);
-  await api.live(IP, headers);
+  for (const rule of RULES) {
+    const { headers } = await api.call('POST', `/api/v1/firewall/ips/${IP}/rules`, rule);
+    await api.live(IP, headers);
+  }
   const knock = `import socket, time
 for port in (3306, 3306, 11211, 3306, 1900, 11211):
     if port == 3306:
