@@ -86,6 +86,14 @@ test('listens on no network, keeps data private, rejects a second control proces
   assert.deepEqual(await ask(second.url, 'select n from kept'), [{ n: 7 }]);
 });
 
+test('allows the connections of control and 50 more', async (t) => {
+  const folder = await openFolder(t);
+  const server = await folder.start({ pool: 25 });
+  assert.deepEqual(await ask(server.url, "select current_setting('max_connections') as n"), [
+    { n: '75' },
+  ]);
+});
+
 test('rejects data of another PostgreSQL version with an explanation and leaves it unchanged', async (t) => {
   const folder = await openFolder(t);
   const dataDir = folder.path;
