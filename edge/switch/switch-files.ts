@@ -67,7 +67,13 @@ export function edgeOn(stateDir: string, clock: MachineClock, trialMs: number | 
     deadlineMs: clock.nowMs() + (trialMs ?? 0),
     confirmed: trialMs === null,
   };
-  write(stateDir, TRIAL, trial);
+  try {
+    write(stateDir, TRIAL, trial);
+  } catch (error) {
+    // A full disk: without any file nothing is on trial either, unless the agent was started with one.
+    if (trialMs !== null) throw error;
+    withStateError(stateDir, () => rmSync(join(stateDir, TRIAL), { force: true }));
+  }
   withStateError(stateDir, () => rmSync(join(stateDir, OFF), { force: true }));
 }
 
