@@ -122,6 +122,7 @@ describe('power on a node', () => {
     const uuid = await running(host);
     host.engine.crash(uuid, 3);
     await host.started(uuid, 2);
+    await host.control.reported(uuid, ({ crashedAtMs }) => crashedAtMs !== null);
     host.engine.crash(uuid, 137, true);
     await host.becomes(uuid, 'offline');
     const lines = (await host.lines(uuid)).join('\n');
