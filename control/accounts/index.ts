@@ -2,7 +2,7 @@ import { sessionHandlers, totpHandlers } from './account.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
 import { actingHandlers, operatorHandlers } from './operator.ts';
-import { passkeyHandlers, passkeySignInHandlers } from './passkeys.ts';
+import { passkeyHandlers, passkeySignInHandlers } from './passkeys/passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
 export { createOperatorLink, createReset, findFirstOperator } from './link-store.ts';

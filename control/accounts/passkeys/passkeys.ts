@@ -5,13 +5,13 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { sql } from 'kysely';
-import { personActor, recordAudit, unauthenticated } from '../access/index.ts';
-import type { Db, Tx } from '../db/database.ts';
-import type { Handlers } from '../http/operations/handlers.ts';
-import { DONE, idOf, notThere, requirePerson } from './call.ts';
-import { refuse } from './person-store.ts';
-import { requirePassword } from './prove.ts';
-import { beginSession } from './session-store.ts';
+import { personActor, recordAudit, unauthenticated } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import type { Handlers } from '../../http/operations/handlers.ts';
+import { DONE, idOf, notThere, requirePerson } from '../call.ts';
+import { refuse } from '../person-store.ts';
+import { requirePassword } from '../prove.ts';
+import { beginSession } from '../session-store.ts';
 
 type SignInNames = 'beginPasskeySignIn' | 'signInWithPasskey';
 type OwnNames = 'beginPasskey' | 'addPasskey' | 'deletePasskey';

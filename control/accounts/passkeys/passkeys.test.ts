@@ -5,10 +5,10 @@ import {
   createSessionClient,
   type TestClient,
   type TestReply,
-} from '../http/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+} from '../../http/testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
 import { SoftwareAuthenticator } from './authenticator-testing.ts';
-import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from './testing.ts';
+import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from '../testing.ts';
 
 const ORIGIN = 'https://portcullis.example';
 const EMAIL = 'ada@example.net';
