@@ -129,7 +129,7 @@ describe('a server in Docker that takes what it can get', {
     const { output } = await shell.run(
       'id; cat /proc/self/status; cat /proc/sys/kernel/core_pattern',
     );
-    assert.match(output, /uid=61234 gid=61234/);
+    assert.match(output, /uid=61234\(container\) gid=61234\(container\) groups=61234/);
     assert.match(output, /CapEff:\s+0{16}/);
     assert.match(output, /CapBnd:\s+0{16}/);
     assert.match(output, /NoNewPrivs:\s+1/);
