@@ -83,6 +83,7 @@ async function visit(
     faults,
     async signIn() {
       await page.goto(`${url}/`);
+      await page.getByRole('button', { name: 'Use an API key instead' }).click();
       await page.getByLabel('API key').fill(key);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();

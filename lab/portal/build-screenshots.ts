@@ -60,7 +60,7 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
     await page.getByRole('tabpanel').waitFor();
   };
   await page.goto(url);
-  await page.getByLabel('API key').waitFor();
+  await page.getByLabel('Email').waitFor();
   await take('sign-in');
   await signIn();
   await take('addresses');

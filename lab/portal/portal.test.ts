@@ -29,7 +29,11 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     undo.push(() => internet.destroy());
     const services = startServices(internet);
     undo.push(() => services.stop());
-    stack = await startStack(internet, { fleet: PORTAL_FLEET });
+    stack = await startStack(internet, {
+      fleet: PORTAL_FLEET,
+      // People sign in over https, or on this machine.
+      args: ['--enforce', '--public-url', 'http://127.0.0.1:8080'],
+    });
     undo.push(() => stack.stop());
     browser = await startPortalBrowser(stack);
     undo.push(() => browser.stop());
@@ -53,6 +57,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     const visit = await browser.open('light');
     const { page } = visit;
     await page.goto(`${browser.url}/addresses`);
+    await page.getByRole('button', { name: 'Use an API key instead' }).click();
     await page.getByLabel('API key').fill('pcl_mistyped');
     await page.keyboard.press('Enter');
     await page.getByText(/malformed/).waitFor();
@@ -60,8 +65,33 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     await page.getByRole('link', { name: IP, exact: true }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.reload();
-    await page.getByLabel('API key').waitFor();
+    await page.getByLabel('Email').waitFor();
     assert.equal(await page.evaluate('sessionStorage.length + document.cookie.length'), 0);
+    await visit.close();
+  });
+
+  it('makes an operator by a one-time link, who acts for an organisation and signs in again', async () => {
+    const link = /\/link#([A-Za-z0-9_-]{43})/.exec(await stack.command('portal', 'link'))?.[0];
+    assert.ok(link !== undefined);
+    const visit = await browser.open('light');
+    const { page } = visit;
+    const person = { email: 'ada@example.net', password: 'correct horse battery' };
+    await page.goto(`${browser.url}${link}`);
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Your name').fill('Ada');
+    await page.getByLabel('Password', { exact: false }).first().fill(person.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Short name of the organisation').fill('acme');
+    await page.getByRole('button', { name: 'Act for it' }).click();
+    await page.getByText('Acting for acme').waitFor();
+    await page.getByRole('link', { name: IP, exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: IP, exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password', { exact: false }).first().fill('not the password');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('alert').waitFor();
     await visit.close();
   });
 
@@ -173,7 +203,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
         for (const finding of await seriousFindings(page)) found.push(`${where}: ${finding}`);
       };
       await page.goto(browser.url);
-      await page.getByLabel('API key').waitFor();
+      await page.getByLabel('Email').waitFor();
       await check('sign-in');
       await visit.signIn();
       await check('addresses');

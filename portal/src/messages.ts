@@ -14,10 +14,41 @@ export const messages = {
     keyHint: 'It stays in this tab only, and is forgotten when you close it.',
     show: 'Show the key',
     submit: 'Continue',
-    without: 'No key yet? The operator makes one with “portcullis keys create”. The API is in the',
+    email: 'Email',
+    password: 'Password',
+    showPassword: 'Show the password',
+    code: 'Code',
+    codeHint: 'Six digits of your authenticator app, or a recovery code.',
+    byKey: 'Use an API key instead',
+    byPerson: 'Use email and password instead',
+    without:
+      'No account, or no password any more? Ask your organisation or the operator for a link. The API is in the',
+    withoutKey:
+      'No key yet? The operator makes one with “portcullis keys create”. The API is in the',
     reference: 'reference',
   },
+  link: {
+    title: (kind: string | undefined, organisation: string | null) => {
+      if (kind === 'operator') return 'Become an operator';
+      if (kind === 'reset') return 'Choose a new password';
+      return organisation === null ? 'Accept the link' : `Join ${organisation}`;
+    },
+    lead: 'This link works once.',
+    name: 'Your name',
+    newPassword: 'At least 12 characters.',
+    ownPassword: 'The one of your account.',
+  },
+  noOrganisation: {
+    title: 'You belong to no organisation',
+    text: (email: string) => `Ask an owner or admin of yours to invite ${email}.`,
+    operatorTitle: 'Act for an organisation',
+    operatorText: 'What you do there is recorded with your name and theirs.',
+    organisation: 'Short name of the organisation',
+    act: 'Act for it',
+  },
   shell: {
+    organisation: 'Organisation',
+    actingFor: (slug: string) => `Acting for ${slug}`,
     skip: 'Skip to the content',
     navigation: 'Areas',
     openMenu: 'Open the menu',

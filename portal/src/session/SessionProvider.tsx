@@ -1,35 +1,81 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useMemo, useState } from 'react';
-import { clientOf, loadKey, saveKey, SessionContext } from './session.ts';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { messages } from '../messages.ts';
+import { LinkPage } from './LinkPage.tsx';
+import { NoOrganisation } from './NoOrganisation.tsx';
+import {
+  chosenOrganisation,
+  clientOf,
+  type Identity,
+  loadIdentity,
+  mayBeSignedIn,
+  personClient,
+  saveIdentity,
+  saveOrganisation,
+  SessionContext,
+} from './session.ts';
 import { SignInPage } from './SignInPage.tsx';
+
+const LINK_PATH = '/link';
 
 /** Shows the page to whoever is signed in, and the sign-in page instead of it to everybody else. */
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
-  const [key, setKey] = useState(loadKey);
+  const [identity, setIdentity] = useState(loadIdentity);
+  const [isLoading, setLoading] = useState(() => identity === null && mayBeSignedIn());
+  const [isLink, setLink] = useState(() => location.pathname === LINK_PATH);
   const [reason, setReason] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string | null>(null);
   const queries = useQueryClient();
+
+  useEffect(() => {
+    if (!isLoading) return;
+    personClient
+      .readSession()
+      .then(({ data }) => setIdentity({ kind: 'person', person: data }))
+      .catch(() => saveIdentity(null))
+      .finally(() => setLoading(false));
+  }, [isLoading]);
+
+  const person = identity?.kind === 'person' ? identity.person : null;
+  const organisation = person === null ? null : (chosen ?? chosenOrganisation(person));
   const session = useMemo(() => {
-    if (key === null) return null;
+    if (identity === null) return null;
     return {
-      client: clientOf(key),
+      client: clientOf(identity, organisation ?? ''),
+      person,
+      organisation,
       signOut(why: string | null = null) {
-        saveKey(null);
+        if (identity.kind === 'person') personClient.signOut().catch(() => {});
+        saveIdentity(null);
         queries.clear();
         setReason(why);
-        setKey(null);
+        setChosen(null);
+        setIdentity(null);
+      },
+      changeOrganisation(slug: string) {
+        saveOrganisation(slug);
+        queries.clear();
+        setChosen(slug);
       },
     };
-  }, [key, queries]);
+  }, [identity, person, organisation, queries]);
 
-  if (session === null) {
+  const accept = (accepted: Identity): void => {
+    saveIdentity(accepted);
+    setReason(null);
+    if (isLink) history.replaceState(null, '', '/');
+    setLink(false);
+    setIdentity(accepted);
+  };
+  if (isLink) return <LinkPage onSignedIn={accept} />;
+  if (isLoading) return <div className="sign-in">{messages.loading}</div>;
+  if (session === null) return <SignInPage reason={reason} onSignedIn={accept} />;
+  if (person !== null && organisation === null) {
     return (
-      <SignInPage
-        reason={reason}
-        onSignedIn={(accepted) => {
-          saveKey(accepted);
-          setReason(null);
-          setKey(accepted);
-        }}
+      <NoOrganisation
+        person={person}
+        onPerson={(changed) => accept({ kind: 'person', person: changed })}
+        onSignOut={() => session.signOut()}
       />
     );
   }

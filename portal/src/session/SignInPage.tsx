@@ -1,41 +1,25 @@
-import { Anchor, Button, PasswordInput } from '@mantine/core';
+import { Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { PermissionError } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
 import { messages } from '../messages.ts';
-import { clientOf } from './session.ts';
+import { clientOf, type Identity, personClient } from './session.ts';
 
 interface Props {
   /** Why the last session ended; null if nobody was signed in. */
   readonly reason: string | null;
-  onSignedIn(key: string): void;
+  onSignedIn(identity: Identity): void;
 }
 
 const text = messages.signIn;
 
-/** Takes an API key, and lets it in once the service has accepted it. */
+/** By email and password, with a code where one is set up; or by an API key. */
 export function SignInPage({ reason, onSignedIn }: Props) {
-  const [key, setKey] = useState('');
-  const signIn = useMutation({
-    mutationFn: async (sent: string) => {
-      try {
-        await clientOf(sent).listHeldAddresses({ query: { per_page: 1 } });
-      } catch (error) {
-        // The key is known, and its areas are shown as closed where they are.
-        if (!(error instanceof PermissionError)) throw error;
-      }
-      return sent;
-    },
-    onSuccess: onSignedIn,
-  });
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    signIn.mutate(key.trim());
-  };
+  const [byKey, setByKey] = useState(false);
   return (
     <main className="sign-in">
-      <form className="card sign-in-card" onSubmit={submit}>
+      <div className="card sign-in-card">
         <div className="brand">
           <img src="/favicon.svg" alt="" />
           {messages.product}
@@ -44,31 +28,120 @@ export function SignInPage({ reason, onSignedIn }: Props) {
         <p>{text.lead}</p>
         <div className="stack">
           {reason !== null && <Notice kind="warn">{reason}</Notice>}
-          <PasswordInput
-            label={text.key}
-            description={text.keyHint}
-            placeholder="pcl_…"
-            value={key}
-            onChange={(event) => setKey(event.currentTarget.value)}
-            error={signIn.error?.message}
-            autoComplete="off"
-            spellCheck={false}
-            autoFocus
-            required
-            size="md"
-            visibilityToggleButtonProps={{ 'aria-label': text.show }}
-          />
-          <Button type="submit" size="md" fullWidth loading={signIn.isPending}>
-            {text.submit}
+          {byKey ? <KeyForm onSignedIn={onSignedIn} /> : <PersonForm onSignedIn={onSignedIn} />}
+          <Button variant="subtle" color="gray" fullWidth onClick={() => setByKey(!byKey)}>
+            {byKey ? text.byPerson : text.byKey}
           </Button>
           <p className="dim">
-            {text.without}{' '}
+            {byKey ? text.withoutKey : text.without}{' '}
             <Anchor href="/docs" underline="always">
               {text.reference}
             </Anchor>
           </p>
         </div>
-      </form>
+      </div>
     </main>
+  );
+}
+
+function PersonForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
+  const [typed, setTyped] = useState({ email: '', password: '', code: '' });
+  const [needsCode, setNeedsCode] = useState(false);
+  const signIn = useMutation({
+    mutationFn: async () => {
+      const { code, ...body } = typed;
+      const reply = await personClient.signIn({ body: code === '' ? body : { ...body, code } });
+      return reply.data.signed_in ? (await personClient.readSession()).data : null;
+    },
+    onSuccess(person) {
+      if (person === null) setNeedsCode(true);
+      else onSignedIn({ kind: 'person', person });
+    },
+  });
+  const change = (part: Partial<typeof typed>): void => setTyped({ ...typed, ...part });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    signIn.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      {signIn.error !== null && <Notice kind="bad">{signIn.error.message}</Notice>}
+      <TextInput
+        label={text.email}
+        type="email"
+        autoComplete="username"
+        value={typed.email}
+        onChange={(event) => change({ email: event.currentTarget.value })}
+        size="md"
+        autoFocus
+        required
+      />
+      <PasswordInput
+        label={text.password}
+        autoComplete="current-password"
+        value={typed.password}
+        onChange={(event) => change({ password: event.currentTarget.value })}
+        size="md"
+        required
+        visibilityToggleButtonProps={{ 'aria-label': text.showPassword }}
+      />
+      {needsCode && (
+        <TextInput
+          label={text.code}
+          description={text.codeHint}
+          autoComplete="one-time-code"
+          value={typed.code}
+          onChange={(event) => change({ code: event.currentTarget.value.trim() })}
+          size="md"
+          autoFocus
+          required
+        />
+      )}
+      <Button type="submit" size="md" fullWidth loading={signIn.isPending}>
+        {text.submit}
+      </Button>
+    </form>
+  );
+}
+
+/** Takes an API key, and lets it in once the service has accepted it. */
+function KeyForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
+  const [key, setKey] = useState('');
+  const signIn = useMutation({
+    mutationFn: async (identity: Identity) => {
+      try {
+        await clientOf(identity, '').listHeldAddresses({ query: { per_page: 1 } });
+      } catch (error) {
+        // The key is known, and its areas are shown as closed where they are.
+        if (!(error instanceof PermissionError)) throw error;
+      }
+      return identity;
+    },
+    onSuccess: onSignedIn,
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    signIn.mutate({ kind: 'key', key: key.trim() });
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <PasswordInput
+        label={text.key}
+        description={text.keyHint}
+        placeholder="pcl_…"
+        value={key}
+        onChange={(event) => setKey(event.currentTarget.value)}
+        error={signIn.error?.message}
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus
+        required
+        size="md"
+        visibilityToggleButtonProps={{ 'aria-label': text.show }}
+      />
+      <Button type="submit" size="md" fullWidth loading={signIn.isPending}>
+        {text.submit}
+      </Button>
+    </form>
   );
 }

@@ -1,11 +1,28 @@
-import { createClient, type KeyClient } from '@portcullis/client/index.ts';
+import {
+  createClient,
+  type KeyClient,
+  type SessionClient,
+  type WhoAmI,
+} from '@portcullis/client/index.ts';
 import { createContext, use } from 'react';
+
+export type Person = WhoAmI['data'];
 
 /** Whom the page acts for, and the client that it uses for everything. */
 export interface Session {
   readonly client: KeyClient;
+  /** Null with an API key. */
+  readonly person: Person | null;
+  /** The slug of the organisation; null with an API key, which belongs to one. */
+  readonly organisation: string | null;
   signOut(reason?: string): void;
+  changeOrganisation(slug: string): void;
 }
+
+/** How somebody signed in. */
+export type Identity =
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'person'; readonly person: Person };
 
 export const SessionContext = createContext<Session | null>(null);
 
@@ -16,26 +33,59 @@ export function useSession(): Session {
   return session;
 }
 
-export function clientOf(key: string): KeyClient {
-  return createClient({ key });
+/** The client of the cookie's session, for operations without an organisation. */
+export const personClient: SessionClient = createClient();
+
+export function clientOf(identity: Identity, organisation: string): KeyClient {
+  if (identity.kind === 'key') return createClient({ key: identity.key });
+  return createClient({ organisation });
 }
 
-/** The key lives as long as the tab, and is in no cookie, so no other site can make the browser send it. */
-const STORED = 'portcullis.key';
+const KEY = 'portcullis.key';
+const SIGNED_IN = 'portcullis.signed-in';
+const ORGANISATION = 'portcullis.organisation';
 
-export function loadKey(): string | null {
+/** The key lives as long as the tab, and is in no cookie, so no other site can make the browser send it. */
+export function loadIdentity(): Identity | null {
+  const key = read(sessionStorage, KEY);
+  return key === null ? null : { kind: 'key', key };
+}
+
+/** Whether a cookie may hold a session, so that only then the service is asked who it is. */
+export function mayBeSignedIn(): boolean {
+  return read(localStorage, SIGNED_IN) !== null;
+}
+
+export function saveIdentity(identity: Identity | null): void {
+  write(sessionStorage, KEY, identity?.kind === 'key' ? identity.key : null);
+  write(localStorage, SIGNED_IN, identity?.kind === 'person' ? '1' : null);
+}
+
+/** The organisation that was shown last, if the person still belongs to it. */
+export function chosenOrganisation({ organisations }: Person): string | null {
+  const last = read(localStorage, ORGANISATION);
+  const found = organisations.find(({ slug }) => slug === last) ?? organisations[0];
+  return found?.slug ?? null;
+}
+
+export function saveOrganisation(slug: string): void {
+  write(localStorage, ORGANISATION, slug);
+}
+
+/** Where storage is blocked, a session lasts until the page is reloaded. */
+function read(storage: Storage, name: string): string | null {
   try {
-    return sessionStorage.getItem(STORED);
+    return storage.getItem(name);
   } catch {
     return null;
   }
 }
 
-export function saveKey(key: string | null): void {
+function write(storage: Storage, name: string, value: string | null): void {
   try {
-    if (key === null) sessionStorage.removeItem(STORED);
-    else sessionStorage.setItem(STORED, key);
+    if (value === null) storage.removeItem(name);
+    else storage.setItem(name, value);
   } catch {
-    // Storage is blocked: the key lasts until the page is reloaded.
+    // As above.
   }
 }

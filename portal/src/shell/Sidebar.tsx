@@ -1,4 +1,4 @@
-import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import { Select, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { BookOpen, Keyboard, LogOut, Moon, Search, Sun } from 'lucide-react';
 import { AREAS } from '../areas/index.ts';
@@ -16,7 +16,7 @@ interface Props {
 }
 
 export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
-  const { signOut } = useSession();
+  const { signOut, person, organisation, changeOrganisation } = useSession();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('light') === 'dark';
   return (
@@ -25,6 +25,18 @@ export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
         <img src="/favicon.svg" alt="" />
         {messages.product}
       </Link>
+      {person !== null && (
+        <Select
+          mb={8}
+          aria-label={text.organisation}
+          value={organisation}
+          onChange={(slug) => slug !== null && changeOrganisation(slug)}
+          data={person.organisations.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+      )}
+      {typeof person?.acting_for === 'string' && (
+        <span className="pill warn">{text.actingFor(person.acting_for)}</span>
+      )}
       <button type="button" className="side-search" onClick={onPalette}>
         <Search size={14} aria-hidden="true" />
         <span>{text.jump}</span>
