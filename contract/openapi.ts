@@ -188,11 +188,25 @@ function pascalCase(code: string): string {
   return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** One event of a stream, as tools read `text/event-stream`: its fields are text, and `data` is JSON of this schema. */
+function eventOf(schema: Json): Json {
+  return {
+    type: 'object',
+    required: ['data'],
+    properties: {
+      id: { type: 'string', description: 'What to send as Last-Event-ID.' },
+      event: { type: 'string', description: 'The kind.' },
+      data: { type: 'string', contentMediaType: 'application/json', contentSchema: schema },
+    },
+  };
+}
+
 function contentOf(row: ResponseRow, components: Components): JsonObject {
   const content: Record<string, Json> = {};
   if (row.schema !== undefined) {
+    const schema = components.schema(row.schema);
     content[row.mediaType ?? 'application/json'] = {
-      schema: components.schema(row.schema),
+      schema: row.mediaType === undefined ? schema : eventOf(schema),
       ...(row.example !== undefined && { example: toJson(row.example) }),
     };
   }

@@ -175,6 +175,12 @@ function step({ options, startedMs }: Platform, what: string): void {
   process.stderr.write(`${styled('dim', `${seconds.padStart(5)} s  ${what}`, process.stderr)}\n`);
 }
 
+/** Without root it can only observe, which the output says in words: what it cannot do besides is no news. */
+function edgeEnvironment(options: UpOptions): NodeJS.ProcessEnv {
+  const env = controlEnvironment(options);
+  return process.getuid?.() === 0 ? env : { PORTCULLIS_LOG_LEVEL: 'error', ...env };
+}
+
 async function startEdge(
   platform: Platform,
   control: ReadyFacts,
@@ -199,7 +205,7 @@ async function startEdge(
         confirmWithin === null ? null : parseDuration(confirmWithin, '--confirm-within'),
       ...management.now,
     },
-    controlEnvironment(options),
+    edgeEnvironment(options),
   );
   const edge = supervise(spec);
   const { mode, reason, trial } = await startProcess(platform, edge);
