@@ -43,7 +43,9 @@ export const messages = {
     text: (email: string) => `Ask an owner or admin of yours to invite ${email}.`,
     operatorTitle: 'Act for an organisation',
     operatorText: 'What you do there is recorded with your name and theirs.',
-    organisation: 'Short name of the organisation',
+    organisation: 'Organisation',
+    choose: 'Choose one',
+    none: 'There is none of this name',
     act: 'Act for it',
   },
   shell: {

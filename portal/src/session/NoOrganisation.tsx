@@ -1,5 +1,5 @@
-import { Button, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Button, Select } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Building2 } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { EmptyState } from '../components/EmptyState.tsx';
@@ -36,10 +36,20 @@ export function NoOrganisation({ person, onPerson, onSignOut }: Props) {
 }
 
 function ActForm({ onPerson }: Pick<Props, 'onPerson'>) {
-  const [organisation, setOrganisation] = useState('');
+  const [organisation, setOrganisation] = useState<string | null>(null);
+  const known = useQuery({
+    queryKey: ['operator', 'organisations'],
+    queryFn: async () => (await personClient.listOrganisations()).data,
+  });
+  const choices = (known.data ?? []).map(({ slug, name }) => ({
+    value: slug,
+    label: `${name} (${slug})`,
+  }));
+  // Most installations begin with one.
+  const chosen = organisation ?? (choices.length === 1 ? (choices[0]?.value ?? null) : null);
   const act = useMutation({
     mutationFn: async () => {
-      await personClient.actFor({ body: { organisation: organisation.trim() } });
+      await personClient.actFor({ body: { organisation: chosen ?? '' } });
       return (await personClient.readSession()).data;
     },
     onSuccess: onPerson,
@@ -48,18 +58,21 @@ function ActForm({ onPerson }: Pick<Props, 'onPerson'>) {
     event.preventDefault();
     act.mutate();
   };
+  const error = act.error ?? known.error;
   return (
     <form className="stack" onSubmit={submit}>
-      {act.error !== null && <Notice kind="bad">{act.error.message}</Notice>}
-      <TextInput
+      {error !== null && <Notice kind="bad">{error.message}</Notice>}
+      <Select
         label={text.organisation}
-        placeholder="acme"
-        value={organisation}
-        onChange={(event) => setOrganisation(event.currentTarget.value)}
-        autoFocus
+        placeholder={text.choose}
+        data={choices}
+        value={chosen}
+        onChange={setOrganisation}
+        searchable
+        nothingFoundMessage={text.none}
         required
       />
-      <Button type="submit" loading={act.isPending}>
+      <Button type="submit" loading={act.isPending} disabled={chosen === null}>
         {text.act}
       </Button>
     </form>
