@@ -22,7 +22,7 @@ const RULE = { action: 'deny', protocol: 'udp', destination_port: '4242' } as co
 /** The other rows of the portal are about the person itself; control/accounts/rows.test.ts tries them. */
 const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('/organisations/'));
 /** Take no id and no address, so there is nothing of another organisation to name. */
-const ONLY_OWN = new Set(['inviteMember', 'renameOrganisation']);
+const ONLY_OWN = new Set(['createKey', 'inviteMember', 'renameOrganisation']);
 
 interface Victim {
   /** What a stranger would put for each parameter of a path. */
@@ -122,14 +122,17 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
   await putEvidence(db, attack, { tops: { sources: [{ source: '198.18.42.42', packets: 1 }] } });
   await drops(db, ip, isFirst ? 1 : 2);
   const { rows } = await sql<
-    Record<'rule' | 'filter' | 'generation' | 'member' | 'invitation', string>
+    Record<'rule' | 'filter' | 'generation' | 'member' | 'invitation' | 'key', string>
   >`
     select (select max(id) from rules)::text as rule, (select max(id) from filters)::text as filter,
            (select generation from fleet)::text as generation,
            (select id from people where name = 'stranger')::text as member,
-           (select max(id) from portal_links)::text as invitation`.execute(db);
+           (select max(id) from portal_links)::text as invitation,
+           (select max(id) from api_keys where organisation_id = ${OTHER})::text as key`.execute(
+    db,
+  );
   const [
-    { rule, filter: filterId, generation, member, invitation } = assert.fail(
+    { rule, filter: filterId, generation, member, invitation, key } = assert.fail(
       'nothing was inserted',
     ),
   ] = rows;
@@ -141,6 +144,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     rule,
     member,
     invitation,
+    key,
     group: String(made.id),
     geo_rule: String(geoRule.id),
   };
