@@ -148,3 +148,11 @@ test('a table fits the terminal', async () => {
   assert.ok(lines.length > 4, ran.stderr.toString());
   for (const line of lines) assert.ok(line.length <= 40, line);
 });
+
+test('a data directory that cannot be one is told in words', async () => {
+  for (const args of [['up'], ['edge', 'off']]) {
+    const { code, err } = await portcullis([...args, '--data', '/etc/passwd/x']);
+    assert.equal(code, 1);
+    assert.match(err, /^portcullis: \/etc\/passwd\/x.* cannot be used: a part of it is a file/);
+  }
+});

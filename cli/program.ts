@@ -90,9 +90,26 @@ function reportFailure(error: unknown): number {
     process.stderr.write(errorLine(error.message));
     return error.exitCode;
   }
-  process.stderr.write(errorLine(messagesOf(error).join(': ')));
+  process.stderr.write(errorLine(pathFailure(error) ?? messagesOf(error).join(': ')));
   if (process.env['PORTCULLIS_DEBUG'] !== undefined) console.error(error);
   return EXIT.failed;
+}
+
+/** What a system call says of a path, in words. */
+const PATH_FAILURES: Readonly<Record<string, string>> = {
+  ENOTDIR: 'a part of it is a file, not a directory',
+  ENOENT: 'it does not exist',
+  EACCES: 'no permission: run this as root, or choose another',
+  EPERM: 'no permission: run this as root, or choose another',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+};
+
+/** A failed system call on a path, such as that of --data, as a sentence; null for any other error. */
+function pathFailure(error: unknown): string | null {
+  if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return null;
+  const reason = PATH_FAILURES[String(error.code)];
+  return reason === undefined ? null : `${String(error.path)} cannot be used: ${reason}`;
 }
 
 /** The message of an error, then those of its causes: chained errors do not repeat each other. */
