@@ -86,10 +86,15 @@ export function createAccess({
       // The look-up is by hash, so its time reveals nothing about a guess.
       const hash = hashSecret(secret.value);
       const name = hash.toString('base64');
-      budget.require(name, source);
-      const known = await cache.get(name, () => load(hash));
-      if (known === null) budget.spend(name, source);
-      else budget.found(name);
+      budget.take(name, source);
+      const known = await cache
+        .get(name, () => load(hash))
+        .catch((error: unknown) => {
+          budget.giveBack(source);
+          throw error;
+        });
+      if (known === null) budget.unknown(name);
+      else budget.found(name, source);
       const now = clock();
       const caller = admit(known, source, now);
       lastUse.record(caller.keyId, now);
