@@ -73,7 +73,7 @@ export function installationOf(dataDir: string, isGiven: boolean): Installation 
   if (isGiven) return { dataDir, notice: null };
   const isRoot = process.getuid?.() === 0;
   const other = otherInstallation(process.env, isRoot);
-  return chooseInstallation({ isRoot, own: dataDir, other, isInstalled });
+  return chooseInstallation({ own: dataDir, other, isInstalled });
 }
 
 /** The environment of a control process with these options. */

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 export const SYSTEM_INSTALLATION = '/var/lib/portcullis';
 
 export interface InstallationFacts {
-  readonly isRoot: boolean;
   /** The default of this account. */
   readonly own: string;
   /** The default of whoever runs this by sudo, or of root. Null if there is no other. */
@@ -20,16 +19,12 @@ export interface Installation {
 }
 
 /**
- * Which installation a command works on when no --data says so. A first start without sudo and a second one with it are
- * one installation; where there are two, each has keys that the other does not know, and that is said. Pure.
+ * Which installation a command works on when no --data says so. Where there are two, each has keys that the other does not
+ * know, and that is said. The other is never taken unasked: agents of root have few rights in a user's directory. Pure.
  */
 export function chooseInstallation(facts: InstallationFacts): Installation {
-  const { isRoot, own, other, isInstalled } = facts;
+  const { own, other, isInstalled } = facts;
   if (other === null || !isInstalled(other)) return { dataDir: own, notice: null };
-  if (isRoot && !isInstalled(own)) {
-    const notice = `Using the installation in ${other}, which was made without sudo. For another one: --data ${own}`;
-    return { dataDir: other, notice };
-  }
   const notice = `There is another installation in ${other}, with other keys and rules; this one is in ${own}. Choose with --data.`;
   return { dataDir: own, notice };
 }
