@@ -4,6 +4,7 @@ import { PORTAL_FIREWALL_ENDPOINTS } from './operations/portal-firewall.ts';
 import { PORTAL_GROUP_ENDPOINTS } from './operations/portal-groups.ts';
 import { PORTAL_PEOPLE_ENDPOINTS } from './operations/portal-people.ts';
 import { PORTAL_SIGN_IN_ENDPOINTS } from './operations/portal-sign-in.ts';
+import { PORTAL_WEBHOOK_ENDPOINTS } from './operations/portal-webhooks.ts';
 
 export const PORTAL_PREFIX = '/api/portal';
 
@@ -15,4 +16,5 @@ export const PORTAL_ENDPOINTS = [
   ...PORTAL_FIREWALL_ENDPOINTS,
   ...PORTAL_GROUP_ENDPOINTS,
   ...PORTAL_ADMINISTRATION_ENDPOINTS,
+  ...PORTAL_WEBHOOK_ENDPOINTS,
 ] as const;

@@ -31,6 +31,7 @@ import type { HttpConfig } from './http/server/config.ts';
 import { LINK_CHANNELS, serveLinks } from './links.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
+import { createWebhooks } from './webhooks/index.ts';
 
 export interface ControlFacts {
   /** Where the API listens. */
@@ -181,6 +182,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...accounts.handlers,
     ...createAdministration().handlers,
     ...events.handlers,
+    ...createWebhooks({ networks: [] }).handlers,
   };
   const http = createHttpServer({
     config: httpConfig,

@@ -408,6 +408,51 @@ export type DefaultChanged = {
   readonly message: string;
 };
 
+export type Deliveries = {
+  /** Newest first, of the last seven days. */
+  readonly data: readonly Delivery[];
+  readonly links: {
+    /** The older page; null on the last. */
+    readonly next: string | null;
+  };
+};
+
+export type Delivery = {
+  readonly id: number;
+  /** The header `webhook-id`: the same for every attempt and every redelivery. */
+  readonly message_id: string;
+  /** Later versions may add values. */
+  readonly event: 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {});
+  /** Such as an address or a uuid of a server. */
+  readonly target: string;
+  /** `skipped`: never tried, because too many deliveries waited already. Later versions may add values. */
+  readonly state: 'pending' | 'delivered' | 'failed' | 'skipped' | (string & {});
+  /** When the event happened, or was delivered again. */
+  readonly created_at: string;
+  /** Null: there is none. */
+  readonly next_attempt_at: string | null;
+  /** In order. */
+  readonly attempts: readonly DeliveryAttempt[];
+  /** False while it is pending. */
+  readonly can_redeliver: boolean;
+};
+
+export type DeliveryAttempt = {
+  readonly at: string;
+  readonly duration_ms: number;
+  /** Null: there was no answer. */
+  readonly response_status: number | null;
+  /** Null: it succeeded. */
+  readonly error: string | null;
+};
+
+export type DeliveryStarted = {
+  readonly data: {
+    /** Id of the new delivery. */
+    readonly id: number;
+  };
+};
+
 export type Done = {
   readonly data: {
     readonly done: boolean;
@@ -1494,6 +1539,57 @@ export type TotpSetup = {
   };
 };
 
+/** Without its secret, which is shown once. */
+export type Webhook = {
+  readonly id: number;
+  readonly name: string;
+  readonly url: string;
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {})>;
+  readonly enabled: boolean;
+  /** Why it is disabled: somebody did so, the receiver answered 410, or a day of retries failed. */
+  readonly disabled_reason: string | null;
+  readonly disabled_at: string | null;
+  readonly created_at: string;
+  /** Until then deliveries are signed with the secret before the last rotation too. */
+  readonly previous_secret_until: string | null;
+  /** Deliveries that wait or are tried again. */
+  readonly pending: number;
+};
+
+export type WebhookChange = {
+  readonly name: string;
+  /** http or https, at a public address, without user name, password or fragment. Redirects are not followed. */
+  readonly url: string;
+  /** The events that it delivers. */
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
+  /** False: what waits is given up. True takes back the reason of a disabled one. */
+  readonly enabled: boolean;
+};
+
+export type WebhookInput = {
+  readonly name: string;
+  /** http or https, at a public address, without user name, password or fragment. Redirects are not followed. */
+  readonly url: string;
+  /** The events that it delivers. */
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
+};
+
+export type WebhookSaved = {
+  readonly data: Webhook;
+};
+
+export type WebhookSecret = {
+  readonly data: {
+    readonly id: number;
+    /** The secret of signatures (https://www.standardwebhooks.com): `whsec_` and base64. It is shown this once. */
+    readonly secret: string;
+  };
+};
+
+export type Webhooks = {
+  readonly data: readonly Webhook[];
+};
+
 export type WhoAmI = {
   readonly data: {
     readonly id: number;
@@ -2122,6 +2218,70 @@ export interface PortalOperations {
     headers: never;
     result: AuditTrail;
   };
+  /** List webhooks. */
+  listWebhooks: {
+    params: { organisation?: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Webhooks;
+  };
+  /** Create a webhook. */
+  createWebhook: {
+    params: { organisation?: string };
+    query: never;
+    body: WebhookInput;
+    headers: never;
+    result: WebhookSecret;
+  };
+  /** Change a webhook. */
+  saveWebhook: {
+    params: { organisation?: string; webhook: number };
+    query: never;
+    body: WebhookChange;
+    headers: never;
+    result: WebhookSaved;
+  };
+  /** Delete a webhook. */
+  deleteWebhook: {
+    params: { organisation?: string; webhook: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Make a new secret. */
+  rotateWebhookSecret: {
+    params: { organisation?: string; webhook: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: WebhookSecret;
+  };
+  /** Send a test. */
+  testWebhook: {
+    params: { organisation?: string; webhook: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: DeliveryStarted;
+  };
+  /** List deliveries. */
+  listWebhookDeliveries: {
+    params: { organisation?: string; webhook: number };
+    query: { state?: 'pending' | 'delivered' | 'failed' | 'skipped'; before?: number; per_page?: number };
+    body: never;
+    headers: never;
+    result: Deliveries;
+  };
+  /** Deliver again. */
+  redeliver: {
+    params: { organisation?: string; webhook: number; delivery: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: DeliveryStarted;
+  };
 }
 
 /** Where each operation is. */
@@ -2201,4 +2361,12 @@ export const OPERATIONS = {
   saveOrganisation: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}', idempotent: false },
   readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
   readAuditTrail: { method: 'GET', version: 'portal', path: '/operator/audit', idempotent: false },
+  listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
+  createWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
+  saveWebhook: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
+  deleteWebhook: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },
+  rotateWebhookSecret: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/secret', idempotent: false },
+  testWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/test', idempotent: false },
+  listWebhookDeliveries: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries', idempotent: false },
+  redeliver: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver', idempotent: false },
 } as const;

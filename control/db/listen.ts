@@ -10,7 +10,8 @@ export type Channel =
   | 'portcullis_watch'
   | 'portcullis_collectors'
   | 'portcullis_samples'
-  | 'portcullis_events';
+  | 'portcullis_events'
+  | 'portcullis_webhooks';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

@@ -4,13 +4,14 @@ import type { ColumnType, Generated, GeneratedAlways, Selectable } from 'kysely'
 import type { AttackSchema } from './schema-attacks.ts';
 import type { GameServerSchema } from './schema-game-servers.ts';
 import type { MitigationSchema } from './schema-mitigations.ts';
+import type { WebhookSchema } from './schema-webhooks.ts';
 
 /**
  * The tables of migrations/, as kysely sees them; column names are those of the SQL.
  * bigint reads as number, timestamptz as Date (`infinity` as the last Date there is), and inet, cidr
  * and tstzrange as PostgreSQL's text: a cidr always with its length, a single inet without.
  */
-export interface Schema extends AttackSchema, MitigationSchema, GameServerSchema {
+export interface Schema extends AttackSchema, MitigationSchema, GameServerSchema, WebhookSchema {
   organisations: OrganisationTable;
   asns: AsnTable;
   services: ServiceTable;

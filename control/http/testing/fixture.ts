@@ -13,6 +13,7 @@ import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/me
 import type { Registry } from 'prom-client';
 import { createLogger, type Logger } from '../../log.ts';
 import { createGameServers, type GameServers } from '../../game-servers/index.ts';
+import { createWebhooks } from '../../webhooks/index.ts';
 import { createRegistry } from '../server/metrics.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../server/server.ts';
 import { createSessionClient, createTestClient, type TestClient } from './client.ts';
@@ -156,6 +157,7 @@ function serverDeps({
       ...createAccounts({ publicUrl }).handlers,
       ...createAdministration().handlers,
       ...events.handlers,
+      ...createWebhooks({ networks: [] }).handlers,
     },
     registry,
     readiness: async () => ({
