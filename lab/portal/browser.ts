@@ -22,7 +22,15 @@ export interface Visit {
   readonly faults: readonly string[];
   /** Signs in with the key of the stack. */
   signIn(): Promise<void>;
+  /** Makes a new operator by a one-time link, and acts for the organisation: every role's pages work then. */
+  act(person: NewPerson, slug: string): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface NewPerson {
+  readonly email: string;
+  readonly name: string;
+  readonly password: string;
 }
 
 const EXECUTABLE = '/usr/bin/chromium';
@@ -37,8 +45,7 @@ export async function startPortalBrowser(stack: Stack): Promise<PortalBrowser> {
   const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'] });
   return {
     url,
-    open: (scheme, size = { width: 1280, height: 800 }) =>
-      visit(browser, url, stack.key, scheme, size),
+    open: (scheme, size = { width: 1280, height: 800 }) => visit(browser, url, stack, scheme, size),
     async stop() {
       await browser.close();
       bridge.close();
@@ -61,7 +68,7 @@ async function listen(socket: string): Promise<Server> {
 async function visit(
   browser: Browser,
   url: string,
-  key: string,
+  stack: Stack,
   colorScheme: Scheme,
   viewport: { readonly width: number; readonly height: number },
 ): Promise<Visit> {
@@ -84,10 +91,23 @@ async function visit(
     async signIn() {
       await page.goto(`${url}/`);
       await page.getByRole('button', { name: 'Use an API key instead' }).click();
-      await page.getByLabel('API key').fill(key);
+      await page.getByLabel('API key').fill(stack.key);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByRole('heading', { name: 'Addresses', level: 1 }).waitFor();
       await page.getByRole('row').nth(1).waitFor();
+    },
+    async act({ email, name, password }, slug) {
+      const link = /\/link#([A-Za-z0-9_-]{43})/.exec(await stack.command('portal', 'link'))?.[0];
+      if (link === undefined) throw new Error('no link was printed');
+      await page.goto(`${url}${link}`);
+      await page.getByLabel('Email').fill(email);
+      await page.getByLabel('Your name').fill(name);
+      await page.getByLabel('Password', { exact: false }).first().fill(password);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByPlaceholder('Choose one').click();
+      await page.getByRole('option', { name: `(${slug})` }).click();
+      await page.getByRole('button', { name: 'Act for it' }).click();
+      await page.getByText(`Acting for ${slug}`).waitFor();
     },
     close: () => context.close(),
   };

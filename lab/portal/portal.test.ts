@@ -71,20 +71,10 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
   });
 
   it('makes an operator by a one-time link, who acts for an organisation and signs in again', async () => {
-    const link = /\/link#([A-Za-z0-9_-]{43})/.exec(await stack.command('portal', 'link'))?.[0];
-    assert.ok(link !== undefined);
     const visit = await browser.open('light');
     const { page } = visit;
-    const person = { email: 'ada@example.net', password: 'correct horse battery' };
-    await page.goto(`${browser.url}${link}`);
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Your name').fill('Ada');
-    await page.getByLabel('Password', { exact: false }).first().fill(person.password);
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByPlaceholder('Choose one').click();
-    await page.getByRole('option', { name: /\(acme\)/ }).click();
-    await page.getByRole('button', { name: 'Act for it' }).click();
-    await page.getByText('Acting for acme').waitFor();
+    const person = { email: 'ada@example.net', name: 'Ada', password: 'correct horse battery' };
+    await visit.act(person, 'acme');
     await page.getByRole('link', { name: IP, exact: true }).waitFor();
     await page.reload();
     await page.getByRole('link', { name: IP, exact: true }).waitFor();

@@ -1,9 +1,10 @@
 import { type LucideIcon, Network } from 'lucide-react';
-import { messages } from '../messages.ts';
+import type { LinkProps } from '@tanstack/react-router';
+import { messages } from '../messages/index.ts';
 
 /** An entry of the navigation. README.md says how to add one. */
 export interface Area {
-  readonly path: '/addresses';
+  readonly path: NonNullable<LinkProps['to']>;
   readonly title: string;
   readonly icon: LucideIcon;
   /** The key that goes there after `g`. */

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { AuthenticationError, ConnectionError, ProblemError } from '@portcullis/client/index.ts';
 import { CircleX } from 'lucide-react';
 import { useEffect } from 'react';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 import { EmptyState } from './EmptyState.tsx';
 

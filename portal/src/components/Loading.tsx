@@ -1,4 +1,4 @@
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 
 /** Rows in the place of a table that is on its way. */
 export function Loading({ rows = 6 }: { readonly rows?: number }) {

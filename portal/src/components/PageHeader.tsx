@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 
 interface Props {
   readonly title: string;

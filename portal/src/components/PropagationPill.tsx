@@ -1,4 +1,4 @@
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { Pill } from './Pill.tsx';
 
 const text = messages.propagation;

@@ -2,7 +2,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { type Identity, personClient } from './session.ts';
 
 const text = messages.link;

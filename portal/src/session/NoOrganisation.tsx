@@ -4,7 +4,7 @@ import { Building2 } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { EmptyState } from '../components/EmptyState.tsx';
 import { Notice } from '../components/Notice.tsx';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { type Person, personClient } from './session.ts';
 
 const text = messages.noOrganisation;

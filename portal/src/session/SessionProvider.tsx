@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { LinkPage } from './LinkPage.tsx';
 import { NoOrganisation } from './NoOrganisation.tsx';
 import {

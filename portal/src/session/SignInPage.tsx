@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { PermissionError } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { clientOf, type Identity, personClient } from './session.ts';
 
 interface Props {

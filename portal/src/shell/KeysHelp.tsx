@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { Fragment } from 'react';
 import { AREAS } from '../areas/index.ts';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 
 const text = messages.keys;
 

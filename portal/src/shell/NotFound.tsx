@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 import { EmptyState } from '../components/EmptyState.tsx';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 
 export function NotFound() {
   return (

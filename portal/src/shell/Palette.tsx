@@ -5,7 +5,7 @@ import { useEffect, useState } from 'react';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { useAddresses } from '../areas/addresses/queries.ts';
 import { AREAS } from '../areas/index.ts';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 
 const text = messages.palette;

@@ -3,7 +3,7 @@ import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
 import { AREAS } from '../areas/index.ts';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { Sidebar } from './Sidebar.tsx';
 import { useKeys } from './use-keys.ts';
 

@@ -2,7 +2,7 @@ import { Select, useComputedColorScheme, useMantineColorScheme } from '@mantine/
 import { Link } from '@tanstack/react-router';
 import { BookOpen, Keyboard, LogOut, Moon, Search, Sun } from 'lucide-react';
 import { AREAS } from '../areas/index.ts';
-import { messages } from '../messages.ts';
+import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 
 const text = messages.shell;

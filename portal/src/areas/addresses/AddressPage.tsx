@@ -6,7 +6,7 @@ import { ErrorState } from '../../components/ErrorState.tsx';
 import { Loading } from '../../components/Loading.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { messages } from '../../messages.ts';
+import { messages } from '../../messages/index.ts';
 import { DefaultControl } from './DefaultControl.tsx';
 import { Edges } from './Edges.tsx';
 import { ExplainPanel } from './explain/ExplainPanel.tsx';

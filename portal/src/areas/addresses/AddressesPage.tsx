@@ -11,7 +11,7 @@ import { Pill } from '../../components/Pill.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import { type Column, type SortState, VirtualTable } from '../../components/VirtualTable.tsx';
 import { formatCount } from '../../format.ts';
-import { messages } from '../../messages.ts';
+import { messages } from '../../messages/index.ts';
 import {
   type AddressFilter,
   type AddressRow,

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { ShieldCheck, ShieldOff } from 'lucide-react';
 import { useState } from 'react';
 import { Notice } from '../../components/Notice.tsx';
-import { messages } from '../../messages.ts';
+import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { useRefresh } from './queries.ts';
 

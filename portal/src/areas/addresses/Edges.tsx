@@ -3,7 +3,7 @@ import { RadioTower } from 'lucide-react';
 import type { EdgeProgress } from '@portcullis/client/index.ts';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { messages } from '../../messages.ts';
+import { messages } from '../../messages/index.ts';
 import type { AcceptedView } from './queries.ts';
 
 const text = messages.edges;

@@ -5,7 +5,7 @@ import { type SubmitEvent, useState } from 'react';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PropagationPill } from '../../components/PropagationPill.tsx';
-import { messages } from '../../messages.ts';
+import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { type AcceptedView, useRefresh } from './queries.ts';
 import { explainPorts } from './rules/rule-draft.ts';

@@ -8,7 +8,7 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Loading } from '../../../components/Loading.tsx';
 import { formatBytes, formatCount } from '../../../format.ts';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { RuleDraft } from '../rules/rule-draft.ts';
 import { Samples } from './Samples.tsx';
@@ -66,10 +66,13 @@ export default function DropsPanel({ ip, onOpenPort }: Props) {
 
 function Shown({ drops, onOpenPort }: { readonly drops: Drops } & Pick<Props, 'onOpenPort'>) {
   const { data, meta } = drops;
-  const { times, values } = useMemo(
-    () => fillMinutes(data.series, meta.from, meta.to),
-    [data.series, meta.from, meta.to],
-  );
+  const { times, series } = useMemo(() => {
+    const filled = fillMinutes(data.series, meta.from, meta.to);
+    return {
+      times: filled.times,
+      series: [{ values: filled.values, tone: 'bad', as: 'columns' }] as const,
+    };
+  }, [data.series, meta.from, meta.to]);
   if (meta.packets === 0 && data.samples.length === 0) {
     return (
       <section className="card">
@@ -83,7 +86,7 @@ function Shown({ drops, onOpenPort }: { readonly drops: Drops } & Pick<Props, 'o
         <section className="card card-pad">
           <h2>{text.overTime}</h2>
           <p>{text.sum(formatCount(meta.packets), formatBytes(meta.bytes))}</p>
-          <Chart label={text.chart(formatCount(meta.packets))} times={times} values={values} />
+          <Chart label={text.chart(formatCount(meta.packets))} times={times} series={series} />
         </section>
         <section className="card card-pad">
           <h2>{text.why}</h2>

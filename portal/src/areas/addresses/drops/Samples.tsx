@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import type { DroppedPacket } from '@portcullis/client/index.ts';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import type { RuleDraft } from '../rules/rule-draft.ts';
 
 const text = messages.drops;

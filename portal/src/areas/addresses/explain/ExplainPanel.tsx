@@ -4,7 +4,7 @@ import type { ExplainRequest } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../../../components/Notice.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { AcceptedView } from '../queries.ts';
 import { Verdict } from './Verdict.tsx';

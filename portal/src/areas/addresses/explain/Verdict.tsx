@@ -2,7 +2,7 @@ import type { Explanation } from '@portcullis/client/index.ts';
 import { CircleCheck, CircleX } from 'lucide-react';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import type { AcceptedView } from '../queries.ts';
 
 const text = messages.explain;

@@ -2,7 +2,7 @@ import { Button, Textarea } from '@mantine/core';
 import type { RuleInput } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useDeferredValue, useMemo, useState } from 'react';
 import { Notice } from '../../../components/Notice.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import { parsePastedRules } from './paste-rules.ts';
 
 const text = messages.paste;

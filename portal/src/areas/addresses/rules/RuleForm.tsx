@@ -3,7 +3,7 @@ import type { UseMutationResult } from '@tanstack/react-query';
 import type { RuleInput } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../../../components/Notice.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import {
   countRules,
   explainPorts,

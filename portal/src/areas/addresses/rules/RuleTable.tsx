@@ -5,7 +5,7 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { type Column, VirtualTable } from '../../../components/VirtualTable.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 
 const text = messages.rules;
 

@@ -3,8 +3,9 @@ import { ClipboardPaste, Plus, ShieldQuestion, Trash2 } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Notice } from '../../../components/Notice.tsx';
+import { RoleButton } from '../../../components/RoleButton.tsx';
 import { SearchField } from '../../../components/SearchField.tsx';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import type { AcceptedView } from '../queries.ts';
 import { PasteForm } from './PasteForm.tsx';
 import { EMPTY_DRAFT, type RuleDraft } from './rule-draft.ts';
@@ -52,19 +53,21 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
               {text.deleteChosen(chosen.length)}
             </Button>
           )}
-          <Button
+          <RoleButton
+            needs="member"
             variant="default"
             leftSection={<ClipboardPaste size={15} aria-hidden="true" />}
             onClick={() => setPasting(!isPasting)}
           >
             {messages.paste.button}
-          </Button>
-          <Button
+          </RoleButton>
+          <RoleButton
+            needs="member"
             leftSection={<Plus size={15} aria-hidden="true" />}
             onClick={() => onDraft(EMPTY_DRAFT)}
           >
             {text.add}
-          </Button>
+          </RoleButton>
         </div>
       </div>
       {draft !== null && (

@@ -1,7 +1,7 @@
 import type { RuleInput } from '@portcullis/client/index.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { explainSource, hasPorts, PROTOCOLS, type Protocol } from './rule-draft.ts';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 
 export interface PastedLine {
   /** From 1. */

@@ -2,7 +2,7 @@ import type { AcceptedRule, RuleInput } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { countPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 
 export const PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];

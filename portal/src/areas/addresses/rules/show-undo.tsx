@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 
 const UNDO_MS = 10_000;
 

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { AcceptedRule, RuleInput } from '@portcullis/client/index.ts';
-import { messages } from '../../../messages.ts';
+import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { type AcceptedView, useRefresh } from '../queries.ts';
 import { inputsOf } from './rule-draft.ts';

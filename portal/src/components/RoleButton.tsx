@@ -1,0 +1,30 @@
+import { Button, type ButtonProps, Tooltip } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { type Role, useRefusal } from '../session/rights.ts';
+
+interface Props extends ButtonProps {
+  readonly needs: Role;
+  /** Another reason why it cannot be pressed now; null when there is none. */
+  readonly refusal?: string | null;
+  readonly children: ReactNode;
+  onClick(): void;
+}
+
+/** A button that says why it cannot be pressed: it stays reachable by keyboard, so that everybody can read the reason. */
+export function RoleButton({ needs, refusal = null, onClick, children, ...rest }: Props) {
+  const why = useRefusal(needs) ?? refusal;
+  if (why === null) {
+    return (
+      <Button {...rest} onClick={onClick}>
+        {children}
+      </Button>
+    );
+  }
+  return (
+    <Tooltip label={why} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
+      <Button {...rest} data-disabled aria-disabled onClick={(event) => event.preventDefault()}>
+        {children}
+      </Button>
+    </Tooltip>
+  );
+}

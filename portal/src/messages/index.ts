@@ -1,0 +1,5 @@
+import { addressMessages } from './addresses.ts';
+import { shellMessages } from './shell.ts';
+
+/** Every word that the portal shows, in one folder for translations. Functions take what differs. */
+export const messages = { ...shellMessages, ...addressMessages } as const;

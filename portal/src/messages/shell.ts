@@ -1,0 +1,97 @@
+export const shellMessages = {
+  product: 'Portcullis',
+  cancel: 'Cancel',
+  close: 'Close',
+  loading: 'Loading',
+  signIn: {
+    title: 'Sign in',
+    lead: 'Firewall, attacks and traffic of your organisation.',
+    key: 'API key',
+    keyHint: 'It stays in this tab only, and is forgotten when you close it.',
+    show: 'Show the key',
+    submit: 'Continue',
+    email: 'Email',
+    password: 'Password',
+    showPassword: 'Show the password',
+    code: 'Code',
+    codeHint: 'Six digits of your authenticator app, or a recovery code.',
+    byKey: 'Use an API key instead',
+    byPerson: 'Use email and password instead',
+    without:
+      'No account, or no password any more? Ask your organisation or the operator for a link. The API is in the',
+    withoutKey:
+      'No key yet? The operator makes one with “portcullis keys create”. The API is in the',
+    reference: 'reference',
+  },
+  link: {
+    title: (kind: string | undefined, organisation: string | null) => {
+      if (kind === 'operator') return 'Become an operator';
+      if (kind === 'reset') return 'Choose a new password';
+      return organisation === null ? 'Accept the link' : `Join ${organisation}`;
+    },
+    lead: 'This link works once.',
+    name: 'Your name',
+    newPassword: 'At least 12 characters.',
+    ownPassword: 'The one of your account.',
+  },
+  noOrganisation: {
+    title: 'You belong to no organisation',
+    text: (email: string) => `Ask an owner or admin of yours to invite ${email}.`,
+    operatorTitle: 'Act for an organisation',
+    operatorText: 'What you do there is recorded with your name and theirs.',
+    organisation: 'Organisation',
+    choose: 'Choose one',
+    none: 'There is none of this name',
+    act: 'Act for it',
+  },
+  shell: {
+    organisation: 'Organisation',
+    actingFor: (slug: string) => `Acting for ${slug}`,
+    skip: 'Skip to the content',
+    navigation: 'Areas',
+    openMenu: 'Open the menu',
+    closeMenu: 'Close the menu',
+    jump: 'Go to…',
+    reference: 'API reference',
+    keys: 'Keyboard shortcuts',
+    light: 'Light theme',
+    dark: 'Dark theme',
+    signOut: 'Sign out',
+  },
+  keys: {
+    title: 'Keyboard shortcuts',
+    closeLabel: 'Close',
+    palette: 'Go to an address or area, or run a command',
+    search: 'Search on this page',
+    go: (area: string) => `Go to ${area}`,
+    add: 'Add a rule (on an address)',
+    close: 'Close what is open',
+    help: 'Show these keys',
+  },
+  palette: {
+    title: 'Go to an address or a command',
+    placeholder: 'An address, an area, a command…',
+    none: 'Nothing has this name. Type a part of an address, or its whole.',
+    address: 'Address',
+    open: 'Open this address',
+    area: 'Area',
+    command: 'Command',
+  },
+  errors: {
+    title: 'This could not be loaded',
+    unreachable: 'The service cannot be reached',
+    unreachableHint:
+      'It may be restarting, or your connection may be down. Edges keep enforcing what they have. This page tries again by itself.',
+    retry: 'Try again',
+    request: (id: string) => `Request ${id}`,
+  },
+  notFound: {
+    title: 'There is no such page',
+    text: 'The link may be old or mistyped.',
+    back: 'Go to the addresses',
+  },
+  needsRole: (role: string) =>
+    `Needs the role ${role}. Ask an owner or admin of your organisation.`,
+  undo: { button: 'Undo', failed: 'It could not be undone' },
+  propagation: { live: 'Live', pending: 'Pending', going: 'Going' },
+} as const;
