@@ -163,7 +163,11 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     await visitAddress(visit, 'drops');
     const open = page.getByRole('button', { name: 'Open port 8888' }).first();
     // Of the packets of a while a few are kept, which may be those of an earlier test.
-    for (let tries = 0; tries < 30 && !(await open.isVisible()); tries += 1) answers(8888);
+    const deadline = Date.now() + 240_000;
+    while (Date.now() < deadline && !(await open.isVisible())) {
+      answers(8888);
+      await page.waitForTimeout(1000);
+    }
     await open.click();
     const form = page.getByRole('form', { name: 'Add a rule' });
     assert.equal(await form.getByLabel('Port').inputValue(), '8888');
