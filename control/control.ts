@@ -28,7 +28,8 @@ import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { createRegistry } from './http/server/metrics.ts';
 import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig } from './http/server/config.ts';
-import { LINK_CHANNELS, serveLinks } from './links.ts';
+import { serveLinks } from './links.ts';
+import { CHANNELS, wake } from './notifications.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
 import { createWebhooks } from './webhooks/index.ts';
@@ -283,25 +284,11 @@ async function startFleet(deps: FleetDeps): Promise<void> {
     onAttack: (attack) => void mitigations.onAttack(attack),
     onScopes: (version) => links.announceWatch(version),
   });
+  const woken = { access, events, links, mitigations, timers, watching };
   const listener = listen(
     databaseUrl,
-    [
-      ...LINK_CHANNELS,
-      'portcullis_access',
-      'portcullis_watch',
-      'portcullis_samples',
-      'portcullis_events',
-    ],
-    (channel, payload) => {
-      // Arrives several times a second and concerns nothing else.
-      if (channel === 'portcullis_samples') return watching.relayed();
-      if (channel === 'portcullis_events') return events.wake();
-      timers.wake();
-      if (channel === 'portcullis_watch') mitigations.wake();
-      if (channel === 'portcullis_watch' || channel === 'portcullis_generation') watching.wake();
-      if (channel === 'portcullis_access') access.forget();
-      else links.notify(channel, payload);
-    },
+    CHANNELS,
+    (channel, payload) => wake(woken, channel, payload),
     { onError: (error) => log.warn({ error }, 'notifications stopped; listening again') },
   );
   stops.push('notifications', () => listener.stop());

@@ -4,6 +4,7 @@ import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import { admitAgent } from './agent-credential.ts';
 import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
+import type { Channel } from './db/listen.ts';
 import type { ControlConfig } from './config/config.ts';
 import { currentGeneration } from './fleet/generations.ts';
 import type { Fleet } from './fleet/index.ts';
@@ -19,17 +20,9 @@ export interface LinkDeps {
   readonly stops: StopStack;
 }
 
-/** Database channels whose notifications go to links. */
-export const LINK_CHANNELS = [
-  'portcullis_generation',
-  'portcullis_nodes',
-  'portcullis_enrolment',
-  'portcullis_collectors',
-] as const;
-
 export interface Links {
   /** Passes on a database notification. A null payload means that some may have been lost. */
-  notify(channel: string, payload: string | null): void;
+  notify(channel: Channel, payload: string | null): void;
   /** Announces another version of the watch settings. */
   announceWatch(version: string): void;
 }

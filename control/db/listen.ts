@@ -8,6 +8,7 @@ export type Channel =
   | 'portcullis_nodes'
   | 'portcullis_enrolment'
   | 'portcullis_watch'
+  | 'portcullis_holdings'
   | 'portcullis_collectors'
   | 'portcullis_samples'
   | 'portcullis_events'

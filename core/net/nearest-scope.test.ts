@@ -26,6 +26,17 @@ test('finds the longest scope that contains the subject', () => {
   );
 });
 
+test('finds what is set and deleted later, and nothing that was', () => {
+  const nearest = new NearestScope([['203.0.113.0/24', 1]]);
+  assert.equal(nearest.of('203.0.113.9'), 1);
+  nearest.set('203.0.113.9', 2);
+  assert.equal(nearest.of('203.0.113.9'), 2);
+  nearest.delete('203.0.113.9/32');
+  assert.equal(nearest.of('203.0.113.9'), 1);
+  nearest.delete('203.0.113.0/24');
+  assert.equal(nearest.of('203.0.113.9'), null);
+});
+
 test('ignores entries that are no networks', () => {
   const nearest = new NearestScope([
     ['203.0.113.0/24', 1],

@@ -7,18 +7,26 @@ const MAX_REMEMBERED = 131_072;
 /** Finds the value of the longest prefix that contains an address or network. */
 export class NearestScope<T> {
   readonly #levels: Record<Family, Map<number, Map<bigint, T>>> = { 4: new Map(), 6: new Map() };
-  readonly #lengths: Readonly<Record<Family, readonly number[]>>;
+  readonly #lengths: Record<Family, readonly number[]> = { 4: [], 6: [] };
   readonly #remembered = new Map<string, T | null>();
 
   /** `scopes` are addresses and networks; others are ignored. Of equal ones the last wins. */
   constructor(scopes: Iterable<readonly [scope: string, value: T]>) {
-    for (const [scope, value] of scopes) {
-      const cidr = parseCidr(scope);
-      if (cidr.ok) this.#add(cidr.value, value);
-    }
-    const longestFirst = (family: Family): number[] =>
-      [...this.#levels[family].keys()].toSorted((a, b) => b - a);
-    this.#lengths = { 4: longestFirst(4), 6: longestFirst(6) };
+    for (const [scope, value] of scopes) this.set(scope, value);
+  }
+
+  set(scope: string, value: T): void {
+    const cidr = parseCidr(scope);
+    if (cidr.ok) this.#add(cidr.value, value);
+    this.#remembered.clear();
+  }
+
+  delete(scope: string): void {
+    const cidr = parseCidr(scope);
+    if (!cidr.ok) return;
+    const { family, length } = cidr.value;
+    this.#levels[family].get(length)?.delete(keyOf(cidr.value, length));
+    this.#remembered.clear();
   }
 
   /** Returns null if no scope contains it or it is invalid. */
@@ -38,6 +46,7 @@ export class NearestScope<T> {
     if (level === undefined) {
       level = new Map();
       levels.set(cidr.length, level);
+      this.#lengths[cidr.family] = [...levels.keys()].toSorted((a, b) => b - a);
     }
     level.set(keyOf(cidr, cidr.length), value);
   }

@@ -20,6 +20,12 @@ export class PrefixIndex<T> {
     else items.push(item);
   }
 
+  /** Removes every item of exactly this prefix. */
+  delete(prefix: Cidr): void {
+    const key = prefix.value >> BigInt(BITS[prefix.family] - prefix.length);
+    this.#levels[prefix.family].get(prefix.length)?.delete(key);
+  }
+
   /** Every item whose prefix contains `inner` or equals it, the widest prefix first. */
   covering(inner: Cidr): T[] {
     const found: T[] = [];

@@ -1,15 +1,13 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
-import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import { MAX_SCOPES_PER_PAGE, type WatchAsk } from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';
-import { type WatchScopes, watchScopes } from '../watch-scopes.ts';
+import { WatchScopes } from '../watch-scopes.ts';
 import { WatchAgents } from './agents.ts';
 
 const DAY_MS = 86_400_000;
-const NOT_LOADED = 'none';
 /** The most JSON bytes of a page's scopes, to fit into a message. */
 const PAGE_BYTES = 256_000;
 
@@ -18,8 +16,9 @@ export class ScopeTable {
   readonly agents = new WatchAgents();
   readonly #db: Db;
   readonly #nowMs: () => number;
-  #known: WatchScopes = { version: NOT_LOADED, scopes: [], cancelled: [] };
-  #nearest = new NearestScope<WatchScope>([]);
+  readonly #known = new WatchScopes();
+  /** Loads are serialised, because each continues where the last one ended. */
+  #loading: Promise<unknown> = Promise.resolve();
   #keptDays = 0;
   #loadedMs = -Infinity;
 
@@ -35,19 +34,22 @@ export class ScopeTable {
 
   /** Agents may ask before the first query. */
   async ready(): Promise<void> {
-    if (this.#known.version === NOT_LOADED) await this.load();
+    if (this.#known.version === '') await this.load();
   }
 
   /** Whether anything differs. */
-  async load(): Promise<boolean> {
-    const known = await watchScopes(this.#db);
+  load(): Promise<boolean> {
+    const loaded = this.#loading.then(() => this.#load());
+    this.#loading = loaded.catch(() => {});
+    return loaded;
+  }
+
+  async #load(): Promise<boolean> {
+    const isOther = await this.#known.load(this.#db);
     await this.agents.load(this.#db);
     this.#keptDays = await keptDays(this.#db);
     this.#loadedMs = this.#nowMs();
-    if (known.version === this.#known.version) return false;
-    this.#known = known;
-    this.#nearest = new NearestScope(known.scopes.map((one) => [one.scope, one] as const));
-    return true;
+    return isOther;
   }
 
   /** How long the database has failed; it is queried every few seconds. */
@@ -62,7 +64,7 @@ export class ScopeTable {
 
   /** Null without a holding. */
   of(subject: string): WatchScope | null {
-    return this.#nearest.of(subject);
+    return this.#known.of(subject);
   }
 
   thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;

@@ -3,16 +3,13 @@ import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-sett
 import type { Tx } from '../../db/database.ts';
 import type { DetectionPlace, FleetChange } from '../plan/change.ts';
 
-/** Notified when thresholds, mitigation modes or safelists change. Changes of holdings take a generation instead. */
-export const WATCH_CHANNEL = 'portcullis_watch';
-
 const TABLES: Readonly<Record<DetectionPlace['kind'], string>> = {
   organisation: 'organisations',
   service: 'services',
   holding: 'holdings',
 };
 
-/** Saves the settings of one row. Listeners are notified at the commit. */
+/** Saves the settings of one row. A trigger notifies listeners (`portcullis_holdings`). */
 export async function saveDetection(
   tx: Tx,
   kind: DetectionPlace['kind'],
@@ -22,7 +19,6 @@ export async function saveDetection(
   await sql`
     update ${sql.table(TABLES[kind])} set detection = ${JSON.stringify(detection)}::jsonb
      where id = ${id}`.execute(tx);
-  await sql`select pg_notify(${WATCH_CHANNEL}, '')`.execute(tx);
 }
 
 export async function saveCollector(

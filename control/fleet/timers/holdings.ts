@@ -126,7 +126,10 @@ async function moveHoldings(tx: Tx): Promise<Moved | null> {
     return null;
   }
   const generation = await takeGeneration(tx, { cause: 'holding', targets });
-  await sql`update fleet set holdings_until = ${until}::timestamptz`.execute(tx);
+  // Detection follows holdings, and nothing was written to them.
+  await sql`
+    with moved as (update fleet set holdings_until = ${until}::timestamptz returning 1)
+    select pg_notify('portcullis_holdings', '') from moved`.execute(tx);
   return { generation, targets, lateMs: Math.round(Math.max(...rows.map((row) => row.lateMs))) };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
+import { ensurePartitions } from '../../attacks/partitions.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { sweepOldRows } from './retention.ts';
 import {
@@ -103,4 +104,32 @@ test('keeps the audit trail for 400 days, deleted in batches', async (t) => {
   );
   assert.equal((await sweep(db))['audit trail'], 6_000);
   assert.equal(await countOf(db, 'audit'), 6_000);
+});
+
+test('keeps the evidence of attacks for 30 days, whatever their records are kept, deleted in batches', async (t) => {
+  const { db } = await testDatabase(t);
+  for (const days of [29, 31]) {
+    await ensurePartitions(db, new Date(Date.now() - days * 86_400_000), 0);
+    await sql`
+      insert into attack_evidence
+      select n, now() - ${days} * interval '1 day', '{}' from generate_series(1, 6000) n`.execute(
+      db,
+    );
+  }
+  assert.equal((await sweep(db))['evidence'], 6_000);
+  const { rows } = await sql<{ recent: boolean }>`
+    select bool_and(opened_at > now() - interval '30 days') as recent from attack_evidence`.execute(
+    db,
+  );
+  assert.deepEqual([rows, await countOf(db, 'attack_evidence')], [[{ recent: true }], 6_000]);
+});
+
+test('deletes changes for detection after an hour, which every control plane has read', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`
+    insert into scope_changes (at, cidr)
+    select now() - minutes * interval '1 minute', '203.0.113.0/24' from unnest(array[1, 59, 61]) minutes`.execute(
+    db,
+  );
+  assert.equal((await sweep(db))['scope changes'], 1);
 });

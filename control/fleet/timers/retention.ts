@@ -12,6 +12,8 @@ export const KEPT = {
   /** Evidence of attacks names sources; the records of attacks are kept as long as their organisation may see them. */
   evidenceDays: 30,
   idempotencyHours: 24,
+  /** Control planes read them within seconds, or load everything. */
+  scopeChangeHours: 1,
   deletedObjectDays: KEPT_OBJECT_DAYS,
   /** Generations whose changes any edge may sync; older ones are kept only for edges in service. */
   generations: 10_000,
@@ -32,7 +34,8 @@ export type SweepName =
   | 'attacks'
   | 'audit trail'
   | 'evidence'
-  | 'events';
+  | 'events'
+  | 'scope changes';
 
 /** Deletes old rows of another area; returns the number deleted. */
 export type Sweep = (db: Db) => Promise<number>;
@@ -54,6 +57,7 @@ export async function sweepOldRows(
   const evidence = () => sweepOlder(db, 'attack_evidence', 'opened_at', evidenceDays);
   onSwept('evidence', await inBatches(evidence));
   onSwept('events', await inBatches(() => sweepEvents(db)));
+  onSwept('scope changes', await inBatches(() => sweepScopeChanges(db)));
 }
 
 async function sweepOlder(
@@ -66,6 +70,15 @@ async function sweepOlder(
     delete from ${sql.table(table)} where (tableoid, ctid) in (
       select tableoid, ctid from ${sql.table(table)}
        where ${sql.ref(column)} < now() - ${days} * interval '1 day' limit ${BATCH})`.execute(db);
+  return Number(numAffectedRows ?? 0);
+}
+
+async function sweepScopeChanges(db: Db): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from scope_changes where ctid = any (array(
+      select ctid from scope_changes
+       where at < now() - ${KEPT.scopeChangeHours} * interval '1 hour'
+       limit ${BATCH} for update skip locked))`.execute(db);
   return Number(numAffectedRows ?? 0);
 }
 

@@ -1,0 +1,46 @@
+import type { Channel } from './db/listen.ts';
+
+/** What database notifications wake. */
+export interface Woken {
+  readonly access: { forget(): void };
+  readonly events: { wake(): void };
+  readonly links: { notify(channel: Channel, payload: string | null): void };
+  readonly mitigations: { wake(): void };
+  /** The timers of the fleet: holdings that begin and end. */
+  readonly timers: { wake(): void };
+  readonly watching: { wake(): void; relayed(): void };
+}
+
+type Wake = (woken: Woken, channel: Channel, payload: string | null) => void;
+
+const tellAgents: Wake = ({ links }, channel, payload) => links.notify(channel, payload);
+
+/**
+ * Whom each channel concerns. A generation, which every write takes, concerns agents only: most writes change no
+ * holding and no setting of detection.
+ */
+const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
+  portcullis_generation: tellAgents,
+  portcullis_nodes: tellAgents,
+  portcullis_enrolment: tellAgents,
+  portcullis_collectors: tellAgents,
+  portcullis_access: ({ access }) => access.forget(),
+  portcullis_samples: ({ watching }) => watching.relayed(),
+  portcullis_events: ({ events }) => events.wake(),
+  portcullis_watch({ mitigations, watching }) {
+    mitigations.wake();
+    watching.wake();
+  },
+  portcullis_holdings({ mitigations, timers, watching }) {
+    mitigations.wake();
+    timers.wake();
+    watching.wake();
+  },
+};
+
+export const CHANNELS = Object.keys(WAKES) as readonly Channel[];
+
+/** Passes on a notification. A null payload means that some may have been lost. */
+export function wake(woken: Woken, channel: Channel, payload: string | null): void {
+  WAKES[channel]?.(woken, channel, payload);
+}
