@@ -52,6 +52,8 @@ export type AcceptedRule = {
   readonly destination_port: number | null;
   /** The group that owns it; null: it is the address’s own. */
   readonly managed_by_group: GroupRef | null;
+  /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
+  readonly named_port: string | null;
   readonly status: PropagationState;
 };
 
@@ -388,6 +390,8 @@ export type DecidedBy = {
   readonly id: number | null;
   /** The group that it belongs to. */
   readonly managed_by_group: GroupRef | null;
+  /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
+  readonly named_port: string | null;
 };
 
 export type DefaultChange = {
@@ -625,8 +629,8 @@ export type ExplainRequest = {
   readonly source_ip: string;
   /** With tcp and udp; only mitigations look at it. */
   readonly source_port?: number;
-  /** With tcp and udp, and required there. */
-  readonly destination_port?: number;
+  /** With tcp and udp, and required there: a port, or its name. A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. */
+  readonly destination_port?: number | string;
   /** With icmp; default: an echo request. */
   readonly icmp_type?: number;
   /** With icmp; default 0. */
@@ -1379,10 +1383,12 @@ export type ReplacementFilter = {
 export type ReplacementRule = {
   readonly action: RuleAction;
   readonly protocol: RuleProtocol;
-  /** As it is read (a number), or as a create takes it. Null: any port. */
+  /** As it is read (a number), as a create takes it, or `SERVER:PORT`. Null: any port. */
   readonly destination_port?: string | null | Port;
   /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
   readonly source_ip?: string | null;
+  /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The port that it has now is the port of the rule, whatever destination_port says. */
+  readonly named_port?: string | null;
   /** An object of a group is ignored: it stays as it is. */
   readonly managed_by_group?: GroupRef | null;
   /** A `going` object is ignored: it is deleted already. */

@@ -49,6 +49,7 @@ export const ACCEPTED = {
         destination_ip: '203.0.113.10',
         destination_port: 443,
         managed_by_group: null,
+        named_port: null,
         status: 'pending',
       },
     ],
@@ -67,6 +68,7 @@ export const ACCEPTED = {
 export const REPLACEMENT = {
   rules: [
     { action: 'allow', protocol: 'tcp', destination_port: '80,443' },
+    { action: 'allow', protocol: 'udp', destination_port: 'Survival:query' },
     { action: 'deny', protocol: 'any' },
   ],
   filters: [{ type: 'tcp-syn-proxy', port: '80,443' }],
@@ -91,7 +93,12 @@ export const PACKETS = {
 const DECISION = {
   verdict: 'drop',
   stage: 'rules',
-  decided_by: { kind: 'group_rule', id: 12, managed_by_group: { id: 3, name: 'baseline' } },
+  decided_by: {
+    kind: 'group_rule',
+    id: 12,
+    managed_by_group: { id: 3, name: 'baseline' },
+    named_port: null,
+  },
   explanation: 'The packet is dropped: group rule 12 (deny udp port 19 from anywhere) decides.',
 };
 

@@ -16,6 +16,7 @@ import {
   Port,
   Prefix,
   sentText,
+  sentTextOrNull,
   textOrNull,
   timestamp,
   timestampOrNull,
@@ -93,8 +94,18 @@ const DefaultAction = choice(['accept', 'deny'], {
   description: 'What happens to a packet that no rule matches.',
 });
 
+/** Longer than any name of a server and its port. */
+const MAX_PORT_NAME = 300;
+const PORT_NAME =
+  'A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one.';
+
+const namedPort = textOrNull({
+  description: `${PORT_NAME} The rule follows it. Null: it has its port by number.`,
+  examples: ['Survival:query'],
+});
+
 const AcceptedRule = Type.Object(
-  { ...ruleFields, status: PropagationState },
+  { ...ruleFields, named_port: namedPort, status: PropagationState },
   { title: 'AcceptedRule', description: 'A rule as accepted, and how far it has come.' },
 );
 
@@ -153,7 +164,15 @@ const ReplacementRule = Type.Object(
     ...RuleInput.properties,
     destination_port: Type.Optional(
       Type.Union([RuleInput.properties.destination_port, Port], {
-        description: 'As it is read (a number), or as a create takes it. Null: any port.',
+        description:
+          'As it is read (a number), as a create takes it, or `SERVER:PORT`. Null: any port.',
+      }),
+    ),
+    named_port: Type.Optional(
+      sentTextOrNull({
+        maxLength: MAX_PORT_NAME,
+        description: `${PORT_NAME} The port that it has now is the port of the rule, whatever destination_port says.`,
+        examples: ['Survival:query'],
       }),
     ),
     ...readOnly,
@@ -267,7 +286,18 @@ export const ExplainRequest = Type.Object(
       examples: ['198.51.100.7'],
     }),
     source_port: packetPort('With tcp and udp; only mitigations look at it.'),
-    destination_port: packetPort('With tcp and udp, and required there.'),
+    destination_port: Type.Optional(
+      Type.Union(
+        [
+          integer({ minimum: 0, maximum: 65_535 }),
+          sentText({ minLength: 3, maxLength: MAX_PORT_NAME }),
+        ],
+        {
+          description: `With tcp and udp, and required there: a port, or its name. ${PORT_NAME}`,
+          examples: [27_015, 'Survival:query'],
+        },
+      ),
+    ),
     icmp_type: octet('With icmp; default: an echo request.'),
     icmp_code: octet('With icmp; default 0.'),
     view: Type.Optional(
@@ -293,6 +323,7 @@ export const DecidedBy = Type.Object(
     kind: openChoice(DECIDER_KINDS),
     id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
     managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
+    named_port: namedPort,
   },
   { title: 'DecidedBy', description: 'The object that decided.' },
 );

@@ -187,7 +187,13 @@ interface RuleColumns extends Generational {
   port: number | null;
 }
 
-export interface RuleTable extends RuleColumns {
+/** Of a rule that names a port of a game server. */
+interface NamedPortColumns {
+  port_server: string | null;
+  port_name: string | null;
+}
+
+export interface RuleTable extends RuleColumns, NamedPortColumns {
   id: Generated<number>;
   address_id: number;
   note: string | null;
@@ -209,7 +215,7 @@ export interface GroupTable {
   deleted_at: Date | null;
 }
 
-export interface GroupRuleTable extends RuleColumns {
+export interface GroupRuleTable extends RuleColumns, NamedPortColumns {
   id: Generated<number>;
   group_id: number;
 }

@@ -27,12 +27,13 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                   where s.holding_id = held.id and s.target >>= $1::inet and ${existsAt('s', generation)}
                   order by masklen(s.target) desc limit 1), 'accept') as "default",
        (select coalesce(json_agg(json_build_array(r.id, r.action, r.protocol, abbrev(r.source::inet), r.port,
-                                                  r.group_id, r.group_name) order by r.action, r.id)::text, '[]')
-          from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name
+                                                  r.group_id, r.group_name, ${NAMED_PORT}) order by r.action, r.id)::text, '[]')
+          from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name,
+                       r.port_server, r.port_name
                   from rules r join addresses a on a.id = r.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('r', generation)}
                 union all
-                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name
+                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name, r.port_server, r.port_name
                   from groups g join group_rules r on r.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${existsAt('r', generation)}
                    and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",
@@ -49,6 +50,9 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
  where held.organisation_id = $2
    and ($3::cidr[] is null or $1::inet <<= any ($3::cidr[]))`;
 }
+
+const NAMED_PORT = `case when r.port_server is not null
+         then json_build_array(r.port_server, r.port_name, shown_port(r.port_server, r.port_name)) end`;
 
 /** Only writes need it, and they read the accepted objects. */
 const HAS_GEO_RULES = `exists (

@@ -12,11 +12,22 @@ export interface RuleContent {
   /** Canonical; null means any source. Of a group always with its length, of an address without a full length. */
   readonly source: string | null;
   readonly port: number | null;
+  /** The name that `port` follows; null or absent: none. */
+  readonly namedPort?: NamedPort | null;
+}
+
+/** A port of a game server by its name. */
+export interface NamedPort {
+  /** The uuid. */
+  readonly server: string;
+  readonly name: string;
 }
 
 export interface StoredRule extends RuleContent {
   readonly id: number;
   readonly group: GroupRef | null;
+  /** `shown`: `Survival:query`, as callers write it. */
+  readonly namedPort: (NamedPort & { readonly shown: string }) | null;
 }
 
 export interface FilterContent {
@@ -50,9 +61,15 @@ export interface AddressState {
   readonly filters: readonly StoredFilter[];
 }
 
-/** Equal rules have equal keys. */
+/** Rules that do the same have equal keys. */
 export function ruleKey(rule: RuleContent): string {
   return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;
+}
+
+/** Rules that say the same have equal identities: a named port is the same whatever its number is now. */
+export function ruleIdentity({ namedPort = null, ...rule }: RuleContent): string {
+  if (namedPort === null) return ruleKey(rule);
+  return `${ruleKey({ ...rule, port: null })} ${namedPort.server}:${namedPort.name}`;
 }
 
 /** The key of a filter, opaque to callers. */

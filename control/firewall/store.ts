@@ -16,6 +16,7 @@ type RuleRow = [
   number | null,
   number | null,
   string | null,
+  [server: string, name: string, shown: string] | null,
 ];
 type FilterRow = [number, string, number, number | null, string | null];
 
@@ -59,7 +60,9 @@ export function readAddress({ rulesJson, filtersJson, ...row }: AddressRow): Add
   return { ...row, rules: rules.map(toRule), filters: filters.map(toFilter) };
 }
 
-function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRow): StoredRule {
+function toRule(row: RuleRow): StoredRule {
+  const [id, action, protocol, source, port, groupId, groupName, named] = row;
+  const [server, name, shown] = named ?? ['', '', ''];
   return {
     id,
     action,
@@ -67,6 +70,7 @@ function toRule([id, action, protocol, source, port, groupId, groupName]: RuleRo
     source: canonicalSource(source),
     port,
     group: toGroup(groupId, groupName),
+    namedPort: named && { server, name, shown },
   };
 }
 

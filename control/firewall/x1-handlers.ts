@@ -6,6 +6,7 @@ import { readAccepted, replaceableState } from './accepted.ts';
 import { countConfigured } from './writes/configured.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
+import { portOf } from './named-ports/index.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { setOwnDefault } from './writes/default.ts';
 import { type Replacement, replaceAddress } from './writes/replace.ts';
@@ -87,11 +88,11 @@ function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
   const isOwn = (one: { readonly managed_by_group?: unknown; readonly status?: string }): boolean =>
     (one.managed_by_group ?? null) === null && one.status !== 'going';
   return {
-    rules: body.rules.filter(isOwn).map(({ action, protocol, source_ip, destination_port }) => ({
-      action,
-      protocol,
-      source_ip: source_ip ?? null,
-      destination_port: textOf(destination_port ?? null),
+    rules: body.rules.filter(isOwn).map((rule) => ({
+      action: rule.action,
+      protocol: rule.protocol,
+      source_ip: rule.source_ip ?? null,
+      ...portOf(rule),
     })),
     filters: body.filters.filter(isOwn).map(({ type, port }) => ({ type, port: String(port) })),
   };
@@ -106,8 +107,4 @@ function pageOf(call: CallOf<'listHeldAddresses'>): { after: string | null; limi
   throw new Problem('invalid_request', `The parameter after ${detail}.`, {
     errors: [{ parameter: 'after', detail }],
   });
-}
-
-function textOf(port: string | number | null): string | null {
-  return port === null ? null : String(port);
 }

@@ -2,7 +2,7 @@ import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operations/operation.ts';
 import type { AcceptedAddress } from './accepted.ts';
-import type { Explained } from './explain/explain.ts';
+import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import type { AddressState } from './objects.ts';
 import type { HeldAddress } from './held-store.ts';
@@ -15,7 +15,11 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
     data: {
       ip: call.ip,
       default: state.default,
-      rules: rules.map((rule) => ({ ...ruleView(call.ip, rule), status: rule.status })),
+      rules: rules.map((rule) => ({
+        ...ruleView(call.ip, rule),
+        named_port: rule.namedPort?.shown ?? null,
+        status: rule.status,
+      })),
       filters: filters.map((filter) => ({ ...filterView(filter), status: filter.status })),
     },
     meta: {
@@ -146,5 +150,10 @@ function deciderView(ref: string, state: AddressState) {
   const kind = KINDS[ref.slice(0, mark)] ?? 'rule';
   const id = /^[1-9][0-9]*$/.test(ref.slice(mark + 1)) ? Number(ref.slice(mark + 1)) : null;
   const owner = kind === 'group_rule' ? state.rules.find((rule) => rule.id === id) : undefined;
-  return { kind, id, managed_by_group: groupView(owner?.group ?? null) };
+  return {
+    kind,
+    id,
+    managed_by_group: groupView(owner?.group ?? null),
+    named_port: namedPortOf(ref, state),
+  };
 }

@@ -6,6 +6,7 @@ import { takeGeneration } from './generations.ts';
 
 /** Tables whose rows belong to generations. */
 export type GenerationalTable =
+  | 'rules'
   | 'group_rules'
   | 'group_filters'
   | 'group_assignments'

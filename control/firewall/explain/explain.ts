@@ -6,7 +6,7 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -18,11 +18,16 @@ import {
   type EdgeVerdict,
   loadServingEdgesSeen,
 } from './edge-verdicts.ts';
+import { resolvePorts } from '../named-ports/index.ts';
 import type { AddressState } from '../objects.ts';
 import { familyOf } from '../writes/address-write.ts';
 import { loadAddress } from '../store.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;
+/** With the port that it names, as a number. */
+type NumberedRequest = Omit<PacketRequest, 'destination_port'> & {
+  readonly destination_port?: number | null;
+};
 
 export interface Explained {
   readonly verdict: Verdict;
@@ -74,12 +79,13 @@ export async function explainPacket(
     return {
       state,
       accepted,
+      port: await readPort(tx, call, request),
       policy: live ?? accepted,
       edges: await loadServingEdgesSeen(tx, call.ip),
     };
   });
-  const { state, accepted, policy } = found;
-  const packet = readPacket(call.ip, request);
+  const { state, accepted, policy, port } = found;
+  const packet = readPacket(call.ip, { ...request, destination_port: port });
   const evaluate = async (evaluated: Policy): Promise<Verdict> => {
     const policies = createPolicyTable([evaluated]);
     const sourceSets = await deps.loadSourceSets(setsOf(evaluated));
@@ -89,11 +95,36 @@ export async function explainPacket(
   const edges = await queryServingEdges(deps.queryEdges, found.edges, packet, accepted);
   return {
     verdict,
-    explanation: explainVerdict(verdict, policy),
+    explanation: explainVerdict(verdict, policy) + explainName(verdict, state),
     state,
     edges,
     differences: differences(policy === accepted ? verdict : await evaluate(accepted), edges),
   };
+}
+
+/** The destination port as a number, by its name too; null: none. */
+async function readPort(
+  tx: Tx,
+  call: Call,
+  { destination_port: text }: PacketRequest,
+): Promise<number | null> {
+  if (typeof text !== 'string') return text ?? null;
+  const mention = { text, pointer: '/destination_port' };
+  const resolved = await resolvePorts(tx, call, [mention], { locked: false });
+  return resolved.get(text)?.port ?? null;
+}
+
+function explainName({ ref }: Verdict, state: AddressState): string {
+  const name = namedPortOf(ref, state);
+  return name === null ? '' : ` Its port is that of ${name}.`;
+}
+
+/** The name that the rule behind a ref has for its port. */
+export function namedPortOf(ref: string | null, { rules }: AddressState): string | null {
+  const rule = rules.find(({ id, group }) => {
+    return ref === `${group === null ? 'rule' : 'group-rule'}:${id}`;
+  });
+  return rule?.namedPort?.shown ?? null;
 }
 
 function setsOf(policy: Policy): string[] {
@@ -101,7 +132,7 @@ function setsOf(policy: Policy): string[] {
 }
 
 /** Returns the packet of the request; throws 422 when its fields contradict each other. */
-export function readPacket(ip: string, request: PacketRequest): Packet {
+export function readPacket(ip: string, request: NumberedRequest): Packet {
   const family = familyOf(ip);
   const source = canonicalAddress(request.source_ip);
   if (source === null || familyOf(source) !== family) {
@@ -111,13 +142,13 @@ export function readPacket(ip: string, request: PacketRequest): Packet {
   const hasPorts = protocol === NUMBERS.tcp || protocol === NUMBERS.udp;
   const isIcmp = protocol === ICMP || protocol === ICMPV6;
   for (const field of ['source_port', 'destination_port'] as const) {
-    if (request[field] !== undefined && !hasPorts)
+    if ((request[field] ?? null) !== null && !hasPorts)
       throw invalid(`/${field}`, 'belongs to tcp and udp only');
   }
   for (const field of ['icmp_type', 'icmp_code'] as const) {
     if (request[field] !== undefined && !isIcmp) throw invalid(`/${field}`, 'belongs to icmp only');
   }
-  if (hasPorts && request.destination_port === undefined) {
+  if (hasPorts && (request.destination_port ?? null) === null) {
     throw invalid('/destination_port', 'is required with tcp and udp');
   }
   // The default is an echo request.

@@ -2,8 +2,9 @@ import type { Tx } from '../../db/database.ts';
 import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
+import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
-import { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
+import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
 import { openWriteScope, type ServiceDeps } from '../writes/address-write.ts';
 import { type Replaced, writeOwn } from '../writes/replace.ts';
 import { loadPast, type PastRule, timeOf } from './store.ts';
@@ -20,7 +21,7 @@ export async function restoreAddress(
   const past = await loadPast(tx, scope.address.id, generation);
   const stood = ({ deleted }: { readonly deleted: number | null }): boolean =>
     deleted === null || deleted > generation;
-  const rules = past.rules.filter(stood);
+  const rules = await renumber(tx, scopeOf(call), past.rules.filter(stood));
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.restore',
     detail: { to: generation },
@@ -42,12 +43,13 @@ export async function undoChange(
   const past = await loadPast(tx, scope.address.id, generation);
   const own = <T extends { readonly group: unknown }>(objects: readonly T[]): T[] =>
     objects.filter(({ group }) => group === null);
-  const rules = past.rules.filter(({ deleted }) => deleted === generation);
+  const deletedRules = past.rules.filter(({ deleted }) => deleted === generation);
+  const rules = await renumber(tx, scopeOf(call), deletedRules);
   const filters = past.filters.filter(({ deleted }) => deleted === generation);
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.undo',
     detail: { undone: generation },
-    rules: merge<RuleContent>(own(scope.state.rules), past.rules, rules, generation, ruleKey),
+    rules: merge<RuleContent>(own(scope.state.rules), past.rules, rules, generation, ruleIdentity),
     filters: merge<FilterContent>(
       own(scope.state.filters),
       past.filters,
@@ -73,9 +75,15 @@ function merge<T>(
   return [...kept, ...deleted.filter((one) => !known.has(keyOf(one)))];
 }
 
+function scopeOf({ caller, ip }: Call) {
+  return { organisationId: caller.organisationId, ip };
+}
+
 function notesOf(rules: readonly PastRule[]): (rule: RuleContent) => RuleNote | null {
-  const notes = new Map(rules.map((rule) => [ruleKey(rule), { note: rule.note, tags: rule.tags }]));
-  return (rule) => notes.get(ruleKey(rule)) ?? null;
+  const notes = new Map(
+    rules.map((rule) => [ruleIdentity(rule), { note: rule.note, tags: rule.tags }]),
+  );
+  return (rule) => notes.get(ruleIdentity(rule)) ?? null;
 }
 
 async function requireKept(tx: Tx, accepted: number, generation: number): Promise<void> {

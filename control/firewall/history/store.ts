@@ -25,7 +25,9 @@ export async function loadPast(
     and coalesce(t.deleted_generation, 9223372036854775807) >= ${generation}`;
   const lifetime = sql`t.id, t.created_generation as created, t.deleted_generation as deleted`;
   const rules = await sql<PastRule>`
-    select ${lifetime}, t.action, t.protocol, abbrev(t.source::inet) as source, t.port, t.note, t.tags
+    select ${lifetime}, t.action, t.protocol, abbrev(t.source::inet) as source, t.port, t.note, t.tags,
+           case when t.port_server is not null
+             then json_build_object('server', t.port_server, 'name', t.port_name) end as "namedPort"
       from rules t where ${there} order by t.id`.execute(tx);
   const filters = await sql<PastFilter>`
     select ${lifetime}, t.type, t.port from filters t where ${there} order by t.id`.execute(tx);

@@ -8,6 +8,7 @@ import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, saveRuleNote } from '../notes/service.ts';
 import { timestampView, writeHeaders } from '../views.ts';
+import { portOf } from '../named-ports/index.ts';
 import type { ServiceDeps } from '../writes/address-write.ts';
 import { createNotedRules } from '../writes/noted-rules.ts';
 import type { Replaced } from '../writes/replace.ts';
@@ -41,7 +42,8 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
       return { status: 200, body: { data: saved } };
     },
     async createNotedRules(call, tx) {
-      return { ...changed(await createNotedRules(deps, tx, call, call.body.rules)), status: 201 };
+      const rules = call.body.rules.map((rule) => ({ ...rule, ...portOf(rule) }));
+      return { ...changed(await createNotedRules(deps, tx, call, rules)), status: 201 };
     },
     async readHistory(call, db) {
       return { status: 200, body: await historyPage(deps.access, db, call) };

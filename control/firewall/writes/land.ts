@@ -68,11 +68,13 @@ export function ruleInsert(
   generation: RawBuilder<unknown>,
 ): RawBuilder<{ id: number }> {
   return sql<{ id: number }>`
-    insert into rules (address_id, action, protocol, source, port, created_generation)
-    select ${addressId}::bigint, action, protocol, source, port, ${generation}
+    insert into rules (address_id, action, protocol, source, port, port_server, port_name, created_generation)
+    select ${addressId}::bigint, action, protocol, source, port, port_server, port_name, ${generation}
       from unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
-                  ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[])
-             with ordinality as wanted (action, protocol, source, port, place)
+                  ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[],
+                  ${rules.map((rule) => rule.namedPort?.server ?? null)}::uuid[],
+                  ${rules.map((rule) => rule.namedPort?.name ?? null)}::text[])
+             with ordinality as wanted (action, protocol, source, port, port_server, port_name, place)
      order by place
     returning id`;
 }

@@ -20,7 +20,12 @@ const content: fc.Arbitrary<RuleContent> = fc
   })
   .map((rule) => (rule.protocol === 'any' ? { ...rule, port: null } : rule));
 
-const stored = (rule: RuleContent, id: number): StoredRule => ({ ...rule, id, group: null });
+const stored = (rule: RuleContent, id: number): StoredRule => ({
+  ...rule,
+  id,
+  group: null,
+  namedPort: null,
+});
 
 test('names the same rule as a comparison with every rule', () => {
   fc.assert(

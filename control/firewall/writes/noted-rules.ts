@@ -6,10 +6,10 @@ import { ruleKey } from '../objects.ts';
 import { openWriteScope, type ServiceDeps } from './address-write.ts';
 import { requireRuleCount } from './limits.ts';
 import { ruleExists } from './messages.ts';
-import { readRules, type Replaced, writeOwn } from './replace.ts';
-import type { RuleRequest } from './rules.ts';
+import { readRules, type Replaced, resolveOf, writeOwn } from './replace.ts';
+import type { NamingRuleRequest } from './rules.ts';
 
-export interface NotedRuleRequest extends RuleRequest {
+export interface NotedRuleRequest extends NamingRuleRequest {
   readonly note?: string | null;
   readonly tags?: readonly string[];
 }
@@ -22,7 +22,8 @@ export async function createNotedRules(
   requests: readonly NotedRuleRequest[],
 ): Promise<Replaced> {
   const scope = await openWriteScope(deps, tx, call);
-  const rules = readRules(call, requests);
+  const named = await resolveOf(tx, call, requests);
+  const rules = readRules(call, requests, named);
   const there = new Set(scope.state.rules.map(ruleKey));
   const equal = rules.filter((rule) => there.has(ruleKey(rule)));
   if (equal.length > 0) {
@@ -33,7 +34,7 @@ export async function createNotedRules(
   const notes = new Map<string, RuleNote>();
   for (const request of requests) {
     const note = canonicalNote({ note: request.note ?? null, tags: request.tags ?? [] });
-    for (const rule of readRules(call, [request])) notes.set(ruleKey(rule), note);
+    for (const rule of readRules(call, [request], named)) notes.set(ruleKey(rule), note);
   }
   const isOwn = ({ group }: { readonly group: unknown }): boolean => group === null;
   return writeOwn(deps, tx, call, scope, {

@@ -7,8 +7,15 @@ import { explainNewRules } from './no-effect.ts';
 import { type FilterRequest, readFilterPorts, requireAvailable } from './filters.ts';
 import { requireFilterCount, requireRuleCount } from './limits.ts';
 import * as messages from './messages.ts';
-import { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
-import { type Outcome, readRule, type RuleRequest } from './rules.ts';
+import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
+import {
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+  ruleIdentity,
+  ruleKey,
+} from '../objects.ts';
+import { type NamingRuleRequest, type Outcome, readRule } from './rules.ts';
 import {
   eventOf,
   leaveWriteScope,
@@ -22,7 +29,7 @@ import { insertNotes, type RuleNote } from '../notes/service.ts';
 import { loadManagedFilters } from '../store.ts';
 
 export interface Replacement {
-  readonly rules: readonly RuleRequest[];
+  readonly rules: readonly NamingRuleRequest[];
   readonly filters: readonly FilterRequest[];
 }
 export interface Replaced extends Outcome {
@@ -42,7 +49,7 @@ export async function replaceAddress(
   request: Replacement,
 ): Promise<Replaced> {
   const scope = await openWriteScope(deps, tx, call);
-  const rules = readRules(call, request.rules);
+  const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
   const filters = readFilters(call, request.filters);
   requireUnchanged(call, scope);
   return writeOwn(deps, tx, call, scope, { cause: 'address.replace', rules, filters });
@@ -68,8 +75,8 @@ export async function writeOwn(
   wanted: OwnObjects,
 ): Promise<Replaced> {
   const change = {
-    rules: difference(scope.state.rules, wanted.rules, ruleKey),
-    filters: difference(scope.state.filters, wanted.filters, filterKey),
+    rules: difference(scope.state.rules, wanted.rules, ruleIdentity, ruleKey),
+    filters: difference(scope.state.filters, wanted.filters, filterKey, filterKey),
   };
   await refuseImpossible(tx, call, scope, change);
   return applyDifference(deps, tx, call, { scope, change, wanted });
@@ -89,15 +96,16 @@ interface Change {
 function difference<T, Stored extends T & { readonly id: number; readonly group: unknown }>(
   there: readonly Stored[],
   wanted: readonly T[],
-  name: (object: T) => string,
+  identity: (object: T) => string,
+  effect: (object: T) => string,
 ): Difference<T, Stored> {
-  const own = new Set(there.filter(({ group }) => group === null).map(name));
-  const grouped = new Set(there.filter(({ group }) => group !== null).map(name));
-  const names = new Set(wanted.map(name));
+  const own = new Set(there.filter(({ group }) => group === null).map(identity));
+  const grouped = new Set(there.filter(({ group }) => group !== null).map(effect));
+  const identities = new Set(wanted.map(identity));
   return {
-    created: wanted.filter((object) => !own.has(name(object))),
-    deleted: there.filter((object) => object.group === null && !names.has(name(object))),
-    grouped: wanted.filter((object) => grouped.has(name(object))),
+    created: wanted.filter((object) => !own.has(identity(object))),
+    deleted: there.filter((object) => object.group === null && !identities.has(identity(object))),
+    grouped: wanted.filter((object) => grouped.has(effect(object))),
   };
 }
 
@@ -206,15 +214,35 @@ async function writeNotes(
   await insertNotes(tx, noted);
 }
 
+/** The present numbers of the ports that rules name. */
+export function resolveOf(
+  tx: Tx,
+  call: Call,
+  requests: readonly NamingRuleRequest[],
+): Promise<ReadonlyMap<string, ResolvedPort>> {
+  const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
+    text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
+  );
+  return resolvePorts(tx, call, mentions, { locked: true });
+}
+
 /** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
-export function readRules(call: Call, requests: readonly RuleRequest[]): RuleContent[] {
+export function readRules(
+  call: Call,
+  requests: readonly NamingRuleRequest[],
+  named: ReadonlyMap<string, ResolvedPort>,
+): RuleContent[] {
   const rules: RuleContent[] = [];
   const seen = new Set<string>();
   for (const [index, request] of requests.entries()) {
     const pointer = `/rules/${index}`;
-    const { rule, ports } = readRule(call, request, pointer);
+    const namedPort = named.get(request.named_port ?? '') ?? null;
+    const numbered = namedPort && { ...request, destination_port: String(namedPort.port) };
+    const { rule, ports } = readRule(call, numbered ?? request, pointer);
     requireRuleCount(call, 0, rules.length + ports.length);
-    for (const port of ports) rules.push(once({ ...rule, port }, ruleKey, seen, pointer));
+    for (const port of ports) {
+      rules.push(once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer));
+    }
   }
   return rules;
 }

@@ -31,6 +31,11 @@ export interface RuleRequest {
   readonly source_ip?: string | null;
 }
 
+/** With a port by its name, in place of a port expression; only of x1. */
+export interface NamingRuleRequest extends RuleRequest {
+  readonly named_port?: string | null;
+}
+
 export interface Outcome {
   readonly generation: number;
   readonly enforcement: Enforcement;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
+import { followPorts } from '../../firewall/named-ports/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import type { Change } from '../plan/change.ts';
 import type { DesiredGameServer, FoundEgg } from '../desired.ts';
@@ -30,6 +31,7 @@ export async function saveGameServer(
     } else await updateGameServer(batch.tx, change.server, change.rebuild);
     if (moves) await touchManaged(batch, uuid);
   }
+  if (moves) await followPorts(batch, [uuid]);
 }
 
 /** Managed filters apply to the ports of a service's game servers, so a server that moves changes its policies. */
