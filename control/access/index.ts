@@ -70,7 +70,7 @@ export function createAccess({
   sessionCookie = sessionCookieName('https:'),
   clock = () => new Date(),
 }: AccessDeps): Access {
-  const cache = new KeyCache<KnownKey | null>(() => performance.now());
+  const cache = new KeyCache<KnownKey>(() => performance.now());
   const budget = new UnknownKeyBudget(() => performance.now());
   const lastUse = createLastUse(db, log);
 
