@@ -2,7 +2,7 @@ import type { Ability } from '@portcullis/contract/endpoint.ts';
 import type { Access, Caller } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
-import { contentTag, stateTag } from './etag.ts';
+import { contentTag, stateTag, weakTag } from './etag.ts';
 import {
   claimKey,
   hashBody,
@@ -205,6 +205,7 @@ function toReply(answer: Answer): Reply {
     'content-type': 'application/json; charset=utf-8',
   };
   if (answer.state !== undefined) headers['etag'] = stateTag(answer.state, payload);
+  if (answer.meaning !== undefined) headers['etag'] = weakTag(answer.meaning);
   return { status: answer.status, headers, payload, tag };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contentTag, namesTag, sameState, stateTag } from './etag.ts';
+import { contentTag, gzipTag, namesTag, sameState, stateTag, weakTag } from './etag.ts';
 
 test('changes the tag with every byte of the representation', () => {
   assert.equal(contentTag('{"a":1}'), contentTag('{"a":1}'));
@@ -27,4 +27,14 @@ test('accepts lists and stars; weak tags never match strongly, and invalid ones 
   assert.equal(sameState(`W/${tag}`, 'x'), false);
   assert.equal(sameState(`"a", ${tag}`, 'x'), true);
   assert.equal(sameState('', 'x'), false);
+});
+
+test('a weak tag is that of the compressed representation too, and never allows a write', () => {
+  const tag = weakTag('said');
+  assert.match(tag, /^W\/"[A-Za-z0-9_-]{27}"$/);
+  assert.notEqual(weakTag('other'), tag);
+  assert.equal(gzipTag(tag), tag);
+  assert.equal(namesTag(tag, tag), true);
+  assert.equal(namesTag(tag.slice(2), tag), true);
+  assert.equal(sameState(tag, 'said'), false);
 });

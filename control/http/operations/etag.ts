@@ -24,14 +24,19 @@ export function sameState(ifMatch: string, state: string): boolean {
   });
 }
 
+/** A weak tag: of what a representation says, where its bytes change with the clock. */
+export function weakTag(meaning: string): string {
+  return `W/"${digest(meaning)}"`;
+}
+
 /** The tag of the same representation, compressed: a strong tag names bytes. */
 export function gzipTag(etag: string): string {
-  return etag.replace(/"$/, '~gzip"');
+  return etag.startsWith('W/') ? etag : etag.replace(/"$/, '~gzip"');
 }
 
 /** Whether `If-None-Match` names the representation that the caller would get (weak comparison). */
 export function namesTag(ifNoneMatch: string, etag: string): boolean {
-  return listTags(ifNoneMatch).some((tag) => tag === '*' || plain(tag) === etag);
+  return listTags(ifNoneMatch).some((tag) => tag === '*' || plain(tag) === plain(etag));
 }
 
 /** Without the marks of a weak and of a compressed representation. */

@@ -58,6 +58,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
+  /** What a read says, where its bytes change with the clock alone: it gets a weak tag of this. */
+  readonly meaning?: string;
 }
 
 /** A response as bytes, for sending and for idempotency keys. */
