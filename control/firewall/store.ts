@@ -161,7 +161,10 @@ export async function loadManagedFilters(
   holdingId: number,
 ): Promise<readonly OwnManagedFilter[]> {
   const { rows } = await sql<OwnManagedFilter>`
-    select f.type, coalesce(f.ports, (
+    select f.type, coalesce((
+             select string_agg(case when item like '%:%'
+                      then shown_port(split_part(item, ':', 1)::uuid, split_part(item, ':', 2)) else item end, ',')
+               from string_to_table(f.ports, ',') item), (
              select coalesce(string_agg(distinct p.port::text, ','), '')
                from game_servers g join server_ports p on p.uuid = g.uuid
               where g.service_id = s.id)) as ports

@@ -5,7 +5,14 @@ import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import type { RuleAction, RuleProtocol } from '../../db/schema.ts';
 import type { RuleContent } from '../objects.ts';
 
-export { type FilterContent, filterKey, type RuleContent, ruleKey } from '../objects.ts';
+export {
+  type FilterContent,
+  filterKey,
+  type NamedPort,
+  type RuleContent,
+  ruleIdentity,
+  ruleKey,
+} from '../objects.ts';
 
 /** A rule as callers and the fleet file write it. */
 export interface RuleText {

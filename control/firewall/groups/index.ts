@@ -4,7 +4,9 @@ export {
   expandRule,
   type FilterContent,
   filterKey,
+  type NamedPort,
   type RuleContent,
+  ruleIdentity,
   ruleKey,
 } from './content.ts';
 export { listGroups, type GroupView } from './read.ts';

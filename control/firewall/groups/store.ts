@@ -64,10 +64,11 @@ export async function insertGroupRules(
 ): Promise<number> {
   if (rules.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, created_generation)
-    select r."groupId", r.action, r.protocol, r.source::cidr, r.port, ${BEGINS.created_generation}
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
+    select r."groupId", r.action, r.protocol, r.source::cidr, r.port, (r."namedPort" ->> 'server')::uuid,
+           r."namedPort" ->> 'name', ${BEGINS.created_generation}
       from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb)
-        as r ("groupId" bigint, action text, protocol text, source text, port integer)
+        as r ("groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb)
     on conflict do nothing returning id
   `.execute(batch.tx);
   batch.begin(

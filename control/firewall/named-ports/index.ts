@@ -1,3 +1,4 @@
+export { findPort, type FoundPort, isPortName, type NamedServer } from './find.ts';
 export { followPorts } from './follow.ts';
 export { renumber } from './renumber.ts';
 export { portOf } from './request.ts';

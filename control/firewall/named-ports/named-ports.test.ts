@@ -195,3 +195,13 @@ test('a packet is explained by the name of its port, and so is the rule that dec
   const unknown = { ...packet, destination_port: 'Survival:rcon' };
   assertRefused(await acme.post(`${X1}/explain`, unknown), 422, 'invalid_request');
 });
+
+test('the refusal of a managed filter names the port that it is on', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  const uuid = await addSurvival(db);
+  const managed = [{ type: 'udp-stateful', ports: `80,${uuid}:query` }];
+  await sql`update services set managed_filters = ${JSON.stringify(managed)}::jsonb`.execute(db);
+  const reply = await acme.post(`${V1}/filters`, { type: 'udp-stateful', port: '80' });
+  assertRefused(reply, 422, 'filter_unavailable');
+  assert.match(reply.text, /udp-stateful \(ports 80,Survival:query\)/);
+});

@@ -1,7 +1,4 @@
-/** Only a name has a colon: `Survival:query`. A port expression has none. */
-function isPortName(text: string): boolean {
-  return text.includes(':');
-}
+import { isPortName } from './find.ts';
 
 /**
  * The port of a rule in a request: by number, or by name in either member. What was read has the name beside the number

@@ -34,13 +34,18 @@ export async function saveGameServer(
   if (moves) await followPorts(batch, [uuid]);
 }
 
+/** Managed filters of service `s` that name ports of its servers. */
+const NAMES_PORTS = sql`s.managed_filters @? '$[*] ? (@.ports like_regex ":")'`;
+
 /** Managed filters apply to the ports of a service's game servers, so a server that moves changes its policies. */
 async function touchManaged(batch: Batch, uuid: string): Promise<void> {
   const { rows } = await sql<{ cidr: string }>`
     select h.cidr from game_servers g
       join services s on s.id = g.service_id
       join holdings h on h.service_id = s.id
-     where g.uuid = ${uuid} and s.managed_filters @> '[{"ports": null}]'`.execute(batch.tx);
+     where g.uuid = ${uuid} and (s.managed_filters @> '[{"ports": null}]' or ${NAMES_PORTS})`.execute(
+    batch.tx,
+  );
   if (rows.length > 0) batch.touch(...rows.map(({ cidr }) => cidr));
 }
 

@@ -6,11 +6,14 @@ import {
   expandRule,
   type FilterContent,
   filterKey,
+  type NamedPort,
   type RuleContent,
-  ruleKey,
+  ruleIdentity,
 } from '../../firewall/groups/index.ts';
+import { isPortName } from '../../firewall/named-ports/index.ts';
 import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
+import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { OrganisationText, RuleEntry } from '../schema/schema.ts';
 
@@ -19,21 +22,30 @@ export interface LocatedRule {
   readonly rule: RuleContent;
 }
 
-/** Parses rules and expands them to one per port. `family` is null for a group, which has none. */
+export interface RuleTerms {
+  /** Null for a group, which has none. */
+  readonly family: Family | null;
+  readonly maxPorts: number;
+  /** The ports that the rules may name; null: none. */
+  readonly named: NamedPorts | null;
+}
+
+/** Parses rules and expands them to one per port. */
 export function parseRules(
   entries: readonly RuleEntry[],
-  family: Family | null,
-  maxPorts: number,
+  { family, maxPorts, named }: RuleTerms,
   scope: Scope,
 ): LocatedRule[] {
   const found: LocatedRule[] = [];
   const seen = new Set<string>();
   for (const [index, entry] of entries.entries()) {
     const itemScope = scope.in(index);
+    const port = parsePort(entry, named, itemScope);
+    if (port === null) continue;
     const text = {
       action: entry.action,
       protocol: entry.protocol,
-      destinationPort: entry.destination_port === undefined ? null : `${entry.destination_port}`,
+      destinationPort: port.text,
       source: entry.source_ip ?? null,
     };
     const expanded = expandRule(text, family, maxPorts);
@@ -41,31 +53,50 @@ export function parseRules(
       itemScope.in(expanded.field).refuse(sentence(expanded.reason));
       continue;
     }
-    for (const rule of expanded.value) {
-      if (seen.has(ruleKey(rule))) {
+    for (const content of expanded.value) {
+      const rule = { ...content, namedPort: port.namedPort };
+      if (seen.has(ruleIdentity(rule))) {
         itemScope.refuse('This repeats a rule that stands above it, or a part of one.');
         break;
       }
-      seen.add(ruleKey(rule));
+      seen.add(ruleIdentity(rule));
       found.push({ at: itemScope.at, rule });
     }
   }
   return found;
 }
 
+/** The port expression of a rule, and the name behind it. Null: refused. */
+function parsePort(
+  { destination_port: port }: RuleEntry,
+  named: NamedPorts | null,
+  scope: Scope,
+): { readonly text: string | null; readonly namedPort: NamedPort | null } | null {
+  const text = port === undefined ? null : String(port);
+  if (text === null || !isPortName(text)) return { text, namedPort: null };
+  const found = named?.find(text) ?? { ok: false, reason: 'only rules of groups name ports' };
+  if (found.ok) {
+    const { server, port: one } = found;
+    return { text: String(one.port), namedPort: { server, name: one.name } };
+  }
+  scope.in('destination_port').refuse(sentence(found.reason));
+  return null;
+}
+
 export function parseGroups(
   entries: NonNullable<OrganisationText['groups']>,
-  maxPorts: number,
+  terms: Omit<RuleTerms, 'family'>,
   scope: Scope,
 ): DesiredGroup[] {
+  const { maxPorts } = terms;
   scope.unique(entries, ({ name }) => name, 'name', 'The group');
   return entries.map((group, index) => {
     const itemScope = scope.in(index);
     return {
       at: itemScope.at,
       name: group.name,
-      rules: parseRules(group.rules ?? [], null, maxPorts, itemScope.in('rules')).map(
-        (p) => p.rule,
+      rules: parseRules(group.rules ?? [], { ...terms, family: null }, itemScope.in('rules')).map(
+        ({ rule }) => rule,
       ),
       filters: parseFilters(group.filters ?? [], maxPorts, itemScope.in('filters')),
       targets: parseTargets(group.addresses ?? [], itemScope.in('addresses')),

@@ -4,6 +4,7 @@ import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { DesiredGameServer, DesiredNode, DesiredOrganisation, FoundEgg } from '../desired.ts';
 import type { EggFile } from '../read/egg-files.ts';
+import { PRIMARY } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { FleetText, GameServerText } from '../schema/schema.ts';
 
@@ -74,6 +75,9 @@ function parseAllocations(server: GameServerText, scope: Scope): Bound | null {
       listed.in(index, 'variable').refuse(`${one.variable} is set for every server.`);
     }
     const { port, protocols = ['tcp', 'udp'], variable = null, name = null } = one;
+    if (name === PRIMARY && index > 0) {
+      listed.in(index, 'name').refuse(`${PRIMARY} is the name of the first one.`);
+    }
     return ip === null ? [] : [{ ip, port, protocols, variable, name }];
   });
   const [primary] = ports;

@@ -11,6 +11,7 @@ import type {
 } from '../desired.ts';
 import { parseDetection } from './detection.ts';
 import { checkFilterType, parseGeoRules, parseGroups, sentence } from './firewall.ts';
+import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';
 
@@ -32,7 +33,7 @@ const DEFAULT_MANAGED: readonly ManagedFilter[] = [
 export function parseOrganisation(
   slug: string,
   text: OrganisationText,
-  scope: Scope,
+  { scope, named }: { readonly scope: Scope; readonly named: NamedPorts },
 ): DesiredOrganisation {
   const limits = parseLimits(text.limits);
   const flags = text.flags ?? [];
@@ -48,7 +49,9 @@ export function parseOrganisation(
     flags: [...flags].toSorted(),
     limits,
     asns: asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at })),
-    services: services.map((service, index) => parseService(service, scope.in('services', index))),
+    services: services.map((service, index) =>
+      parseService(service, named, scope.in('services', index)),
+    ),
     holdings: [
       ...parsePrefixes(text, scope),
       ...services.flatMap((service, index) =>
@@ -56,7 +59,11 @@ export function parseOrganisation(
       ),
     ],
     keys: parseKeys(text, scope.in('keys')),
-    groups: parseGroups(text.groups ?? [], limits.maxPortsPerRequest, scope.in('groups')),
+    groups: parseGroups(
+      text.groups ?? [],
+      { maxPorts: limits.maxPortsPerRequest, named },
+      scope.in('groups'),
+    ),
     geoRules: parseGeoRules(text.geo_rules ?? [], scope.in('geo_rules')),
     detection: parseDetection(text, scope),
   };
@@ -73,13 +80,14 @@ function parseLimits(text: OrganisationText['limits']): OrganisationLimits {
   };
 }
 
-function parseService(text: ServiceText, scope: Scope): DesiredService {
+function parseService(text: ServiceText, named: NamedPorts, scope: Scope): DesiredService {
   const wanted = text.managed_filters?.map(
     (filter, index): ManagedFilter & { itemScope: Scope } => {
       const itemScope = scope.in('managed_filters', index);
       if (typeof filter === 'string') return { type: filter, ports: null, itemScope };
-      const ports = filter.ports === undefined ? null : itemScope.in('ports').ports(filter.ports);
-      return { type: filter.type, ports, itemScope };
+      const { type, ports } = filter;
+      if (ports === undefined) return { type, ports: null, itemScope };
+      return { type, ports: named.managed(ports, text.id, itemScope.in('ports')), itemScope };
     },
   );
   for (const { type, itemScope } of wanted ?? []) checkFilterType(type, itemScope);

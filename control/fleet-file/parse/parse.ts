@@ -3,6 +3,7 @@ import type { DesiredBaselineRule, DesiredEdge, FleetFile } from '../desired.ts'
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { parseCollectors } from './collectors.ts';
 import { parseRules } from './firewall.ts';
+import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
 import { parseResponders } from './responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
@@ -49,7 +50,10 @@ export function parseFleet(
 
 function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
   const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
-    parseOrganisation(slug, organisation, scope.in('organisations', slug)),
+    parseOrganisation(slug, organisation, {
+      scope: scope.in('organisations', slug),
+      named: new NamedPorts(text.game_servers ?? [], slug),
+    }),
   );
   refuseSharedNumbers(organisations, scope);
   refuseOverlaps(organisations, scope);
@@ -75,8 +79,9 @@ function parseBaseline(
     const itemScope = scope.in(index);
     for (const prefix of itemScope.in('prefixes').cidrs(entry.prefixes)) {
       const family = prefix.includes(':') ? 6 : 4;
-      const maxPorts = DEFAULT_LIMITS.maxPortsPerRequest;
-      for (const { rule, at } of parseRules(entry.rules, family, maxPorts, itemScope.in('rules'))) {
+      const { maxPortsPerRequest: maxPorts } = DEFAULT_LIMITS;
+      const terms = { family, maxPorts, named: null } as const;
+      for (const { rule, at } of parseRules(entry.rules, terms, itemScope.in('rules'))) {
         const key = `${prefix} ${JSON.stringify(rule)}`;
         if (seen.has(key)) itemScope.refuse(`${prefix} has a baseline rule twice.`);
         seen.add(key);

@@ -1,4 +1,4 @@
-import { describeRule, filterKey, ruleKey } from '../../firewall/groups/index.ts';
+import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/groups/index.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
@@ -45,8 +45,8 @@ function planGroup(
     draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...change }, at);
     return;
   }
-  const addRules = missingFrom(row.rules, rules, ruleKey);
-  const removedRules = missingFrom(rules, row.rules, ruleKey);
+  const addRules = missingFrom(row.rules, rules, ruleIdentity);
+  const removedRules = missingFrom(rules, row.rules, ruleIdentity);
   const addFilters = missingFrom(row.filters, filters, filterKey);
   const removedFilters = missingFrom(filters, row.filters, filterKey);
   const all = [

@@ -1,34 +1,23 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { gameServer, node } from './game-servers.ts';
+import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
 
 /**
  * The schema of a fleet file, for editors and for the first check of `parseFleet`.
  * The parsers in parse/ check what a schema cannot express: networks, ports, references, duplicates.
  */
 
-const LARGEST = 2_147_483_647;
-const NO_CONTROL = '^[^\\u0000-\\u001f\\u007f]*$';
-
-function closed<T extends Record<string, TSchema>>(properties: T, description?: string) {
-  return Type.Object(properties, {
-    additionalProperties: false,
-    ...(description === undefined ? {} : { description }),
-  });
-}
-const text = (description: string, maxLength = 200) =>
-  Type.String({ minLength: 1, maxLength, pattern: NO_CONTROL, description });
-const whole = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
-const list = <T extends TSchema>(items: T, description: string, limits: object = {}) =>
-  Type.Array(items, { maxItems: 100_000, description, ...limits });
-const oneOf = <const T extends readonly string[]>(values: T, description: string) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], description });
-
 const asn = whole(1, 4_294_967_295, 'An autonomous system number.');
 const moment = text('A moment with an offset: "2026-01-01T00:00:00+00:00".', 40);
-const ports = Type.Union(
-  [text('Ports: "80", "7000-7010", "80,443".', 2000), whole(1, 65_535, 'One port.')],
-  { description: 'A port, or an expression of ports.' },
+const portExpression = text('Ports: "80", "7000-7010", "80,443".', 2000);
+const onePort = whole(1, 65_535, 'One port.');
+const ports = Type.Union([portExpression, onePort], {
+  description: 'A port, or an expression of ports.',
+});
+const namedPorts = Type.Union(
+  [text('Ports, or the name of a port of a game server: "Survival:query".', 2000), onePort],
+  { description: 'A port, an expression of ports, or SERVER:PORT, which is followed.' },
 );
 
 const thresholds = closed(
@@ -62,7 +51,7 @@ const rule = closed(
   {
     action: oneOf(['allow', 'deny'], 'What happens to a packet that matches.'),
     protocol: oneOf(['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'], 'icmp is ICMPv6 on IPv6.'),
-    destination_port: Type.Optional(ports),
+    destination_port: Type.Optional(namedPorts),
     source_ip: Type.Optional(text('An address or a CIDR; left out: any source.', 50)),
   },
   'A firewall rule; one is made for each port.',
@@ -95,7 +84,7 @@ const service = closed({
     list(
       Type.Union([
         text('A filter, on the ports of its game servers.', 50),
-        closed({ type: text('A filter.', 50), ports: Type.Optional(ports) }),
+        closed({ type: text('A filter.', 50), ports: Type.Optional(namedPorts) }),
       ]),
       'Filters that it manages itself. Default: tcp-syn-proxy and udp-stateful.',
     ),
@@ -277,81 +266,6 @@ const responder = closed(
   },
   'Called when an attack begins that is mitigated, and when it is over: `command` or `webhook`.',
 );
-
-const node = closed({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    description: 'What the node enrols as.',
-  }),
-});
-
-const variableName = '^\\w{1,191}$';
-
-const gameServer = closed({
-  uuid: text('Its id for ever.', 36),
-  organisation: text('Of this file.', 63),
-  service: whole(1, LARGEST, 'A service of the organisation.'),
-  name: text('What people call it.'),
-  node: text('A node of this file.'),
-  egg: text('A file, relative to this one, then to the shipped eggs.', 1000),
-  limits: closed({
-    memory: whole(1, LARGEST, 'MiB.'),
-    cpu: whole(1, LARGEST, 'Percent of one core.'),
-    disk: whole(1, LARGEST, 'MiB.'),
-  }),
-  allocation: Type.Optional(
-    closed(
-      { ip: text('An address of the node.', 50), port: whole(1, 65_535, 'A port.') },
-      'Its one port, with the protocols of the egg. Either this or allocations.',
-    ),
-  ),
-  allocations: Type.Optional(
-    list(
-      closed({
-        ip: text('An address of the node.', 50),
-        port: whole(1, 65_535, 'A port.'),
-        protocols: Type.Optional(list(oneOf(['tcp', 'udp'], 'A protocol.'), 'Default: both.')),
-        variable: Type.Optional(
-          Type.String({ pattern: variableName, description: 'A variable to set to the port.' }),
-        ),
-        name: Type.Optional(
-          Type.String({
-            pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
-            description: 'What the port is for.',
-          }),
-        ),
-      }),
-      'Its ports; the first one is SERVER_IP and SERVER_PORT.',
-      { minItems: 1, maxItems: 64 },
-    ),
-  ),
-  image: Type.Optional(text("The label of one of the egg's images. Default: the first.", 255)),
-  variables: Type.Optional(
-    Type.Unsafe<Record<string, string | number | boolean>>({
-      type: 'object',
-      propertyNames: { pattern: variableName },
-      additionalProperties: {
-        anyOf: [{ type: 'string', maxLength: 16_384 }, { type: 'integer' }, { type: 'boolean' }],
-      },
-      maxProperties: 1_000,
-      description: "By environment name, within the egg's rules. Default: what the egg says.",
-    }),
-  ),
-  suspended: Type.Optional(
-    Type.Boolean({ description: 'It must not run, and is not deleted. Default: false.' }),
-  ),
-  crashes: Type.Optional(
-    closed(
-      {
-        restart: Type.Optional(Type.Boolean({ description: 'Default: true.' })),
-        within_seconds: Type.Optional(
-          whole(0, 86_400, 'A crash this soon after another leaves it offline. Default: 60.'),
-        ),
-      },
-      'What happens when it ends by itself.',
-    ),
-  ),
-});
 
 export const FleetSchema = Type.Object(
   {

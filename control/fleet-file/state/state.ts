@@ -299,7 +299,9 @@ async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
     sql<CurrentGroup>`
       select g.id, g.organisation_id as "organisationId", g.name, g.owner,
              coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action,
-                         'protocol', r.protocol, 'source', r.source, 'port', r.port) order by r.id)
+                         'protocol', r.protocol, 'source', r.source, 'port', r.port,
+                         'namedPort', case when r.port_server is not null then json_build_object(
+                           'server', r.port_server, 'name', r.port_name) end) order by r.id)
                 from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
              coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port)
                          order by f.id)

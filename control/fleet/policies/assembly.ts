@@ -169,9 +169,15 @@ function managedFilters(held: ParsedHolding): { type: FilterType; port: number }
   });
 }
 
-function portsOf(expression: string | null, { gamePorts }: ParsedHolding): readonly number[] {
+function portsOf(
+  expression: string | null,
+  { gamePorts, namedPorts }: ParsedHolding,
+): readonly number[] {
   if (expression === null) return gamePorts;
-  const ranges = parsePortExpression(expression);
+  const numbers = expression
+    .split(',')
+    .flatMap((item) => (item.includes(':') ? (namedPorts?.[item] ?? []) : item));
+  const ranges = parsePortExpression(numbers.join(','));
   return ranges.ok ? expandPorts(ranges.value) : [];
 }
 

@@ -19,6 +19,8 @@ export interface HoldingRow {
   readonly managedFilters: readonly ManagedFilter[] | null;
   /** Ports of the service's game servers that are reachable at this address. */
   readonly gamePorts: readonly number[];
+  /** Those that the managed filters name, by `UUID:NAME`; null: none. */
+  readonly namedPorts: Readonly<Record<string, number>> | null;
 }
 export interface OwnRow {
   readonly target: string;
@@ -147,10 +149,15 @@ function gamePorts(asOf: string): RawBuilder<unknown> {
             and host(of.cidr)::inet = p.ip))), '{}')`;
 }
 
+const namedPorts = sql`
+  case when s.managed_filters @? '$[*] ? (@.ports like_regex ":")' then (
+    select json_object_agg(n.uuid || ':' || n.name, n.port) from named_ports n
+     where n.service_id = s.id and reaches(host(h.cidr)::inet, n.ip, s.id)) end`;
+
 async function loadHoldings(tx: Tx, { region, asOf }: RowsRequest): Promise<HoldingRow[]> {
   const { rows } = await sql<HoldingRow>`
     select h.id, h.cidr, h.service_id as "serviceId", s.managed_filters as "managedFilters",
-           ${gamePorts(asOf)} as "gamePorts"
+           ${gamePorts(asOf)} as "gamePorts", ${namedPorts} as "namedPorts"
       from holdings h left join services s on s.id = h.service_id
      where h.during @> ${asOf}::timestamptz and ${touches('h', 'holdings', 'cidr', region)}
   `.execute(tx);
