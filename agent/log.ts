@@ -1,4 +1,4 @@
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import { describeError, type Log, renderLogLine } from '@portcullis/core/log.ts';
 
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof LEVELS;
@@ -7,16 +7,21 @@ type Level = keyof typeof LEVELS;
 const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
 export type Threshold = keyof typeof THRESHOLDS;
 
-/** One JSON object a line, shaped as control's; `name` says which agent. Nothing secret may be logged. */
+/**
+ * One JSON object a line, shaped as control's; `name` says which agent. On a terminal, words instead. Nothing secret may
+ * be logged.
+ */
 export function createLineLog(
   name: 'edge' | 'node' | 'collector',
   write: (line: string) => void,
   lowest: Threshold = 'info',
+  isTerminal = false,
 ): Log {
   const at =
     (level: Level) =>
     (fields: object, message: string): void => {
       if (LEVELS[level] < THRESHOLDS[lowest]) return;
+      if (isTerminal) return write(`${renderLogLine(name, fields, message)}\n`);
       const time = new Date().toISOString();
       const line = { level, time, name, ...shown(fields) };
       write(`${JSON.stringify({ ...line, msg: message })}\n`);

@@ -6,7 +6,7 @@ import {
   type Installation,
   isInstalled,
   otherInstallation,
-} from './installation.ts';
+} from './installation/choose.ts';
 
 /** Options of a control plane, shared by `up` and `control`. */
 export interface ControlOptions {
@@ -87,13 +87,20 @@ export async function dataDirectory({ data }: { readonly data?: string }): Promi
   return (await controlConfig(data === undefined ? {} : { data })).dataDir;
 }
 
+/** Options that the environment of this process gives, which that of sudo does not. */
+export function controlVariables(): Partial<ControlOptions> {
+  const all = Object.entries(VARIABLES) as [keyof ControlOptions, string][];
+  const given = all.filter(([option, name]) => option !== 'data' && Boolean(process.env[name]));
+  return Object.fromEntries(given.map(([option, name]) => [option, process.env[name]]));
+}
+
+export function optionName(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
 function withOptionNames(reason: string, options: ControlOptions): string {
   return givenOptions(options).reduce(
-    (text, [option, variable]) =>
-      text.replaceAll(
-        variable,
-        `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-      ),
+    (text, [option, variable]) => text.replaceAll(variable, optionName(option)),
     reason,
   );
 }

@@ -13,12 +13,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
+import { eventually } from './testing/eventually.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
 
-/** The timeout for any state, including the first start of a database. */
-const LIMIT_MS = 45_000;
 const FLOW = {
   source: '198.51.100.7',
   destination: '192.0.2.10',
@@ -36,7 +34,11 @@ interface Started {
   readonly url: string;
   readonly mode: string;
   readonly edge: string | null;
-  readonly keys: readonly { readonly key: string }[];
+  readonly keys: readonly {
+    readonly key: string;
+    readonly name: string;
+    readonly organisation: string;
+  }[];
   readonly addresses: readonly string[];
   readonly node: { readonly engine: string; readonly problem: string | null } | null;
   readonly server: { readonly uuid: string; readonly problem: string | null } | null;
@@ -296,6 +298,31 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     assert.equal(existsSync(join(folder, 'data', 'first-key-unseen')), false);
   });
 
+  test('keys of a fleet file that may not have been shown are named, and the first key is replaced too', async () => {
+    assert.equal((await up.stop()).code, 0);
+    const unseen = join(folder, 'data', 'fleet-keys-unseen');
+    writeFileSync(file, fleetWith('    keys: [{ name: ci, abilities: [attacks.read] }]\n'));
+    // What an interrupted first start leaves.
+    writeFileSync(join(folder, 'data', 'first-key-unseen'), '');
+    const { keys } = await start('--fleet', file);
+    assert.deepEqual(
+      keys.map(({ name, organisation }) => [organisation, name]),
+      [
+        ['default', 'first'],
+        ['acme', 'ci'],
+      ],
+    );
+    assert.equal(await readWith(keys[0]?.key ?? ''), 200);
+    assert.equal(existsSync(unseen), false);
+    assert.equal((await up.stop()).code, 0);
+    writeFileSync(unseen, new Date(Date.now() - 600_000).toISOString());
+    assert.deepEqual((await start('--fleet', file)).keys, []);
+    assert.match(up.err, /The key ci of acme was made by a start that may not have shown it/);
+    const create = /portcullis (keys create .*)$/m.exec(up.err)?.[1]?.split(' ') ?? [];
+    assert.equal((await portcullis(...create)).code, 0, up.err);
+    assert.equal(existsSync(unseen), false);
+  });
+
   function collectorAt(at: number, exporter: string): string {
     return `collectors:
   - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter} }] }
@@ -303,22 +330,25 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   }
 
   async function apply(collectors: string): Promise<void> {
-    writeFileSync(
-      file,
-      `organisations:
-  acme:
-    name: Acme
-    asns: [64500]
-    prefixes:
-      - { cidr: 192.0.2.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
-${collectors}`,
-    );
+    writeFileSync(file, fleetWith(collectors));
     const { code, err } = await portcullis('fleet', 'apply', file);
     assert.equal(code, 0, err);
   }
 
-  async function start(): Promise<Started> {
-    const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json'];
+  /** `more`: further lines, of the organisation first. */
+  function fleetWith(more: string): string {
+    return `organisations:
+  acme:
+    name: Acme
+    flags: [attack_history_api]
+    asns: [64500]
+    prefixes:
+      - { cidr: 192.0.2.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
+${more}`;
+  }
+
+  async function start(...more: readonly string[]): Promise<Started> {
+    const args = ['up', '--listen', '127.0.0.1:0', '--metrics-listen', 'off', '--json', ...more];
     up = new RunningCommand(args, env);
     const started = JSON.parse(await up.prints(/\}\n$/)) as Started;
     ({ url } = started);
@@ -352,18 +382,6 @@ ${collectors}`,
     return (await response.json()) as Record<string, unknown>;
   }
 });
-
-async function eventually(
-  what: string,
-  holds: () => Promise<boolean>,
-  limitMs = LIMIT_MS,
-): Promise<void> {
-  const deadline = performance.now() + limitMs;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `timed out: ${what}`);
-    await delay(50);
-  }
-}
 
 async function bind(address = '127.0.0.1'): Promise<Socket> {
   const socket = createSocket('udp4').bind(0, address);

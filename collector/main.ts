@@ -23,7 +23,10 @@ function readEverything() {
   try {
     const level = readLogLevel(process.env);
     const write = (line: string): void => void process.stderr.write(line);
-    return { config: readConfig(process.env), log: createLineLog('collector', write, level) };
+    return {
+      config: readConfig(process.env),
+      log: createLineLog('collector', write, level, process.stderr.isTTY),
+    };
   } catch (error) {
     return giveUp(error);
   }

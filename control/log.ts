@@ -1,3 +1,4 @@
+import { renderLogLine } from '@portcullis/core/log.ts';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
@@ -20,7 +21,7 @@ export function redact(text: string): string {
 const CENSORED = ['authorization', 'cookie', 'secret', 'password'];
 
 /**
- * Logs one JSON object per line to standard error. Secrets never reach the destination: fields are censored by name,
+ * Logs one JSON object per line to standard error; on a terminal, words instead. Secrets never reach the destination: fields are censored by name,
  * and the finished line is redacted, including error messages and URLs.
  */
 export function createLogger(options: {
@@ -40,9 +41,17 @@ export function createLogger(options: {
       serializers: { error: (error: unknown) => describeError(error) },
       hooks: { streamWrite: redact },
     },
-    options.destination ?? pino.destination({ fd: 2, sync: true }),
+    options.destination ??
+      (process.stderr.isTTY ? TERMINAL : pino.destination({ fd: 2, sync: true })),
   );
 }
+
+const TERMINAL: DestinationStream = {
+  write(line) {
+    const fields = JSON.parse(line) as { readonly msg?: string };
+    process.stderr.write(`${renderLogLine('control', fields, fields.msg ?? '')}\n`);
+  },
+};
 
 /** The fields of an error that are logged. Others may hold whole connections (`client` of pg). */
 const LOGGED_FIELDS = [

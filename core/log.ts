@@ -6,6 +6,26 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+/** The fields that a line for people leaves out. */
+const FOR_MACHINES = new Set(['level', 'time', 'name', 'msg']);
+
+/** A log line for a terminal: who says it, the sentence, and the fields in words. */
+export function renderLogLine(name: string, fields: object, message: string): string {
+  const details = Object.entries(fields)
+    .filter(([key, value]) => !FOR_MACHINES.has(key) && value !== undefined)
+    .map(([key, value]: [string, unknown]) => `${key}: ${inWords(value)}`);
+  const text = `${name}: ${message}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
+  // Names of devices, games and callers must not control the terminal.
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
+}
+
+function inWords(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Error) return describeError(value);
+  const said = typeof value === 'object' && value !== null && 'message' in value && value.message;
+  return typeof said === 'string' ? said : JSON.stringify(value);
+}
+
 /** The message of an error and of its causes, without stacks. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

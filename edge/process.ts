@@ -55,7 +55,8 @@ import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.t
 // Until the agent can stop in order: what is killed here leaves what the next edge expects.
 const cancelExit = whenSupervisorGone(() => process.exit(1));
 const { config, logLevel, early, capacity } = readOptions();
-const log = createLineLog('edge', (line) => process.stderr.write(line), logLevel);
+const { stderr } = process;
+const log = createLineLog('edge', (line) => stderr.write(line), logLevel, stderr.isTTY);
 await lockState({
   agent: 'edge',
   stateDir: config.stateDir,

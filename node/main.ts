@@ -51,7 +51,13 @@ if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.e
 function readConfigAndLog() {
   try {
     const { env } = process;
-    const log = createLineLog('node', (line) => process.stderr.write(line), readLogLevel(env));
+    const { stderr } = process;
+    const log = createLineLog(
+      'node',
+      (line) => stderr.write(line),
+      readLogLevel(env),
+      stderr.isTTY,
+    );
     return { config: readConfig(env), log };
   } catch (error) {
     return giveUp(error);

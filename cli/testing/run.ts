@@ -18,11 +18,9 @@ export class RunningCommand {
   readonly #output = { out: '', err: '' };
   readonly #closed: Promise<[number | null]>;
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv) {
-    this.child = spawn(process.execPath, [MAIN, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+  constructor(args: readonly string[], env: NodeJS.ProcessEnv, child?: ChildProcess) {
+    this.child =
+      child ?? spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#closed = once(this.child, 'close') as Promise<[number | null]>;
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.#output.out += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#output.err += text));
@@ -64,6 +62,39 @@ export class RunningCommand {
     this.child.kill(signal);
     return this.end();
   }
+}
+
+/** The terminal of a person: both outputs are `out`, and what is typed goes to the programs on it. */
+const TERMINAL = `import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))`;
+const CTRL_C = '\u0003';
+
+/** A command line of any program on a pseudo-terminal. */
+export class TerminalCommand extends RunningCommand {
+  constructor(
+    command: readonly string[],
+    { env, ...options }: { readonly env: NodeJS.ProcessEnv; readonly cwd?: string },
+  ) {
+    const child = spawn('python3', ['-c', TERMINAL, ...command], {
+      ...options,
+      env: { TERM: 'dumb', NO_COLOR: '1', ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    super([], env, child);
+  }
+
+  type(text: string): void {
+    this.child.stdin?.write(text);
+  }
+
+  interrupt(): void {
+    this.type(CTRL_C);
+  }
+}
+
+/** `portcullis ARGS` on a pseudo-terminal. */
+export function onTerminal(args: readonly string[], env: NodeJS.ProcessEnv): TerminalCommand {
+  return new TerminalCommand([process.execPath, MAIN, ...args], { env });
 }
 
 interface Answer extends Ran {

@@ -1,3 +1,4 @@
+import { commandLine } from '../installation/command-line.ts';
 import { print, printJson, styled } from '../output.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';
@@ -5,8 +6,10 @@ import type { PreparedFleet } from './prepare-fleet.ts';
 
 export interface Started {
   readonly url: string;
-  /** ` --data DIR` for commands that need it, else ''. */
-  readonly dataOption: string;
+  /** The installation that printed commands name. */
+  readonly dataDir: string;
+  /** The words of the command that enforces. */
+  readonly enforceWords: readonly string[];
   readonly firstOperator: FirstOperator;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
@@ -76,7 +79,7 @@ function linesOf(started: Started): string[] {
   ];
 }
 
-function operatorLines({ firstOperator, dataOption }: Started): string[] {
+function operatorLines({ firstOperator, dataDir }: Started): string[] {
   if (firstOperator.kind === 'there') return [];
   if (firstOperator.kind === 'link') {
     return [
@@ -87,7 +90,7 @@ function operatorLines({ firstOperator, dataOption }: Started): string[] {
   }
   return [
     '',
-    `Nobody is an operator yet. For a link to become one: portcullis portal link${dataOption}`,
+    `Nobody is an operator yet. For a link to become one: ${commandLine(['portal', 'link'], { dataDir })}`,
   ];
 }
 
@@ -117,20 +120,23 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
   return lines;
 }
 
-function enforcementLines({ fleet, mode, reason, confirmWithin, dataOption }: Started): string[] {
+function enforcementLines(started: Started): string[] {
+  const { fleet, mode, reason, confirmWithin, dataDir, enforceWords } = started;
+  const asRoot = { dataDir, asRoot: true };
   if (mode === 'observe') {
     return [
       styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`),
-      `The edge renders and checks its policies. To enforce, as root: portcullis up --enforce --confirm-within 120s${dataOption}`,
+      'The edge renders and checks its policies. To enforce, stop this command, then:',
+      `  ${commandLine(enforceWords, asRoot)}`,
     ];
   }
   const lines = [
-    `Enforcing as edge ${fleet.edge?.name}. To disable it at any time: portcullis edge off${dataOption}`,
+    `Enforcing as edge ${fleet.edge?.name}. To disable it at any time: ${commandLine(['edge', 'off'], asRoot)}`,
   ];
   if (reason !== null) lines.push(styled('yellow', `It is ${reason}.`));
   if (confirmWithin !== null) {
     lines.push(
-      `It is disabled again in ${confirmWithin} unless you run: portcullis edge confirm${dataOption}`,
+      `It is disabled again in ${confirmWithin} unless you run: ${commandLine(['edge', 'confirm'], asRoot)}`,
     );
   }
   return [

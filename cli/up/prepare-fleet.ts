@@ -7,7 +7,8 @@ import { operator, withUrl } from '../database.ts';
 import { failed } from '../exit.ts';
 import { applyFleetFile } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
-import { FIRST_KEY, replaceFirstKey, type UnseenKey } from './first-key.ts';
+import { warn } from '../output.ts';
+import { describeUnseenKeys, FIRST_KEY, replaceFirstKey, type UnseenKeys } from './first-key.ts';
 import type { FirstServer } from './first-server.ts';
 import { createFirstStart } from './first-start.ts';
 import { readHostNetwork } from './host-network.ts';
@@ -44,6 +45,8 @@ export interface PreparedFleet {
 }
 
 const PROGRESS_EVERY_MS = 2_000;
+/** The clock of a database on another host may be behind by this much. */
+const CLOCK_MARGIN_MS = 60_000;
 
 type Found = Omit<PreparedFleet, 'edge' | 'node'> & {
   readonly edge: string | null;
@@ -54,16 +57,20 @@ export interface FleetToPrepare {
   readonly options: FleetOptions;
   readonly file: FleetFile | null;
   readonly dataDir: string;
-  readonly unseen: UnseenKey;
+  readonly unseen: UnseenKeys;
+  /** Shows new keys; called as soon as they are committed. */
+  readonly show: (keys: PreparedFleet['keys']) => void;
 }
 
 /** Applies the fleet file, or creates the fleet of a first start. Enrols the agents of this machine. */
 export function prepareFleet(
   databaseUrl: string,
-  { options, file, dataDir, unseen }: FleetToPrepare,
+  { options, file, dataDir, unseen, show }: FleetToPrepare,
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
-    const found = file === null ? await firstStart(db, unseen) : await applyFile(db, file);
+    await tellUnseen(db, unseen, dataDir);
+    const found = file === null ? await firstStart(db, unseen) : await applyFile(db, file, unseen);
+    if (found.keys.length > 0) show(found.keys);
     const edge = options.edge ?? found.edge;
     const node = options.node ?? found.node;
     return {
@@ -91,7 +98,15 @@ async function enrolHere(
   return { name, credential };
 }
 
-async function applyFile(db: Db, file: FleetFile): Promise<Found> {
+/** Keys of a fleet file that an interrupted start made: the file owns them, so they are named and not replaced. */
+async function tellUnseen(db: Db, unseen: UnseenKeys, dataDir: string): Promise<void> {
+  const since = unseen.fleetSince;
+  if (since === null) return;
+  for (const line of await describeUnseenKeys(db, since, dataDir)) warn(line);
+}
+
+async function applyFile(db: Db, file: FleetFile, unseen: UnseenKeys): Promise<Found> {
+  unseen.expectFleet(new Date(Date.now() - CLOCK_MARGIN_MS));
   const applied = await applyFleetFile(db, file, {
     allowLosses: false,
     onProgress: logProgress(file.path),
@@ -99,7 +114,7 @@ async function applyFile(db: Db, file: FleetFile): Promise<Found> {
   return {
     edge: applied.edges[0] ?? null,
     node: applied.nodes[0] ?? null,
-    keys: applied.createdKeys,
+    keys: [...(await replacedKeys(db, unseen)), ...applied.createdKeys],
     addresses: await exampleAddresses(db),
     server: null,
   };
@@ -118,21 +133,25 @@ function logProgress(file: string): (progress: ApplyProgress) => void {
   };
 }
 
-async function firstStart(db: Db, unseen: UnseenKey): Promise<Found> {
-  const wasUnseen = unseen.exists;
-  unseen.expect();
+async function firstStart(db: Db, unseen: UnseenKeys): Promise<Found> {
+  const wasUnseen = unseen.isFirstUnseen;
+  unseen.expectFirst();
   const created = await createFirstStart(db, readHostNetwork());
   if (created !== null) {
     const { organisation, secret, addresses, server } = created;
     const keys = [{ name: FIRST_KEY, organisation, key: secret }];
     return { edge: LOCAL_NAME, node: LOCAL_NAME, keys, addresses, server };
   }
-  const secret = wasUnseen ? await replaceFirstKey(db) : null;
-  if (secret === null) unseen.seen();
+  const keys = wasUnseen ? await replacedKeys(db, unseen) : [];
   const edge = await findLocal(db, 'edge');
   const node = await findLocal(db, 'node');
-  const keys = secret === null ? [] : [{ name: FIRST_KEY, organisation: 'default', key: secret }];
   return { edge, node, keys, addresses: [], server: null };
+}
+
+/** Another first key, if an interrupted start left one that nobody saw. */
+async function replacedKeys(db: Db, unseen: UnseenKeys): Promise<PreparedFleet['keys']> {
+  const secret = unseen.isFirstUnseen ? await replaceFirstKey(db) : null;
+  return secret === null ? [] : [{ name: FIRST_KEY, organisation: 'default', key: secret }];
 }
 
 /** The name from the first start, else the first name in the fleet. */

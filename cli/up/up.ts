@@ -8,18 +8,20 @@ import {
   controlConfig,
   controlEnvironment,
   type ControlOptions,
+  controlVariables,
   installationOf,
+  optionName,
 } from '../control-options.ts';
 import { unavailable, usageError } from '../exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
-import { SYSTEM_INSTALLATION } from '../installation.ts';
+import { SYSTEM_INSTALLATION } from '../installation/choose.ts';
 import { readFleet } from '../fleet-file.ts';
 import { parseDuration } from '../options.ts';
 import { styled, warn } from '../output.ts';
 import { describeStart, showKeys, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
-import { UnseenKey } from './first-key.ts';
+import { UnseenKeys } from './first-key.ts';
 import { type FirstOperator, prepareFirstOperator } from './first-operator.ts';
 import { startFirstServer } from './first-server.ts';
 import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
@@ -79,7 +81,7 @@ export async function runUp(options: UpOptions): Promise<void> {
     const started = await Promise.race([starting, stopped]);
     if (started !== null) {
       describeStart(started, options.json === true);
-      new UnseenKey(data.path).seen();
+      new UnseenKeys(data.path).seen();
       await stopped;
     }
     await starting.catch(() => {});
@@ -125,7 +127,8 @@ async function startPlatform(platform: Platform): Promise<Started> {
   const server = node?.problem === null ? await startServer(platform, url, fleet) : null;
   return {
     url,
-    dataOption: data.path === SYSTEM_INSTALLATION ? '' : ` --data ${data.path}`,
+    dataDir: data.path,
+    enforceWords: enforceWords(options),
     firstOperator,
     fleet,
     ...enforcement,
@@ -138,15 +141,14 @@ async function prepareAndShow(
   { options, fleetFile: file, data }: Platform,
   databaseUrl: string,
 ): Promise<PreparedFleet> {
-  const unseen = new UnseenKey(data.path);
-  const chosen = { options, file, dataDir: data.path, unseen };
-  const fleet = await prepareFleet(databaseUrl, chosen);
-  if (options.json !== true && fleet.keys.length > 0) {
+  const unseen = new UnseenKeys(data.path);
+  const show = (keys: PreparedFleet['keys']): void => {
+    if (options.json === true) return;
     // At once: what interrupts the start from here on must not cost the key.
-    showKeys(fleet.keys);
+    showKeys(keys);
     unseen.seen();
-  }
-  return fleet;
+  };
+  return prepareFleet(databaseUrl, { options, file, dataDir: data.path, unseen, show });
 }
 
 /** `url` is where control listens, for a start that leaves the port to the system. */
@@ -168,8 +170,18 @@ function isDataGiven({ data }: UpOptions): boolean {
   return data !== undefined || Boolean(process.env['PORTCULLIS_DATA']);
 }
 
+/** The words of the `up` that enforces what this one runs. */
+function enforceWords(options: UpOptions): string[] {
+  const words = ['up', '--enforce', '--confirm-within', '120s'];
+  const { json: _, enforce: __, confirmWithin: ___, data: ____, ...kept } = options;
+  for (const [name, value] of Object.entries({ ...controlVariables(), ...kept }))
+    words.push(optionName(name), value);
+  return words;
+}
+
 /** On stderr, so that it is read while the start goes on and never in a script's way. */
-function step({ options, startedMs }: Platform, what: string): void {
+function step({ options, startedMs, stopping }: Platform, what: string): void {
+  stopping.throwIfAborted();
   if (options.json === true) return;
   const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
   process.stderr.write(`${styled('dim', `${seconds.padStart(5)} s  ${what}`, process.stderr)}\n`);

@@ -88,7 +88,7 @@ class Agent implements EdgeAgent {
       watchLinks: options.watchLinks ?? null,
       earlyDrop: options.earlyDrop ?? null,
       log,
-      enforcing: () => this.#mode.mode === 'enforce',
+      enforcing: () => this.#mode.mode === 'enforce' && !this.#isSwitchedOff(),
       invalidate: () => this.#reconciler.invalidate(),
       repair: () => this.#applying.poke(),
     });
@@ -334,6 +334,16 @@ class Agent implements EdgeAgent {
   #poll(): void {
     const changed = this.#markers.changed(this.#mode.disabled, this.#clock);
     if (changed || this.#options.earlyDrop?.needsApply() === true) this.#applying.poke();
+  }
+
+  /** `edge off` removes the table before this agent polls the marker: that is no other program. */
+  #isSwitchedOff(): boolean {
+    try {
+      return readDisabled(this.#options.stateDir) !== null;
+    } catch {
+      // Unreadable markers disable nothing.
+      return false;
+    }
   }
 
   /** Without an answer in time control answers the caller by itself. */

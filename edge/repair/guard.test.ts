@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DeviceNames } from './device-names.ts';
 import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import { edgeOff } from '../switch/switch-files.ts';
 import { opening, testEdge } from '../testing/control.ts';
 
 const A = '203.0.113.10';
@@ -43,6 +44,28 @@ describe('an edge whose table another program changes', () => {
     await repaired;
     await control.next(({ kind }) => kind === 'edge.heartbeat');
     assert.deepEqual(await reported(), ['undisturbed', 1]);
+  });
+
+  it('does not take its own edge off for another program', async (t) => {
+    const { control, kernel, stateDir, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const warned: string[] = [];
+    const log = {
+      debug() {},
+      info() {},
+      warn: (_: object, message: string) => void warned.push(message),
+      error() {},
+    };
+    await start({ log });
+    await control.confirmed();
+    // In this order, as the command does it, before the agent polls its markers.
+    edgeOff(stateDir);
+    kernel.meddle((elements) => elements.clear());
+    await control.next((request) => request.kind === 'edge.hello' && request.mode === 'observe');
+    assert.deepEqual(
+      warned.filter((message) => message.includes('another program')),
+      [],
+    );
   });
 
   it('repairs while control delays the answer to a confirmation', async (t) => {

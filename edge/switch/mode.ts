@@ -1,8 +1,12 @@
+import { dirname } from 'node:path';
 import { describeError } from '@portcullis/core/log.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { edgeOff, type Disabled, hasExpired, readDisabled, readTrial } from './switch-files.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { MachineClock } from './machine-clock.ts';
+
+/** The default of a command that root runs. */
+const ROOTS_DATA = '/var/lib/portcullis';
 
 /** Whether the edge enforces, and why not if it was requested to; or until when, on a trial. */
 export interface ModeState {
@@ -50,7 +54,13 @@ function trialReason({ stateDir, clock, nowMs }: ModeInput): string | null {
   if (trial === null || trial.confirmed) return null;
   const endsMs = nowMs() + trial.deadlineMs - clock.nowMs();
   const ends = new Date(Math.round(endsMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z');
-  return `on trial: disabled at ${ends} unless somebody runs portcullis edge confirm`;
+  return `on trial: disabled at ${ends} unless somebody runs portcullis edge confirm${dataOption(stateDir)}`;
+}
+
+/** What the command needs to find this directory, which is `edge` in the data directory. */
+function dataOption(stateDir: string): string {
+  const dataDir = dirname(stateDir);
+  return dataDir === ROOTS_DATA ? '' : ` --data ${dataDir}`;
 }
 
 /** A cheap check for the once-a-second poll. */

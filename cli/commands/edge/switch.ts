@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { commandLine } from '../../installation/command-line.ts';
 import { dataDirectory } from '../../control-options.ts';
 import { failed } from '../../exit.ts';
 import { parseDuration } from '../../options.ts';
@@ -10,6 +11,9 @@ interface SwitchOptions {
   readonly json?: boolean;
   readonly confirmWithin?: string;
 }
+
+/** The command line of another switch, on the same data directory. */
+type Next = (name: keyof typeof SWITCHES) => string;
 
 /** `off`, `on` and `confirm` work on this host only, with or without a running agent and control. */
 const SWITCHES = {
@@ -32,15 +36,17 @@ export function addSwitches(edge: Command): void {
       .action(async (_options: SwitchOptions, invoked: Command) => {
         // The options of `edge` itself are accepted as well: portcullis edge --data DIR off.
         const options = invoked.optsWithGlobals<SwitchOptions>();
-        const stateDir = join(await dataDirectory(options), 'edge');
-        const text = await explainDenial(stateDir, () => run(stateDir, options));
+        const dataDir = await dataDirectory(options);
+        const stateDir = join(dataDir, 'edge');
+        const next: Next = (name) => commandLine(['edge', name], { dataDir, asRoot: true });
+        const text = await explainDenial(stateDir, () => run(stateDir, next, options));
         if (options.json === true) printJson({ edge: name, state: stateDir });
         else print(text);
       });
   }
 }
 
-async function disable(stateDir: string): Promise<string> {
+async function disable(stateDir: string, next: Next): Promise<string> {
   const { disableEnforcement } = await import('@portcullis/edge/switch/disable.ts');
   if (!(await disableEnforcement(stateDir, process.env))) {
     throw failed(
@@ -50,10 +56,14 @@ async function disable(stateDir: string): Promise<string> {
   const { endClaim } = await import('@portcullis/edge/switch/claim.ts');
   const knows = await endClaim(stateDir, 'disabled by the operator of this host');
   const counted = knows ? '' : ' Control was not reached: it may count the edge for a minute.';
-  return `The edge is disabled: nothing of Portcullis is in the kernel of this host, also after a restart.${counted} To enable it: portcullis edge on`;
+  return `The edge is disabled: nothing of Portcullis is in the kernel of this host, also after a restart.${counted} To enable it: ${next('on')}`;
 }
 
-async function enable(stateDir: string, { confirmWithin }: SwitchOptions): Promise<string> {
+async function enable(
+  stateDir: string,
+  next: Next,
+  { confirmWithin }: SwitchOptions,
+): Promise<string> {
   const { edgeOn } = await import('@portcullis/edge/switch/switch-files.ts');
   const { createMachineClock } = await import('@portcullis/edge/switch/machine-clock.ts');
   const trialMs =
@@ -62,17 +72,17 @@ async function enable(stateDir: string, { confirmWithin }: SwitchOptions): Promi
   const enabled = 'The edge is enabled: it enforces if it runs and was started to enforce';
   if (trialMs === null) return `${enabled}. It is on no trial.`;
   const ends = new Date(Date.now() + trialMs).toISOString();
-  return `${enabled}. It is disabled again at ${ends} unless you run: portcullis edge confirm`;
+  return `${enabled}. It is disabled again at ${ends} unless you run: ${next('confirm')}`;
 }
 
-async function confirm(stateDir: string): Promise<string> {
+async function confirm(stateDir: string, next: Next): Promise<string> {
   const { edgeConfirm } = await import('@portcullis/edge/switch/switch-files.ts');
   const result = edgeConfirm(stateDir);
   if (result === 'confirmed') return 'Confirmed: the edge keeps enforcing.';
   throw failed(
     result === 'none'
       ? 'there is nothing to confirm here: no edge was started with --confirm-within on this data directory'
-      : 'too late: the edge is disabled already. Try again: portcullis edge on',
+      : `too late: the edge is disabled already. Try again: ${next('on')}`,
   );
 }
 

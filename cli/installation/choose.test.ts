@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseInstallation } from './installation.ts';
+import { chooseInstallation } from './choose.ts';
 
 const OWN = '/var/lib/portcullis';
 const OTHER = '/home/ada/.local/state/portcullis';
