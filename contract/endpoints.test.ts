@@ -29,6 +29,7 @@ const BEYOND = [
   'PUT /firewall/defaults firewall.manage firewall_api',
   'POST /firewall/ips/{ip}/explain firewall.read firewall_api',
   'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
+  'GET /game-servers game-servers.read none',
   'GET /game-servers/{slice}/build game-servers.read none',
   'GET /game-servers/{slice}/console game-servers.manage none',
   'POST /game-servers/{slice}/reinstall game-servers.manage none',

@@ -861,6 +861,33 @@ export type GameServerResources = {
   readonly uptime: number;
 };
 
+export type GameServerStatus = {
+  readonly uuid: string;
+  readonly name: string;
+  readonly service_id: number;
+  readonly service_name: string;
+  /** As its node last reported it; nodes report a change at once. Null: unknown, because the server is not provisioned, or its node or the engine there is away. Later versions may add values. */
+  readonly state: 'offline' | 'starting' | 'running' | 'stopping' | 'paused' | (string & {}) | null;
+  /** Later versions may add values. */
+  readonly build_state: 'waiting' | 'building' | 'built' | 'failed' | (string & {});
+  /** The operator lets it not run. */
+  readonly suspended: boolean;
+  /** When it last ended by itself while it should run; null: not since its start. */
+  readonly crashed_at: string | null;
+  /** Where it runs. */
+  readonly node: string;
+  /** Whether its node was heard lately. */
+  readonly node_connected: boolean;
+  /** What it is. */
+  readonly egg: string;
+  readonly allocation: Allocation;
+};
+
+export type GameServerStatuses = {
+  /** By name, then uuid. */
+  readonly data: readonly GameServerStatus[];
+};
+
 export type GenerationBody = {
   /** As the history lists it. */
   readonly generation: number;
@@ -1756,6 +1783,14 @@ export interface X1Operations {
     headers: never;
     result: Drops;
   };
+  /** List game servers with their state. */
+  listGameServerStatuses: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: GameServerStatuses;
+  };
   /** See how far a server is built. */
   readGameServerBuild: {
     params: { slice: string };
@@ -2309,6 +2344,7 @@ export const OPERATIONS = {
   setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
+  listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },
   readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
   readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { SERVER_STATES } from './game-servers.ts';
 import {
   CLOSED,
   integer,
@@ -6,14 +7,49 @@ import {
   IpAddress,
   natural,
   openChoice,
+  openChoiceOrNull,
   Port,
   textOrNull,
+  timestampOrNull,
 } from './values.ts';
 
 export const BUILD_STATES = ['waiting', 'building', 'built', 'failed'] as const;
 
 /** The most console lines per response. */
 export const MAX_CONSOLE_LINES = 1000;
+
+const Allocation = Type.Object(
+  { ip: IpAddress, port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }) },
+  { title: 'Allocation', description: 'Where players reach it.' },
+);
+
+export const GameServerStatus = Type.Object(
+  {
+    uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
+    name: Type.String({ examples: ['Survival'] }),
+    service_id: natural({ examples: [501] }),
+    service_name: Type.String({ examples: ['survival-1'] }),
+    state: openChoiceOrNull(SERVER_STATES, {
+      description:
+        'As its node last reported it; nodes report a change at once. Null: unknown, because the server is not provisioned, or its node or the engine there is away.',
+    }),
+    build_state: openChoice(BUILD_STATES),
+    suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+    crashed_at: timestampOrNull({
+      description: 'When it last ended by itself while it should run; null: not since its start.',
+    }),
+    node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
+    node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+    egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
+    allocation: Allocation,
+  },
+  { title: 'GameServerStatus' },
+);
+
+export const GameServerStatuses = Type.Object(
+  { data: Type.Array(GameServerStatus, { description: 'By name, then uuid.' }) },
+  { title: 'GameServerStatuses' },
+);
 
 export const GameServerBuild = Type.Object(
   {
@@ -35,13 +71,7 @@ export const GameServerBuild = Type.Object(
           description:
             'What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s.',
         }),
-        allocation: Type.Object(
-          {
-            ip: IpAddress,
-            port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }),
-          },
-          { title: 'Allocation', description: 'Where players reach it.' },
-        ),
+        allocation: Allocation,
         allocations: Type.Array(
           Type.Object(
             {

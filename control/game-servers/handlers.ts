@@ -4,8 +4,8 @@ import { notSeen } from '../http/operations/not-found.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
 import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { reinstallServer } from './reinstall.ts';
-import { listServers, loadBuild, loadServer } from './store.ts';
-import { buildView, consoleView, detailView, listedView } from './views.ts';
+import { listServers, listStatuses, loadBuild, loadServer } from './store.ts';
+import { buildView, consoleView, detailView, listedView, statusView } from './views.ts';
 
 /** Operations 7 to 10 of the interface, and the x1 operations on game servers. */
 export type GameServerHandlers = Pick<
@@ -14,6 +14,7 @@ export type GameServerHandlers = Pick<
   | 'readGameServer'
   | 'sendPowerSignal'
   | 'sendCommand'
+  | 'listGameServerStatuses'
   | 'readGameServerBuild'
   | 'readConsole'
   | 'reinstallGameServer'
@@ -43,6 +44,10 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     },
     async sendCommand(call, db) {
       return instruct(deps.instruct, db, call, { kind: 'command', command: call.body.command });
+    },
+    async listGameServerStatuses(call, db) {
+      const servers = await listStatuses(db, call.caller);
+      return { status: 200, body: { data: servers.map(statusView) } };
     },
     async readGameServerBuild(call, db) {
       const build = await loadBuild(db, call.caller, call.server);

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
+import type { ServerPort, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
@@ -51,6 +51,46 @@ export async function loadServer(
   return rows[0] ?? null;
 }
 
+/** A node without a heartbeat for this time is away. */
+export const AWAY_AFTER_SECONDS = 45;
+const IS_CONNECTED = sql`
+  coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)`;
+
+/** A server with what its node last reported. */
+export interface ServerStatusRow {
+  readonly uuid: string;
+  readonly name: string;
+  readonly serviceId: number;
+  readonly serviceName: string;
+  /** Null: unknown. */
+  readonly state: ServerState | null;
+  readonly buildState: BuildState;
+  readonly suspended: boolean;
+  readonly crashedAt: Date | null;
+  readonly node: string;
+  readonly nodeConnected: boolean;
+  readonly egg: string;
+  readonly ip: string;
+  readonly port: number;
+}
+
+/** The servers that the caller sees in the order of `listServers`, with what their nodes last reported. */
+export async function listStatuses(db: Db, caller: ServerHolder): Promise<ServerStatusRow[]> {
+  const { rows } = await sql<ServerStatusRow>`
+    select uuid, game_servers.name, service_id as "serviceId", services.name as "serviceName",
+           case when provisioned and is_connected and engine ->> 'version' is not null
+                then power_state end as state,
+           build_state as "buildState", suspended, to_timestamp(crashed_at_ms / 1000) as "crashedAt",
+           nodes.name as node, is_connected as "nodeConnected", egg_name as egg, host(ip) as ip, port
+      from game_servers
+      join services on services.id = service_id
+      join nodes on nodes.id = node_id,
+           lateral (select ${IS_CONNECTED} as is_connected) as heard
+     where ${withinReach(caller, 'game-servers.read')}
+     order by game_servers.name collate "C", uuid`.execute(db);
+  return rows;
+}
+
 export interface ServerBuildRow {
   readonly uuid: string;
   readonly provisioned: boolean;
@@ -67,9 +107,6 @@ export interface ServerBuildRow {
   readonly ports: readonly ServerPort[];
 }
 
-/** A node without a heartbeat for this time is away. */
-export const AWAY_AFTER_SECONDS = 45;
-
 export async function loadBuild(
   db: Db,
   caller: ServerHolder,
@@ -78,8 +115,7 @@ export async function loadBuild(
   const { rows } = await sql<ServerBuildRow>`
     select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
            build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port, ports,
-           coalesce(nodes.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false)
-             as "nodeConnected"
+           ${IS_CONNECTED} as "nodeConnected"
       from game_servers join nodes on nodes.id = game_servers.node_id
      where ${one(caller, 'game-servers.read', uuid)}`.execute(db);
   return rows[0] ?? null;

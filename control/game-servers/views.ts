@@ -1,7 +1,7 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
 import type { ConsoleLines, LiveServer } from './live.ts';
-import type { ListedServer, ServerBuildRow } from './store.ts';
+import type { ListedServer, ServerBuildRow, ServerStatusRow } from './store.ts';
 
 export function listedView(server: ListedServer) {
   return {
@@ -39,6 +39,32 @@ export function consoleView({ lines, lastNumber }: ConsoleLines) {
   return { lines, last_number: lastNumber };
 }
 
+export function statusView(server: ServerStatusRow) {
+  const { uuid, name, state, suspended, crashedAt, node, egg, ip, port } = server;
+  return {
+    uuid,
+    name,
+    service_id: server.serviceId,
+    service_name: server.serviceName,
+    state,
+    build_state: server.buildState,
+    suspended,
+    crashed_at: crashedAt === null ? null : timestampView(crashedAt),
+    node,
+    node_connected: server.nodeConnected,
+    egg,
+    allocation: allocationView(ip, port),
+  };
+}
+
+function allocationView(ip: string, port: number) {
+  return { ip: canonicalAddress(ip) ?? ip, port };
+}
+
+function timestampView(moment: Date): string {
+  return `${moment.toISOString().slice(0, 19)}+00:00`;
+}
+
 /** `problem`: by its node. */
 export function buildView(build: ServerBuildRow, problem: string | null) {
   const { uuid, state, reason, log, epoch, node, nodeConnected, egg, suspended } = build;
@@ -54,7 +80,7 @@ export function buildView(build: ServerBuildRow, problem: string | null) {
     egg,
     suspended,
     problem,
-    allocation: { ip: canonicalAddress(ip) ?? ip, port },
+    allocation: allocationView(ip, port),
     allocations: ports,
   };
 }

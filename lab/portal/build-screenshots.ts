@@ -4,7 +4,7 @@ import { createInternet, SERVER } from '../stack/internet.ts';
 import { startServices } from '../stack/services.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
-import { PORTAL_FLEET } from './fleet.ts';
+import { PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
 /** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
 const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
@@ -20,7 +20,7 @@ const RULES = [
 
 const internet = createInternet('pictures');
 const services = startServices(internet);
-const stack = await startStack(internet, { fleet: PORTAL_FLEET });
+const stack = await startStack(internet, { fleet: PORTAL_FLEET, args: WITH_GAMES });
 const browser = await startPortalBrowser(stack);
 try {
   await prepare(stack);
@@ -77,5 +77,8 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('heading', { name: 'It is dropped' }).waitFor();
   await take('explain');
+  await page.goto(`${url}/servers`);
+  await page.getByRole('row').nth(1).waitFor();
+  await take('servers');
   await close();
 }

@@ -35,8 +35,14 @@ const address = createRoute({
   component: lazyRouteComponent(() => import('./areas/addresses/AddressPage.tsx'), 'AddressPage'),
 });
 
+const servers = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/servers',
+  component: lazyRouteComponent(() => import('./areas/servers/ServersPage.tsx'), 'ServersPage'),
+});
+
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([home, addresses, address]),
+  routeTree: rootRoute.addChildren([home, addresses, address, servers]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   scrollRestoration: false,

@@ -1,4 +1,4 @@
-import { type LucideIcon, Network } from 'lucide-react';
+import { type LucideIcon, Network, Server } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 
@@ -13,4 +13,5 @@ export interface Area {
 
 export const AREAS: readonly Area[] = [
   { path: '/addresses', title: messages.addresses.title, icon: Network, letter: 'a' },
+  { path: '/servers', title: messages.servers.title, icon: Server, letter: 's' },
 ];

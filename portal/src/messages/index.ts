@@ -1,5 +1,6 @@
 import { addressMessages } from './addresses.ts';
+import { serverMessages } from './servers.ts';
 import { shellMessages } from './shell.ts';
 
 /** Every word that the portal shows, in one folder for translations. Functions take what differs. */
-export const messages = { ...shellMessages, ...addressMessages } as const;
+export const messages = { ...shellMessages, ...addressMessages, ...serverMessages } as const;

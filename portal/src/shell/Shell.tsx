@@ -6,6 +6,7 @@ import { AREAS } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
 import { Sidebar } from './Sidebar.tsx';
 import { useKeys } from './use-keys.ts';
+import { useLive } from './use-live.ts';
 
 const Palette = lazy(() => import('./Palette.tsx'));
 const KeysHelp = lazy(() => import('./KeysHelp.tsx'));
@@ -27,6 +28,7 @@ export function Shell() {
     },
     [navigate],
   );
+  useLive();
   useKeys({ openPalette, openHelp, go });
   return (
     <div className="shell">

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { skipUnless } from '../requirements.ts';
+import { createInternet } from '../stack/internet.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import {
+  type PortalBrowser,
+  SCHEMES,
+  seriousFindings,
+  startPortalBrowser,
+  type Visit,
+} from './browser.ts';
+import { GAME, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+
+const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
+
+describe('game servers in a browser, over a node that runs one', {
+  skip: skipUnless(NEEDS),
+}, () => {
+  let stack: Stack;
+  let browser: PortalBrowser;
+  const undo: (() => Promise<void> | void)[] = [];
+
+  before(async () => {
+    const internet = createInternet('games');
+    undo.push(() => internet.destroy());
+    stack = await startStack(internet, { fleet: PORTAL_FLEET, args: WITH_GAMES });
+    undo.push(() => stack.stop());
+    browser = await startPortalBrowser(stack);
+    undo.push(() => browser.stop());
+  });
+  after(async () => {
+    for (const step of undo.toReversed()) await step();
+  });
+
+  async function visitList(scheme: (typeof SCHEMES)[number] = 'light'): Promise<Visit> {
+    const visit = await browser.open(scheme);
+    await visit.signIn();
+    await visit.page.goto(`${browser.url}/servers`);
+    await visit.page.getByRole('row').nth(1).waitFor();
+    return visit;
+  }
+
+  it('lists servers with their state, and shows a change without a reload', async () => {
+    const visit = await visitList();
+    const { page } = visit;
+    await page.getByRole('row', { name: /Hearth.*Offline/ }).waitFor();
+    await page.getByRole('row', { name: /Old arena.*Suspended/ }).waitFor();
+    await stack.api.call('POST', `/api/v1/game-servers/${GAME.uuid}/power`, { signal: 'start' });
+    await page.getByRole('row', { name: /Hearth.*Running/ }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  for (const scheme of SCHEMES) {
+    it(`has no serious finding of axe, no fault and no sideways scroll, ${scheme}`, async () => {
+      const visit = await visitList(scheme);
+      const { page } = visit;
+      const found = await seriousFindings(page);
+      await page.setViewportSize({ width: 360, height: 740 });
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360);
+      assert.deepEqual(found, []);
+      assert.deepEqual(visit.faults, []);
+      await visit.close();
+    });
+  }
+});
