@@ -15,6 +15,7 @@ export interface ControlOptions {
   readonly metricsListen?: string;
   readonly publicUrl?: string;
   readonly trustedProxy?: string;
+  readonly webhookNetworks?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly databasePool?: string;
@@ -34,6 +35,7 @@ export function withControlOptions(command: Command): Command {
     )
     .option('--public-url <url>', 'base of absolute links, if it differs from --listen')
     .option('--trusted-proxy <addresses>', 'proxies whose X-Forwarded-For is trusted, with commas')
+    .option('--webhook-networks <cidrs>', 'private networks that webhooks may reach, with commas')
     .option('--tls-cert <file>', 'PEM certificate; serves HTTPS')
     .option('--tls-key <file>', 'PEM key of the certificate')
     .option('--database-pool <number>', 'connections to the database at most (default: 10)')
@@ -47,6 +49,7 @@ const VARIABLES = {
   metricsListen: 'PORTCULLIS_METRICS_LISTEN',
   publicUrl: 'PORTCULLIS_PUBLIC_URL',
   trustedProxy: 'PORTCULLIS_TRUSTED_PROXY',
+  webhookNetworks: 'PORTCULLIS_WEBHOOK_NETWORKS',
   tlsCert: 'PORTCULLIS_TLS_CERT',
   tlsKey: 'PORTCULLIS_TLS_KEY',
   databasePool: 'PORTCULLIS_DATABASE_POOL',

@@ -32,7 +32,7 @@ import { serveLinks } from './links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
-import { createWebhooks } from './webhooks/index.ts';
+import { createWebhooks, type Webhooks } from './webhooks/index.ts';
 
 export interface ControlFacts {
   /** Where the API listens. */
@@ -115,7 +115,8 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   stops.push('database connections', () => db.destroy());
   const { isFleetApplied = () => true } = options;
   const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
-  const { access, fleet, gameServers, collectors, attacks, events, http } = composeAreas(deps);
+  const areas = composeAreas(deps);
+  const { http } = areas;
   // The account that root is dropped for may not change the tables of an embedded server.
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
@@ -128,19 +129,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const listening = await http.listen();
   stops.push('API', () => http.close());
   const databaseUrl = database.url;
-  await startFleet({
-    config,
-    databaseUrl,
-    db,
-    access,
-    fleet,
-    gameServers,
-    collectors,
-    attacks,
-    events,
-    log,
-    stops,
-  });
+  await startFleet({ ...areas, config, databaseUrl, db, log, stops });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
@@ -176,6 +165,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const collectors = createCollectors({ db, registry, log, watch });
   const accounts = createAccounts({ publicUrl });
   const events = createEvents({ db });
+  const webhooks = createWebhooks({ db, networks: config.webhookNetworks, registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
@@ -183,7 +173,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...accounts.handlers,
     ...createAdministration().handlers,
     ...events.handlers,
-    ...createWebhooks({ networks: [] }).handlers,
+    ...webhooks.handlers,
   };
   const http = createHttpServer({
     config: httpConfig,
@@ -194,7 +184,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     readiness,
     log,
   });
-  return { access, fleet, gameServers, collectors, attacks, events, http };
+  return { access, fleet, gameServers, collectors, attacks, events, webhooks, http };
 }
 
 async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
@@ -265,6 +255,7 @@ interface FleetDeps {
   readonly gameServers: GameServers;
   readonly attacks: Attacks;
   readonly events: Events;
+  readonly webhooks: Webhooks;
   readonly collectors: Collectors;
   readonly log: Logger;
   readonly stops: StopStack;
@@ -272,19 +263,21 @@ interface FleetDeps {
 
 /** Starts the links and the timers, and wakes them from database notifications. */
 async function startFleet(deps: FleetDeps): Promise<void> {
-  const { databaseUrl, access, fleet, attacks, events, log, stops } = deps;
+  const { databaseUrl, access, fleet, attacks, events, webhooks, log, stops } = deps;
   const links = await serveLinks(deps);
   const timers = fleet.startTimers();
   stops.push('holdings and sweeps', () => timers.stop());
   const mitigations = attacks.startMitigations();
   stops.push('mitigations', () => mitigations.stop());
+  const deliveries = webhooks.startDeliveries();
+  stops.push('webhooks', () => deliveries.stop());
   const { watching } = attacks;
   stops.push('detection', () => watching.stop());
   await watching.start({
     onAttack: (attack) => void mitigations.onAttack(attack),
     onScopes: (version) => links.announceWatch(version),
   });
-  const woken = { access, events, links, mitigations, timers, watching };
+  const woken = { access, deliveries, events, links, mitigations, timers, watching };
   const listener = listen(
     databaseUrl,
     CHANNELS,

@@ -54,6 +54,7 @@ async function prepare(t: TestContext): Promise<Site> {
     metricsListen: loopback,
     publicUrl: 'http://127.0.0.1',
     trustedProxies: [],
+    webhookNetworks: [],
     tlsFiles: null,
     linkSocket: join(folder, 'edges.sock'),
     nodeSocket: join(folder, 'nodes.sock'),

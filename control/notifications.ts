@@ -4,6 +4,8 @@ import type { Channel } from './db/listen.ts';
 export interface Woken {
   readonly access: { forget(): void };
   readonly events: { wake(): void };
+  /** Of webhooks. */
+  readonly deliveries: { wake(): void };
   readonly links: { notify(channel: Channel, payload: string | null): void };
   readonly mitigations: { wake(): void };
   /** The timers of the fleet: holdings that begin and end. */
@@ -27,6 +29,7 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_access: ({ access }) => access.forget(),
   portcullis_samples: ({ watching }) => watching.relayed(),
   portcullis_events: ({ events }) => events.wake(),
+  portcullis_webhooks: ({ deliveries }) => deliveries.wake(),
   portcullis_watch({ mitigations, watching }) {
     mitigations.wake();
     watching.wake();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { formatCidr } from '@portcullis/core/net/cidr.ts';
 import fc from 'fast-check';
 import { decideConfig } from './config.ts';
 import { readEnvironment } from './env.ts';
@@ -23,6 +24,7 @@ test('an empty environment means loopback and an embedded database', () => {
     metricsListen: { host: '127.0.0.1', port: 9464 },
     publicUrl: 'http://127.0.0.1:8080',
     trustedProxies: [],
+    webhookNetworks: [],
     tlsFiles: null,
     linkSocket: '/home/ada/.local/state/portcullis/link/control.sock',
     nodeSocket: '/home/ada/.local/state/portcullis/node-link/control.sock',
@@ -43,6 +45,7 @@ test('reads every variable, and ignores empty ones', () => {
     PORTCULLIS_METRICS_LISTEN: 'off',
     PORTCULLIS_PUBLIC_URL: 'https://protect.example.net/',
     PORTCULLIS_TRUSTED_PROXY: '192.0.2.1, 2001:db8::/32',
+    PORTCULLIS_WEBHOOK_NETWORKS: '10.1.0.0/16, fd00::/8',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
     PORTCULLIS_TLS_KEY: '/etc/tls/key.pem',
     PORTCULLIS_ACCOUNT: 'portcullis',
@@ -54,6 +57,7 @@ test('reads every variable, and ignores empty ones', () => {
   assert.equal(config.metricsListen, null);
   assert.equal(config.publicUrl, 'https://protect.example.net');
   assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
+  assert.deepEqual(config.webhookNetworks.map(formatCidr), ['10.1.0.0/16', 'fd00::/8']);
   assert.deepEqual(config.tlsFiles, { cert: '/etc/tls/cert.pem', key: '/etc/tls/key.pem' });
   assert.equal(config.logLevel, 'info');
 });
@@ -69,17 +73,19 @@ test('reports all mistakes at once, one per line, without secrets', () => {
     PORTCULLIS_LISTEN: '127.0.0.1:80800',
     PORTCULLIS_PUBLIC_URL: 'protect.example.net',
     PORTCULLIS_TRUSTED_PROXY: '10.0.0.1/8,nonsense',
+    PORTCULLIS_WEBHOOK_NETWORKS: '10.0.0.1/8',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
     PORTCULLIS_LOG_LEVEL: 'loud',
   });
   assert.equal(config.ok, false);
   const lines = config.ok ? [] : config.reason.split('\n');
-  assert.equal(lines.length, 6);
+  assert.equal(lines.length, 7);
   for (const name of [
     'DATABASE_URL',
     'LISTEN',
     'PUBLIC_URL',
     'TRUSTED_PROXY',
+    'WEBHOOK_NETWORKS',
     'TLS',
     'LOG_LEVEL',
   ]) {

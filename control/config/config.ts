@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { join, resolve } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
 import type { ControlEnvironment } from './env.ts';
@@ -27,6 +27,8 @@ export interface ControlConfig {
   /** Without a trailing slash. */
   readonly publicUrl: string;
   readonly trustedProxies: readonly string[];
+  /** Networks that webhooks may reach though they are not public. */
+  readonly webhookNetworks: readonly Cidr[];
   /** Paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
   /** Unix socket for edges of this host. */
@@ -69,6 +71,7 @@ export function decideConfig(
     metricsListen: take(decideMetrics(env.metricsListen), null),
     publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
     trustedProxies: take(decideProxies(env.trustedProxy), []),
+    webhookNetworks: take(decideWebhookNetworks(env.webhookNetworks), []),
     tlsFiles,
     linkSocket:
       env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
@@ -144,12 +147,26 @@ function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolea
 }
 
 function decideProxies(text: string | null): Parsed<readonly string[]> {
-  const items = (text ?? '').split(',').map((item) => item.trim());
-  const proxies = items.filter((item) => item !== '');
+  const proxies = itemsOf(text);
   const wrong = proxies.filter((item) => canonicalAddress(item) === null && !parseCidr(item).ok);
   return wrong.length === 0
     ? ok(proxies)
     : no(`PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR.`);
+}
+
+function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
+  const networks: Cidr[] = [];
+  for (const item of itemsOf(text)) {
+    const network = parseCidr(item);
+    if (!network.ok) return no(`PORTCULLIS_WEBHOOK_NETWORKS: ${item}: ${network.reason}.`);
+    networks.push(network.value);
+  }
+  return ok(networks);
+}
+
+function itemsOf(text: string | null): string[] {
+  const items = (text ?? '').split(',').map((item) => item.trim());
+  return items.filter((item) => item !== '');
 }
 
 function decideTls({

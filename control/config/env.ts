@@ -16,6 +16,8 @@ export interface ControlEnvironment {
   readonly publicUrl: string | null;
   /** `PORTCULLIS_TRUSTED_PROXY`: addresses and CIDRs, separated by commas. */
   readonly trustedProxy: string | null;
+  /** `PORTCULLIS_WEBHOOK_NETWORKS`: CIDRs that webhooks may reach though not public, separated by commas. */
+  readonly webhookNetworks: string | null;
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: PEM files. */
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -47,6 +49,7 @@ export function readEnvironment(
     metricsListen: text('PORTCULLIS_METRICS_LISTEN'),
     publicUrl: text('PORTCULLIS_PUBLIC_URL'),
     trustedProxy: text('PORTCULLIS_TRUSTED_PROXY'),
+    webhookNetworks: text('PORTCULLIS_WEBHOOK_NETWORKS'),
     tlsCert: text('PORTCULLIS_TLS_CERT'),
     tlsKey: text('PORTCULLIS_TLS_KEY'),
     linkSocket: text('PORTCULLIS_LINK_SOCKET'),

@@ -1,5 +1,6 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { DeliveryRow } from './deliveries.ts';
+import { messageId } from './message.ts';
 import type { NewSecret, WebhookRow } from './store.ts';
 
 export function webhookView(row: WebhookRow) {
@@ -36,11 +37,6 @@ export function deliveryView(row: DeliveryRow) {
     attempts: [...row.log],
     can_redeliver: !isPending,
   };
-}
-
-/** The header `webhook-id`: one for an event, however often it is delivered. */
-export function messageId(eventId: number): string {
-  return `msg_${eventId}`;
 }
 
 export function timeView(moment: Date): string {

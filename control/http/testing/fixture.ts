@@ -157,7 +157,7 @@ function serverDeps({
       ...createAccounts({ publicUrl }).handlers,
       ...createAdministration().handlers,
       ...events.handlers,
-      ...createWebhooks({ networks: [] }).handlers,
+      ...createWebhooks({ db, networks: [], registry, log }).handlers,
     },
     registry,
     readiness: async () => ({

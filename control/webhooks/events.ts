@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+
+/** Each function writes its log line and its metric together. */
+export interface WebhookEvents {
+  attempted(of: {
+    readonly webhookId: number;
+    readonly kind: string;
+    readonly attempts: number;
+    readonly result: 'delivered' | 'retried' | 'failed';
+    readonly error: string | null;
+  }): void;
+  disabled(webhookId: number, reason: string): void;
+  failed(what: string, error: unknown): void;
+}
+
+export function createWebhookEvents(log: Logger, registry: Registry): WebhookEvents {
+  const attempts = new Counter({
+    name: 'portcullis_webhook_attempts_total',
+    help: 'Attempts to deliver an event by a webhook.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  const disabled = new Counter({
+    name: 'portcullis_webhooks_disabled_total',
+    help: 'Webhooks that were disabled because they failed.',
+    registers: [registry],
+  });
+  return {
+    attempted({ result, ...of }) {
+      attempts.inc({ result });
+      log.debug({ result, ...of }, 'a webhook was called');
+    },
+    disabled(webhookId, reason) {
+      disabled.inc();
+      log.warn({ webhookId, reason }, 'a webhook was disabled');
+    },
+    failed: (what, error) => log.error({ error }, `${what} failed`),
+  };
+}
