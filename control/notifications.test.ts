@@ -9,6 +9,7 @@ function wokenBy(channel: Channel): string[] {
   wake(
     {
       access: { forget: note('access') },
+      deliveries: { wake: note('deliveries') },
       events: { wake: note('events') },
       links: { notify: note('links') },
       mitigations: { wake: note('mitigations') },
