@@ -1311,6 +1311,10 @@ export type PersonChange = {
   readonly disabled: boolean;
 };
 
+export type PersonName = {
+  readonly name: string;
+};
+
 /** A port of tcp or udp. */
 export type Port = number;
 
@@ -1637,6 +1641,8 @@ export type WhoAmI = {
       readonly name: string;
       /** Each role includes those before it. Later versions may add values. */
       readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      /** `fleet`: the fleet file owns it, and its name is changed there. Later versions may add values. */
+      readonly owner: 'fleet' | 'portal' | (string & {});
     }>;
   };
 };
@@ -1915,6 +1921,14 @@ export interface PortalOperations {
     headers: never;
     result: Done;
   };
+  /** Change the name. */
+  renameAccount: {
+    params: {};
+    query: never;
+    body: PersonName;
+    headers: never;
+    result: Done;
+  };
   /** Change the password. */
   changePassword: {
     params: {};
@@ -1946,6 +1960,14 @@ export interface PortalOperations {
     body: PasswordProof;
     headers: never;
     result: Done;
+  };
+  /** Make new recovery codes. */
+  renewRecoveryCodes: {
+    params: {};
+    query: never;
+    body: PasswordProof;
+    headers: never;
+    result: RecoveryCodes;
   };
   /** Begin to add a passkey. */
   beginPasskey: {
@@ -2360,10 +2382,12 @@ export const OPERATIONS = {
   readAccount: { method: 'GET', version: 'portal', path: '/account', idempotent: false },
   listSessions: { method: 'GET', version: 'portal', path: '/account/sessions', idempotent: false },
   endSession: { method: 'DELETE', version: 'portal', path: '/account/sessions/{session}', idempotent: false },
+  renameAccount: { method: 'PUT', version: 'portal', path: '/account/name', idempotent: false },
   changePassword: { method: 'PUT', version: 'portal', path: '/account/password', idempotent: false },
   beginTotp: { method: 'POST', version: 'portal', path: '/account/totp', idempotent: false },
   confirmTotp: { method: 'PUT', version: 'portal', path: '/account/totp', idempotent: false },
   removeTotp: { method: 'DELETE', version: 'portal', path: '/account/totp', idempotent: false },
+  renewRecoveryCodes: { method: 'POST', version: 'portal', path: '/account/recovery-codes', idempotent: false },
   beginPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys/options', idempotent: false },
   addPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys', idempotent: false },
   deletePasskey: { method: 'DELETE', version: 'portal', path: '/account/passkeys/{passkey}', idempotent: false },

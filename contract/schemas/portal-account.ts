@@ -97,7 +97,14 @@ export const LinkAccepted = Type.Object(
   { title: 'LinkAccepted', description: 'Sign in with this email and the password now.' },
 );
 
-const Organisation = Type.Object({ slug: Type.String(), name: Type.String(), role });
+const Organisation = Type.Object({
+  slug: Type.String(),
+  name: Type.String(),
+  role,
+  owner: openChoice(['fleet', 'portal'], {
+    description: '`fleet`: the fleet file owns it, and its name is changed there.',
+  }),
+});
 export const WhoAmI = Type.Object(
   {
     data: Type.Object({
@@ -146,6 +153,7 @@ export const Sessions = Type.Object(
   },
   { title: 'Sessions' },
 );
+export const PersonName = Type.Object({ name: sentName }, { ...CLOSED, title: 'PersonName' });
 export const PasswordChange = Type.Object(
   { password, new_password: newPassword },
   { ...CLOSED, title: 'PasswordChange' },

@@ -2,11 +2,13 @@ import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import type { Person } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
+import type { Owner } from '../db/schema.ts';
 
 interface OrganisationRow {
   readonly slug: string;
   readonly name: string;
   readonly role: Role;
+  readonly owner: Owner;
 }
 
 /** Who is signed in, with its organisations; one that an operator acts for has the role of an owner. */
@@ -17,7 +19,7 @@ export async function readWhoAmI(db: Db, person: Person): Promise<object> {
     organisations: OrganisationRow[];
   }>`
     select p.name, a.slug as acting_for, coalesce((
-        select json_agg(json_build_object('slug', o.slug, 'name', o.name,
+        select json_agg(json_build_object('slug', o.slug, 'name', o.name, 'owner', o.owner,
                                           'role', case when o.id = a.id then 'owner' else m.role end) order by o.slug)
           from organisations o
           left join members m on m.organisation_id = o.id and m.person_id = p.id

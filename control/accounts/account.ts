@@ -8,7 +8,7 @@ import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { hashPassword } from './password.ts';
 import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
 import { requirePassword } from './prove.ts';
-import { removeSecondFactor, renewRecoveryCodes, useCode } from './second-factor.ts';
+import { hasTotp, removeSecondFactor, renewRecoveryCodes, useCode } from './second-factor.ts';
 import { readAccount, readWhoAmI } from './account-view.ts';
 import { encodeBase32 } from './totp.ts';
 
@@ -19,6 +19,7 @@ type SessionNames =
   | 'readAccount'
   | 'listSessions'
   | 'endSession'
+  | 'renameAccount'
   | 'changePassword';
 
 /** What people do with their sessions and password. */
@@ -52,6 +53,14 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       await audit(tx, call, 'session.end');
       return DONE;
     },
+    async renameAccount(call, tx) {
+      await sql`
+        update people set name = ${call.body.name} where id = ${requirePerson(call).id}`.execute(
+        tx,
+      );
+      await audit(tx, call, 'person.rename');
+      return DONE;
+    },
     async changePassword(call, db) {
       const { email, sessionId } = requirePerson(call);
       const person = await requirePassword(db, email, call.body.password);
@@ -65,8 +74,10 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
   };
 }
 
+type TotpNames = 'beginTotp' | 'confirmTotp' | 'removeTotp' | 'renewRecoveryCodes';
+
 /** Of the authenticator app. */
-export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp' | 'removeTotp'> {
+export function totpHandlers(): Pick<Handlers, TotpNames> {
   return {
     async beginTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call).email, call.body.password);
@@ -92,6 +103,17 @@ export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp' | 're
       await audit(tx, call, 'totp.on');
       const codes = await renewRecoveryCodes(tx, id);
       return { status: 200, body: { data: { recovery_codes: codes } } };
+    },
+    async renewRecoveryCodes(call, db) {
+      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      if (!hasTotp(person)) {
+        throw new Problem('invalid_request', 'Turn the authenticator app on first.');
+      }
+      const codes = await db.transaction().execute(async (tx) => {
+        await audit(tx, call, 'recovery-codes.renew');
+        return renewRecoveryCodes(tx, person.id);
+      });
+      return { status: 201, body: { data: { recovery_codes: codes } } };
     },
     async removeTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call).email, call.body.password);

@@ -77,6 +77,37 @@ test('a recovery code works once, and wrong codes lock like wrong passwords', as
   assert.deepEqual(replies, [...Array<number>(9).fill(401), 429]);
 });
 
+test('new recovery codes need the password, and replace the previous ones', async (t) => {
+  const env = await startEnvironment(t);
+  const { session, recoveryCodes } = await withApp(env);
+  const renew = (password: string) =>
+    session.post('/api/portal/account/recovery-codes', { password });
+  assertRefused(await renew('wrong'), 422, 'invalid_request');
+  const renewed = await renew(PASSWORD);
+  assert.equal(renewed.status, 201, renewed.text);
+  const { data } = renewed.body as { data: { recovery_codes: string[] } };
+  assert.equal((await signIn(env, { email: EMAIL, code: recoveryCodes[0] ?? '' })).status, 401);
+  assert.equal(
+    (await signIn(env, { email: EMAIL, code: data.recovery_codes[0] ?? '' })).status,
+    200,
+  );
+});
+
+test('recovery codes without an app are refused, and a person renames itself', async (t) => {
+  const env = await startEnvironment(t);
+  await addPerson(env, EMAIL);
+  const session = createSessionClient(env.url, tokenIn(await signIn(env, { email: EMAIL })));
+  const body = { password: PASSWORD };
+  assertRefused(
+    await session.post('/api/portal/account/recovery-codes', body),
+    422,
+    'invalid_request',
+  );
+  assert.equal((await session.put('/api/portal/account/name', { name: 'Countess' })).status, 200);
+  const who = (await session.get('/api/portal/session')).body as { data: { name: string } };
+  assert.equal(who.data.name, 'Countess');
+});
+
 test('turning the app on ends other sessions; turning it off needs the password', async (t) => {
   const env = await startEnvironment(t);
   await addPerson(env, 'other@example.net');

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { isTab, type Tab } from './areas/addresses/tabs.ts';
+import { isTab as isSettingsTab, type Tab as SettingsTab } from './areas/settings/tabs.ts';
 import { Loading } from './components/Loading.tsx';
 import { NotFound } from './shell/NotFound.tsx';
 import { Shell } from './shell/Shell.tsx';
@@ -41,8 +42,16 @@ const servers = createRoute({
   component: lazyRouteComponent(() => import('./areas/servers/ServersPage.tsx'), 'ServersPage'),
 });
 
+const settings = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/settings',
+  validateSearch: (search): { tab?: SettingsTab } =>
+    isSettingsTab(search['tab']) ? { tab: search['tab'] } : {},
+  component: lazyRouteComponent(() => import('./areas/settings/SettingsPage.tsx'), 'SettingsPage'),
+});
+
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([home, addresses, address, servers]),
+  routeTree: rootRoute.addChildren([home, addresses, address, servers, settings]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   scrollRestoration: false,

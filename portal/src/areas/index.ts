@@ -1,6 +1,7 @@
-import { type LucideIcon, Network, Server } from 'lucide-react';
+import { type LucideIcon, Network, Server, Settings } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
+import { useSession } from '../session/session.ts';
 
 /** An entry of the navigation. README.md says how to add one. */
 export interface Area {
@@ -9,9 +10,24 @@ export interface Area {
   readonly icon: LucideIcon;
   /** The key that goes there after `g`. */
   readonly letter: string;
+  /** What it shows has no operation for API keys. */
+  readonly isForPeople?: boolean;
 }
 
-export const AREAS: readonly Area[] = [
+const AREAS: readonly Area[] = [
   { path: '/addresses', title: messages.addresses.title, icon: Network, letter: 'a' },
   { path: '/servers', title: messages.servers.title, icon: Server, letter: 's' },
+  {
+    path: '/settings',
+    title: messages.settings.title,
+    icon: Settings,
+    letter: 'e',
+    isForPeople: true,
+  },
 ];
+
+/** The areas of the navigation for whoever is signed in. */
+export function useAreas(): readonly Area[] {
+  const { people } = useSession();
+  return AREAS.filter(({ isForPeople }) => isForPeople !== true || people !== null);
+}

@@ -1,6 +1,7 @@
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Role, useRefusal } from '../session/rights.ts';
+import { useRefusal } from '../session/rights.ts';
+import type { Role } from '../session/roles.ts';
 
 interface Props extends ButtonProps {
   readonly needs: Role;

@@ -42,7 +42,6 @@ export const addressMessages = {
   },
   address: {
     copy: 'Copy the address',
-    copied: 'Copied',
     live: 'Live',
     refused: 'Refused by an edge',
     noEdge: 'Accepted; no edge serves it now',

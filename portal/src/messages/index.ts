@@ -1,6 +1,12 @@
 import { addressMessages } from './addresses.ts';
 import { serverMessages } from './servers.ts';
+import { settingsMessages } from './settings.ts';
 import { shellMessages } from './shell.ts';
 
 /** Every word that the portal shows, in one folder for translations. Functions take what differs. */
-export const messages = { ...shellMessages, ...addressMessages, ...serverMessages } as const;
+export const messages = {
+  ...shellMessages,
+  ...addressMessages,
+  ...serverMessages,
+  ...settingsMessages,
+} as const;

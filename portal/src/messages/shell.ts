@@ -3,6 +3,18 @@ export const shellMessages = {
   cancel: 'Cancel',
   close: 'Close',
   loading: 'Loading',
+  copied: 'Copied',
+  secret: {
+    once: 'This is shown once. Copy it now.',
+    copy: 'Copy it',
+    saved: 'I have saved it',
+  },
+  gate: {
+    title: 'Not with your role',
+    operator: 'Operators of this installation see this.',
+    keyTitle: 'Not with an API key',
+    key: 'Sign out, and sign in with your email and password.',
+  },
   signIn: {
     title: 'Sign in',
     lead: 'Firewall, attacks and traffic of your organisation.',

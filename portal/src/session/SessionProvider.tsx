@@ -5,7 +5,7 @@ import { LinkPage } from './LinkPage.tsx';
 import { NoOrganisation } from './NoOrganisation.tsx';
 import {
   chosenOrganisation,
-  clientOf,
+  clientsOf,
   type Identity,
   loadIdentity,
   mayBeSignedIn,
@@ -41,7 +41,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const session = useMemo(() => {
     if (identity === null) return null;
     return {
-      client: clientOf(identity, organisation ?? ''),
+      ...clientsOf(identity, organisation ?? ''),
       person,
       organisation,
       signOut(why: string | null = null) {
@@ -56,6 +56,10 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         saveOrganisation(slug);
         queries.clear();
         setChosen(slug);
+      },
+      async refreshPerson() {
+        if (identity.kind !== 'person') return;
+        setIdentity({ kind: 'person', person: (await personClient.readSession()).data });
       },
     };
   }, [identity, person, organisation, queries]);

@@ -4,7 +4,7 @@ import { PermissionError } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
 import { messages } from '../messages/index.ts';
-import { clientOf, type Identity, personClient } from './session.ts';
+import { clientsOf, type Identity, personClient } from './session.ts';
 
 interface Props {
   /** Why the last session ended; null if nobody was signed in. */
@@ -110,7 +110,7 @@ function KeyForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
   const signIn = useMutation({
     mutationFn: async (identity: Identity) => {
       try {
-        await clientOf(identity, '').listHeldAddresses({ query: { per_page: 1 } });
+        await clientsOf(identity, '').client.listHeldAddresses({ query: { per_page: 1 } });
       } catch (error) {
         // The key is known, and its areas are shown as closed where they are.
         if (!(error instanceof PermissionError)) throw error;

@@ -1,16 +1,18 @@
 import { messages } from '../messages/index.ts';
+import { type Role, ROLES } from './roles.ts';
 import { useSession } from './session.ts';
 
-/** Each includes those before it. */
-const ROLES = ['read-only', 'member', 'admin', 'owner'] as const;
-export type Role = (typeof ROLES)[number];
+/** The role in the organisation; an operator that acts for it is an owner. Null with an API key. */
+export function useRole(): string | null {
+  const { person, organisation } = useSession();
+  return person?.organisations.find(({ slug }) => slug === organisation)?.role ?? null;
+}
 
 /** Why whoever is signed in may not do what needs this role; null when they may. With an API key: what the service answers. */
 export function useRefusal(needed: Role): string | null {
-  const { person, organisation } = useSession();
+  const { person } = useSession();
+  const role = useRole();
   if (person === null) return null;
-  if (person.acting_for === organisation && organisation !== null) return null;
-  const role = person.organisations.find(({ slug }) => slug === organisation)?.role;
   const rank = ROLES.findIndex((each) => each === role);
   return rank >= ROLES.indexOf(needed) ? null : messages.needsRole(needed);
 }

@@ -11,12 +11,16 @@ export type Person = WhoAmI['data'];
 /** Whom the page acts for, and the client that it uses for everything. */
 export interface Session {
   readonly client: KeyClient;
+  /** The same client with the operations of people; null with an API key, which has none of them. */
+  readonly people: SessionClient | null;
   /** Null with an API key. */
   readonly person: Person | null;
   /** The slug of the organisation; null with an API key, which belongs to one. */
   readonly organisation: string | null;
   signOut(reason?: string): void;
   changeOrganisation(slug: string): void;
+  /** Reads again who is signed in, after a change of a name, a role or the organisation that an operator acts for. */
+  refreshPerson(): Promise<void>;
 }
 
 /** How somebody signed in. */
@@ -33,12 +37,23 @@ export function useSession(): Session {
   return session;
 }
 
+/** The client with the operations of people, for what stands below `<ForPeople>`. */
+export function usePeopleClient(): SessionClient {
+  const { people } = useSession();
+  if (people === null) throw new Error('an API key has no operations of people: use <ForPeople>');
+  return people;
+}
+
 /** The client of the cookie's session, for operations without an organisation. */
 export const personClient: SessionClient = createClient();
 
-export function clientOf(identity: Identity, organisation: string): KeyClient {
-  if (identity.kind === 'key') return createClient({ key: identity.key });
-  return createClient({ organisation });
+export function clientsOf(
+  identity: Identity,
+  organisation: string,
+): Pick<Session, 'client' | 'people'> {
+  if (identity.kind === 'key') return { client: createClient({ key: identity.key }), people: null };
+  const people = createClient({ organisation });
+  return { client: people, people };
 }
 
 const KEY = 'portcullis.key';

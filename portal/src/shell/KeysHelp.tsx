@@ -1,15 +1,16 @@
 import { Modal } from '@mantine/core';
 import { Fragment } from 'react';
-import { AREAS } from '../areas/index.ts';
+import { useAreas } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
 
 const text = messages.keys;
 
 export default function KeysHelp({ onClose }: { onClose(): void }) {
+  const areas = useAreas();
   const keys: readonly (readonly [readonly string[], string])[] = [
     [['Ctrl', 'K'], text.palette],
     [['/'], text.search],
-    ...AREAS.map(({ letter, title }) => [['g', letter], text.go(title)] as const),
+    ...areas.map(({ letter, title }) => [['g', letter], text.go(title)] as const),
     [['n'], text.add],
     [['Esc'], text.close],
     [['?'], text.help],

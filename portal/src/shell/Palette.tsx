@@ -4,7 +4,7 @@ import { Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { useAddresses } from '../areas/addresses/queries.ts';
-import { AREAS } from '../areas/index.ts';
+import { useAreas } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 
@@ -72,6 +72,7 @@ export default function Palette({ onClose, onHelp }: { onClose(): void; onHelp()
 function useCommands(wanted: string, onHelp: () => void): Command[] {
   const navigate = useNavigate();
   const { signOut } = useSession();
+  const areas = useAreas();
   const { data } = useAddresses();
   const visit = (ip: string) => () => navigate({ to: '/addresses/$ip', params: { ip } });
   const known = (data?.addresses ?? [])
@@ -83,7 +84,7 @@ function useCommands(wanted: string, onHelp: () => void): Command[] {
       ? [{ id: wanted, title: wanted, note: text.open, run: visit(wanted) }]
       : [];
   const commands: Command[] = [
-    ...AREAS.map(({ path, title }) => ({
+    ...areas.map(({ path, title }) => ({
       id: path,
       title,
       note: text.area,

@@ -2,7 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
-import { AREAS } from '../areas/index.ts';
+import { useAreas } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
 import { Sidebar } from './Sidebar.tsx';
 import { useKeys } from './use-keys.ts';
@@ -18,15 +18,16 @@ export function Shell() {
   const [overlay, setOverlay] = useState<'palette' | 'help' | null>(null);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const navigate = useNavigate();
+  const areas = useAreas();
   const openPalette = useCallback(() => setOverlay('palette'), []);
   const openHelp = useCallback(() => setOverlay('help'), []);
   const close = useCallback(() => setOverlay(null), []);
   const go = useCallback(
     (letter: string) => {
-      const area = AREAS.find((each) => each.letter === letter);
+      const area = areas.find((each) => each.letter === letter);
       if (area !== undefined) void navigate({ to: area.path });
     },
-    [navigate],
+    [navigate, areas],
   );
   useLive();
   useKeys({ openPalette, openHelp, go });

@@ -1,7 +1,7 @@
 import { Select, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { BookOpen, Keyboard, LogOut, Moon, Search, Sun } from 'lucide-react';
-import { AREAS } from '../areas/index.ts';
+import { useAreas } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 
@@ -17,6 +17,7 @@ interface Props {
 
 export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
   const { signOut, person, organisation, changeOrganisation } = useSession();
+  const areas = useAreas();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('light') === 'dark';
   return (
@@ -43,7 +44,7 @@ export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
         <kbd>Ctrl K</kbd>
       </button>
       <nav aria-label={text.navigation}>
-        {AREAS.map(({ path, title, icon: Icon }) => (
+        {areas.map(({ path, title, icon: Icon }) => (
           <Link key={path} to={path} className="nav-link" onClick={onVisit}>
             <Icon size={17} aria-hidden="true" />
             {title}

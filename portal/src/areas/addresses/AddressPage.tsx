@@ -1,7 +1,7 @@
-import { ActionIcon, CopyButton, Tabs, Tooltip } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { Check, Copy } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Loading } from '../../components/Loading.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
@@ -38,7 +38,7 @@ export function AddressPage() {
           </Link>
         }
       >
-        <CopyAddress ip={ip} />
+        <CopyIcon value={ip} label={text.copy} />
         {address.data !== undefined && <Propagation view={address.data} />}
         {address.data !== undefined && <DefaultControl ip={ip} value={address.data.data.default} />}
       </PageHeader>
@@ -106,19 +106,5 @@ function Propagation({ view }: { readonly view: AcceptedView }) {
     <Pill tone="warn" moving>
       {text.propagating(done.length, serving.length)}
     </Pill>
-  );
-}
-
-function CopyAddress({ ip }: { readonly ip: string }) {
-  return (
-    <CopyButton value={ip}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? text.copied : text.copy}>
-          <ActionIcon variant="subtle" color="gray" aria-label={text.copy} onClick={copy}>
-            {copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
   );
 }
