@@ -11,6 +11,7 @@ import {
   startPortalBrowser,
   type Visit,
 } from './browser.ts';
+import { FIREWALL_JOURNEYS } from './firewall-journeys.ts';
 import { PORTAL_FLEET } from './fleet.ts';
 
 const IP = SERVER[4];
@@ -220,6 +221,17 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
       assert.deepEqual(visit.faults, []);
       await visit.close();
     });
+  }
+
+  let grace: Promise<Visit> | undefined;
+  async function person(): Promise<Visit> {
+    const visit = await browser.open('light');
+    const about = { email: 'grace@example.net', name: 'Grace', password: 'correct horse battery' };
+    await visit.act(about, 'acme');
+    return visit;
+  }
+  for (const [name, travel] of Object.entries(FIREWALL_JOURNEYS)) {
+    it(name, () => travel({ browser, person: () => (grace ??= person()) }));
   }
 
   /** Whether the server answers the client on this TCP port, through the edge. */

@@ -36,6 +36,19 @@ const address = createRoute({
   component: lazyRouteComponent(() => import('./areas/addresses/AddressPage.tsx'), 'AddressPage'),
 });
 
+const groups = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/groups',
+  component: lazyRouteComponent(() => import('./areas/groups/GroupsPage.tsx'), 'GroupsPage'),
+});
+
+/** `new`, or the id of a group. */
+const group = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/groups/$group',
+  component: lazyRouteComponent(() => import('./areas/groups/GroupPage.tsx'), 'GroupPage'),
+});
+
 const servers = createRoute({
   getParentRoute: () => rootRoute,
   path: '/servers',
@@ -51,7 +64,7 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([home, addresses, address, servers, settings]),
+  routeTree: rootRoute.addChildren([home, addresses, address, groups, group, servers, settings]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   scrollRestoration: false,

@@ -1,4 +1,4 @@
-import { type LucideIcon, Network, Server, Settings } from 'lucide-react';
+import { Layers, type LucideIcon, Network, Server, Settings } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
@@ -16,6 +16,13 @@ export interface Area {
 
 const AREAS: readonly Area[] = [
   { path: '/addresses', title: messages.addresses.title, icon: Network, letter: 'a' },
+  {
+    path: '/groups',
+    title: messages.groups.title,
+    icon: Layers,
+    letter: 'p',
+    isForPeople: true,
+  },
   { path: '/servers', title: messages.servers.title, icon: Server, letter: 's' },
   {
     path: '/settings',

@@ -5,6 +5,8 @@ import type { Role } from '../session/roles.ts';
 
 interface Props extends ButtonProps {
   readonly needs: Role;
+  /** There is no operation for API keys. */
+  readonly isForPeople?: boolean;
   /** Another reason why it cannot be pressed now; null when there is none. */
   readonly refusal?: string | null;
   readonly children: ReactNode;
@@ -12,8 +14,9 @@ interface Props extends ButtonProps {
 }
 
 /** A button that says why it cannot be pressed: it stays reachable by keyboard, so that everybody can read the reason. */
-export function RoleButton({ needs, refusal = null, onClick, children, ...rest }: Props) {
-  const why = useRefusal(needs) ?? refusal;
+export function RoleButton({ needs, isForPeople, refusal = null, ...props }: Props) {
+  const { onClick, children, ...rest } = props;
+  const why = useRefusal(needs, isForPeople) ?? refusal;
   if (why === null) {
     return (
       <Button {...rest} onClick={onClick}>

@@ -1,4 +1,5 @@
 import { addressMessages } from './addresses.ts';
+import { groupMessages } from './groups.ts';
 import { serverMessages } from './servers.ts';
 import { settingsMessages } from './settings.ts';
 import { shellMessages } from './shell.ts';
@@ -7,6 +8,7 @@ import { shellMessages } from './shell.ts';
 export const messages = {
   ...shellMessages,
   ...addressMessages,
+  ...groupMessages,
   ...serverMessages,
   ...settingsMessages,
 } as const;

@@ -37,10 +37,11 @@ export function useSession(): Session {
   return session;
 }
 
-/** The client with the operations of people, for what stands below `<ForPeople>`. */
+/** The client with the operations of people, for what stands below a `<RoleGate>`. */
 export function usePeopleClient(): SessionClient {
   const { people } = useSession();
-  if (people === null) throw new Error('an API key has no operations of people: use <ForPeople>');
+  if (people === null)
+    throw new Error('an API key has no operations of people: use <RoleGate needs="person">');
   return people;
 }
 

@@ -9,7 +9,8 @@ const text = messages.paste;
 const MAX_SHOWN = 5;
 
 interface Props {
-  readonly ip: string;
+  /** Null: for a group. */
+  readonly ip: string | null;
   readonly error: Error | null;
   readonly isPending: boolean;
   onSubmit(rules: readonly RuleInput[]): void;

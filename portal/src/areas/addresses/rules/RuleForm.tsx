@@ -17,7 +17,8 @@ import {
 const text = messages.rules;
 
 interface Props {
-  readonly ip: string;
+  /** Null: for a group. */
+  readonly ip: string | null;
   readonly initial: RuleDraft;
   readonly create: Pick<UseMutationResult<unknown, Error, RuleInput>, 'error' | 'isPending'> & {
     mutate(input: RuleInput, options: { onSuccess(): void }): void;

@@ -1,11 +1,12 @@
 import { ActionIcon, Checkbox, Tooltip } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { AcceptedRule } from '@portcullis/client/index.ts';
 import { Layers, SearchX, Trash2 } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { Pill } from '../../../components/Pill.tsx';
 import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { type Column, VirtualTable } from '../../../components/VirtualTable.tsx';
 import { messages } from '../../../messages/index.ts';
+import { describeRule, RULE_COLUMNS } from './rule-columns.tsx';
 
 const text = messages.rules;
 
@@ -51,13 +52,14 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
         isOwn(rule) && (
           <Checkbox
             size="xs"
-            aria-label={text.select(describe(rule))}
+            aria-label={text.select(describeRule(rule))}
             checked={selected.has(rule.id)}
             onChange={() => toggle(rule.id)}
           />
         ),
     },
-    ...CONTENT,
+    ...RULE_COLUMNS,
+    ...STATE,
     {
       id: 'delete',
       title: <span className="hidden">{text.actions}</span>,
@@ -67,7 +69,7 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
           <ActionIcon
             variant="subtle"
             color="gray"
-            aria-label={text.deleteOne(describe(rule))}
+            aria-label={text.deleteOne(describeRule(rule))}
             onClick={() => onDelete(rule)}
           >
             <Trash2 size={15} />
@@ -87,45 +89,7 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
   );
 }
 
-const CONTENT: readonly Column<AcceptedRule, never>[] = [
-  {
-    id: 'action',
-    title: text.action,
-    width: '84px',
-    cell: ({ action }) => (
-      <Pill tone={action === 'allow' ? 'ok' : 'bad'} plain>
-        {action === 'allow' ? text.allow : text.deny}
-      </Pill>
-    ),
-  },
-  {
-    id: 'protocol',
-    title: text.protocol,
-    width: '90px',
-    cell: ({ protocol }) => protocolName(protocol),
-  },
-  {
-    id: 'port',
-    title: text.port,
-    width: '90px',
-    cell: ({ destination_port: port }) =>
-      port === null ? (
-        <span className="dim">{text.any}</span>
-      ) : (
-        <span className="mono">{port}</span>
-      ),
-  },
-  {
-    id: 'source',
-    title: text.source,
-    width: 'minmax(150px, 2fr)',
-    cell: ({ source_ip: source }) =>
-      source === null ? (
-        <span className="dim">{text.anywhere}</span>
-      ) : (
-        <span className="mono">{source}</span>
-      ),
-  },
+const STATE: readonly Column<AcceptedRule, never>[] = [
   {
     id: 'owner',
     title: text.owner,
@@ -133,10 +97,14 @@ const CONTENT: readonly Column<AcceptedRule, never>[] = [
     cell: ({ managed_by_group: group }) =>
       group !== null && (
         <Tooltip label={text.ownedHint}>
-          <span className="row dim" tabIndex={0}>
+          <Link
+            className="row dim cell-link"
+            to="/groups/$group"
+            params={{ group: String(group.id) }}
+          >
             <Layers size={13} aria-hidden="true" />
             {group.name}
-          </span>
+          </Link>
         </Tooltip>
       ),
   },
@@ -147,18 +115,3 @@ const CONTENT: readonly Column<AcceptedRule, never>[] = [
     cell: ({ status }) => <PropagationPill status={status} />,
   },
 ];
-
-function protocolName(protocol: string): string {
-  return protocol in text.protocols
-    ? text.protocols[protocol as keyof typeof text.protocols]
-    : protocol;
-}
-
-function describe({ action, protocol, destination_port, source_ip }: AcceptedRule): string {
-  return text.described(
-    action === 'allow' ? text.allow : text.deny,
-    protocolName(protocol),
-    destination_port === null ? text.any : String(destination_port),
-    source_ip ?? text.anywhere,
-  );
-}

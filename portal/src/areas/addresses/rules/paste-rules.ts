@@ -20,7 +20,7 @@ const text = messages.paste;
  *     line   = [ "allow" / "deny" ] [ protocol ] [ ports ] [ [ "from" ] source ]
  *     action : allow without one      protocol: any without ports, else tcp
  */
-export function parsePastedRules(pasted: string, ip: string): PastedLine[] {
+export function parsePastedRules(pasted: string, ip: string | null): PastedLine[] {
   return pasted
     .split(/\r?\n/)
     .map((raw, index) => ({ line: index + 1, text: raw.replace(/#.*$/, '').trim() }))
@@ -28,7 +28,7 @@ export function parsePastedRules(pasted: string, ip: string): PastedLine[] {
     .map(({ line, text }) => ({ line, text, ...parseLine(text, ip) }));
 }
 
-function parseLine(line: string, ip: string): Pick<PastedLine, 'rule' | 'reason'> {
+function parseLine(line: string, ip: string | null): Pick<PastedLine, 'rule' | 'reason'> {
   const words = line
     .toLowerCase()
     .replaceAll(/\s*,\s*/g, ',')

@@ -48,14 +48,14 @@ export function countRules({ protocol, ports }: RuleDraft): number {
   return ranges.ok ? countPorts(ranges.value) : 0;
 }
 
-/** Whether a source can be one of this address: the same family, no host bits. */
-export function explainSource(source: string, ip: string): Explained {
+/** Whether a source can be one of this address, or of a group (null): the same family, no host bits. */
+export function explainSource(source: string, ip: string | null): Explained {
   const typed = source.trim();
   if (typed === '') return { isValid: true, text: text.anySource };
-  const own = parseAddress(ip);
+  const own = ip === null ? null : parseAddress(ip);
   const cidr = parseCidr(typed);
   if (!cidr.ok) return { isValid: false, text: cidr.reason };
-  if (own.ok && own.value.family !== cidr.value.family) {
+  if (own?.ok === true && own.value.family !== cidr.value.family) {
     return { isValid: false, text: text.otherFamily(own.value.family) };
   }
   return { isValid: true, text: typed.includes('/') ? text.network(typed) : text.host(typed) };

@@ -1,0 +1,69 @@
+import { Pill } from '../../../components/Pill.tsx';
+import type { Column } from '../../../components/VirtualTable.tsx';
+import { messages } from '../../../messages/index.ts';
+
+const text = messages.rules;
+
+/** What rules of addresses, of groups and of forms have in common. */
+interface RuleLike {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  readonly destination_port?: number | string | null | undefined;
+  readonly source_ip?: string | null | undefined;
+}
+
+export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
+  {
+    id: 'action',
+    title: text.action,
+    width: '84px',
+    cell: ({ action }) => (
+      <Pill tone={action === 'allow' ? 'ok' : 'bad'} plain>
+        {action === 'allow' ? text.allow : text.deny}
+      </Pill>
+    ),
+  },
+  {
+    id: 'protocol',
+    title: text.protocol,
+    width: '90px',
+    cell: ({ protocol }) => protocolName(protocol),
+  },
+  {
+    id: 'port',
+    title: text.port,
+    width: '90px',
+    cell: ({ destination_port: port }) =>
+      (port ?? null) === null ? (
+        <span className="dim">{text.any}</span>
+      ) : (
+        <span className="mono">{port}</span>
+      ),
+  },
+  {
+    id: 'source',
+    title: text.source,
+    width: 'minmax(150px, 2fr)',
+    cell: ({ source_ip: source }) =>
+      (source ?? null) === null ? (
+        <span className="dim">{text.anywhere}</span>
+      ) : (
+        <span className="mono">{source}</span>
+      ),
+  },
+];
+
+function protocolName(protocol: string): string {
+  return protocol in text.protocols
+    ? text.protocols[protocol as keyof typeof text.protocols]
+    : protocol;
+}
+
+export function describeRule({ action, protocol, destination_port, source_ip }: RuleLike): string {
+  return text.described(
+    action === 'allow' ? text.allow : text.deny,
+    protocolName(protocol),
+    String(destination_port ?? text.any),
+    source_ip ?? text.anywhere,
+  );
+}

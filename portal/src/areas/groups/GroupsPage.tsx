@@ -1,0 +1,138 @@
+import { Tooltip } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { Group } from '@portcullis/client/index.ts';
+import { Layers, Plus, SearchX } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { Loaded } from '../../components/Loaded.tsx';
+import { PageHeader } from '../../components/PageHeader.tsx';
+import { Pill } from '../../components/Pill.tsx';
+import { RoleButton } from '../../components/RoleButton.tsx';
+import { RoleGate } from '../../components/RoleGate.tsx';
+import { SearchField } from '../../components/SearchField.tsx';
+import { type Column, VirtualTable } from '../../components/VirtualTable.tsx';
+import { formatCount } from '../../format.ts';
+import { messages } from '../../messages/index.ts';
+import { searchGroups } from './group-draft.ts';
+import { useGroups } from './queries.ts';
+
+const text = messages.groups;
+const MAX_TARGETS = 3;
+
+export function GroupsPage() {
+  return (
+    <>
+      <PageHeader title={text.title} lead={text.lead}>
+        <NewGroup />
+      </PageHeader>
+      <section className="card grid" aria-label={text.title}>
+        <RoleGate needs="person">
+          <GroupList />
+        </RoleGate>
+      </section>
+    </>
+  );
+}
+
+function NewGroup() {
+  const navigate = useNavigate();
+  return (
+    <RoleButton
+      needs="admin"
+      isForPeople
+      leftSection={<Plus size={15} aria-hidden="true" />}
+      onClick={() => void navigate({ to: '/groups/$group', params: { group: 'new' } })}
+    >
+      {text.add}
+    </RoleButton>
+  );
+}
+
+function GroupList() {
+  const groups = useGroups();
+  const [search, setSearch] = useState('');
+  const shown = useMemo(() => searchGroups(groups.data ?? [], search), [groups.data, search]);
+  if (groups.data === undefined) return <Loaded query={groups}>{() => null}</Loaded>;
+  if (groups.data.length === 0) {
+    return <EmptyState icon={Layers} title={text.empty.title} text={text.empty.text} />;
+  }
+  return (
+    <>
+      <div className="tools card-pad">
+        <SearchField label={text.search} value={search} onChange={setSearch} />
+      </div>
+      {shown.length === 0 ? (
+        <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />
+      ) : (
+        <VirtualTable
+          label={text.title}
+          columns={COLUMNS}
+          rows={shown}
+          minWidth={640}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Group, never>[] = [
+  {
+    id: 'name',
+    title: text.columns.name,
+    width: 'minmax(150px, 1.4fr)',
+    cell: ({ id, name }) => (
+      <Link className="cell-link" to="/groups/$group" params={{ group: String(id) }}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: 'targets',
+    title: text.columns.targets,
+    width: 'minmax(220px, 2fr)',
+    cell: ({ targets }) => <Targets targets={targets} />,
+  },
+  {
+    id: 'rules',
+    title: text.columns.rules,
+    width: '70px',
+    isNumber: true,
+    cell: ({ rules }) => formatCount(rules.length),
+  },
+  {
+    id: 'filters',
+    title: text.columns.filters,
+    width: '70px',
+    isNumber: true,
+    cell: ({ filters }) => formatCount(filters.length),
+  },
+  {
+    id: 'owner',
+    title: text.columns.owner,
+    width: '110px',
+    cell: ({ owner }) =>
+      owner === 'fleet' ? (
+        <Tooltip label={text.fleetHint}>
+          <span tabIndex={0}>
+            <Pill tone="neutral" plain>
+              {text.fleet}
+            </Pill>
+          </span>
+        </Tooltip>
+      ) : (
+        <span className="dim">{text.portal}</span>
+      ),
+  },
+];
+
+function Targets({ targets }: { readonly targets: readonly string[] }) {
+  if (targets.length === 0) return <span className="dim">{text.nowhere}</span>;
+  const more = targets.length - MAX_TARGETS;
+  return (
+    <span className="mono">
+      {targets.slice(0, MAX_TARGETS).join(', ')}
+      {more > 0 && <span className="dim"> {text.more(more)}</span>}
+    </span>
+  );
+}

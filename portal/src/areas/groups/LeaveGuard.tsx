@@ -1,0 +1,36 @@
+import { Button, Modal } from '@mantine/core';
+import { useBlocker } from '@tanstack/react-router';
+import { messages } from '../../messages/index.ts';
+
+const text = messages.group.leave;
+
+/** Asks before what was changed and not saved is lost. */
+export function LeaveGuard({ isDirty }: { readonly isDirty: boolean }) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: () => isDirty,
+    enableBeforeUnload: isDirty,
+    withResolver: true,
+  });
+  return (
+    <Modal
+      opened={status === 'blocked'}
+      onClose={() => reset?.()}
+      title={text.title}
+      closeButtonProps={{ 'aria-label': messages.close }}
+    >
+      <div className="stack">
+        <p>{text.text}</p>
+        <div className="row">
+          <div className="row-end">
+            <Button variant="default" data-autofocus onClick={() => reset?.()}>
+              {text.stay}
+            </Button>
+            <Button color="red" onClick={() => proceed?.()}>
+              {text.leave}
+            </Button>
+          </div>
+        </div>
+      </div>
+    </Modal>
+  );
+}

@@ -1,0 +1,70 @@
+import type { Group, GroupInput } from '@portcullis/client/index.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import type { Addresses } from '../addresses/queries.ts';
+
+export const EMPTY_GROUP: GroupInput = { name: '', rules: [], filters: [], targets: [] };
+
+/** A group as the form holds it: a rule and a filter for each port. */
+export function inputOfGroup({ name, rules, filters, targets }: Group): GroupInput {
+  return {
+    name,
+    rules: rules.map(({ action, protocol, destination_port: port, source_ip }) => ({
+      action,
+      protocol,
+      destination_port: port === null ? null : String(port),
+      source_ip,
+    })),
+    filters: filters.map(({ type, port }) => ({ type, port: String(port) })),
+    targets,
+  };
+}
+
+/** Whether saving would change nothing; the order of targets means nothing. */
+export function isSameGroup(a: GroupInput, b: GroupInput): boolean {
+  const canonical = (one: GroupInput) =>
+    JSON.stringify({ ...one, name: one.name.trim(), targets: one.targets.toSorted() });
+  return canonical(a) === canonical(b);
+}
+
+/** Each target once, also where several were pasted as one. */
+export function splitTargets(typed: readonly string[]): string[] {
+  return [...new Set(typed.flatMap((one) => one.split(/[\s,;]+/)).filter(Boolean))];
+}
+
+export interface WrongTarget {
+  readonly typed: string;
+  readonly reason: string;
+}
+
+/** The first target that is neither an address nor a prefix; the service says which are not held. */
+export function findWrongTarget(targets: readonly string[]): WrongTarget | null {
+  for (const typed of targets) {
+    const parsed = parseCidr(typed);
+    if (!parsed.ok) return { typed, reason: parsed.reason };
+  }
+  return null;
+}
+
+/** Prefixes first, because one of them covers the most. */
+export function suggestTargets({ prefixes, addresses }: Addresses): string[] {
+  return [...new Set([...prefixes.map(({ prefix }) => prefix), ...addresses.map(({ ip }) => ip)])];
+}
+
+/** Every word must be in a group: its name, a target, a rule or a filter. */
+export function searchGroups(groups: readonly Group[], search: string): readonly Group[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return groups;
+  return groups.filter(({ name, targets, rules, filters }) => {
+    const text = [
+      name,
+      ...targets,
+      ...rules.map(
+        (one) => `${one.action} ${one.protocol} ${one.destination_port} ${one.source_ip}`,
+      ),
+      ...filters.map(({ type, port }) => `${type} ${port}`),
+    ]
+      .join(' ')
+      .toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
