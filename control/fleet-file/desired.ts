@@ -2,7 +2,8 @@ import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { CrashPolicy, ServerLimits, ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { CollectorExporter, EdgeManagement, ManagedFilter } from '../db/schema.ts';
+import type { CollectorExporter, EdgeManagement } from '../db/schema.ts';
+import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { ResponderSpec } from '../db/schema-mitigations.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
@@ -29,15 +30,6 @@ export interface Located {
   readonly at: Position;
 }
 
-export interface OrganisationLimits {
-  readonly rulesPerIp: number;
-  readonly filtersPerIp: number;
-  readonly maxPortsPerRequest: number;
-  readonly attackHistoryDays: number;
-  readonly configuredAddresses: number;
-  readonly requestsPerMinute: number;
-}
-
 export interface DesiredOrganisation extends Located {
   readonly slug: string;
   readonly name: string;
@@ -53,11 +45,7 @@ export interface DesiredOrganisation extends Located {
   readonly detection: ScopeSettings;
 }
 
-export interface DesiredService extends Located {
-  readonly id: number;
-  readonly name: string;
-  readonly active: boolean;
-  readonly managedFilters: readonly ManagedFilter[];
+export interface DesiredService extends Located, ServiceContent {
   readonly detection: ScopeSettings;
 }
 

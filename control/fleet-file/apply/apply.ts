@@ -5,6 +5,7 @@ import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
+import { lockFleet } from '../../organisations/index.ts';
 import { keepAppliedFile } from './applied-files.ts';
 import { sweepEggs } from './game-servers.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
@@ -134,12 +135,9 @@ export async function applyFleet(
   });
 }
 
-/** Key of the advisory lock; "port" in ASCII. */
-const FLEET_LOCK = 0x706f7274;
-
 /** Serialises applies. Locks groups, then holdings, in the order in which assignments lock them. */
 async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<FleetState> {
-  await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
+  await lockFleet(tx);
   if (adopt) await adoptNamed(tx, file);
   await sql`select id from groups where owner = 'fleet' and deleted_at is null
              order by id for update`.execute(tx);

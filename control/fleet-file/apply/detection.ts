@@ -1,25 +1,6 @@
 import { sql } from 'kysely';
-import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Tx } from '../../db/database.ts';
-import type { DetectionPlace, FleetChange } from '../plan/change.ts';
-
-const TABLES: Readonly<Record<DetectionPlace['kind'], string>> = {
-  organisation: 'organisations',
-  service: 'services',
-  holding: 'holdings',
-};
-
-/** Saves the settings of one row. A trigger notifies listeners (`portcullis_holdings`). */
-export async function saveDetection(
-  tx: Tx,
-  kind: DetectionPlace['kind'],
-  id: number,
-  detection: ScopeSettings,
-): Promise<void> {
-  await sql`
-    update ${sql.table(TABLES[kind])} set detection = ${JSON.stringify(detection)}::jsonb
-     where id = ${id}`.execute(tx);
-}
+import type { FleetChange } from '../plan/change.ts';
 
 export async function saveCollector(
   tx: Tx,

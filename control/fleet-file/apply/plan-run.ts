@@ -11,11 +11,23 @@ import {
   type GroupConflict,
 } from '../../firewall/groups/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
+import {
+  changeHolding,
+  closeService,
+  createHoldings,
+  deleteAsn,
+  deleteHolding,
+  deleteService,
+  saveAsn,
+  saveDetection,
+  saveOrganisation,
+  saveService,
+} from '../../organisations/index.ts';
 import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
 import { saveBaseline, saveEdge } from './edges.ts';
 import { saveGameServer, saveNode } from './game-servers.ts';
-import { deleteHolding, endService, saveService, suspendKey, updateKey } from './organisations.ts';
-import { saveCollector, saveDetection, saveResponder } from './detection.ts';
+import { suspendKey, updateKey } from './keys.ts';
+import { saveCollector, saveResponder } from './detection.ts';
 
 export interface CreatedFleetKey {
   readonly organisation: string;
@@ -122,7 +134,9 @@ export class PlanRun {
         return saveService(this.#batch, change.service, this.#idOf(change), change.refresh);
       case 'service.close':
       case 'service.delete':
-        return endService(this.#batch, change);
+        return change.do === 'service.close'
+          ? closeService(this.#batch, change.id)
+          : deleteService(this.#batch, change.id);
       case 'holding.change':
       case 'holding.delete':
         return this.#saveHolding(change);
@@ -174,62 +188,31 @@ export class PlanRun {
       await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
       return;
     }
-    const { name, flags, limits } = change.values;
-    const { rows } = await sql<{ id: number }>`
-      insert into organisations (slug, name, flags, owner, rules_per_ip, filters_per_ip,
-        max_ports_per_request, attack_history_days, configured_addresses, requests_per_minute)
-      values (${slug}, ${name}, ${flags}::text[], 'fleet', ${limits.rulesPerIp},
-        ${limits.filtersPerIp}, ${limits.maxPortsPerRequest}, ${limits.attackHistoryDays},
-        ${limits.configuredAddresses}, ${limits.requestsPerMinute})
-      on conflict (slug) do update set name = excluded.name, flags = excluded.flags,
-        rules_per_ip = excluded.rules_per_ip, filters_per_ip = excluded.filters_per_ip,
-        max_ports_per_request = excluded.max_ports_per_request,
-        attack_history_days = excluded.attack_history_days,
-        configured_addresses = excluded.configured_addresses,
-        requests_per_minute = excluded.requests_per_minute
-      returning id
-    `.execute(this.#tx);
-    for (const { id } of rows) this.organisations.set(slug, id);
+    this.organisations.set(slug, await saveOrganisation(this.#batch, slug, change.values));
   }
 
   async #saveAsn(change: Change<'asn.add' | 'asn.remove'>): Promise<void> {
-    if (change.do === 'asn.remove') {
-      await sql`delete from asns where asn = ${change.asn}`.execute(this.#tx);
-      return;
-    }
-    await sql`
-      insert into asns (asn, organisation_id, owner) values (${change.asn}, ${this.#idOf(change)}, 'fleet')
-      on conflict (asn) do update set organisation_id = excluded.organisation_id
-    `.execute(this.#tx);
+    if (change.do === 'asn.remove') return deleteAsn(this.#batch, change.asn);
+    await saveAsn(this.#batch, change.asn, this.#idOf(change));
   }
 
   async #createHoldings(changes: readonly Change<'holding.create'>[]): Promise<void> {
-    this.#batch.touch(...changes.map(({ cidr }) => cidr));
-    const wanted = changes.map((change) => {
-      const { cidr, since, until, asn, serviceId } = change;
-      return { organisation: this.#idOf(change), cidr, since, until, asn, service: serviceId };
-    });
-    const { rows } = await sql<{ id: number; cidr: string; since: Date; organisation: number }>`
-      insert into holdings (organisation_id, cidr, during, asn, service_id, owner)
-      select organisation, cidr, tstzrange(since, until), asn, service, 'fleet'
-        from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w
-          (organisation bigint, cidr cidr, since timestamptz, until timestamptz, asn bigint, service bigint)
-      returning id, cidr, lower(during) as since, organisation_id as organisation
-    `.execute(this.#tx);
+    const created = await createHoldings(
+      this.#batch,
+      changes.map(({ cidr, since, until, asn, serviceId, ...change }) => {
+        const organisationId = known(this.organisations, change.organisation ?? '');
+        return { organisationId, cidr, since, until, asn, serviceId };
+      }),
+    );
     const slugs = new Map([...this.organisations].map(([slug, id]) => [id, slug]));
-    for (const { id, cidr, since, organisation } of rows) {
-      this.#holdings.set(newHoldingKey(slugs.get(organisation) ?? '', cidr, since), id);
+    for (const { id, cidr, since, organisationId } of created) {
+      this.#holdings.set(newHoldingKey(slugs.get(organisationId) ?? '', cidr, since), id);
     }
   }
 
   async #saveHolding(change: Change<'holding.change' | 'holding.delete'>): Promise<void> {
-    this.#batch.touch(change.cidr);
-    if (change.do === 'holding.delete') return deleteHolding(this.#batch, change.id);
-    const { since, until, asn, serviceId } = change;
-    await sql`
-      update holdings set during = tstzrange(${since}::timestamptz, ${until}::timestamptz),
-             asn = ${asn}, service_id = ${serviceId}
-       where id = ${change.id}`.execute(this.#tx);
+    if (change.do === 'holding.delete') return deleteHolding(this.#batch, change);
+    await changeHolding(this.#batch, change.id, change);
   }
 
   async #saveKey(change: Change<'key.create' | 'key.update' | 'key.suspend'>): Promise<void> {

@@ -7,8 +7,8 @@ import type {
   DesiredKey,
   DesiredOrganisation,
   DesiredService,
-  OrganisationLimits,
 } from '../desired.ts';
+import type { OrganisationLimits } from '../../organisations/index.ts';
 import { parseDetection } from './detection.ts';
 import { checkFilterType, parseGeoRules, parseGroups, sentence } from './firewall.ts';
 import type { NamedPorts } from './named-ports.ts';

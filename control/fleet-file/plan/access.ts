@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
-import type {
-  DesiredKey,
-  DesiredOrganisation,
-  DesiredService,
-  OrganisationLimits,
-} from '../desired.ts';
+import type { DesiredKey, DesiredOrganisation, DesiredService } from '../desired.ts';
+import type { OrganisationLimits } from '../../organisations/index.ts';
 import type { CurrentKey, CurrentOrganisation, CurrentService } from '../state/state.ts';
 import { countOf, describeDifferences, PlanDraft } from './draft.ts';
 import type { PlannedHolding } from './holdings.ts';

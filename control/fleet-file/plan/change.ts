@@ -8,8 +8,8 @@ import type {
   DesiredKey,
   DesiredResponder,
   DesiredService,
-  OrganisationLimits,
 } from '../desired.ts';
+import type { HoldingContent, OrganisationLimits } from '../../organisations/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { Mistake, Position } from '../mistakes.ts';
 
@@ -40,14 +40,6 @@ interface ChangeDescription {
   readonly organisation: string | null;
   /** The position in the file that asks for it, or the file's start when the file no longer names the object. */
   readonly at: Position;
-}
-
-export interface HoldingContent {
-  readonly cidr: string;
-  readonly since: Date;
-  readonly until: Date | null;
-  readonly asn: number | null;
-  readonly serviceId: number | null;
 }
 
 interface NewAssignment {

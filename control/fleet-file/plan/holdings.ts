@@ -2,8 +2,8 @@ import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-sett
 import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { DesiredHolding } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
-import type { CurrentHolding } from '../state/state.ts';
-import type { HoldingContent, HoldingRef } from './change.ts';
+import { type CurrentHolding, type HoldingContent, inEffect } from '../../organisations/index.ts';
+import type { HoldingRef } from './change.ts';
 import { countOf, describeDifferences, describeValue, PlanDraft } from './draft.ts';
 
 /** A holding as it will be when the plan has been applied. */
@@ -216,13 +216,6 @@ export class HoldingIndex {
     }
     return found;
   }
-}
-
-function inEffect(
-  { since, until }: { readonly since: Date; readonly until: Date | null },
-  now: Date,
-): boolean {
-  return since <= now && (until === null || until > now);
 }
 
 function describeHolding(

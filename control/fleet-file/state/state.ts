@@ -17,7 +17,14 @@ import {
   loadDetection,
   loadResponders,
 } from './detection.ts';
-import type { OrganisationLimits } from '../desired.ts';
+import {
+  type CurrentHolding,
+  loadHoldings,
+  loadInside,
+  loadNow,
+  type ObjectsInside,
+  type OrganisationLimits,
+} from '../../organisations/index.ts';
 
 /** The database's rows of everything that a fleet file can name, including those of the portal. */
 export interface FleetState {
@@ -44,10 +51,7 @@ export interface FleetState {
   readonly collectors: readonly CurrentCollector[];
   readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
-  readonly inside: ReadonlyMap<
-    string,
-    { readonly organisation: string; readonly liveObjects: number }
-  >;
+  readonly inside: ReadonlyMap<string, ObjectsInside>;
 }
 
 export interface CurrentOrganisation {
@@ -65,20 +69,6 @@ export interface CurrentService {
   readonly active: boolean;
   readonly managedFilters: readonly ManagedFilter[];
   readonly owner: Owner;
-}
-export interface CurrentHolding {
-  readonly id: number;
-  readonly organisationId: number;
-  readonly cidr: string;
-  readonly since: Date;
-  readonly until: Date | null;
-  readonly asn: number | null;
-  readonly serviceId: number | null;
-  readonly owner: Owner;
-  /** Live rules and filters of callers, and assignments of the portal. */
-  readonly liveObjects: number;
-  /** Other rows refer to it, even if only for the history. */
-  readonly referenced: boolean;
 }
 export interface CurrentKey {
   readonly id: number;
@@ -197,16 +187,6 @@ async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise
   return (await query.execute(db)).rows;
 }
 
-/** Reads the database clock, which decides whether a holding is in effect. In whole milliseconds, as in a Date. */
-async function loadNow(db: Db | Tx): Promise<Date> {
-  const [row] = await rowsOf(
-    sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`,
-    db,
-  );
-  if (row === undefined) throw new Error('the database has no time');
-  return row.now;
-}
-
 async function loadOrganisations(db: Db | Tx): Promise<CurrentOrganisation[]> {
   return rowsOf(
     sql<CurrentOrganisation>`
@@ -218,66 +198,6 @@ async function loadOrganisations(db: Db | Tx): Promise<CurrentOrganisation[]> {
                'requestsPerMinute', requests_per_minute) as limits
         from organisations order by slug`,
     db,
-  );
-}
-
-async function loadHoldings(db: Db | Tx): Promise<CurrentHolding[]> {
-  return rowsOf(
-    sql<CurrentHolding>`
-      with own as (
-        select a.holding_id, sum(
-                 (select count(*) from rules r where r.address_id = a.id and r.deleted_generation is null)
-               + (select count(*) from filters f where f.address_id = a.id and f.deleted_generation is null)
-               ) as live
-          from addresses a group by a.holding_id
-      ), assigned as (
-        select a.holding_id, count(*) filter (where a.deleted_generation is null and g.owner = 'portal') as live
-          from group_assignments a join groups g on g.id = a.group_id group by a.holding_id
-      ), located as (
-        select a.holding_id, count(*) filter (where a.deleted_generation is null and g.owner = 'portal') as live
-          from geo_assignments a join geo_rules g on g.id = a.geo_rule_id group by a.holding_id
-      ), defaulted as (
-        select holding_id, count(*) filter (where deleted_generation is null and owner = 'portal') as live
-          from default_actions group by holding_id
-      )
-      select h.id, h.organisation_id as "organisationId", h.cidr, h.asn, h.service_id as "serviceId",
-             h.owner, lower(h.during) as since, upper(h.during) as until,
-             (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0)
-               + coalesce(defaulted.live, 0))::integer
-               as "liveObjects",
-             (own.holding_id is not null or assigned.holding_id is not null
-               or located.holding_id is not null or defaulted.holding_id is not null) as referenced
-        from holdings h
-        left join own on own.holding_id = h.id
-        left join assigned on assigned.holding_id = h.id
-        left join located on located.holding_id = h.id
-        left join defaulted on defaulted.holding_id = h.id
-       order by h.id`,
-    db,
-  );
-}
-
-/** Counts live objects on addresses that belong to a wider holding now, and would not once the network is a holding. */
-async function loadInside(db: Db | Tx, networks: readonly string[]): Promise<FleetState['inside']> {
-  const rows = await rowsOf(
-    sql<{ network: string; organisation: string; liveObjects: number }>`
-      select w.network, min(o.slug) as organisation, sum(
-               (select count(*) from rules r where r.address_id = a.id and r.deleted_generation is null)
-             + (select count(*) from filters f where f.address_id = a.id and f.deleted_generation is null)
-             )::integer as "liveObjects"
-        from unnest(${networks}::cidr[]) as w (network)
-        join holdings h on h.cidr >> w.network and h.during @> now()
-        join organisations o on o.id = h.organisation_id
-        join addresses a on a.holding_id = h.id and a.ip <<= w.network
-       where not exists (select from holdings n
-                          where n.cidr >>= a.ip and n.cidr << h.cidr and n.during @> now())
-       group by w.network`,
-    db,
-  );
-  return new Map(
-    rows
-      .filter(({ liveObjects }) => liveObjects > 0)
-      .map(({ network, ...found }) => [network, found]),
   );
 }
 

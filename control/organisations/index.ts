@@ -1,0 +1,29 @@
+/**
+ * What organisations are and have: ASNs, services, holdings, limits and thresholds. Written by the fleet file and by
+ * operators in the portal, each its own.
+ */
+export {
+  changeHolding,
+  createHoldings,
+  type CurrentHolding,
+  deleteHolding,
+  type HoldingContent,
+  inEffect,
+  loadHoldings,
+  loadInside,
+  loadNow,
+  type ObjectsInside,
+} from './holdings.ts';
+export {
+  closeService,
+  deleteAsn,
+  deleteService,
+  type DetectionScope,
+  lockFleet,
+  type OrganisationLimits,
+  saveAsn,
+  saveDetection,
+  saveOrganisation,
+  saveService,
+  type ServiceContent,
+} from './organisations.ts';
