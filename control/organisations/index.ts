@@ -18,7 +18,6 @@ export {
   closeService,
   deleteAsn,
   deleteService,
-  type DetectionScope,
   lockFleet,
   type OrganisationLimits,
   saveAsn,

@@ -134,9 +134,7 @@ export class PlanRun {
         return saveService(this.#batch, change.service, this.#idOf(change), change.refresh);
       case 'service.close':
       case 'service.delete':
-        return change.do === 'service.close'
-          ? closeService(this.#batch, change.id)
-          : deleteService(this.#batch, change.id);
+        return this.#endService(change);
       case 'holding.change':
       case 'holding.delete':
         return this.#saveHolding(change);
@@ -194,6 +192,11 @@ export class PlanRun {
   async #saveAsn(change: Change<'asn.add' | 'asn.remove'>): Promise<void> {
     if (change.do === 'asn.remove') return deleteAsn(this.#batch, change.asn);
     await saveAsn(this.#batch, change.asn, this.#idOf(change));
+  }
+
+  async #endService({ do: end, id }: Change<'service.close' | 'service.delete'>): Promise<void> {
+    if (end === 'service.delete') return deleteService(this.#batch, id);
+    await closeService(this.#batch, id);
   }
 
   async #createHoldings(changes: readonly Change<'holding.create'>[]): Promise<void> {
