@@ -267,7 +267,7 @@ export class NodeAgent {
       case 'command':
         return server.command(call.command, isExpired);
       case 'lines':
-        return server.lines(call.last);
+        return server.lines(call.last, call.colours);
       default:
         return null;
     }

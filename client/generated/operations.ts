@@ -1808,7 +1808,7 @@ export interface X1Operations {
   /** Read the last lines of a console. */
   readConsole: {
     params: { slice: string };
-    query: { lines?: number };
+    query: { lines?: number; colours?: boolean };
     body: never;
     headers: never;
     result: Console;

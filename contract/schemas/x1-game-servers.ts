@@ -116,6 +116,13 @@ export const ConsoleQuery = Type.Object(
         description: 'How many of the last lines.',
       }),
     ),
+    colours: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Whether lines keep the escape sequences of their colours (`ESC [ … m`). All others are removed always.',
+      }),
+    ),
   },
   CLOSED,
 );

@@ -65,7 +65,8 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     async readConsole(call, db) {
       const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
       if (server === null) throw notSeen();
-      const console = await readLines(deps.live, server, call.query.lines ?? DEFAULT_LINES);
+      const { lines: last = DEFAULT_LINES, colours = false } = call.query;
+      const console = await readLines(deps.live, server, { last, colours });
       return { status: 200, body: { data: consoleView(console) } };
     },
   };

@@ -1,3 +1,4 @@
+import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { GameServerEvents } from './events.ts';
@@ -40,15 +41,16 @@ export interface ConsoleLines {
   readonly lastNumber: number | null;
 }
 
-/** The last lines of a console. */
+/** The last lines of a console. A node is not trusted with what reaches a terminal, so they are cleaned here too. */
 export async function readLines(
   deps: LiveDeps,
   server: ServerRow,
-  last: number,
+  { last, colours }: { readonly last: number; readonly colours: boolean },
 ): Promise<ConsoleLines> {
-  const answer = await ask(deps, server, { kind: 'lines', last });
+  const answer = await ask(deps, server, { kind: 'lines', last, colours });
   if (answer?.kind !== 'lines') return { lines: null, lastNumber: null };
-  return { lines: answer.lines.slice(-last), lastNumber: answer.lastNumber };
+  const lines = answer.lines.slice(-last).map(colours ? colouredText : plainText);
+  return { lines, lastNumber: answer.lastNumber };
 }
 
 async function ask(

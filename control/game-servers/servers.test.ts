@@ -250,6 +250,12 @@ test('returns the last console lines, and null if they are unknown', async (t) =
   assert.deepEqual((await world.acme.get(`${path}?lines=3`)).body, {
     data: { lines: ['b', 'c', 'd'], last_number: 44 },
   });
+  const line = '\u001b[31mred\u001b[0m\u001b]0;title\u0007 \u001b[2Jtext';
+  world.node.answer = () => ({ kind: 'lines', lines: [line], lastNumber: 45 });
+  const linesOf = async (query: string): Promise<unknown> =>
+    dataOf((await world.acme.get(`${path}${query}`)).body)['lines'];
+  assert.deepEqual(await linesOf(''), ['red text']);
+  assert.deepEqual(await linesOf('?colours=true'), ['\u001b[31mred\u001b[0m text']);
   assertRefused(await world.acme.get(`${path}?lines=0`), 422, 'invalid_request');
   assertRefused(await world.acme.get(`${path}?lines=1001`), 422, 'invalid_request');
   world.node.answer = () => null;

@@ -21,22 +21,13 @@ import {
   TRIES,
   tryLater,
 } from './machine-steps.ts';
-import type { PowerSignal, PowerState } from './power.ts';
+import type { PowerSignal } from './power.ts';
+import { POWER_TABLE, type PowerAction } from './power-table.ts';
 
 /** The pauses after a SIGKILL that had no effect, and after one that could not be sent. */
 const KILL_AGAIN_MS = 5_000;
 /** The pause before an unreachable engine is asked again. */
 const TELL_AGAIN_MS = 2_000;
-
-type Action = 'nothing' | 'launch' | 'stop' | 'restart' | 'kill' | 'refuse';
-
-/** `nothing` is accepted. A restart while stopping starts it once it has stopped. */
-export const POWER_TABLE = {
-  offline: { start: 'launch', stop: 'nothing', restart: 'launch', kill: 'nothing' },
-  starting: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
-  running: { start: 'nothing', stop: 'stop', restart: 'restart', kill: 'kill' },
-  stopping: { start: 'refuse', stop: 'nothing', restart: 'restart', kill: 'kill' },
-} as const satisfies Readonly<Record<PowerState, Readonly<Record<PowerSignal, Action>>>>;
 
 type Handlers = {
   readonly [K in MachineEvent['kind']]: (
@@ -184,7 +175,7 @@ function refusalOf(state: MachineState, signal: PowerSignal): string | null {
     : null;
 }
 
-function act(state: MachineState, phase: KnownPhase, action: Action): Step {
+function act(state: MachineState, phase: KnownPhase, action: PowerAction): Step {
   switch (action) {
     case 'launch':
       return launch(state);

@@ -1,4 +1,4 @@
-/** The states and signals of the public interface; see the transition table of `machine.ts`. */
+/** The states and signals of the public interface; see `power-table.ts`. */
 export type ServerState = PowerState | 'paused';
 /** What decides about signals: another program may pause an instance in any of them. */
 export type PowerState = 'offline' | 'starting' | 'running' | 'stopping';

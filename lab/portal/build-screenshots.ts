@@ -4,7 +4,7 @@ import { createInternet, SERVER } from '../stack/internet.ts';
 import { startServices } from '../stack/services.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
-import { PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+import { GAME, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
 /** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
 const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
@@ -46,6 +46,7 @@ for port in (3306, 3306, 11211, 3306, 1900, 11211):
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x" * 200, ("${IP}", port))
 time.sleep(3)`;
   internet.client.run('python3', '-c', knock);
+  await api.call('POST', `/api/v1/game-servers/${GAME.uuid}/power`, { signal: 'start' });
 }
 
 async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
@@ -80,5 +81,8 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.goto(`${url}/servers`);
   await page.getByRole('row').nth(1).waitFor();
   await take('servers');
+  await page.goto(`${url}/servers/${GAME.uuid}?tab=build`);
+  await page.getByRole('tabpanel').waitFor();
+  await take('server-build');
   await close();
 }

@@ -12,6 +12,7 @@ import {
 } from './browser.ts';
 import { GAME, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
+const TABS = ['build'];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -52,12 +53,54 @@ describe('game servers in a browser, over a node that runs one', {
     await visit.close();
   });
 
+  async function visitServer(
+    tab: string,
+    scheme: (typeof SCHEMES)[number] = 'light',
+  ): Promise<Visit> {
+    const visit = await visitList(scheme);
+    await visit.page.goto(`${browser.url}/servers/${GAME.uuid}?tab=${tab}`);
+    await visit.page.getByRole('tabpanel').waitFor();
+    return visit;
+  }
+
+  it('stops and starts a server by buttons that say why they cannot be pressed', async () => {
+    const visit = await visitServer('build');
+    const { page } = visit;
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await page.locator('button[aria-disabled=true]', { hasText: 'Start' }).hover();
+    await page.getByRole('tooltip', { name: 'It runs already.' }).waitFor();
+    await button('Stop').click();
+    await page.getByText('Offline', { exact: true }).waitFor();
+    await page.locator('button[aria-disabled=true]', { hasText: 'Kill' }).waitFor();
+    await button('Start').click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    await button('Kill').click();
+    await page.getByRole('dialog', { name: 'Kill Hearth?' }).waitFor();
+    await page.getByRole('button', { name: 'Kill it' }).click();
+    await page.getByText('Offline', { exact: true }).waitFor();
+    await button('Start').click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
   for (const scheme of SCHEMES) {
     it(`has no serious finding of axe, no fault and no sideways scroll, ${scheme}`, async () => {
       const visit = await visitList(scheme);
       const { page } = visit;
       const found = await seriousFindings(page);
+      for (const tab of TABS) {
+        await page.goto(`${browser.url}/servers/${GAME.uuid}?tab=${tab}`);
+        await page.getByRole('tabpanel').waitFor();
+        await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' });
+        for (const finding of await seriousFindings(page)) found.push(`${tab}: ${finding}`);
+        await page.setViewportSize({ width: 360, height: 740 });
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, tab);
+        await page.setViewportSize({ width: 1280, height: 800 });
+      }
+      await page.goto(`${browser.url}/servers`);
       await page.setViewportSize({ width: 360, height: 740 });
+      await page.getByRole('row').nth(1).waitFor();
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360);
       assert.deepEqual(found, []);
       assert.deepEqual(visit.faults, []);

@@ -180,7 +180,11 @@ const CALLS = kinds({
   look: {},
   power: { signal: oneOf('start', 'stop', 'restart', 'kill') },
   command: { command: consoleCommand },
-  lines: { last: integer(1, MAX_CONSOLE_LINES) },
+  lines: {
+    last: integer(1, MAX_CONSOLE_LINES),
+    /** With the escape sequences of colours, and no others. */
+    colours: withDefault(boolean, false),
+  },
 });
 
 export const NODE_NOTICES = kinds({

@@ -97,22 +97,3 @@ function lengthFrom(lead: number): number {
   if (lead >= 0xf0) return 4;
   return lead >= 0xe0 ? 3 : 2;
 }
-
-/**
- * ECMA-48: control sequences (`ESC [ ... m`), control strings (`ESC ] ... BEL`; an unterminated one extends to the end of
- * the line) and two-character escapes; also those with 8-bit introducers.
- */
-const ESCAPES =
-  /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]P^_X]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)?|\x1b[ -/]*[0-~]?/g;
-/** Control characters except tab, line and paragraph separators, and bidirectional controls. */
-const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-const ANY = new RegExp(CONTROLS.source);
-
-/**
- * Converts a line to text that is safe to print. A game's output is untrusted, and its escape sequences could move the
- * cursor, rename the window or send input to an operator's terminal. Colours are removed too.
- */
-export function plainText(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  return ANY.test(text) ? text.replace(ESCAPES, '').replace(CONTROLS, '') : text;
-}

@@ -1,5 +1,6 @@
 import { LineRing } from './line-ring.ts';
-import { LineSplitter, plainText } from './line-splitter.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { DonePattern } from '@portcullis/core/game-servers/egg.ts';
 import { compilePattern } from '../eggs/re2.ts';
 
@@ -44,6 +45,11 @@ export class ServerConsole {
 
   /** Returns the last lines, oldest first: plain text, no control characters. */
   last(lines: number): readonly string[] {
+    return this.lastColoured(lines).map(plainText);
+  }
+
+  /** The same with the escape sequences of colours. */
+  lastColoured(lines: number): readonly string[] {
     this.addDroppedNotice();
     return this.ring.last(lines);
   }
@@ -72,12 +78,12 @@ export class ServerConsole {
     const passes = overwritten || this.gate.admits(bytes.length, now);
     if (!passes && this.watching === null) return;
     if (overwritten && this.watching === null) return;
-    const text = plainText(bytes);
+    const text = colouredText(bytes.toString('utf8'));
     if (passes && !overwritten) {
       this.addDroppedNotice();
       this.ring.push(text);
     }
-    this.lookForDone(text, now);
+    if (this.watching !== null) this.lookForDone(plainText(text), now);
   }
 
   private lookForDone(text: string, now: number): void {

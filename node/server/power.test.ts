@@ -206,7 +206,7 @@ describe('power on a node', () => {
         kind: 'refused',
         reason: 'The engine of this node does not answer.',
       });
-    const lines = await host.control.call(uuid, { kind: 'lines', last: 10 }, 2_000);
+    const lines = await host.control.call(uuid, { kind: 'lines', last: 10, colours: false }, 2_000);
     assert.equal(lines?.kind, 'lines');
     const kill = { kind: 'power', signal: 'kill' } as const;
     assert.deepEqual(await host.control.call(uuid, kill, 500), ACCEPTED);

@@ -231,9 +231,10 @@ export class Server {
     }
   }
 
-  lines(last: number): CallAnswer {
+  lines(last: number, colours: boolean): CallAnswer {
     const { console } = this.#connection;
-    return { kind: 'lines', lines: console.last(last), lastNumber: console.lastNumber };
+    const lines = colours ? console.lastColoured(last) : console.last(last);
+    return { kind: 'lines', lines, lastNumber: console.lastNumber };
   }
 
   report(): ServerBuild {

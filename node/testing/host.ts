@@ -113,7 +113,7 @@ export class TestHost {
   }
 
   async lines(uuid: string): Promise<readonly string[]> {
-    const answer = await this.control.call(uuid, { kind: 'lines', last: 1000 });
+    const answer = await this.control.call(uuid, { kind: 'lines', last: 1000, colours: false });
     return answer?.kind === 'lines' ? answer.lines : [];
   }
 

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { isTab, type Tab } from './areas/addresses/tabs.ts';
+import { isServerTab, type ServerTab } from './areas/servers/tabs.ts';
 import { isTab as isSettingsTab, type Tab as SettingsTab } from './areas/settings/tabs.ts';
 import { Loading } from './components/Loading.tsx';
 import { NotFound } from './shell/NotFound.tsx';
@@ -63,8 +64,25 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./areas/settings/SettingsPage.tsx'), 'SettingsPage'),
 });
 
+const server = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/servers/$uuid',
+  validateSearch: (search): { tab?: ServerTab } =>
+    isServerTab(search['tab']) ? { tab: search['tab'] } : {},
+  component: lazyRouteComponent(() => import('./areas/servers/ServerPage.tsx'), 'ServerPage'),
+});
+
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([home, addresses, address, groups, group, servers, settings]),
+  routeTree: rootRoute.addChildren([
+    home,
+    addresses,
+    address,
+    groups,
+    group,
+    servers,
+    server,
+    settings,
+  ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
   scrollRestoration: false,

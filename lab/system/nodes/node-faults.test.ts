@@ -296,7 +296,7 @@ class Host {
   }
 
   async lines(): Promise<readonly string[]> {
-    const answer = await this.call({ kind: 'lines', last: 1000 });
+    const answer = await this.call({ kind: 'lines', last: 1000, colours: false });
     return answer?.kind === 'lines' ? answer.lines : [];
   }
 

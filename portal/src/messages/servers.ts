@@ -1,5 +1,3 @@
-import { many } from './many.ts';
-
 export const serverMessages = {
   servers: {
     title: 'Game servers',
@@ -42,6 +40,82 @@ export const serverMessages = {
     crashed: 'Crashed',
     suspended: 'Suspended',
     builds: { waiting: 'Waiting to be built', building: 'Being built', failed: 'Build failed' },
-    count: (count: number) => many(count, 'server', 'servers'),
+  },
+  server: {
+    tabs: {
+      console: 'Console',
+      resources: 'Resources',
+      history: 'Crashes and attacks',
+      ports: 'Ports',
+      build: 'Build',
+    },
+    facts: {
+      memory: 'Memory',
+      cpu: 'CPU',
+      disk: 'Disk',
+      network: 'Network since start',
+      uptime: 'Up for',
+      of: (limit: string) => `of ${limit}`,
+      cores: (percent: number) => `of ${percent} %`,
+      sent: (bytes: string) => `sent ${bytes}`,
+      received: (bytes: string) => `received ${bytes}`,
+      use: (what: string, share: string) => `${what}: ${share} of its limit`,
+    },
+    uptime: (days: number, hours: number, minutes: number) => {
+      if (days > 0) return `${days} d ${hours} h`;
+      return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
+    },
+    copy: 'Copy the address for players',
+    copied: 'Copied',
+    nodeAway: (node: string) =>
+      `Its node ${node} is not connected, so nobody knows what the server does now. It may well run: players need no connection to us. The operator looks after the node.`,
+    unknown: 'Its node does not answer for it now. Unknown is not offline.',
+    suspended: 'The operator has suspended this server: it cannot be started until that ends.',
+    crashed: 'It ended by itself while it should run',
+    power: {
+      title: 'Power',
+      signals: { start: 'Start', stop: 'Stop', restart: 'Restart', kill: 'Kill' },
+      sent: {
+        start: 'Start was accepted',
+        stop: 'Stop was accepted: the game saves, then ends',
+        restart: 'Restart was accepted',
+        kill: 'Kill was accepted',
+      },
+      refused: 'It was not accepted',
+      nothing: {
+        start: { starting: 'It is starting already.', running: 'It runs already.' },
+        stop: { offline: 'It is offline already.', stopping: 'It is stopping already.' },
+        kill: { offline: 'It is offline: nothing runs that could be killed.' },
+      },
+      noEffect: 'This has no effect now.',
+      stopping: 'It is stopping; it can be started once it is offline. Restart does both.',
+      notBuilt: 'It is not built yet. The tab Build says how far it is.',
+      nodeAway: 'Its node is not connected.',
+      unknown: 'Its node does not know now whether it runs. Kill works all the same.',
+      suspended: 'The operator has suspended it.',
+      killTitle: (name: string) => `Kill ${name}?`,
+      killText:
+        'The process ends at once, without saving: players lose what happened since the last save. Stop lets it save first, and kills by itself if the game does not end in time.',
+      killConfirm: 'Kill it',
+    },
+    build: {
+      title: 'Build',
+      states: {
+        waiting: 'Waiting for its node',
+        building: 'Being built: image, folder, install',
+        built: 'Built',
+        failed: 'The build failed',
+      },
+      facts: { state: 'State', egg: 'Game', node: 'Node', epoch: 'Built', limits: 'Limits' },
+      times: (count: number) => (count === 1 ? 'once' : `${count} times`),
+      limits: (memory: number, cpu: number, disk: number) =>
+        `${memory} MiB memory, ${cpu} % CPU, ${disk} MiB disk`,
+      log: 'Output of the install',
+      noLog: 'No output is kept: either the game needs no install, or it wrote nothing.',
+      again: 'Install again',
+      againTitle: (name: string) => `Install ${name} again?`,
+      againText:
+        'Its node stops it and runs the install of its game again. Files stay as far as the install keeps them; it cannot be started until it is built.',
+    },
   },
 } as const;

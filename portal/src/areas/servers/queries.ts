@@ -1,8 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import { useSession } from '../../session/session.ts';
 
 /** Events bring changes at once (shell/use-live.ts); this is for what they miss. */
 const LIST_MS = 15_000;
+/** What a server uses changes all the time, and its node is asked for it. */
+const LIVE_MS = 2_500;
 
 export function useServers() {
   const { client } = useSession();
@@ -10,5 +13,40 @@ export function useServers() {
     queryKey: ['servers'],
     queryFn: async ({ signal }) => (await client.listGameServerStatuses({}, { signal })).data,
     refetchInterval: LIST_MS,
+  });
+}
+
+/** One server as its node answers now. */
+export function useServer(uuid: string) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['server', uuid, 'live'],
+    queryFn: async ({ signal }) => (await client.readGameServer({ slice: uuid }, { signal })).data,
+    refetchInterval: LIVE_MS,
+  });
+}
+
+/** How far it is built, what is amiss with it, and its ports. */
+export function useBuild(uuid: string) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['server', uuid, 'build'],
+    queryFn: async ({ signal }) =>
+      (await client.readGameServerBuild({ slice: uuid }, { signal })).data,
+    refetchInterval: ({ state }) => (state.data?.state === 'built' ? LIST_MS : LIVE_MS),
+  });
+}
+
+export function usePower(uuid: string, signal: PowerSignal, onAccepted: () => void) {
+  const { client } = useSession();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => client.sendPowerSignal({ slice: uuid, body: { signal } }),
+    onSuccess: onAccepted,
+    onSettled() {
+      for (const queryKey of [['server', uuid], ['servers']]) {
+        void queries.invalidateQueries({ queryKey });
+      }
+    },
   });
 }

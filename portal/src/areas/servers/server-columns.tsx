@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Pill } from '../../components/Pill.tsx';
 import { Time } from '../../components/Time.tsx';
 import type { Column } from '../../components/VirtualTable.tsx';
@@ -14,7 +15,11 @@ export const COLUMNS: readonly Column<ServerRow, ServerSort>[] = [
     title: text.columns.name,
     sort: 'name',
     width: 'minmax(180px, 2fr)',
-    cell: ({ name }) => name,
+    cell: ({ uuid, name }) => (
+      <Link className="cell-link" to="/servers/$uuid" params={{ uuid }}>
+        {name}
+      </Link>
+    ),
   },
   {
     id: 'state',

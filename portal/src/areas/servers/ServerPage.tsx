@@ -1,0 +1,125 @@
+import { Tabs } from '@mantine/core';
+import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Loading } from '../../components/Loading.tsx';
+import { Notice } from '../../components/Notice.tsx';
+import { PageHeader } from '../../components/PageHeader.tsx';
+import { messages } from '../../messages/index.ts';
+import { BuildPanel } from './BuildPanel.tsx';
+import { placeOf } from './place.ts';
+import { PowerButtons } from './PowerButtons.tsx';
+import { useBuild, useServer } from './queries.ts';
+import { ServerFacts } from './ServerFacts.tsx';
+import { StatePill } from './StatePill.tsx';
+import { isServerTab, SERVER_TABS, type ServerTab } from './tabs.ts';
+
+const text = messages.server;
+
+export function ServerPage() {
+  const { uuid } = useParams({ from: '/servers/$uuid' });
+  const server = useServer(uuid);
+  const build = useBuild(uuid);
+  const failed = server.error ?? build.error;
+  if (server.data !== undefined && build.data !== undefined) {
+    return <Shown server={server.data} build={build.data} />;
+  }
+  return (
+    <>
+      <PageHeader title={messages.servers.title} above={<Above />} />
+      <section className="card">
+        {failed === null ? (
+          <Loading rows={8} />
+        ) : (
+          <ErrorState
+            error={failed}
+            onRetry={() => {
+              void server.refetch();
+              void build.refetch();
+            }}
+          />
+        )}
+      </section>
+    </>
+  );
+}
+
+function Above() {
+  return (
+    <Link className="crumb" to="/servers">
+      {messages.servers.title}
+    </Link>
+  );
+}
+
+interface Props {
+  readonly server: GameServerDetail;
+  readonly build: GameServerBuild['data'];
+}
+
+function Shown({ server, build }: Props) {
+  const { tab = 'build' } = useSearch({ from: '/servers/$uuid' });
+  const navigate = useNavigate();
+  const { uuid, name } = server;
+  const show = (next: ServerTab): void =>
+    void navigate({
+      to: '/servers/$uuid',
+      params: { uuid },
+      search: { tab: next },
+      replace: true,
+    });
+  return (
+    <>
+      <PageHeader
+        title={name}
+        above={<Above />}
+        lead={
+          <span className="row">
+            <StatePill state={server.state} build_state={build.state} />
+            <span className="mono">{placeOf(build.allocation)}</span>
+          </span>
+        }
+      >
+        <PowerButtons
+          uuid={uuid}
+          name={name}
+          server={{
+            state: server.state,
+            isBuilt: server.provisioned,
+            isSuspended: build.suspended,
+            isNodeConnected: build.node_connected,
+          }}
+        />
+      </PageHeader>
+      <Problems server={server} build={build} />
+      <ServerFacts server={server} />
+      <Tabs value={tab} onChange={(next) => isServerTab(next) && show(next)} keepMounted={false}>
+        <Tabs.List mb="md">
+          {SERVER_TABS.map((each) => (
+            <Tabs.Tab key={each} value={each}>
+              {text.tabs[each]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="build">
+          <BuildPanel server={server} build={build} />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}
+
+/** What keeps it from running, or from being known; the most certain one. */
+function Problems({ server, build }: Props) {
+  if (!build.node_connected) return <Notice kind="warn">{text.nodeAway(build.node)}</Notice>;
+  if (build.state === 'failed') return <Notice kind="bad">{build.reason}</Notice>;
+  return (
+    <>
+      {build.suspended && <Notice kind="warn">{text.suspended}</Notice>}
+      {build.problem !== null && <Notice kind="warn">{build.problem}</Notice>}
+      {server.provisioned && server.state === null && build.problem === null && (
+        <Notice kind="warn">{text.unknown}</Notice>
+      )}
+    </>
+  );
+}
