@@ -35,6 +35,8 @@ export interface ServerBuild {
   /** The current problem of the server. */
   readonly problem: string | null;
   readonly allocation: { readonly ip: string; readonly port: number };
+  readonly open_while_running: boolean | readonly string[];
+  readonly ports_open: boolean;
   readonly allocations: readonly {
     readonly ip: string;
     readonly port: number;

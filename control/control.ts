@@ -263,10 +263,11 @@ interface FleetDeps {
 
 /** Starts the links and the timers, and wakes them from database notifications. */
 async function startFleet(deps: FleetDeps): Promise<void> {
-  const { databaseUrl, access, fleet, attacks, events, webhooks, log, stops } = deps;
+  const { databaseUrl, access, fleet, gameServers, attacks, events, webhooks, log, stops } = deps;
   const links = await serveLinks(deps);
   const timers = fleet.startTimers();
   stops.push('holdings and sweeps', () => timers.stop());
+  stops.push('lost nodes', gameServers.startTimers());
   const mitigations = attacks.startMitigations();
   stops.push('mitigations', () => mitigations.stop());
   const deliveries = webhooks.startDeliveries();

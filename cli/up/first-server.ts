@@ -48,6 +48,8 @@ export async function createFirstServer(
     ip: LOOPBACK,
     port,
     ports: [],
+    openWhileRunning: false,
+    openPorts: null,
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   };

@@ -385,7 +385,7 @@ export type ConsoleLines = {
 /** The object that decided. */
 export type DecidedBy = {
   /** Later versions may add values. */
-  readonly kind: 'rule' | 'group_rule' | 'geo_rule' | 'baseline' | 'filter' | 'mitigation' | (string & {});
+  readonly kind: 'rule' | 'group_rule' | 'server_port' | 'geo_rule' | 'baseline' | 'filter' | 'mitigation' | (string & {});
   /** Its id; null where it has none to show. */
   readonly id: number | null;
   /** The group that it belongs to. */
@@ -806,6 +806,10 @@ export type GameServerBuildState = {
   readonly allocation: Allocation;
   /** All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg. */
   readonly allocations: readonly ServerPort[];
+  /** Its ports are allowed while it runs, whatever denies them: all, or those of these names. */
+  readonly open_while_running: boolean | readonly string[];
+  /** Its ports are allowed for that reason, as far as is accepted. */
+  readonly ports_open: boolean;
 };
 
 /** A game server with its live state. */

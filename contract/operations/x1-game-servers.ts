@@ -95,6 +95,8 @@ export const X1_GAME_SERVER_ENDPOINTS = [
             problem: null,
             allocation: { ip: '198.51.100.10', port: 25_565 },
             allocations: [],
+            open_while_running: false,
+            ports_open: false,
           },
         },
       },

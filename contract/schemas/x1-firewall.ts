@@ -312,6 +312,7 @@ export const ExplainRequest = Type.Object(
 export const DECIDER_KINDS = [
   'rule',
   'group_rule',
+  'server_port',
   'geo_rule',
   'baseline',
   'filter',

@@ -88,6 +88,13 @@ export const GameServerBuild = Type.Object(
               'All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg.',
           },
         ),
+        open_while_running: Type.Union([Type.Boolean(), Type.Array(Type.String())], {
+          description:
+            'Its ports are allowed while it runs, whatever denies them: all, or those of these names.',
+        }),
+        ports_open: Type.Boolean({
+          description: 'Its ports are allowed for that reason, as far as is accepted.',
+        }),
       },
       { title: 'GameServerBuildState' },
     ),

@@ -21,6 +21,7 @@ interface NodeTable {
   instance: string | null;
   last_seen_at: Date | null;
   engine: Json<object> | null;
+  lost_at: Date | null;
 }
 
 interface EggTable {
@@ -47,6 +48,8 @@ interface GameServerTable {
   ip: string;
   port: number;
   ports: JsonWithDefault<readonly ServerPort[]>;
+  open_while_running: Generated<boolean>;
+  open_ports: string[] | null;
   suspended: Generated<boolean>;
   crash_restart: Generated<boolean>;
   crash_within_ms: Generated<number>;

@@ -100,6 +100,7 @@ export function replacedView(replaced: Replaced) {
 const KINDS: Readonly<Record<string, string>> = {
   rule: 'rule',
   'group-rule': 'group_rule',
+  'server-port': 'server_port',
   'geo-rule': 'geo_rule',
   baseline: 'baseline',
   filter: 'filter',

@@ -153,6 +153,10 @@ export interface DesiredGameServer extends Located {
   readonly port: number;
   /** As in `ServerAssignment`. */
   readonly ports: readonly ServerPort[];
+  /** Its ports are allowed while it runs. */
+  readonly openWhileRunning: boolean;
+  /** Those of these names, sorted; null: all. */
+  readonly openPorts: readonly string[] | null;
   readonly suspended: boolean;
   readonly crashes: CrashPolicy;
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
+import type { SettledPorts } from './openings/settle.ts';
 import type { Silence } from './nodes/calls.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';
@@ -8,6 +9,10 @@ import type { ChangedBuild } from './nodes/store.ts';
 /** Events of game servers and nodes: each function writes its log line and its metric together. */
 export interface GameServerEvents {
   nodeGreeted(node: string): void;
+  /** It was not heard for so long that the state of its servers is unknown. */
+  nodeLost(node: string): void;
+  /** Ports that are open while their server runs. */
+  portsChanged(by: string, ports: SettledPorts): void;
   nodeTurnedAway(node: string): void;
   engineTold(node: string, engine: NodeEngine): void;
   buildChanged(node: string, build: ChangedBuild): void;
@@ -30,6 +35,13 @@ export function createGameServerEvents(
   const engines = new Map<string, string>();
   return {
     nodeGreeted: (node) => log.info({ node }, 'a node said hello'),
+    nodeLost: (node) => log.warn({ node }, 'a node is lost: the ports of its servers are closed'),
+    portsChanged(by, ports) {
+      if (ports.length === 0) return;
+      const opened = ports.filter(({ id }) => id === null).length;
+      const servers = new Set(ports.map(({ server }) => server)).size;
+      log.info({ by, servers, opened, closed: ports.length - opened }, 'opened or closed ports');
+    },
     nodeTurnedAway(node) {
       metrics.turnedAway.inc();
       log.warn({ node }, 'a node was not let in: its credential is not good');

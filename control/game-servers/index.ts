@@ -6,6 +6,7 @@ import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { AssignmentPages } from './nodes/assignments.ts';
+import { startLostNodes } from './openings/lost-nodes.ts';
 import { NodeCalls } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { createNodeHandler } from './nodes/node-handler.ts';
@@ -32,6 +33,8 @@ export interface GameServers {
   readonly admit: Admit;
   /** Called when the link is up and nodes can be called. */
   speakThrough(link: ControlSide): void;
+  /** Starts what closes ports of lost nodes; returns what stops it. */
+  startTimers(): () => Promise<void>;
   /** A failure without a waiting caller: logged. */
   failed(what: string, error: unknown): void;
 }
@@ -68,6 +71,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       return admission;
     },
     speakThrough: (link) => calls.speakThrough(link),
+    startTimers: () => startLostNodes({ db, events }),
     failed: (what, error) => events.failed(what, error),
   };
 }

@@ -222,6 +222,8 @@ test('shows in the build why a server is not ready, with its install log', async
     problem: null,
     allocation: { ip: '198.51.100.10', port: 20_001 },
     allocations: [],
+    open_while_running: false,
+    ports_open: false,
   });
 });
 

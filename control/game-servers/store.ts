@@ -105,6 +105,11 @@ export interface ServerBuildRow {
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
+  readonly openWhileRunning: boolean;
+  /** Those of these names; null: all. */
+  readonly openPorts: readonly string[] | null;
+  /** They are allowed at present. */
+  readonly portsOpen: boolean;
 }
 
 export async function loadBuild(
@@ -115,7 +120,9 @@ export async function loadBuild(
   const { rows } = await sql<ServerBuildRow>`
     select game_servers.uuid, provisioned, build_state as state, build_reason as reason, build_log as log,
            build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port, ports,
-           ${IS_CONNECTED} as "nodeConnected"
+           open_while_running as "openWhileRunning", open_ports as "openPorts",
+           exists (select from server_openings o where o.server = game_servers.uuid and o.deleted_generation is null)
+             as "portsOpen", ${IS_CONNECTED} as "nodeConnected"
       from game_servers join nodes on nodes.id = game_servers.node_id
      where ${one(caller, 'game-servers.read', uuid)}`.execute(db);
   return rows[0] ?? null;

@@ -82,5 +82,7 @@ export function buildView(build: ServerBuildRow, problem: string | null) {
     problem,
     allocation: allocationView(ip, port),
     allocations: ports,
+    open_while_running: build.openPorts ?? build.openWhileRunning,
+    ports_open: build.portsOpen,
   };
 }

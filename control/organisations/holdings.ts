@@ -140,6 +140,14 @@ export async function changeHolding(
      where id = ${id}`.execute(batch.tx);
 }
 
+const OF_HOLDING = [
+  'addresses',
+  'group_assignments',
+  'geo_assignments',
+  'default_actions',
+  'server_openings',
+];
+
 /** Only for holdings that nothing refers to, or that never started, so that no history is lost. */
 export async function deleteHolding(
   batch: Batch,
@@ -151,7 +159,7 @@ export async function deleteHolding(
       delete from ${sql.table(table)}
        where address_id in (select id from addresses where holding_id = ${id})`.execute(batch.tx);
   }
-  for (const table of ['addresses', 'group_assignments', 'geo_assignments', 'default_actions']) {
+  for (const table of OF_HOLDING) {
     await sql`delete from ${sql.table(table)} where holding_id = ${id}`.execute(batch.tx);
   }
   await sql`delete from holdings where id = ${id}`.execute(batch.tx);

@@ -13,6 +13,7 @@ const source: PolicySource = {
   target: '203.0.113.10',
   ...EMPTY_POLICY,
   groupRules: [],
+  serverPorts: [],
   groupFilters: [],
   managedFilters: [],
 };

@@ -49,6 +49,8 @@ export interface PolicySource {
   readonly baseline: readonly SourceRule[];
   readonly rules: readonly SourceRule[];
   readonly groupRules: readonly SourceRule[];
+  /** Ports of game servers that run and are open meanwhile. */
+  readonly serverPorts: readonly SourceRule[];
   readonly geo: readonly SourceGeoRule[];
   readonly default: DefaultAction;
   readonly filters: readonly SourceFilter[];
@@ -74,6 +76,7 @@ export function buildPolicy(source: PolicySource): Policy {
     rules: sortRules([
       ...rulesOf('rule', source.rules, target.family),
       ...rulesOf('group-rule', source.groupRules, target.family),
+      ...rulesOf('server-port', source.serverPorts, target.family),
     ]),
     default: source.default,
     filters: [

@@ -14,7 +14,7 @@ export interface Policy {
   readonly baseline: readonly PolicyRule[];
   /** Stage 8: every `deny` is evaluated before every `only`. */
   readonly geo: readonly PolicyGeoRule[];
-  /** Stages 7 and 9: the holder's own rules and those of its groups, allow before deny. */
+  /** Stages 7 and 9: the holder's own rules, those of its groups, and ports of running servers, allow before deny. */
   readonly rules: readonly PolicyRule[];
   /** Stage 10: the verdict on a packet that no rule matches. */
   readonly default: DefaultAction;
@@ -38,7 +38,7 @@ export type RuleAction = 'allow' | 'deny';
 export type RuleProtocol = 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | 'any';
 
 export interface PolicyRule {
-  /** The origin, for `explain` and counters: `rule:12`, `group-rule:7`, `baseline:3`. */
+  /** The origin, for `explain` and counters: `rule:12`, `group-rule:7`, `server-port:5`, `baseline:3`. */
   readonly ref: string;
   readonly action: RuleAction;
   /** `icmp` means ICMPv6 where the target is IPv6. */

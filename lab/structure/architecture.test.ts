@@ -28,7 +28,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   firewall: ['groups/index.ts', 'geo/index.ts', 'defaults/index.ts', 'named-ports/index.ts'],
   // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
   fleet: ['generations.ts', 'batch.ts', 'policies/policies.ts'],
-  'game-servers': [],
+  'game-servers': ['openings/index.ts'],
   organisations: [],
   webhooks: [],
 };

@@ -33,6 +33,11 @@ function describeServer(server: ServerDetail, build: ServerBuild): void {
   for (const { ip, port, protocols, name: of } of build.allocations) {
     print(`port        ${ip} port ${port} ${protocols.join(', ')}${of === null ? '' : ` (${of})`}`);
   }
+  if (build.open_while_running !== false) {
+    const which =
+      build.open_while_running === true ? 'its ports' : build.open_while_running.join(', ');
+    print(`firewall    ${which}: ${build.ports_open ? 'open' : 'closed'}, open while it runs`);
+  }
   print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
   print(`limits      ${limits.memory} MiB, ${limits.cpu} % of a core, ${limits.disk} MiB of disk`);
   if (resources !== null) {

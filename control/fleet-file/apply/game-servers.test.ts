@@ -86,6 +86,8 @@ test('fills in defaults of optional fields', () => {
     ip: '198.51.100.10',
     port: 25_565,
     ports: [],
+    openWhileRunning: false,
+    openPorts: null,
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   });

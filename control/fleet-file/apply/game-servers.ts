@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
+import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
 import { followPorts } from '../../firewall/named-ports/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import type { Change } from '../plan/change.ts';
@@ -22,6 +23,7 @@ export async function saveGameServer(
 ): Promise<void> {
   const uuid = change.do === 'server.delete' ? change.uuid : change.server.uuid;
   const moves = change.do !== 'server.update' || change.moved;
+  await lockNodes(batch.tx, [uuid]);
   if (moves) await touchManaged(batch, uuid);
   if (change.do === 'server.delete') {
     await sql`delete from game_servers where uuid = ${uuid}`.execute(batch.tx);
@@ -32,6 +34,7 @@ export async function saveGameServer(
     if (moves) await touchManaged(batch, uuid);
   }
   if (moves) await followPorts(batch, [uuid]);
+  await settleOpenings(batch, [uuid]);
 }
 
 /** Managed filters of service `s` that name ports of its servers. */
@@ -65,11 +68,12 @@ export async function createGameServer(
   await saveEgg(tx, egg);
   await sql`
     insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
-      image, variables, memory_mib, cpu_percent, disk_mib, ip, port, ports, suspended,
-      crash_restart, crash_within_ms, owner)
+      image, variables, memory_mib, cpu_percent, disk_mib, ip, port, ports, open_while_running, open_ports,
+      suspended, crash_restart, crash_within_ms, owner)
     select ${uuid}, ${organisationId}, ${serviceId}, nodes.id, ${name}, ${egg.digest}, ${eggName},
            ${image}, ${JSON.stringify(server.variables)}::jsonb, ${limits.memory}, ${limits.cpu},
-           ${limits.disk}, ${ip}, ${port}, ${JSON.stringify(server.ports)}::jsonb, ${server.suspended},
+           ${limits.disk}, ${ip}, ${port}, ${JSON.stringify(server.ports)}::jsonb, ${server.openWhileRunning},
+           ${server.openPorts}::text[], ${server.suspended},
            ${server.crashes.restart}, ${server.crashes.withinMs}, ${owner}
       from nodes where nodes.name = ${node}`.execute(tx);
 }
@@ -87,6 +91,7 @@ async function updateGameServer(
            variables = ${JSON.stringify(server.variables)}::jsonb, memory_mib = ${limits.memory},
            cpu_percent = ${limits.cpu}, disk_mib = ${limits.disk}, ip = ${ip}, port = ${port},
            ports = ${JSON.stringify(server.ports)}::jsonb,
+           open_while_running = ${server.openWhileRunning}, open_ports = ${server.openPorts}::text[],
            suspended = ${server.suspended}, crash_restart = ${server.crashes.restart},
            crash_within_ms = ${server.crashes.withinMs}
       from nodes where nodes.name = ${node} and game_servers.uuid = ${uuid}`.execute(tx);

@@ -87,6 +87,35 @@ test("a caller's rule follows what the file changes, and ends with its server", 
   assert.deepEqual(await portsOf(db), { rules: [19], filters: [80] });
 });
 
+test('ports that are open while their server runs follow the file, and close with the server or its wish', async (t) => {
+  const { db } = await testDatabase(t);
+  const open = fleet({ rule: '19' }).replace('node: n1', 'node: n1\n    open_while_running: true');
+  const opened = async (): Promise<(number | null)[]> =>
+    (await portsOf(db)).rules.filter((port) => port !== 19);
+  await applyText(db, open);
+  assert.deepEqual(await opened(), []);
+  const runs = { build_state: 'built', identifier: 'x', power_state: 'running' } as const;
+  await db.updateTable('game_servers').set(runs).execute();
+  await applyText(db, open.replace('port: 28015', 'port: 28000'));
+  assert.deepEqual(await opened(), [28_000, 28_000, 28_017, 28_017]);
+  await applyText(db, open.replace('open_while_running: true', 'open_while_running: false'));
+  assert.deepEqual(await opened(), []);
+  await applyText(db, open);
+  assert.deepEqual(await opened(), [28_015, 28_015, 28_017, 28_017]);
+  await applyText(db, open.replace('running: true', 'running: [query]'));
+  assert.deepEqual(await opened(), [28_017, 28_017]);
+  await applyText(db, open.replace('running: true', 'running: [primary]'));
+  assert.deepEqual(await opened(), [28_015, 28_015]);
+  const second = open.replace('nodes: [', 'nodes: [{ name: n2 }, ').replace('node: n1', 'node: n2');
+  await applyText(db, second);
+  assert.deepEqual(await opened(), []);
+  await db.updateTable('game_servers').set(runs).execute();
+  await applyText(db, second.replace('port: 28015', 'port: 28000'));
+  assert.equal((await opened()).length, 4);
+  await applyText(db, open.slice(0, open.indexOf('game_servers:')).replace('Survival:query,', ''));
+  assert.deepEqual(await opened(), []);
+});
+
 test('names that the file does not have are refused, with the place', () => {
   const mistakes = (terms: Terms): string => mistakesOf(parseText(fleet(terms))).join('\n');
   assert.match(
@@ -99,6 +128,8 @@ test('names that the file does not have are refused, with the place', () => {
   );
   assert.match(mistakes({ filter: '"Survival:rcon"' }), /^8:\d+ Survival has no port "rcon"/);
   assert.match(mistakes({ filter: '"80-"' }), /neither a port nor a range/);
+  const open = fleet().replace('node: n1', 'node: n1\n    open_while_running: [rcon]');
+  assert.match(mistakesOf(parseText(open)).join('\n'), /has no port "rcon"; it has primary, query/);
   assert.match(mistakes({ name: 'primary' }), /primary is the name of the first one/);
   const baseline = `baseline: [{ prefixes: [198.51.100.0/24], rules: [{ action: deny, protocol: udp, destination_port: "Survival:query" }] }]`;
   assert.match(mistakes({ more: baseline }), /Only rules of groups name ports/);

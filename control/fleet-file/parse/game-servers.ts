@@ -84,6 +84,22 @@ function parseAllocations(server: GameServerText, scope: Scope): Bound | null {
   return primary === undefined ? null : { ip: primary.ip, port: primary.port, ports };
 }
 
+function parseOpening(
+  { open_while_running: open = false }: GameServerText,
+  { ports }: Bound,
+  scope: Scope,
+): Pick<DesiredGameServer, 'openWhileRunning' | 'openPorts'> {
+  if (typeof open === 'boolean') return { openWhileRunning: open, openPorts: null };
+  scope.unique(open, String, '', 'The port');
+  const known = [PRIMARY, ...ports.flatMap(({ name }) => name ?? [])];
+  for (const [index, name] of open.entries()) {
+    if (known.includes(name)) continue;
+    const names = [...new Set(known)].join(', ');
+    scope.in(index).refuse(`The server has no port "${name}"; it has ${names}.`);
+  }
+  return { openWhileRunning: true, openPorts: open.toSorted() };
+}
+
 function refuseSharedPorts(servers: readonly GameServerText[], scope: Scope): void {
   const seen = new Set<string>();
   for (const [index, { allocation, allocations = [] }] of servers.entries()) {
@@ -118,6 +134,7 @@ function parseGameServer(
     variables: textsOf(text.variables ?? {}),
     limits: { ...limits },
     ...bound,
+    ...parseOpening(text, bound, itemScope.in('open_while_running')),
     suspended: text.suspended ?? false,
     crashes: {
       restart: text.crashes?.restart ?? true,

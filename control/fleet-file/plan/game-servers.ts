@@ -104,6 +104,13 @@ function hasOtherPorts(row: CurrentGameServer, { ip, port, ports }: DesiredGameS
   return row.ip !== ip || row.port !== port || describePorts(row.ports) !== describePorts(ports);
 }
 
+function describeOpening({
+  openWhileRunning,
+  openPorts,
+}: Pick<DesiredGameServer, 'openWhileRunning' | 'openPorts'>): boolean | string {
+  return openPorts === null ? openWhileRunning : openPorts.join(', ');
+}
+
 function describePorts(ports: readonly ServerPort[]): string {
   return ports
     .map(({ ip, port, protocols, variable, name }) =>
@@ -141,6 +148,7 @@ function currentFields(row: CurrentGameServer) {
     ip,
     port,
     ports: describePorts(ports),
+    open_while_running: describeOpening(row),
     suspended: row.suspended,
     crash_restart: row.crashRestart,
     crash_within_ms: row.crashWithinMs,
@@ -159,6 +167,7 @@ function desiredFields(server: DesiredGameServer): ReturnType<typeof currentFiel
     ip,
     port,
     ports: describePorts(ports),
+    open_while_running: describeOpening(server),
     suspended: server.suspended,
     crash_restart: crashes.restart,
     crash_within_ms: crashes.withinMs,

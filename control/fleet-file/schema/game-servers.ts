@@ -48,6 +48,18 @@ export const gameServer = closed({
       { minItems: 1, maxItems: 64 },
     ),
   ),
+  open_while_running: Type.Optional(
+    Type.Union(
+      [
+        Type.Boolean({ description: 'All of its ports.' }),
+        list(text('A name; primary is the first one.', 63), 'Those of these names.', {
+          minItems: 1,
+          maxItems: 64,
+        }),
+      ],
+      { description: 'Its ports are allowed while it runs, whatever denies them. Default: false.' },
+    ),
+  ),
   image: Type.Optional(text("The label of one of the egg's images. Default: the first.", 255)),
   variables: Type.Optional(
     Type.Unsafe<Record<string, string | number | boolean>>({

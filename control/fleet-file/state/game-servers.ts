@@ -25,6 +25,8 @@ export interface CurrentGameServer {
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
+  readonly openWhileRunning: boolean;
+  readonly openPorts: readonly string[] | null;
   readonly suspended: boolean;
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;
@@ -45,6 +47,7 @@ export async function loadGameServers(db: Db | Tx): Promise<CurrentGameServer[]>
     select s.uuid, s.organisation_id as "organisationId", s.service_id as "serviceId", s.name,
            n.name as node, s.egg_name as "eggName", s.egg_digest as "eggDigest", s.image, s.variables,
            s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
+           s.open_while_running as "openWhileRunning", s.open_ports as "openPorts",
            s.suspended, s.crash_restart as "crashRestart", s.crash_within_ms as "crashWithinMs",
            s.provisioned, s.owner
       from game_servers s join nodes n on n.id = s.node_id order by s.uuid`.execute(db);

@@ -18,6 +18,7 @@ import type {
   GroupRow,
   HoldingRow,
   MitigationRow,
+  OpeningRow,
   OwnRow,
   PolicyRows,
   RuleTuple,
@@ -43,6 +44,7 @@ export class PolicyAssembly {
   readonly #holdings = new PrefixIndex<ParsedHolding>();
   readonly #byId = new Map<number, ParsedHolding>();
   readonly #own = new Map<string, OwnRow>();
+  readonly #openings = new Map<string, OpeningRow[]>();
   readonly #groups = new Map<number, GroupRow>();
   readonly #groupAssignments = new PrefixIndex<GroupAssignmentRow>();
   readonly #geoAssignments = new PrefixIndex<GeoAssignmentRow>();
@@ -59,6 +61,10 @@ export class PolicyAssembly {
       this.#byId.set(row.id, held);
     }
     for (const row of rows.own) this.#own.set(ownKey(row.holdingId, row.target), row);
+    for (const row of rows.openings) {
+      const key = ownKey(row.holdingId, row.target);
+      this.#openings.set(key, [...(this.#openings.get(key) ?? []), row]);
+    }
     for (const row of rows.groups) this.#groups.set(row.id, row);
     for (const row of rows.groupAssignments) {
       this.#groupAssignments.add(storedCidr(row.target), row);
@@ -76,7 +82,7 @@ export class PolicyAssembly {
       const key = formatCidr(target);
       if (carved || !found.has(key)) found.set(key, { target, carved });
     };
-    for (const row of this.#rows.own) {
+    for (const row of [...this.#rows.own, ...this.#rows.openings]) {
       const target = storedCidr(row.target);
       if (this.#holder(target)?.id === row.holdingId) add(target, false);
     }
@@ -127,7 +133,9 @@ export class PolicyAssembly {
         .filter(mine)
         .map((row) => [row.ruleId, row]),
     );
-    const own = holding && this.#own.get(ownKey(holding.id, formatCidr(target)));
+    const key = holding && ownKey(holding.id, formatCidr(target));
+    const own = key === undefined ? undefined : this.#own.get(key);
+    const openings = key === undefined ? [] : (this.#openings.get(key) ?? []);
     return buildPolicy({
       target: formatNetwork(target),
       baseline: this.#baseline.covering(target).flatMap((row) => row.rules.map(ruleOf)),
@@ -136,6 +144,9 @@ export class PolicyAssembly {
       }),
       default: this.#defaults.covering(target).findLast(mine)?.action ?? 'accept',
       rules: own?.rules.map(ruleOf) ?? [],
+      serverPorts: openings.map(({ id, protocol, port }) => {
+        return { id, action: 'allow', protocol, port, source: null };
+      }),
       groupRules: groups.flatMap((group) => group.rules.map(ruleOf)),
       filters: own?.filters.flatMap(filterOf) ?? [],
       groupFilters: groups.flatMap((group) => group.filters.flatMap(filterOf)),

@@ -51,6 +51,14 @@ export interface DefaultRow {
   readonly holdingId: number;
   readonly action: DefaultAction;
 }
+/** An open port of a server that runs. */
+export interface OpeningRow {
+  readonly target: string;
+  readonly holdingId: number;
+  readonly id: number;
+  readonly protocol: 'tcp' | 'udp';
+  readonly port: number;
+}
 export interface BaselineRow {
   readonly prefix: string;
   readonly rules: readonly RuleTuple[];
@@ -72,6 +80,7 @@ export interface PolicyRows {
   readonly groupAssignments: readonly GroupAssignmentRow[];
   readonly geoAssignments: readonly GeoAssignmentRow[];
   readonly defaults: readonly DefaultRow[];
+  readonly openings: readonly OpeningRow[];
   readonly baseline: readonly BaselineRow[];
   readonly mitigations: readonly MitigationRow[];
 }
@@ -84,7 +93,7 @@ export interface RowsRequest {
   readonly generation: number | null;
 }
 
-/** Loads the rows in nine statements. Needs one snapshot (repeatable read) to be consistent. */
+/** Loads the rows in ten statements. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
   const groupAssignments = await loadGroupAssignments(tx, request);
   return {
@@ -94,6 +103,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
     groupAssignments,
     geoAssignments: await loadGeoAssignments(tx, request),
     defaults: await loadDefaults(tx, request),
+    openings: await loadOpenings(tx, request),
     baseline: await loadBaseline(tx, request),
     mitigations: await loadMitigations(tx, request),
   };
@@ -125,11 +135,15 @@ function touches(
 }
 
 /** The same for addresses, whose index is a B-tree: a prefix is a range of addresses. */
-export function addressInside(alias: string, region: Region): RawBuilder<unknown> {
+export function addressInside(
+  alias: string,
+  region: Region,
+  table: 'addresses' | 'server_openings' = 'addresses',
+): RawBuilder<unknown> {
   if (region === 'all') return sql`true`;
   return sql`${sql.ref(`${alias}.id`)} = any (array(
     select near.id from unnest(${region}::cidr[]) as part
-      join addresses as near on near.ip >= part::inet
+      join ${sql.table(table)} as near on near.ip >= part::inet
        and near.ip <= set_masklen(broadcast(part)::inet, case family(part) when 4 then 32 else 128 end)))`;
 }
 
@@ -234,6 +248,14 @@ async function loadDefaults(tx: Tx, { region, generation }: RowsRequest): Promis
   return rows;
 }
 
+async function loadOpenings(tx: Tx, { region, generation }: RowsRequest): Promise<OpeningRow[]> {
+  const { rows } = await sql<OpeningRow>`
+    select o.ip::cidr as target, o.holding_id as "holdingId", o.id, o.protocol, o.port from server_openings o
+     where ${exists('o', generation)} and ${addressInside('o', region, 'server_openings')}
+  `.execute(tx);
+  return rows;
+}
+
 async function loadBaseline(tx: Tx, { region, generation }: RowsRequest): Promise<BaselineRow[]> {
   const { rows } = await sql<BaselineRow>`
     select r.prefix, json_agg(${ruleTuple}) as rules
@@ -266,6 +288,7 @@ export async function loadFormerTargets(tx: Tx, region: readonly string[]): Prom
     union select t.target from part join group_assignments t on t.target <<= part
     union select t.target from part join geo_assignments t on t.target <<= part
     union select t.target from part join default_actions t on t.target <<= part
+    union select o.ip::cidr from server_openings o where ${addressInside('o', region, 'server_openings')}
     union select t.target from part join mitigations t on t.target <<= part
     union select t.prefix from part join baseline_rules t on t.prefix <<= part
     union select t.cidr from part join holdings t on t.cidr <<= part

@@ -140,6 +140,7 @@ const OBJECT_TABLES = [
   'geo_assignments',
   'geo_rules',
   'default_actions',
+  'server_openings',
   'baseline_rules',
 ] as const;
 

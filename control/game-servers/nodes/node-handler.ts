@@ -119,6 +119,7 @@ class NodeSession {
       builds.filter(({ uuid }) => !foreign.has(uuid)),
     );
     events.engineTold(name, engine);
+    events.portsChanged(name, recorded.ports);
     for (const build of recorded.changed) events.buildChanged(name, build);
     if (foreign.size > 0) events.foreignNamed(name, recorded.foreign);
     return { kind: 'done' };

@@ -3,6 +3,7 @@ import type { ServerAssignment, ServerPort } from '@portcullis/core/game-servers
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema-game-servers.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { settleNode, type SettledPorts } from '../openings/settle.ts';
 
 /**
  * All SQL by which nodes read or change servers, and the only place that isolates nodes: every statement takes the id
@@ -41,6 +42,8 @@ export type RecordedHeartbeat =
       readonly kind: 'heard';
       readonly changed: readonly ChangedBuild[];
       readonly foreign: readonly string[];
+      /** Ports that were opened or closed. */
+      readonly ports: SettledPorts;
     };
 
 export interface Heartbeat {
@@ -59,13 +62,16 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
     if (node === undefined) return { kind: 'unknown' };
     if (node.instance !== beat.instance) return { kind: 'resync' };
     await sql`
-      update nodes set last_seen_at = clock_timestamp(), engine = ${JSON.stringify(beat.engine)}::jsonb
+      update nodes set last_seen_at = clock_timestamp(), lost_at = null, engine = ${JSON.stringify(beat.engine)}::jsonb
        where id = ${node.id}`.execute(tx);
-    if (beat.builds.length === 0) return { kind: 'heard', changed: [], foreign: [] };
+    const isEmpty = beat.builds.length === 0;
+    await forgetUnnamed(tx, node.id, beat.builds);
     return {
       kind: 'heard',
-      changed: await recordBuilds(tx, node.id, beat.builds),
-      foreign: await findForeign(tx, node.id, beat.builds),
+      changed: isEmpty ? [] : await recordBuilds(tx, node.id, beat.builds),
+      foreign: isEmpty ? [] : await findForeign(tx, node.id, beat.builds),
+      // Last, because it takes a generation.
+      ports: await settleNode(tx, node),
     };
   });
 }
@@ -102,6 +108,18 @@ async function recordBuilds(
     tx,
   );
   return rows;
+}
+
+/** A heartbeat names every server of its node. One that it does not name is in no known state. */
+async function forgetUnnamed(
+  tx: Tx,
+  nodeId: number,
+  builds: readonly ServerBuild[],
+): Promise<void> {
+  await sql`
+    update game_servers set power_state = null
+     where node_id = ${nodeId} and open_while_running and power_state is not null
+       and uuid <> all(${builds.map((b) => b.uuid)}::uuid[])`.execute(tx);
 }
 
 async function findForeign(

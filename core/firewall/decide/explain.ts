@@ -67,6 +67,7 @@ export function describeRule(
 const KINDS: Readonly<Record<string, string>> = {
   rule: 'rule',
   'group-rule': 'group rule',
+  'server-port': 'the open port of a running game server, number',
   'geo-rule': 'geo rule',
   baseline: "the operator's baseline rule",
 };
