@@ -9,6 +9,7 @@ import '@mantine/notifications/styles.css';
 import './styles/theme.css';
 import './styles/layout.css';
 import './styles/components.css';
+import './styles/settings.css';
 import { router } from './router.tsx';
 import { SessionProvider } from './session/SessionProvider.tsx';
 import { theme } from './theme.ts';

@@ -56,6 +56,12 @@ const servers = createRoute({
   component: lazyRouteComponent(() => import('./areas/servers/ServersPage.tsx'), 'ServersPage'),
 });
 
+const account = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./areas/account/AccountPage.tsx'), 'AccountPage'),
+});
+
 const settings = createRoute({
   getParentRoute: () => rootRoute,
   path: '/settings',
@@ -82,6 +88,7 @@ export const router = createRouter({
     servers,
     server,
     settings,
+    account,
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

@@ -1,4 +1,4 @@
-import { Layers, type LucideIcon, Network, Server, Settings } from 'lucide-react';
+import { Layers, type LucideIcon, Network, Server, Settings, UserRound } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
@@ -12,6 +12,8 @@ export interface Area {
   readonly letter: string;
   /** What it shows has no operation for API keys. */
   readonly isForPeople?: boolean;
+  /** Below the areas of the organisation, where it is the person's own. */
+  readonly isInFoot?: boolean;
 }
 
 const AREAS: readonly Area[] = [
@@ -30,6 +32,14 @@ const AREAS: readonly Area[] = [
     icon: Settings,
     letter: 'e',
     isForPeople: true,
+  },
+  {
+    path: '/account',
+    title: messages.account.title,
+    icon: UserRound,
+    letter: 'u',
+    isForPeople: true,
+    isInFoot: true,
   },
 ];
 

@@ -1,3 +1,4 @@
+import { accountMessages } from './account.ts';
 import { addressMessages } from './addresses.ts';
 import { groupMessages } from './groups.ts';
 import { serverMessages } from './servers.ts';
@@ -7,6 +8,7 @@ import { shellMessages } from './shell.ts';
 /** Every word that the portal shows, in one folder for translations. Functions take what differs. */
 export const messages = {
   ...shellMessages,
+  ...accountMessages,
   ...addressMessages,
   ...groupMessages,
   ...serverMessages,

@@ -1,9 +1,11 @@
 import { Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { PermissionError } from '@portcullis/client/index.ts';
+import { Fingerprint } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
 import { messages } from '../messages/index.ts';
+import { passkeyRefusal, signInWithPasskey } from './passkeys.ts';
 import { clientsOf, type Identity, personClient } from './session.ts';
 
 interface Props {
@@ -29,6 +31,7 @@ export function SignInPage({ reason, onSignedIn }: Props) {
         <div className="stack">
           {reason !== null && <Notice kind="warn">{reason}</Notice>}
           {byKey ? <KeyForm onSignedIn={onSignedIn} /> : <PersonForm onSignedIn={onSignedIn} />}
+          {!byKey && passkeyRefusal() === null && <PasskeyButton onSignedIn={onSignedIn} />}
           <Button variant="subtle" color="gray" fullWidth onClick={() => setByKey(!byKey)}>
             {byKey ? text.byPerson : text.byKey}
           </Button>
@@ -101,6 +104,32 @@ function PersonForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
         {text.submit}
       </Button>
     </form>
+  );
+}
+
+/** The browser shows which passkeys there are, so that nothing is typed. */
+function PasskeyButton({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
+  const signIn = useMutation({
+    mutationFn: async () => {
+      await signInWithPasskey();
+      return (await personClient.readSession()).data;
+    },
+    onSuccess: (person) => onSignedIn({ kind: 'person', person }),
+  });
+  return (
+    <>
+      {signIn.error !== null && <Notice kind="bad">{signIn.error.message}</Notice>}
+      <Button
+        variant="default"
+        size="md"
+        fullWidth
+        leftSection={<Fingerprint size={17} aria-hidden="true" />}
+        loading={signIn.isPending}
+        onClick={() => signIn.mutate()}
+      >
+        {messages.passkeys.signIn}
+      </Button>
+    </>
   );
 }
 

@@ -44,14 +44,24 @@ export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
         <kbd>Ctrl K</kbd>
       </button>
       <nav aria-label={text.navigation}>
-        {areas.map(({ path, title, icon: Icon }) => (
-          <Link key={path} to={path} className="nav-link" onClick={onVisit}>
-            <Icon size={17} aria-hidden="true" />
-            {title}
-          </Link>
-        ))}
+        {areas
+          .filter(({ isInFoot }) => isInFoot !== true)
+          .map(({ path, title, icon: Icon }) => (
+            <Link key={path} to={path} className="nav-link" onClick={onVisit}>
+              <Icon size={17} aria-hidden="true" />
+              {title}
+            </Link>
+          ))}
       </nav>
       <div className="side-foot">
+        {areas
+          .filter(({ isInFoot }) => isInFoot === true)
+          .map(({ path, title, icon: Icon }) => (
+            <Link key={path} to={path} onClick={onVisit}>
+              <Icon size={16} aria-hidden="true" />
+              {title}
+            </Link>
+          ))}
         <a href="/docs">
           <BookOpen size={16} aria-hidden="true" />
           {text.reference}

@@ -1,0 +1,90 @@
+import { many } from './many.ts';
+
+export const accountMessages = {
+  passkeys: {
+    signIn: 'Sign in with a passkey',
+    unsupported: 'This browser offers no passkeys on this page. It needs https, or localhost.',
+    address:
+      'Browsers take passkeys for names only: open this page by its name, not by an IP address.',
+  },
+  account: {
+    title: 'Account',
+    profile: {
+      title: 'Name',
+      lead: 'What other members see, and what the history says.',
+      name: 'Your name',
+      save: 'Save the name',
+      saved: 'Saved.',
+    },
+    password: {
+      title: 'Password',
+      lead: 'A new one ends all other sessions.',
+      current: 'Current password',
+      next: 'New password',
+      save: 'Change the password',
+      saved: 'Changed. Other sessions have ended.',
+    },
+    totp: {
+      title: 'Authenticator app',
+      lead: 'Asks for a code of your phone after the password.',
+      on: 'On',
+      off: 'Off',
+      left: (count: number) => `${many(count, 'recovery code', 'recovery codes')} left`,
+      few: 'Few recovery codes are left. Make new ones, or you may be locked out without your phone.',
+      setUp: 'Set up an app',
+      setUpText: 'You need an app that makes codes, such as a password manager or Aegis.',
+      next: 'Continue',
+      scan: 'Scan this with the app, or type the secret into it.',
+      qr: 'QR code of the secret beside it',
+      secret: 'Secret',
+      copySecret: 'Copy the secret',
+      code: 'Code of the app',
+      codeHint: 'Six digits. It takes effect with the first right one, and ends other sessions.',
+      turnOn: 'Turn it on',
+      renew: 'New recovery codes',
+      renewText: 'The previous ones stop working at once.',
+      remove: 'Turn it off',
+      removeTitle: 'Turn the app off?',
+      removeText: 'Then the password alone signs you in, and the recovery codes stop working.',
+      codesTitle: 'Recovery codes',
+      codesText:
+        'Each signs you in once, instead of a code of the app. Keep them where you have them without your phone.',
+    },
+    passkeys: {
+      title: 'Passkeys',
+      lead: 'Sign in by fingerprint, face or key, without password and code.',
+      add: 'Add a passkey',
+      addText: 'The browser asks you next where to keep it.',
+      next: 'Continue',
+      name: 'Name',
+      namePlaceholder: 'Such as “laptop”',
+      defaultName: 'Passkey',
+      added: 'Added',
+      used: 'used',
+      remove: 'Remove',
+      removeOf: (name: string) => `Remove ${name}`,
+      removeTitle: (name: string) => `Remove “${name}”?`,
+      removeText: 'It signs nobody in any more. Delete it on the device too.',
+      empty: {
+        title: 'No passkeys yet',
+        text: 'A passkey cannot be phished, and is quicker than a password.',
+      },
+    },
+    sessions: {
+      title: 'Sessions',
+      lead: 'Where you are signed in. End what you do not know, and then change the password.',
+      browser: 'Browser',
+      source: 'From',
+      began: 'Signed in',
+      seen: 'Last seen',
+      actions: 'Actions',
+      agent: (browser: string | null, system: string | null) => {
+        if (browser === null) return system ?? 'Another program';
+        return system === null ? browser : `${browser} on ${system}`;
+      },
+      unknown: 'unknown',
+      current: 'This one',
+      end: 'End',
+    },
+  },
+} as const;
