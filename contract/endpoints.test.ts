@@ -58,6 +58,7 @@ const CODES = {
   limit_exceeded: 422,
   managed_by_group: 422,
   managed_by_fleet_file: 422,
+  live_objects: 422,
   role_missing: 403,
   cross_site_request: 403,
   rate_limited: 429,

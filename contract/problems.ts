@@ -147,6 +147,13 @@ export const PROBLEMS = {
       'The object belongs to the fleet file of the operator, so the portal shows it and does not change it. Nothing was changed.',
     remedy: 'Ask the operator to change it in the fleet file.',
   },
+  live_objects: {
+    status: 422,
+    title: 'Firewall objects in force',
+    explanation:
+      'The change would take rules, filters or assignments out of force, because the addresses that they are for would leave their holder. Nothing was changed.',
+    remedy: 'Remove them first, or send the request again with allow_losses.',
+  },
   managed_by_group: {
     status: 422,
     title: 'Managed by a group',

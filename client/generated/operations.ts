@@ -543,12 +543,16 @@ export type Drops = {
 export type Edge = {
   readonly name: string;
   readonly site: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  /** By which packets come in. */
+  readonly devices: readonly string[];
   readonly serves: readonly string[];
   /** Later versions may add values. */
   readonly sees: 'both' | 'inbound' | (string & {});
   /** Later versions may add values. */
   readonly fragments: 'reassemble' | 'limit' | (string & {});
-  /** Later versions may add values. */
+  /** Null: it never connected. Later versions may add values. */
   readonly mode: 'enforce' | 'observe' | (string & {}) | null;
   readonly mode_reason: string | null;
   readonly in_service: boolean;
@@ -732,9 +736,21 @@ export type FirewallAddress = {
   };
 };
 
-/** Its settings and its last report. */
 export type FleetCollector = {
-  readonly [name: string]: unknown;
+  readonly name: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+  readonly listen: string;
+  /** How many are listed. */
+  readonly exporters: number;
+  /** Null: it has no credential. */
+  readonly enrolled_at: string | null;
+  readonly last_seen_at: string | null;
+  readonly connected: boolean;
+  /** Its last report: exporters, datagrams, losses. */
+  readonly report: {
+    readonly [name: string]: unknown;
+  } | null;
 };
 
 export type FleetHealth = {
@@ -747,6 +763,8 @@ export type FleetHealth = {
 
 export type FleetNode = {
   readonly name: string;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
   readonly enrolled_at: string | null;
   readonly last_seen_at: string | null;
   readonly connected: boolean;
@@ -1091,6 +1109,43 @@ export type HistoryObject = {
   readonly name: string;
 };
 
+/** A prefix under an ASN, or an address of a service. */
+export type Holding = {
+  readonly id: number;
+  readonly prefix: Prefix;
+  readonly asn: Asn | null;
+  readonly service_id: number | null;
+  readonly since: string;
+  /** Null: without end. */
+  readonly until: string | null;
+  readonly thresholds: Thresholds;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type HoldingChange = {
+  /** Left out: unchanged. */
+  readonly since?: string;
+  /** Null: without end. A past moment ends it. */
+  readonly until: string | null;
+  /** Also if rules, filters or assignments in force would end by it. */
+  readonly allow_losses?: boolean;
+};
+
+/** With an ASN of the organisation, or with one of its services. */
+export type HoldingInput = {
+  /** A network, or the address of a service. */
+  readonly prefix: string;
+  readonly asn?: Asn | null;
+  readonly service_id?: number | null;
+  /** Null: from now on. */
+  readonly since?: string | null;
+  /** Null: without end. */
+  readonly until?: string | null;
+  /** Also if rules, filters or assignments in force would end by it. */
+  readonly allow_losses?: boolean;
+};
+
 /** One thing that is wrong with the input, and where. */
 export type InputError = {
   /** JSON pointer (RFC 6901) to the place in the body. */
@@ -1138,6 +1193,12 @@ export type LinkAccepted = {
 export type LinkToken = {
   /** The part of a link after #. */
   readonly token: string;
+};
+
+export type ManagedFilter = {
+  readonly type: string;
+  /** A port expression; null: the ports of its game servers. */
+  readonly ports: string | null;
 };
 
 export type MemberChange = {
@@ -1227,27 +1288,12 @@ export type OrganisationDetail = {
   readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
   readonly limits: OrganisationLimits;
   readonly asns: readonly Asn[];
+  /** Those of its ASNs that the fleet file owns. */
+  readonly fleet_asns: readonly Asn[];
   /** Present and future ones. */
-  readonly holdings: ReadonlyArray<{
-    readonly prefix: Prefix;
-    readonly asn: Asn | null;
-    readonly service_id: number | null;
-    readonly since: string;
-    readonly until: string | null;
-    /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-    readonly owner: 'fleet' | 'portal' | (string & {});
-  }>;
-  readonly services: ReadonlyArray<{
-    readonly id: number;
-    readonly name: string;
-    readonly active: boolean;
-    /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
-    readonly owner: 'fleet' | 'portal' | (string & {});
-  }>;
-  /** Detection settings of the organisation, as the fleet file names them. */
-  readonly thresholds: {
-    readonly [name: string]: unknown;
-  };
+  readonly holdings: readonly Holding[];
+  readonly services: readonly OrganisationService[];
+  readonly thresholds: Thresholds;
 };
 
 export type OrganisationInput = {
@@ -1267,6 +1313,17 @@ export type OrganisationLimits = {
 
 export type OrganisationName = {
   readonly name: string;
+};
+
+export type OrganisationService = {
+  readonly id: number;
+  readonly name: string;
+  /** Whether attacks on it are shown. */
+  readonly active: boolean;
+  readonly managed_filters: readonly ManagedFilter[];
+  readonly thresholds: Thresholds;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
 };
 
 export type Organisations = {
@@ -1369,7 +1426,7 @@ export type Problem = {
   /** What happened here, in a sentence a person can act on. */
   readonly detail: string;
   /** What to program against. Stable. Later versions may add values. */
-  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
   /** Where the input is wrong. */
   readonly errors?: readonly InputError[];
   /** Only with code internal: what the operator finds it under. */
@@ -1533,6 +1590,13 @@ export type ServerPort = {
   readonly name: string | null;
 };
 
+export type ServiceInput = {
+  readonly name: string;
+  readonly active: boolean;
+  /** Filters that it manages itself. Left out: unchanged, or the default. */
+  readonly managed_filters?: readonly ManagedFilter[];
+};
+
 export type Sessions = {
   readonly data: ReadonlyArray<{
     readonly id: number;
@@ -1556,6 +1620,34 @@ export type SignedIn = {
     /** False: the password was right, and `code` is needed too. Send the request again with it. */
     readonly signed_in: boolean;
   };
+};
+
+/** Null: as of what is around it: address, service, prefix, organisation, default. */
+export type Thresholds = {
+  /** Packets per second. */
+  readonly pps: number | null;
+  /** Megabits per second. */
+  readonly mbps: number | null;
+  /** How long traffic must stay below for an attack to have ended. */
+  readonly hold_seconds: number | null;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches, added to those around it. */
+  readonly safelist: readonly string[];
+};
+
+export type ThresholdsInput = {
+  readonly scope: 'organisation' | 'service' | 'holding';
+  /** Of the service or the holding. */
+  readonly id?: number | null;
+  /** Packets per second. */
+  readonly pps: number | null;
+  /** Megabits per second. */
+  readonly mbps: number | null;
+  /** How long traffic must stay below for an attack to have ended. */
+  readonly hold_seconds: number | null;
+  readonly mitigation: 'off' | 'observe' | 'on' | null;
+  /** Sources that no mitigation touches, added to those around it. */
+  readonly safelist: readonly string[];
 };
 
 export type TopPort = {
@@ -2269,6 +2361,70 @@ export interface PortalOperations {
     headers: never;
     result: Organisations;
   };
+  /** Add an ASN. */
+  addAsn: {
+    params: { slug: string; asn: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove an ASN. */
+  removeAsn: {
+    params: { slug: string; asn: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Create or change a service. */
+  saveService: {
+    params: { slug: string; service: number };
+    query: never;
+    body: ServiceInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove a service. */
+  removeService: {
+    params: { slug: string; service: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Give a prefix or an address. */
+  createHolding: {
+    params: { slug: string };
+    query: never;
+    body: HoldingInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** Change when a holding begins and ends. */
+  changeHolding: {
+    params: { slug: string; holding: number };
+    query: never;
+    body: HoldingChange;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove a holding that was never used. */
+  removeHolding: {
+    params: { slug: string; holding: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Set when traffic is an attack. */
+  saveThresholds: {
+    params: { slug: string };
+    query: never;
+    body: ThresholdsInput;
+    headers: never;
+    result: Organisations;
+  };
   /** Read the health of the fleet. */
   readFleetHealth: {
     params: {};
@@ -2276,6 +2432,14 @@ export interface PortalOperations {
     body: never;
     headers: never;
     result: FleetHealth;
+  };
+  /** Remove an edge, a node or a collector. */
+  removeAgent: {
+    params: { kind: string; name: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
   };
   /** Search the audit trail. */
   readAuditTrail: {
@@ -2429,7 +2593,16 @@ export const OPERATIONS = {
   revokeKey: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/keys/{key}', idempotent: false },
   listOrganisations: { method: 'GET', version: 'portal', path: '/operator/organisations', idempotent: false },
   saveOrganisation: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}', idempotent: false },
+  addAsn: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/asns/{asn}', idempotent: false },
+  removeAsn: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/asns/{asn}', idempotent: false },
+  saveService: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/services/{service}', idempotent: false },
+  removeService: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/services/{service}', idempotent: false },
+  createHolding: { method: 'POST', version: 'portal', path: '/operator/organisations/{slug}/holdings', idempotent: false },
+  changeHolding: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
+  removeHolding: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
+  saveThresholds: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/thresholds', idempotent: false },
   readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
+  removeAgent: { method: 'DELETE', version: 'portal', path: '/operator/fleet/{kind}/{name}', idempotent: false },
   readAuditTrail: { method: 'GET', version: 'portal', path: '/operator/audit', idempotent: false },
   listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
   createWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },

@@ -1,16 +1,13 @@
 import { Type } from 'typebox';
 import { ABILITIES } from '../endpoint.ts';
 import {
-  Asn,
   choice,
   CLOSED,
   id,
   integer,
   natural,
   openChoice,
-  openChoiceOrNull,
   orNull,
-  Prefix,
   sentText,
   textOrNull,
   timestamp,
@@ -77,118 +74,6 @@ export const ApiKeyCreated = Type.Object(
 export const ApiKeyRevoked = Type.Object(
   { data: Type.Object({ id: id(), revoked_at: timestamp() }) },
   { title: 'ApiKeyRevoked' },
-);
-
-const limits = {
-  rules_per_ip: integer({ minimum: 0, maximum: 100_000 }),
-  filters_per_ip: integer({ minimum: 0, maximum: 100_000 }),
-  max_ports_per_request: integer({ minimum: 1, maximum: 65_535 }),
-  attack_history_days: integer({ minimum: 1, maximum: 36_500 }),
-  configured_addresses: integer({ minimum: 0, maximum: 1_000_000 }),
-  requests_per_minute: integer({ minimum: 1, maximum: 1_000_000 }),
-};
-const flags = Type.Array(choice(['firewall_api', 'attack_history_api']), { maxItems: 2 });
-const OrganisationLimits = Type.Object(limits, { ...CLOSED, title: 'OrganisationLimits' });
-
-const OrganisationDetail = Type.Object(
-  {
-    slug: Type.String(),
-    name: Type.String(),
-    owner,
-    flags,
-    limits: OrganisationLimits,
-    asns: Type.Array(Asn),
-    holdings: Type.Array(
-      Type.Object({
-        prefix: Prefix,
-        asn: orNull(Asn),
-        service_id: orNull(natural()),
-        since: timestamp(),
-        until: timestampOrNull(),
-        owner,
-      }),
-      { description: 'Present and future ones.' },
-    ),
-    services: Type.Array(
-      Type.Object({ id: natural(), name: Type.String(), active: Type.Boolean(), owner }),
-    ),
-    thresholds: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Detection settings of the organisation, as the fleet file names them.',
-    }),
-  },
-  { title: 'OrganisationDetail' },
-);
-
-export const Organisations = Type.Object(
-  { data: Type.Array(OrganisationDetail) },
-  { title: 'Organisations' },
-);
-
-export const OrganisationInput = Type.Object(
-  { name: sentText({ minLength: 1, maxLength: 200 }), flags, limits: OrganisationLimits },
-  { ...CLOSED, title: 'OrganisationInput' },
-);
-
-const Edge = Type.Object(
-  {
-    name: Type.String(),
-    site: Type.String(),
-    serves: Type.Array(Type.String()),
-    sees: openChoice(['both', 'inbound']),
-    fragments: openChoice(['reassemble', 'limit']),
-    mode: openChoiceOrNull(['enforce', 'observe']),
-    mode_reason: textOrNull(),
-    in_service: Type.Boolean(),
-    last_seen_at: timestampOrNull(),
-    generation: natural(),
-    accepted_generation: natural(),
-    lag_ms: Type.Number(),
-    refused: Type.Array(
-      Type.Object({
-        target: Type.String(),
-        reason: Type.String(),
-        good_generation: natural(),
-      }),
-    ),
-    report: orNull(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'Its last report: policies, kernel state, problems, devices.',
-    }),
-  },
-  { title: 'Edge' },
-);
-
-const FleetNode = Type.Object(
-  {
-    name: Type.String(),
-    enrolled_at: timestampOrNull(),
-    last_seen_at: timestampOrNull(),
-    connected: Type.Boolean(),
-    engine: orNull(
-      Type.Object({ kind: Type.String(), version: textOrNull(), problem: textOrNull() }),
-    ),
-    servers: natural(),
-    built: natural(),
-    failed: Type.Array(
-      Type.Object({ uuid: Type.String(), name: Type.String(), reason: textOrNull() }),
-    ),
-  },
-  { title: 'FleetNode' },
-);
-
-const FleetCollector = Type.Record(Type.String(), Type.Unknown(), {
-  title: 'FleetCollector',
-  description: 'Its settings and its last report.',
-});
-
-export const FleetHealth = Type.Object(
-  {
-    data: Type.Object({
-      edges: Type.Array(Edge),
-      nodes: Type.Array(FleetNode),
-      collectors: Type.Array(FleetCollector),
-    }),
-  },
-  { title: 'FleetHealth' },
 );
 
 const AuditEntry = Type.Object(

@@ -1,12 +1,22 @@
+import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import type { Owner } from '../db/schema.ts';
+import type { ManagedFilter, Owner } from '../db/schema.ts';
+import type { HoldingContent } from '../organisations/index.ts';
 
-/** An organisation as the operator sees it, in the names of the interface. */
+/** An organisation as the operator sees it, in the names of the interface but for detection. */
 export interface OrganisationRow {
+  readonly id: number;
   readonly slug: string;
-  readonly name: string;
   readonly owner: Owner;
+  readonly detection: Partial<ScopeSettings>;
+  readonly services: readonly DetectedRow[];
+  readonly holdings: readonly DetectedRow[];
+  readonly [member: string]: unknown;
+}
+
+interface DetectedRow {
+  readonly detection: Partial<ScopeSettings>;
   readonly [member: string]: unknown;
 }
 
@@ -18,17 +28,20 @@ export async function loadOrganisations(
   const time = (column: string) =>
     sql`to_char(${sql.raw(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`;
   const { rows } = await sql<OrganisationRow>`
-    select o.slug, o.name, o.owner, o.flags, o.detection as thresholds,
+    select o.id, o.slug, o.name, o.owner, o.flags, o.detection,
            jsonb_build_object('rules_per_ip', o.rules_per_ip, 'filters_per_ip', o.filters_per_ip,
              'max_ports_per_request', o.max_ports_per_request, 'attack_history_days', o.attack_history_days,
              'configured_addresses', o.configured_addresses, 'requests_per_minute', o.requests_per_minute) as limits,
            array(select asn from asns where organisation_id = o.id order by asn) as asns,
-           coalesce((select jsonb_agg(jsonb_build_object('prefix', h.cidr::text, 'asn', h.asn,
+           array(select asn from asns where organisation_id = o.id and owner = 'fleet' order by asn) as fleet_asns,
+           coalesce((select jsonb_agg(jsonb_build_object('id', h.id, 'prefix', h.cidr::text, 'asn', h.asn,
                               'service_id', h.service_id, 'since', ${time('lower(h.during)')},
-                              'until', ${time('upper(h.during)')}, 'owner', h.owner) order by h.cidr)
+                              'until', ${time('upper(h.during)')}, 'detection', h.detection,
+                              'owner', h.owner) order by h.cidr, h.id)
                        from holdings h where h.organisation_id = o.id
                         and (upper_inf(h.during) or upper(h.during) > now())), '[]') as holdings,
            coalesce((select jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name, 'active', s.active,
+                              'managed_filters', s.managed_filters, 'detection', s.detection,
                               'owner', s.owner) order by s.id)
                        from services s where s.organisation_id = o.id), '[]') as services
       from organisations o
@@ -37,25 +50,64 @@ export async function loadOrganisations(
   return rows;
 }
 
-export interface WantedOrganisation {
+/** The organisation of an ASN, and how often holdings, also past ones, name it; null for a number that nobody has. */
+export async function findAsn(
+  tx: Tx,
+  asn: number,
+): Promise<{
+  readonly organisationId: number;
   readonly slug: string;
-  readonly name: string;
-  readonly flags: readonly string[];
-  /** By column. */
-  readonly limits: Readonly<Record<string, number>>;
+  readonly owner: Owner;
+  readonly holdings: number;
+} | null> {
+  const { rows } = await sql<{
+    organisationId: number;
+    slug: string;
+    owner: Owner;
+    holdings: number;
+  }>`
+    select organisation_id as "organisationId", o.slug, a.owner,
+           (select count(*) from holdings h where h.asn = a.asn) as holdings
+      from asns a join organisations o on o.id = a.organisation_id where a.asn = ${asn}`.execute(
+    tx,
+  );
+  return rows[0] ?? null;
 }
 
-/** Creates an organisation of the portal or changes it; returns its id. */
-export async function storeOrganisation(tx: Tx, wanted: WantedOrganisation): Promise<number> {
-  const { slug, name, flags, limits } = wanted;
-  const values = { name, flags: [...flags], ...limits };
-  const { id } = await tx
-    .insertInto('organisations')
-    .values({ slug, owner: 'portal', ...values })
-    .onConflict((conflict) => conflict.column('slug').doUpdateSet(values))
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+export interface FoundService {
+  readonly organisationId: number;
+  readonly owner: Owner;
+  readonly managedFilters: readonly ManagedFilter[];
+  /** Also past ones. */
+  readonly holdings: number;
+  readonly presentHoldings: number;
+  readonly servers: number;
+}
+
+export async function findService(tx: Tx, id: number): Promise<FoundService | null> {
+  const { rows } = await sql<FoundService>`
+    select organisation_id as "organisationId", owner, managed_filters as "managedFilters",
+           (select count(*) from holdings h where h.service_id = s.id) as holdings,
+           (select count(*) from holdings h where h.service_id = s.id
+               and (upper_inf(h.during) or upper(h.during) > now())) as "presentHoldings",
+           (select count(*) from game_servers g where g.service_id = s.id) as servers
+      from services s where id = ${id}`.execute(tx);
+  return rows[0] ?? null;
+}
+
+/** Who has a network at some moment of a time, but for the holding `except`. */
+export async function findHolder(
+  tx: Tx,
+  { cidr, since, until }: Pick<HoldingContent, 'cidr' | 'since' | 'until'>,
+  except: number | null,
+): Promise<{ readonly slug: string; readonly since: Date; readonly until: Date | null } | null> {
+  const { rows } = await sql<{ slug: string; since: Date; until: Date | null }>`
+    select o.slug, lower(h.during) as since, upper(h.during) as until
+      from holdings h join organisations o on o.id = h.organisation_id
+     where h.cidr = ${cidr}::cidr and h.during && tstzrange(${since}::timestamptz, ${until}::timestamptz)
+       and h.id is distinct from ${except}::bigint
+     order by 2 limit 1`.execute(tx);
+  return rows[0] ?? null;
 }
 
 export interface AuditRow {

@@ -17,7 +17,7 @@ import { NO_DETECTION, type DetectionService } from './edges/detection-service.t
 export { answerDetection, type DetectionService } from './edges/detection-service.ts';
 export type { QueryEdges } from './edges/queries.ts';
 export type { EdgeEnforcement, EnforcementReader } from './edges/enforcement.ts';
-export { type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
+export { deleteEdge, type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
 export { KEPT_OBJECT_DAYS } from './timers/retention.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './policies/source-sets.ts';
 

@@ -12,7 +12,7 @@ import { admitAgent } from '../agent-credential.ts';
 import { createNodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
-export { loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
+export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 export { reinstallServer } from './reinstall.ts';
 
 export interface GameServerDeps {

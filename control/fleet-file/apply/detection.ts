@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { deleteCollector } from '../../collectors/index.ts';
 import type { Tx } from '../../db/database.ts';
 import type { FleetChange } from '../plan/change.ts';
 
@@ -6,10 +7,7 @@ export async function saveCollector(
   tx: Tx,
   change: Extract<FleetChange, { readonly do: 'collector.save' | 'collector.delete' }>,
 ): Promise<void> {
-  if (change.do === 'collector.delete') {
-    await sql`delete from collectors where id = ${change.id}`.execute(tx);
-    return;
-  }
+  if (change.do === 'collector.delete') return deleteCollector(tx, change.id);
   const { name, listen, exporters, site } = change.collector;
   await sql`
     insert into collectors (name, listen, exporters, site, owner)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { deleteEdge } from '../../fleet/index.ts';
 import type { DesiredEdge } from '../desired.ts';
 import type { Change } from '../plan/change.ts';
 
@@ -26,11 +27,8 @@ export async function saveEdge(
   batch: Batch,
   change: Change<'edge.create' | 'edge.update' | 'edge.delete'>,
 ): Promise<void> {
+  if (change.do === 'edge.delete') return deleteEdge(batch, change.id);
   batch.mark();
-  if (change.do === 'edge.delete') {
-    await sql`delete from edges where id = ${change.id}`.execute(batch.tx);
-    return;
-  }
   const { name, site, devices, serves, sees, fragments, management }: DesiredEdge = change.edge;
   if (change.do === 'edge.update') await touchServed(batch, change.id, serves);
   await sql`

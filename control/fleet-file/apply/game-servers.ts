@@ -4,6 +4,7 @@ import type { Owner } from '../../db/schema.ts';
 import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
 import { followPorts } from '../../firewall/named-ports/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
+import { deleteNode } from '../../game-servers/index.ts';
 import type { Change } from '../plan/change.ts';
 import type { DesiredGameServer, FoundEgg } from '../desired.ts';
 
@@ -13,7 +14,7 @@ export async function saveNode(
 ): Promise<void> {
   if (change.do === 'node.create') {
     await sql`insert into nodes (name, owner) values (${change.name}, 'fleet')`.execute(tx);
-  } else await sql`delete from nodes where id = ${change.id}`.execute(tx);
+  } else await deleteNode(tx, change.id);
 }
 
 export async function saveGameServer(

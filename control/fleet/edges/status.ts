@@ -2,12 +2,18 @@ import { sql } from 'kysely';
 import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import type { Owner } from '../../db/schema.ts';
+import type { Batch } from '../batch.ts';
 
 /** One edge: its settings, its progress and its last report. */
 export interface EdgeStatus {
+  readonly id: number;
   readonly name: string;
   readonly site: string;
+  readonly owner: Owner;
+  /** By which packets come in. */
+  readonly devices: readonly string[];
   readonly serves: readonly string[];
   readonly sees: 'both' | 'inbound';
   readonly fragments: 'reassemble' | 'limit';
@@ -41,9 +47,12 @@ interface Row extends Omit<EdgeStatus, 'report'> {
 }
 
 /** Every edge of the fleet, or the one of this name. */
-export async function loadEdgeStatuses(db: Db, name: string | null = null): Promise<EdgeStatus[]> {
+export async function loadEdgeStatuses(
+  db: Db | Tx,
+  name: string | null = null,
+): Promise<EdgeStatus[]> {
   const { rows } = await sql<Row>`
-    select e.name, e.site, e.serves::text[] as serves, e.sees, e.fragments, e.mode,
+    select e.id, e.name, e.site, e.owner, e.devices, e.serves::text[] as serves, e.sees, e.fragments, e.mode,
            e.mode_reason as "modeReason", e.enforcing_since is not null as enrolled,
            e.in_service as "inService", e.left_service_at as "leftServiceAt",
            e.last_seen_at as "lastSeenAt", e.confirmed_generation as generation,
@@ -68,4 +77,10 @@ export function readReport(stored: unknown): EdgeReport | null {
   if (stored === null) return null;
   const parsed = check(edgeReport, stored);
   return parsed.ok ? parsed.value : null;
+}
+
+/** Forgets an edge and its credential. What it enforces stays until its host is told otherwise. */
+export async function deleteEdge(batch: Batch, id: number): Promise<void> {
+  batch.mark();
+  await sql`delete from edges where id = ${id}`.execute(batch.tx);
 }

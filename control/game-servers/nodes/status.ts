@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import type { Owner } from '../../db/schema.ts';
 import { AWAY_AFTER_SECONDS } from '../store.ts';
 
 /** A node: its configuration and its last report. */
 export interface NodeStatus {
+  readonly id: number;
   readonly name: string;
+  readonly owner: Owner;
   /** Null if it has no credential and cannot connect. */
   readonly enrolledAt: Date | null;
   readonly lastSeenAt: Date | null;
@@ -28,9 +31,9 @@ export interface FailedBuild {
 }
 
 /** Every node of the fleet by name. */
-export async function loadNodeStatuses(db: Db): Promise<NodeStatus[]> {
+export async function loadNodeStatuses(db: Db | Tx): Promise<NodeStatus[]> {
   const { rows } = await sql<NodeStatus>`
-    select n.name, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
+    select n.id, n.name, n.owner, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
            coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,
            count(s.uuid)::integer as servers,
            (count(*) filter (where s.provisioned))::integer as built,
@@ -39,4 +42,9 @@ export async function loadNodeStatuses(db: Db): Promise<NodeStatus[]> {
       from nodes n left join game_servers s on s.node_id = n.id
      group by n.id order by n.name`.execute(db);
   return rows;
+}
+
+/** Only one without game servers. */
+export async function deleteNode(tx: Tx, id: number): Promise<void> {
+  await sql`delete from nodes where id = ${id}`.execute(tx);
 }

@@ -1,0 +1,98 @@
+import { recordAudit } from '../access/index.ts';
+import { deleteCollector, loadCollectorStatuses } from '../collectors/index.ts';
+import type { Tx } from '../db/database.ts';
+import type { Owner } from '../db/schema.ts';
+import { Batch } from '../fleet/batch.ts';
+import { deleteEdge, loadEdgeStatuses } from '../fleet/index.ts';
+import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
+import { lockFleet } from '../organisations/index.ts';
+import { Problem } from '../problem.ts';
+import { operatorOf } from './organisation-write.ts';
+import { collectorView, edgeView, nodeView } from './views.ts';
+
+/** Edges, nodes and collectors. */
+export function createFleetHandlers(): Pick<Handlers, 'readFleetHealth' | 'removeAgent'> {
+  return {
+    async readFleetHealth(_call, db) {
+      const [edges, nodes, collectors] = [
+        await loadEdgeStatuses(db),
+        await loadNodeStatuses(db),
+        await loadCollectorStatuses(db),
+      ];
+      const data = {
+        edges: edges.map(edgeView),
+        nodes: nodes.map(nodeView),
+        collectors: collectors.map(collectorView),
+      };
+      return { status: 200, body: { data } };
+    },
+    async removeAgent(call, tx) {
+      const { kind = '', name = '' } = call.params;
+      await lockFleet(tx);
+      const batch = new Batch(tx, 'portal');
+      const agent = await findAgent(tx, kind, name);
+      if (agent === null) {
+        throw new Problem('not_found', `There is no such agent: ${kind}/${name}`.slice(0, 200));
+      }
+      batch.requireOwn(agent.owner, `It`);
+      if (agent.hindrance !== null) throw new Problem('invalid_request', agent.hindrance);
+      await agent.remove(batch);
+      const generation = await batch.land('agent.remove');
+      await recordAudit(tx, {
+        actor: operatorOf(call),
+        organisationId: null,
+        action: `${agent.kind}.remove`,
+        target: `${agent.kind}:${name}`,
+        generation,
+      });
+      return { status: 200, body: { data: { done: true } } };
+    },
+  };
+}
+
+interface Agent {
+  readonly kind: 'edge' | 'node' | 'collector';
+  readonly owner: Owner;
+  /** Why it cannot be removed; null if it can. */
+  readonly hindrance: string | null;
+  remove(batch: Batch): Promise<void>;
+}
+
+/** Locked, so that an edge does not join meanwhile. */
+async function findAgent(tx: Tx, kind: string, name: string): Promise<Agent | null> {
+  const isIt = (one: { readonly name: string }): boolean => one.name === name;
+  if (kind === 'edges') {
+    await tx.selectFrom('edges').select('id').where('name', '=', name).forUpdate().execute();
+    const edge = (await loadEdgeStatuses(tx, name)).find(isIt);
+    if (edge === undefined) return null;
+    const inService = `The edge ${name} is in service: stop its agent, and wait until its lease has ended.`;
+    return {
+      kind: 'edge',
+      owner: edge.owner,
+      hindrance: edge.inService ? inService : null,
+      remove: (batch) => deleteEdge(batch, edge.id),
+    };
+  }
+  if (kind === 'nodes') {
+    await tx.selectFrom('nodes').select('id').where('name', '=', name).forUpdate().execute();
+    const node = (await loadNodeStatuses(tx)).find(isIt);
+    if (node === undefined) return null;
+    return {
+      kind: 'node',
+      owner: node.owner,
+      hindrance: node.servers > 0 ? `The node ${name} has game servers: move them first.` : null,
+      remove: ({ tx: within }) => deleteNode(within, node.id),
+    };
+  }
+  if (kind !== 'collectors') return null;
+  const collector = (await loadCollectorStatuses(tx)).find(isIt);
+  if (collector === undefined) return null;
+  const { id, owner } = collector;
+  return {
+    kind: 'collector',
+    owner,
+    hindrance: null,
+    remove: ({ tx: at }) => deleteCollector(at, id),
+  };
+}

@@ -1,0 +1,171 @@
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { BITS } from '@portcullis/core/net/address.ts';
+import type { Tx } from '../db/database.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import { pathId } from '../http/operations/path-id.ts';
+import {
+  changeHolding,
+  createHoldings,
+  type CurrentHolding,
+  deleteHolding,
+  type HoldingContent,
+  inEffect,
+  loadHoldings,
+  loadInside,
+  loadNow,
+} from '../organisations/index.ts';
+import { Problem } from '../problem.ts';
+import { type Done, invalid, type Written, writeOrganisation } from './organisation-write.ts';
+import { findAsn, findHolder, findService } from './store.ts';
+import { timeView } from './views.ts';
+
+type Names = 'createHolding' | 'changeHolding' | 'removeHolding';
+
+/** Prefixes and addresses of organisations, and their time. */
+export function createHoldingHandlers(): Pick<Handlers, Names> {
+  return {
+    createHolding: (call, tx) =>
+      writeOrganisation(call, tx, (written) => create(call, tx, written), 201),
+    changeHolding: (call, tx) =>
+      writeOrganisation(call, tx, (written) => change(call, tx, written)),
+    removeHolding: (call, tx) =>
+      writeOrganisation(call, tx, async ({ batch, organisationId }) => {
+        const holding = await requireHolding(tx, organisationId, pathId(call, 'holding'));
+        batch.requireOwn(holding.owner, nameOf(holding));
+        if (holding.referenced && holding.since < (await loadNow(tx))) {
+          const detail = `${nameOf(holding)} has a history: end it instead.`;
+          throw new Problem('invalid_request', detail);
+        }
+        if (holding.liveObjects > 0) throw losing(holding);
+        await deleteHolding(batch, holding);
+        return entry('holding.remove', holding);
+      }),
+  };
+}
+
+async function create(
+  { body }: CallOf<'createHolding'>,
+  tx: Tx,
+  { batch, organisationId }: Written,
+): Promise<Done> {
+  const now = await loadNow(tx);
+  const { asn = null, service_id: serviceId = null } = body;
+  if ((asn === null) === (serviceId === null)) {
+    throw invalid('/asn', 'A prefix is announced under an ASN, an address belongs to a service.');
+  }
+  const content: HoldingContent = {
+    cidr: requireCidr(body.prefix, serviceId !== null),
+    asn,
+    serviceId,
+    since: momentOf(body.since) ?? now,
+    until: momentOf(body.until),
+  };
+  await requireSource(tx, content, organisationId);
+  await requireFree(tx, content, null);
+  if (body.allow_losses !== true && inEffect(content, now)) await requireNothingInside(tx, content);
+  await createHoldings(batch, [{ ...content, organisationId }]);
+  return entry('holding.create', content);
+}
+
+async function change(
+  call: CallOf<'changeHolding'>,
+  tx: Tx,
+  { batch, organisationId }: Written,
+): Promise<Done> {
+  const { since, until, allow_losses: allowLosses = false } = call.body;
+  const before = await requireHolding(tx, organisationId, pathId(call, 'holding'));
+  batch.requireOwn(before.owner, nameOf(before));
+  const now = await loadNow(tx);
+  const { cidr, asn, serviceId } = before;
+  const after = {
+    cidr,
+    asn,
+    serviceId,
+    since: momentOf(since) ?? before.since,
+    until: momentOf(until),
+  };
+  await requireFree(tx, after, before.id);
+  if (!allowLosses) {
+    const wasInEffect = inEffect(before, now);
+    const isInEffect = inEffect(after, now);
+    if (wasInEffect && !isInEffect && before.liveObjects > 0) throw losing(before);
+    if (!wasInEffect && isInEffect) await requireNothingInside(tx, after);
+  }
+  await changeHolding(batch, before.id, after);
+  return entry('holding.change', after);
+}
+
+/** The ASN or the service that it is held by belongs to the organisation. */
+async function requireSource(
+  tx: Tx,
+  { asn, serviceId }: HoldingContent,
+  organisationId: number,
+): Promise<void> {
+  const found = asn === null ? await findService(tx, serviceId ?? 0) : await findAsn(tx, asn);
+  if (found?.organisationId === organisationId) return;
+  throw asn === null
+    ? invalid('/service_id', `The organisation has no service ${serviceId}: make it first.`)
+    : invalid('/asn', `The organisation has no AS${asn}: add it first.`);
+}
+
+function requireCidr(text: string, isAddress: boolean): string {
+  const cidr = parseCidr(text);
+  if (!cidr.ok) throw invalid('/prefix', `"${text}" is no network: ${cidr.reason}.`);
+  const { family, length } = cidr.value;
+  if (isAddress && length !== BITS[family]) {
+    throw invalid(
+      '/prefix',
+      'A service has single addresses; prefixes are announced under an ASN.',
+    );
+  }
+  return formatCidr(cidr.value);
+}
+
+async function requireFree(tx: Tx, content: HoldingContent, except: number | null): Promise<void> {
+  if (content.until !== null && content.until <= content.since) {
+    throw invalid('/until', 'A holding must end after it began.');
+  }
+  const holder = await findHolder(tx, content, except);
+  if (holder === null) return;
+  const until = holder.until === null ? '' : ` until ${timeView(holder.until)}`;
+  const detail = `${showCidr(content.cidr)} is ${holder.slug}'s since ${timeView(holder.since)}${until}: two cannot hold it at the same time.`;
+  throw invalid('/prefix', detail);
+}
+
+async function requireNothingInside(tx: Tx, { cidr }: HoldingContent): Promise<void> {
+  const inside = (await loadInside(tx, [cidr])).get(cidr);
+  if (inside !== undefined) throw losing({ cidr, ...inside }, ` of ${inside.organisation}`);
+}
+
+async function requireHolding(tx: Tx, organisationId: number, id: number): Promise<CurrentHolding> {
+  await tx.selectFrom('holdings').select('id').where('id', '=', id).forUpdate().execute();
+  const [holding] = await loadHoldings(tx, id);
+  if (holding?.organisationId === organisationId) return holding;
+  throw new Problem('not_found', `The organisation has no holding ${id}.`);
+}
+
+function losing(
+  { cidr, liveObjects }: Pick<CurrentHolding, 'cidr' | 'liveObjects'>,
+  whose = '',
+): Problem {
+  const detail = `${showCidr(cidr)} has ${liveObjects} live firewall object${liveObjects === 1 ? '' : 's'}${whose}, which would no longer be enforced.`;
+  return new Problem('live_objects', detail);
+}
+
+function entry(action: string, { cidr, since, until, asn, serviceId }: HoldingContent): Done {
+  const detail = { since, until, asn, service_id: serviceId };
+  return { action, target: showCidr(cidr), detail };
+}
+
+function nameOf({ cidr, serviceId }: HoldingContent): string {
+  return `The ${serviceId === null ? 'prefix' : 'address'} ${showCidr(cidr)}`;
+}
+
+function showCidr(cidr: string): string {
+  const parsed = parseCidr(cidr);
+  return parsed.ok ? formatNetwork(parsed.value) : cidr;
+}
+
+function momentOf(text: string | null | undefined): Date | null {
+  return text === null || text === undefined ? null : new Date(text);
+}
