@@ -1,11 +1,13 @@
 import type { ControlConfig } from '@portcullis/control/config/config.ts';
 import type { Command } from 'commander';
-import { usageError } from './exit.ts';
+import { failed, usageError } from './exit.ts';
 import {
   chooseInstallation,
   type Installation,
   isInstalled,
+  movedTo,
   otherInstallation,
+  SYSTEM_INSTALLATION,
 } from './installation/choose.ts';
 
 /** Options of a control plane, shared by `up` and `control`. */
@@ -66,17 +68,28 @@ export async function controlConfig(options: ControlOptions): Promise<ControlCon
   const isRoot = process.getuid?.() === 0;
   const decided = decideConfig(environment, { isRoot });
   if (!decided.ok) throw usageError(withOptionNames(decided.reason, options));
-  const { dataDir } = installationOf(decided.value.dataDir, environment.data !== null);
-  if (dataDir === decided.value.dataDir) return decided.value;
-  return controlConfig({ ...options, data: dataDir });
+  const { dataDir } = decided.value;
+  requireNotMoved(dataDir);
+  return decided.value;
 }
 
 /** The data directory of a command, given or by default, and what `up` says about another one. */
 export function installationOf(dataDir: string, isGiven: boolean): Installation {
-  if (isGiven) return { dataDir, notice: null };
+  if (isGiven) return { dataDir, notice: null, adoptable: null };
   const isRoot = process.getuid?.() === 0;
   const other = otherInstallation(process.env, isRoot);
-  return chooseInstallation({ own: dataDir, other, isInstalled });
+  return chooseInstallation({ own: dataDir, other, isInstalled, isRoot });
+}
+
+/** The copy that an adoption leaves is out of date. */
+function requireNotMoved(dataDir: string): void {
+  const to = movedTo(dataDir);
+  if (to === null) return;
+  const where = to === SYSTEM_INSTALLATION ? '' : ` and --data ${to}`;
+  const how = process.getuid?.() === 0 ? `use --data ${to}` : `run this with sudo${where}`;
+  throw failed(
+    `the installation of ${dataDir} is in ${to} now: ${how}. To begin another one here, delete ${dataDir} first`,
+  );
 }
 
 /** The environment of a control process with these options. */

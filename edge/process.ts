@@ -15,6 +15,7 @@ import { KernelCounterSource } from '@portcullis/dataplane/counters/kernel-sourc
 import { DeniedFlows } from '@portcullis/dataplane/connections/denied-flows.ts';
 import { createDeniedMemory } from '@portcullis/dataplane/connections/denied-memory.ts';
 import { ownedConnections } from '@portcullis/dataplane/connections/owned-connections.ts';
+import { requireStateAccess } from './state/access.ts';
 import { DeniedFlowFile, savingDeniedFlows } from './state/denied-flow-file.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import { nftablesBackend, xdpBackend } from '@portcullis/dataplane/counters/kernel-source.ts';
@@ -57,6 +58,11 @@ const cancelExit = whenSupervisorGone(() => process.exit(1));
 const { config, logLevel, early, capacity } = readOptions();
 const { stderr } = process;
 const log = createLineLog('edge', (line) => stderr.write(line), logLevel, stderr.isTTY);
+try {
+  requireStateAccess(config.stateDir);
+} catch (error) {
+  exitWith(error);
+}
 await lockState({
   agent: 'edge',
   stateDir: config.stateDir,

@@ -17,6 +17,8 @@ export type Need =
   | 'systemd'
   | 'nginx'
   | 'sshd'
+  | 'sudo'
+  | 'git'
   | 'teeworlds'
   | 'docker'
   | 'apt'
@@ -50,6 +52,8 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   systemd: () => onPath('systemctl') ?? onPath('systemd-analyze'),
   nginx: () => onPath('nginx'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
+  sudo: () => onPath('sudo'),
+  git: () => onPath('git'),
   teeworlds: () => onPath('teeworlds-server'),
   // One of its own is started by lab/docker/dockerd.ts; the machine's is never touched.
   docker: () =>

@@ -22,6 +22,9 @@ export interface NodeConfig {
   readonly onStop: 'leave' | 'end';
 }
 
+/** The account that games run as if the agent is root: nobody's, so that games can touch no other files. */
+export const GAME_ACCOUNT = { uid: 25_565, gid: 25_565 } as const;
+
 export const CONFIG_VARIABLE = 'PORTCULLIS_NODE_CONFIG';
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
 

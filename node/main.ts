@@ -6,7 +6,7 @@ import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
-import { type NodeConfig, readConfig } from './config.ts';
+import { GAME_ACCOUNT, type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
 import { stopAll } from './server/stop-all.ts';
@@ -18,13 +18,9 @@ import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
 import { PROCESS_IMAGES } from './examples/images.ts';
 import { Journal } from './journal/journal.ts';
-import type { Owner } from './server-folder/folder.ts';
 
 /** Shorter than the time that a supervisor waits for a child. */
 const STOP_MS = 8_000;
-
-/** The account that games run as if the agent is root: nobody's, so that games can touch no other files. */
-const GAME_ACCOUNT: Owner = { uid: 25_565, gid: 25_565 };
 
 /**
  * The process of a node. Its servers keep running when it ends, unless `onStop` is `end`: the next agent finds them by its

@@ -10,7 +10,7 @@ import { bpffsRoot, isBpffs } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { CONFIG_VARIABLE as NODE_VARIABLE, type NodeConfig } from '@portcullis/node/config.ts';
 import { failed } from '../exit.ts';
-import { withoutRights, withRights } from './rights.ts';
+import { mayUse, withoutRights, withRights } from './rights.ts';
 
 /** A process that reports over its IPC channel when it is ready. */
 export interface ProcessSpec {
@@ -22,6 +22,7 @@ export interface ProcessSpec {
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const EDGE_MAIN = join(ROOT, 'edge', 'main.ts');
 /** For nftables, conntrack, raw sockets and the early drop. */
 const EDGE_CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
 /** For the owners of server folders, processes of the games' account, and the firewall of containers. */
@@ -40,13 +41,18 @@ export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): Process
   const { PORTCULLIS_EDGE_CREDENTIAL: _, ...rest } = env;
   return {
     name: 'edge',
-    ...withRights(EDGE_CAPABILITIES, process.execPath, [join(ROOT, 'edge', 'main.ts')]),
+    ...withRights(EDGE_CAPABILITIES, process.execPath, [EDGE_MAIN]),
     env: {
       ...compileCache(config),
       ...rest,
       PORTCULLIS_EDGE_CONFIG: JSON.stringify(config),
     },
   };
+}
+
+/** Whether the edge that this process starts could enter (`-x`) or write (`-w`) a directory. */
+export function mayEdgeUse(how: '-x' | '-w', folder: string): boolean {
+  return mayUse(EDGE_CAPABILITIES, EDGE_MAIN, [how, folder]);
 }
 
 export function nodeProcess(config: NodeConfig, env: NodeJS.ProcessEnv): ProcessSpec {

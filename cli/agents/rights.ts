@@ -30,6 +30,21 @@ export function withoutRights(program: string, args: readonly string[]): Launch 
 }
 
 /**
+ * Whether root with the capabilities of `withRights` for this program file may enter (`-x`) or write (`-w`) a folder. The
+ * kernel is asked: it knows ACLs and mounts.
+ */
+export function mayUse(
+  capabilities: readonly string[],
+  file: string,
+  [how, folder]: readonly ['-x' | '-w', string],
+): boolean {
+  // The first word decides about the capability to read; as a condition it is always true.
+  const condition = [file, '-ef', file, '-a', how, folder];
+  const { command, args } = withRights(capabilities, 'test', condition);
+  return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
+}
+
+/**
  * Without its capabilities, even root cannot read a checkout that is closed to others, such as in a home directory. The
  * capability to read past permissions is then added; the one to write never is.
  */

@@ -22,6 +22,10 @@ export function addUp(program: Command): void {
       'with --enforce: disable the edge again unless confirmed within this time, such as 120s',
     )
     .option('--management <ports>', MANAGEMENT_HELP)
+    .option(
+      '--adopt <dir>',
+      'as root, take over the installation of another account: its data is copied from there',
+    )
     .option('--json', 'print one JSON document when everything is up')
     .addHelpText(
       'after',

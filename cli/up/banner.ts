@@ -8,13 +8,15 @@ export interface Started {
   readonly url: string;
   /** The installation that printed commands name. */
   readonly dataDir: string;
-  /** The words of the command that enforces. */
-  readonly enforceWords: readonly string[];
+  /** The command that enforces. */
+  readonly enforce: string;
   readonly firstOperator: FirstOperator;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
   /** Why the edge only observes; of one that enforces, until when it is on trial. */
   readonly reason: string | null;
+  /** Why control does not count an edge that was started to enforce; null if it does. */
+  readonly unconfirmed: string | null;
   /** The value of --confirm-within if a trial begins. */
   readonly confirmWithin: string | null;
   /** The node of this machine; null if the fleet has none. */
@@ -41,14 +43,15 @@ export function showKeys(keys: PreparedFleet['keys']): void {
   }
 }
 
-function documentOf({ url, firstOperator, fleet, mode, reason, node, server }: Started): object {
+function documentOf(started: Started): object {
+  const { url, firstOperator, fleet, mode, reason, unconfirmed, node, server } = started;
   return {
     url,
     docs: `${url}/docs`,
     operator_link: firstOperator.kind === 'link' ? firstOperator.url : null,
     edge: fleet.edge?.name ?? null,
     mode,
-    reason,
+    reason: unconfirmed ?? reason,
     keys: fleet.keys,
     addresses: fleet.addresses,
     node,
@@ -121,18 +124,22 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
 }
 
 function enforcementLines(started: Started): string[] {
-  const { fleet, mode, reason, confirmWithin, dataDir, enforceWords } = started;
+  const { fleet, mode, reason, confirmWithin, dataDir, enforce, unconfirmed } = started;
   const asRoot = { dataDir, asRoot: true };
   if (mode === 'observe') {
     return [
       styled(['yellow', 'bold'], `NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`),
       'The edge renders and checks its policies. To enforce, stop this command, then:',
-      `  ${commandLine(enforceWords, asRoot)}`,
+      `  ${enforce}`,
     ];
   }
-  const lines = [
-    `Enforcing as edge ${fleet.edge?.name}. To disable it at any time: ${commandLine(['edge', 'off'], asRoot)}`,
-  ];
+  const state =
+    unconfirmed === null
+      ? `Enforcing as edge ${fleet.edge?.name}.`
+      : styled(['yellow', 'bold'], `NOTHING IS ENFORCED YET: ${unconfirmed}.`);
+  const lines = [`${state} To disable it at any time: ${commandLine(['edge', 'off'], asRoot)}`];
+  if (unconfirmed !== null)
+    lines.push(`To see whether it has started: ${commandLine(['edges', 'list'], asRoot)}`);
   if (reason !== null) lines.push(styled('yellow', `It is ${reason}.`));
   if (confirmWithin !== null) {
     lines.push(

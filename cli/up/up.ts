@@ -9,25 +9,27 @@ import {
   controlEnvironment,
   type ControlOptions,
   controlVariables,
-  installationOf,
   optionName,
 } from '../control-options.ts';
 import { unavailable, usageError } from '../exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
-import { SYSTEM_INSTALLATION } from '../installation/choose.ts';
+import { commandLine } from '../installation/command-line.ts';
 import { readFleet } from '../fleet-file.ts';
 import { parseDuration } from '../options.ts';
 import { styled, warn } from '../output.ts';
+import { adopt, decideAdoption, requireEdgeRights } from './adoption.ts';
 import { describeStart, showKeys, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';
 import { type DataDirectory, takeDataDirectory } from './data-directory.ts';
 import { UnseenKeys } from './first-key.ts';
+import { expectEdge } from './edge-in-service.ts';
 import { type FirstOperator, prepareFirstOperator } from './first-operator.ts';
 import { startFirstServer } from './first-server.ts';
 import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
 import { type ReadyFacts, SupervisedProcess } from './supervised-process.ts';
 
 export interface UpOptions extends ControlOptions, FleetOptions {
+  readonly adopt?: string;
   readonly engine?: string;
   readonly dockerHost?: string;
   readonly enforce?: boolean;
@@ -65,9 +67,10 @@ export async function runUp(options: UpOptions): Promise<void> {
   // Mistakes in the file are reported before anything is started or created.
   const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
   const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
-  const { notice } = installationOf(ownDirectory(dataDir), isDataGiven(options));
-  if (notice !== null) warn(notice);
+  const adoptFrom = await decideAdoption(dataDir, options);
+  requireEdgeRights(dataDir);
   const data = takeDataDirectory(dataDir);
+  await adopt(adoptFrom, data.path);
   const running: Stoppable[] = [];
   const stopping = abortOnSignal();
   const stopped = new Promise<null>((resolve) => {
@@ -112,6 +115,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
   controlProcess.announce({ kind: 'fleet-applied' });
   const firstOperator = await firstOperatorOf(platform, databaseUrl, url);
   step(platform, 'Starting the edge');
+  const edgeWait = fleet.edge === null ? null : await expectEdge(databaseUrl, fleet.edge.name);
   const enforcement = await startEdge(platform, control, fleet);
   step(platform, 'Starting the node');
   const node = await startNode(platform, control, fleet);
@@ -125,10 +129,13 @@ async function startPlatform(platform: Platform): Promise<Started> {
   running.push(collectors);
   if (fleet.server !== null) step(platform, `Building the game server ${fleet.server.name}`);
   const server = node?.problem === null ? await startServer(platform, url, fleet) : null;
+  const isEnforcing = enforcement.mode === 'enforce' && edgeWait !== null;
+  const unconfirmed = isEnforcing ? await edgeWait.whyNotInService(platform.stopping) : null;
   return {
     url,
     dataDir: data.path,
-    enforceWords: enforceWords(options),
+    unconfirmed,
+    enforce: enforceCommand(options, data.path),
     firstOperator,
     fleet,
     ...enforcement,
@@ -161,22 +168,14 @@ async function firstOperatorOf(
   return prepareFirstOperator(databaseUrl, publicUrl.endsWith(':0') ? url : publicUrl);
 }
 
-/** The default of this account, also where another installation was chosen instead. */
-function ownDirectory(chosen: string): string {
-  return process.getuid?.() === 0 ? SYSTEM_INSTALLATION : chosen;
-}
-
-function isDataGiven({ data }: UpOptions): boolean {
-  return data !== undefined || Boolean(process.env['PORTCULLIS_DATA']);
-}
-
-/** The words of the `up` that enforces what this one runs. */
-function enforceWords(options: UpOptions): string[] {
+/** The command that enforces what this one runs; root takes over the installation of another account. */
+function enforceCommand(options: UpOptions, dataDir: string): string {
   const words = ['up', '--enforce', '--confirm-within', '120s'];
-  const { json: _, enforce: __, confirmWithin: ___, data: ____, ...kept } = options;
+  const { json: _, enforce: __, confirmWithin: ___, data: ____, adopt: _____, ...kept } = options;
   for (const [name, value] of Object.entries({ ...controlVariables(), ...kept }))
     words.push(optionName(name), value);
-  return words;
+  if (process.getuid?.() === 0) return commandLine(words, { dataDir, asRoot: true });
+  return commandLine([...words, '--adopt', dataDir], { asRoot: true });
 }
 
 /** On stderr, so that it is read while the start goes on and never in a script's way. */

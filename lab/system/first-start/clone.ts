@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { TerminalCommand } from '@portcullis/cli/testing/run.ts';
+import { DiscardedRoot, type Ended } from '../../stack/discarded-root.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
+const USER = 'ada';
+const HOME = `/home/${USER}`;
+/** As git makes it, in a home that is closed to others. */
+const CLONE = `${HOME}/portcullis`;
+/** `npm ci` is over at once: its result is mounted. */
+const NPM = `#!/bin/sh
+[ "$1" != ci ] || exec test -d node_modules/pg
+exec ${execFileSync('which', ['npm'], { encoding: 'utf8' }).trim()} "$@"
+`;
+
+/** A fresh clone of this checkout, of a user who may use sudo, on a host that is discarded. */
+export class Clone {
+  readonly #root = new DiscardedRoot();
+  /** What the user has exported. */
+  readonly #exports: string[] = [];
+
+  static async make(address: string): Promise<Clone> {
+    const clone = new Clone();
+    await clone.#root.make(address);
+    clone.#asRoot(`useradd --create-home --shell /bin/sh ${USER}; chmod 700 ${HOME}; mkdir ${CLONE}
+echo '${USER} ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/${USER}
+printf '%s' '${NPM}' >/usr/local/bin/npm; chmod 755 /usr/local/bin/npm`);
+    clone.#copyFiles();
+    return clone;
+  }
+
+  /** What is in the repository, or would be with the next commit, and the portal, which takes a while to build. */
+  #copyFiles(): void {
+    const git = ['-c', 'safe.directory=*', '-C', REPOSITORY, 'ls-files', '-z', '--cached'];
+    const files = execFileSync('git', [...git, '--others', '--exclude-standard'], {
+      maxBuffer: 1 << 26,
+    });
+    const present = files
+      .toString()
+      .split('\0')
+      .filter((file) => existsSync(join(REPOSITORY, file)));
+    if (existsSync(join(REPOSITORY, 'portal', 'dist'))) present.push('portal/dist');
+    const archive = ['-c', '-C', REPOSITORY, '--null', '--no-recursion', '-T', '-'];
+    const words = archive.filter((word) => word !== '--no-recursion');
+    const input = present.filter((file) => file !== '').join('\0');
+    const tar = execFileSync('tar', words, { input, maxBuffer: 1 << 30 });
+    const [program, ...args] = this.#root.command('tar', '-x', '-m', '-C', CLONE);
+    execFileSync(program, args, { input: tar });
+    this.#asRoot(`chown -R ${USER}: ${CLONE}; touch ${CLONE}/portal/dist/index.html || :`);
+  }
+
+  /** What `npm ci` does, without a download. */
+  install(): void {
+    this.#asRoot(`mkdir ${CLONE}/node_modules
+mount --bind ${REPOSITORY}/node_modules ${CLONE}/node_modules`);
+  }
+
+  #asRoot(script: string): void {
+    const { status, said } = this.#root.run('sh', '-ec', script);
+    assert.equal(status, 0, said);
+  }
+
+  /** Sets a variable in every later command, as `export` does in the shell of a person. */
+  export(line: string): void {
+    this.#exports.push(line);
+  }
+
+  /** A line in the shell of the user. */
+  run(line: string): Ended {
+    return this.#root.run(...this.#shell(line));
+  }
+
+  /** The same on a terminal. */
+  onTerminal(line: string): TerminalCommand {
+    return new TerminalCommand(this.#root.command(...this.#shell(line)), {
+      env: { PATH: process.env['PATH'] },
+    });
+  }
+
+  #shell(line: string): [string, ...string[]] {
+    const path = '/usr/local/bin:/usr/bin:/bin';
+    const env = [`HOME=${HOME}`, `USER=${USER}`, `PATH=${path}`, 'TERM=dumb', 'NO_COLOR=1'];
+    const script = [`cd ${CLONE}`, ...this.#exports, line].join('\n');
+    return [
+      'setpriv',
+      `--reuid=${USER}`,
+      `--regid=${USER}`,
+      '--init-groups',
+      'env',
+      '-i',
+      ...env,
+      'sh',
+      '-c',
+      script,
+    ];
+  }
+
+  destroy(): Promise<void> {
+    return this.#root.destroy();
+  }
+}
