@@ -17,6 +17,8 @@ import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
 import { takeGeneration } from './fleet/generations.ts';
 import { insertEdge } from './fleet/testing.ts';
+import { addWebhook, happen, seedOrganisations, settled } from './webhooks/testing/hooks.ts';
+import { isAuthentic, startReceiver } from './webhooks/testing/receiver.ts';
 
 const OPERATOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;
 const log = pino({ level: 'silent' });
@@ -99,6 +101,7 @@ async function configFor(
       PORTCULLIS_DATA: dataDir,
       PORTCULLIS_LISTEN: listen,
       PORTCULLIS_METRICS_LISTEN: '127.0.0.1:0',
+      PORTCULLIS_WEBHOOK_NETWORKS: '127.0.0.0/8',
     }),
     { isRoot: false },
   );
@@ -197,6 +200,20 @@ test('announces a generation to agents at the commit', async (t) => {
     .execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
   assert.deepEqual(await received, { kind: 'generation', generation: 1 });
   await agent.close();
+  await control.stop();
+});
+
+test('delivers an event by a webhook at the commit', async (t) => {
+  const { db, url } = await testDatabase(t);
+  await seedOrganisations(db);
+  const receiver = await startReceiver(t);
+  const { id, secret } = await addWebhook(db, receiver.url);
+  const control = createControl(await configFor(t, url), log);
+  await control.start();
+  await happen(db);
+  const [message] = await receiver.got(1);
+  assert.ok(message !== undefined && isAuthentic(message, secret));
+  await settled(db, id);
   await control.stop();
 });
 

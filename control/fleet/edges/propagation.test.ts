@@ -182,6 +182,35 @@ test('a refused target stays at its last good generation; other addresses advanc
   assert.equal(await enforcement(db), 'full');
 });
 
+test('a target that stays refused is one event, until it was applied meanwhile', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await a.join();
+  const refuse = async (reason: string | null) => {
+    await acceptRule(db, holding, OTHER, { port: ++port });
+    await a.sync();
+    await a.confirm(
+      a.generation,
+      reason === null ? [] : [{ target: IP, reason, goodGeneration: 0 }],
+    );
+  };
+  let port = 1;
+  for (const reason of ['too large', 'too large', 'still too large']) await refuse(reason);
+  const failed = () =>
+    db.selectFrom('events').select('data').where('kind', '=', 'propagation.failed').execute();
+  assert.deepEqual(
+    (await failed()).map(({ data }) => [data['edge'], data['reason']]),
+    [['a', 'too large']],
+  );
+  const stored = await db.selectFrom('edge_refusals').select('reason').execute();
+  assert.deepEqual(stored, [{ reason: 'still too large' }]);
+  await refuse(null);
+  await refuse('too large');
+  assert.equal((await failed()).length, 2);
+});
+
 test('generations never go back: an older confirmation and an old instance are refused', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a']);

@@ -214,15 +214,23 @@ async function settleUnenforced(tx: Tx, until: number): Promise<void> {
   );
 }
 
+/** Only a target that is refused anew is a new row, because each new row is an event (`propagation.failed`). */
 async function replaceRefusals(tx: Tx, edgeId: number, { refused, generation }: Confirmation) {
-  await sql`delete from edge_refusals where edge_id = ${edgeId}`.execute(tx);
+  const targets = refused.map((one) => one.target);
+  await sql`
+    delete from edge_refusals
+     where edge_id = ${edgeId} and target <> all(${targets}::cidr[])`.execute(tx);
   if (refused.length === 0) return;
   await sql`
     insert into edge_refusals (edge_id, target, reason, good_generation)
-    select ${edgeId}, target::cidr, reason, least(good, ${generation}::bigint)
-      from unnest(${refused.map((r) => r.target)}::text[], ${refused.map((r) => r.reason)}::text[],
+    select distinct on (target) ${edgeId}, target::cidr, reason, least(good, ${generation}::bigint)
+      from unnest(${targets}::cidr[], ${refused.map((r) => r.reason)}::text[],
                   ${refused.map((r) => r.goodGeneration)}::bigint[]) as refused (target, reason, good)
-    on conflict do nothing`.execute(tx);
+     order by target
+    on conflict (edge_id, target) do update
+       set reason = excluded.reason, good_generation = excluded.good_generation
+     where (edge_refusals.reason, edge_refusals.good_generation)
+           is distinct from (excluded.reason, excluded.good_generation)`.execute(tx);
 }
 
 /** Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again. */
