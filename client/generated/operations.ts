@@ -1251,6 +1251,21 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
+export type NotedAddresses = {
+  /** Only addresses with such a rule, IPv4 first, ascending. */
+  readonly data: ReadonlyArray<{
+    readonly ip: IpAddress;
+    /** How many of its own rules have a note or tags. */
+    readonly rules: number;
+    /** Of these rules, each once, by name. */
+    readonly tags: readonly string[];
+  }>;
+  readonly links: {
+    /** The page after; null on the last. */
+    readonly next: string | null;
+  };
+};
+
 /** A rule to create, with its note and tags. */
 export type NotedRule = {
   readonly action: RuleAction;
@@ -2185,6 +2200,14 @@ export interface PortalOperations {
     headers: never;
     result: Done;
   };
+  /** List the addresses whose rules have notes or tags. */
+  listNotedAddresses: {
+    params: { organisation?: string };
+    query: { search?: string; after?: string; per_page?: number };
+    body: never;
+    headers: never;
+    result: NotedAddresses;
+  };
   /** List the notes and tags of the rules of an address. */
   listRuleNotes: {
     params: { organisation?: string; ip: string };
@@ -2571,6 +2594,7 @@ export const OPERATIONS = {
   invitePerson: { method: 'POST', version: 'portal', path: '/operator/invitations', idempotent: false },
   actFor: { method: 'PUT', version: 'portal', path: '/operator/acting', idempotent: false },
   stopActing: { method: 'DELETE', version: 'portal', path: '/operator/acting', idempotent: false },
+  listNotedAddresses: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/notes', idempotent: false },
   listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
   saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
   createNotedRules: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/rules', idempotent: false },

@@ -4,6 +4,8 @@ import {
   GenerationBody,
   History,
   HistoryQuery,
+  NotedAddresses,
+  NotedAddressesQuery,
   RuleBatch,
   RuleNote,
   RuleNotes,
@@ -24,6 +26,20 @@ const CHANGE_PROBLEMS = [
 
 /** Rules with notes, and the history of an address. */
 export const PORTAL_FIREWALL_ENDPOINTS = [
+  {
+    ...common,
+    operationId: 'listNotedAddresses',
+    method: 'GET',
+    path: `${BASE}/notes`,
+    params: ORGANISATION,
+    role: 'read-only',
+    write: false,
+    requestHeaders: ['If-None-Match'],
+    query: NotedAddressesQuery,
+    summary: 'List the addresses whose rules have notes or tags',
+    description: 'With their tags, to find an address by what its rules are for.',
+    responses: readAnswers('The addresses.', NotedAddresses),
+  },
   {
     ...common,
     operationId: 'listRuleNotes',

@@ -7,6 +7,7 @@ import {
   id,
   integer,
   integerOrNull,
+  IpAddress,
   natural,
   openChoice,
   sentText,
@@ -39,6 +40,38 @@ export const RuleNotes = Type.Object(
     ),
   },
   { title: 'RuleNotes' },
+);
+
+export const NotedAddresses = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        ip: IpAddress,
+        rules: natural({ description: 'How many of its own rules have a note or tags.' }),
+        tags: Type.Array(Type.String(), { description: 'Of these rules, each once, by name.' }),
+      }),
+      { description: 'Only addresses with such a rule, IPv4 first, ascending.' },
+    ),
+    links: Type.Object({ next: textOrNull({ description: 'The page after; null on the last.' }) }),
+  },
+  { title: 'NotedAddresses' },
+);
+
+export const NotedAddressesQuery = Type.Object(
+  {
+    search: Type.Optional(
+      sentText({ maxLength: 200, description: 'Only rules whose note or tags contain this.' }),
+    ),
+    after: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
+        description: 'Begin after this address.',
+      }),
+    ),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 1000, default: 1000 })),
+  },
+  CLOSED,
 );
 
 export const RuleNoteSaved = Type.Object({ data: RuleNote }, { title: 'RuleNoteSaved' });

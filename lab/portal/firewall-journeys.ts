@@ -82,6 +82,96 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
     await finish(visit, 'after a group');
   },
+
+  'keeps notes and tags with a rule, also through delete and undo, and finds it by them': async ({
+    browser,
+    person,
+  }) => {
+    const visit = await person();
+    const { page } = visit;
+    await page.goto(`${browser.url}/addresses/${IP}`);
+    await page.getByRole('button', { name: 'Add a rule' }).click();
+    const form = page.getByRole('form', { name: 'Add a rule' });
+    await form.getByLabel('Port').fill('9200');
+    await form.getByLabel('Note').fill(`lobby ${HOSTILE}`);
+    await form.getByLabel('Tags').fill(HOSTILE.slice(0, 40));
+    await form.getByLabel('Tags').press('Enter');
+    await form.getByRole('button', { name: 'Add rule' }).click();
+    const row = page.getByRole('row', { name: /Allow TCP 9200.*lobby/ });
+    await row.waitFor();
+    await row.getByRole('button', { name: /^Edit the note/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Note and tags' });
+    await dialog.getByLabel('Tags').fill('events');
+    await dialog.getByLabel('Tags').press('Enter');
+    await finish(visit, 'the note of a rule');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('events', { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Delete/ }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByText('1 rule deleted.').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await row.getByText('events', { exact: true }).waitFor();
+    await page.getByRole('searchbox').fill('events lobby');
+    await page.getByRole('row', { name: /Allow TCP 9200/ }).waitFor();
+    await finish(visit, 'notes');
+  },
+
+  'shows who changed what, takes a change back, and goes back to an earlier state': async ({
+    browser,
+    person,
+  }) => {
+    const visit = await person();
+    const { page } = visit;
+    await page.goto(`${browser.url}/addresses/${IP}?tab=history`);
+    const newest = page.getByRole('listitem').filter({ hasText: 'A change undone' }).first();
+    await newest.getByText('allow tcp 9200').waitFor();
+    await newest.getByText(/@example\.net \(operator\)/).waitFor();
+    await finish(visit, 'history');
+    await newest.getByRole('button', { name: /^Undo/ }).click();
+    await page.getByText(/^Change \d+ is undone$/).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'A change undone' }).nth(1).waitFor();
+    await page
+      .getByRole('button', { name: /^Go back to here/ })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Go back to this state?' });
+    await dialog.getByText('allow tcp 9200').waitFor();
+    await dialog.getByRole('button', { name: 'Go back' }).click();
+    await page.getByText(/^Back to the state after change/).waitFor();
+    await page.getByRole('tab', { name: /^Rules/ }).click();
+    await page.getByRole('row', { name: /Allow TCP 9200.*events.*Live/ }).waitFor();
+    await finish(visit, 'after going back');
+  },
+
+  'drops packets by country, chosen on the map or in the list, and by network': async ({
+    browser,
+    person,
+  }) => {
+    const visit = await person();
+    const { page } = visit;
+    await page.goto(`${browser.url}/addresses/${IP}?tab=geo`);
+    await page.getByRole('button', { name: 'Add a geo rule' }).click();
+    const form = page.getByRole('form', { name: 'Geo rule' });
+    await form.locator('path[data-code=BR]').click();
+    await form.getByLabel('Search: a country or its code').fill('germany');
+    await form.getByRole('checkbox', { name: 'Germany' }).check();
+    await form.getByText('2 chosen').waitFor();
+    await form.getByLabel('Networks (ASN)').fill('AS64999');
+    await form.getByLabel('Networks (ASN)').press('Enter');
+    await finish(visit, 'the form of a geo rule');
+    await form.getByRole('button', { name: 'Add the rule' }).click();
+    const rule = page.getByRole('listitem').filter({ hasText: 'Brazil, Germany, AS64999' });
+    await rule.getByText('on this address').waitFor();
+    // The first geo rule has the edge fetch the data of its countries.
+    await page
+      .getByText('Live: every edge in service has it.')
+      .first()
+      .waitFor({ timeout: 240_000 });
+    await finish(visit, 'a geo rule');
+    await rule.getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await rule.waitFor({ state: 'detached' });
+  },
 };
 
 /** Ends a journey: nothing serious for axe, no fault, and no text that became markup. */

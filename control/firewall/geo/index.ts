@@ -1,4 +1,3 @@
 /** Geo rules: what an organisation drops by country or ASN, on addresses or prefixes. */
-export { parseCountry } from './countries.ts';
 export { findGeoRule, type GeoRuleView, listGeoRules, saveGeoRule } from './save.ts';
 export { assignGeoRule, createGeoRule, deleteGeoRule, type GeoContent } from './service.ts';

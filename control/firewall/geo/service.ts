@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
+import { parseCountry } from '@portcullis/core/net/countries.ts';
 import type { Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireTarget } from '../groups/service.ts';
-import { parseCountry } from './countries.ts';
 
 /**
  * Geo rules: `deny` drops the union of the listed countries and ASNs, `only` drops everything outside it.

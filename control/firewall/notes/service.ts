@@ -44,6 +44,35 @@ export async function loadAddressNotes(
   return rows;
 }
 
+export interface NotedAddress {
+  readonly ip: string;
+  /** How many of its rules have a note or tags. */
+  readonly rules: number;
+  /** Each once, by name. */
+  readonly tags: readonly string[];
+}
+
+/** Addresses of present holdings whose rules have notes or tags, those that contain `search`, in order. */
+export async function loadNotedAddresses(
+  db: Db | Tx,
+  organisationId: number,
+  page: { readonly search: string; readonly after: string | null; readonly limit: number },
+): Promise<NotedAddress[]> {
+  const found = page.search.trim().toLowerCase();
+  const { rows } = await sql<NotedAddress>`
+    select host(a.ip) as ip, count(distinct r.id) as rules,
+           coalesce(array_agg(distinct t.tag order by t.tag) filter (where t.tag is not null), '{}') as tags
+      from rules r join addresses a on a.id = r.address_id join holdings h on h.id = a.holding_id
+      left join lateral unnest(r.tags) as t (tag) on true
+     where r.deleted_generation is null and (r.note is not null or r.tags <> '{}')
+       and h.organisation_id = ${organisationId} and h.during @> now()
+       and (${page.after}::inet is null or a.ip > ${page.after}::inet)
+       and (${found} = '' or position(${found} in lower(r.note)) > 0
+            or exists (select from unnest(r.tags) as o (tag) where position(${found} in lower(o.tag)) > 0))
+     group by a.ip order by a.ip limit ${page.limit}`.execute(db);
+  return rows;
+}
+
 /** Writes canonical notes of rules that this transaction created. */
 export async function insertNotes(
   tx: Tx,

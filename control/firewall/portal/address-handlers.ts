@@ -6,7 +6,7 @@ import type { Call } from '../../http/operations/operation.ts';
 import { pathId } from '../../http/operations/path-id.ts';
 import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
-import { loadAddressNotes, saveRuleNote } from '../notes/service.ts';
+import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
 import { timestampView, writeHeaders } from '../views.ts';
 import { portOf } from '../named-ports/index.ts';
 import type { ServiceDeps } from '../writes/address-write.ts';
@@ -15,6 +15,7 @@ import type { Replaced } from '../writes/replace.ts';
 
 export type AddressPortalHandlers = Pick<
   Handlers,
+  | 'listNotedAddresses'
   | 'listRuleNotes'
   | 'saveRuleNote'
   | 'createNotedRules'
@@ -24,9 +25,13 @@ export type AddressPortalHandlers = Pick<
 >;
 
 const PER_PAGE = 25;
+const ADDRESSES_PER_PAGE = 1000;
 
 export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHandlers {
   return {
+    async listNotedAddresses(call, db) {
+      return { status: 200, body: await notedPage(db, call) };
+    },
     async listRuleNotes(call, db) {
       const notes = await loadAddressNotes(db, await heldBy(deps.access, db, call), call.ip);
       const data = notes.map(({ id, note, tags }) => ({ rule: id, note, tags }));
@@ -55,6 +60,16 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
       return changed(await restoreAddress(deps, tx, call, call.body.generation));
     },
   };
+}
+
+async function notedPage(db: Db, { caller, query }: CallOf<'listNotedAddresses'>) {
+  const { search = '', after = null, per_page: perPage = ADDRESSES_PER_PAGE } = query;
+  const page = { search, after, limit: perPage + 1 };
+  const found = await loadNotedAddresses(db, caller.organisationId, page);
+  const data = found.slice(0, perPage);
+  const last = found.length > perPage ? data.at(-1) : undefined;
+  const next = last && { search, after: last.ip, per_page: String(perPage) };
+  return { data, links: { next: next === undefined ? null : `?${new URLSearchParams(next)}` } };
 }
 
 async function heldBy(

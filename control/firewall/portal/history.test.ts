@@ -56,6 +56,34 @@ test('creates several rules with notes at once, or none', async (t) => {
   );
 });
 
+test('finds addresses by the notes and tags of their rules, page by page, and only own ones', async (t) => {
+  const { session } = await startEnvironment(t);
+  const member = session('member');
+  const others = ['203.0.113.11', '203.0.113.12'];
+  for (const ip of [IP, ...others]) {
+    const rules = ip === IP ? PASTED : [{ ...PASTED[0], note: null, tags: ['lobby', 'prod'] }];
+    await member.post(`${BASE.replace(IP, ip)}/rules`, { rules });
+  }
+  const path = BASE.replace(`ips/${IP}`, 'notes');
+  const first = await session('read-only').get(`${path}?per_page=1`);
+  assert.deepEqual(dataOf(first), [{ ip: IP, rules: 2, tags: ['prod'] }]);
+  const { next } = (first.body as { links: { next: string } }).links;
+  const rest = dataOf<{ ip: string; tags: string[] }[]>(await member.get(`${path}?after=${IP}`));
+  assert.deepEqual(
+    rest.map(({ ip, tags }) => [ip, tags]),
+    others.map((ip) => [ip, ['lobby', 'prod']]),
+  );
+  assert.deepEqual(dataOf<unknown[]>(await member.get(`${path}${next}`)), [rest[0]]);
+  const found = dataOf<{ ip: string }[]>(await member.get(`${path}?search=WE`));
+  assert.deepEqual(
+    found.map(({ ip }) => ip),
+    [IP],
+  );
+  assert.deepEqual(dataOf(await member.get(`${path}?search=%25`)), []);
+  const elsewhere = path.replace('acme', 'other');
+  assertRefused(await member.get(elsewhere), 404, 'not_found');
+});
+
 test('undoes a delete with its notes, and nothing that was changed since', async (t) => {
   const { session, acme } = await startEnvironment(t);
   const member = session('member');

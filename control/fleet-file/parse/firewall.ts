@@ -1,7 +1,7 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { parseCountry } from '../../firewall/geo/index.ts';
+import { parseCountry } from '@portcullis/core/net/countries.ts';
 import {
   expandRule,
   type FilterContent,

@@ -50,8 +50,10 @@ export const addressMessages = {
     tabs: {
       rules: 'Rules',
       filters: 'Filters',
+      geo: 'Geo',
       drops: 'Dropped packets',
       explain: 'Would it pass?',
+      history: 'History',
       edges: 'Edges',
     },
   },
@@ -70,7 +72,7 @@ export const addressMessages = {
   },
   rules: {
     title: 'Rules',
-    search: 'Search: deny udp 53',
+    search: 'Search: deny udp 53, a note, a tag',
     add: 'Add a rule',
     action: 'Action',
     allow: 'Allow',
@@ -139,7 +141,6 @@ export const addressMessages = {
     group: (name: string) => `group ${name}`,
     state: 'State',
     actions: 'Actions',
-    remove: 'Remove the filter',
     removeOf: (name: string, port: number) => `Remove ${name} from port ${port}`,
     deleted: (name: string, port: number) => `${name} removed from port ${port}.`,
     reconnect:

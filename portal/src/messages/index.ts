@@ -1,5 +1,6 @@
 import { accountMessages } from './account.ts';
 import { addressMessages } from './addresses.ts';
+import { addressTabMessages } from './address-tabs.ts';
 import { groupMessages } from './groups.ts';
 import { serverMessages } from './servers.ts';
 import { settingsMessages } from './settings.ts';
@@ -10,6 +11,7 @@ export const messages = {
   ...shellMessages,
   ...accountMessages,
   ...addressMessages,
+  ...addressTabMessages,
   ...groupMessages,
   ...serverMessages,
   ...settingsMessages,

@@ -1,11 +1,12 @@
 import { Tabs } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Loading } from '../../components/Loading.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
+import { RoleGate } from '../../components/RoleGate.tsx';
 import { messages } from '../../messages/index.ts';
 import { DefaultControl } from './DefaultControl.tsx';
 import { Edges } from './Edges.tsx';
@@ -17,6 +18,8 @@ import { RulesPanel } from './rules/RulesPanel.tsx';
 import { isTab, type Tab, TABS } from './tabs.ts';
 
 const DropsPanel = lazy(() => import('./drops/DropsPanel.tsx'));
+const GeoPanel = lazy(() => import('./geo/GeoPanel.tsx'));
+const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 
 const text = messages.address;
 
@@ -65,6 +68,16 @@ export function AddressPage() {
           <Tabs.Panel value="filters">
             <FiltersPanel ip={ip} view={address.data} />
           </Tabs.Panel>
+          <Tabs.Panel value="geo">
+            <ForPeople>
+              <GeoPanel ip={ip} />
+            </ForPeople>
+          </Tabs.Panel>
+          <Tabs.Panel value="history">
+            <ForPeople>
+              <HistoryPanel ip={ip} />
+            </ForPeople>
+          </Tabs.Panel>
           <Tabs.Panel value="drops">
             <Suspense fallback={<Loading />}>
               <DropsPanel
@@ -85,6 +98,17 @@ export function AddressPage() {
         </Tabs>
       )}
     </>
+  );
+}
+
+/** A tab that has no operations for API keys. */
+function ForPeople({ children }: { readonly children: ReactNode }) {
+  return (
+    <section className="card">
+      <RoleGate needs="person">
+        <Suspense fallback={<Loading />}>{children}</Suspense>
+      </RoleGate>
+    </section>
   );
 }
 

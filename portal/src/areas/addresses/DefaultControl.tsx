@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { ShieldCheck, ShieldOff } from 'lucide-react';
 import { useState } from 'react';
 import { Notice } from '../../components/Notice.tsx';
+import { RoleButton } from '../../components/RoleButton.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { useRefresh } from './queries.ts';
@@ -30,13 +31,14 @@ export function DefaultControl({ ip, value }: Props) {
   const Icon = value === 'deny' ? ShieldCheck : ShieldOff;
   return (
     <>
-      <Button
+      <RoleButton
+        needs="member"
         variant="default"
         leftSection={<Icon size={15} aria-hidden="true" />}
         onClick={() => setOpen(true)}
       >
         {text.button[value]}
-      </Button>
+      </RoleButton>
       <Modal
         opened={isOpen}
         onClose={() => setOpen(false)}

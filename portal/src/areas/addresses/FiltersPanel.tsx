@@ -1,10 +1,12 @@
-import { ActionIcon, Button, Modal, Select, TextInput, Tooltip } from '@mantine/core';
+import { Button, Modal, Select, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Filter as FilterIcon, Trash2 } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PropagationPill } from '../../components/PropagationPill.tsx';
+import { RoleButton } from '../../components/RoleButton.tsx';
+import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { type AcceptedView, useRefresh } from './queries.ts';
@@ -42,7 +44,9 @@ export function FiltersPanel({ ip, view }: Props) {
       <div className="tools card-pad">
         <span className="dim">{text.count(filters.length, limit)}</span>
         <div className="row-end">
-          <Button onClick={() => setAdding(true)}>{text.add}</Button>
+          <RoleButton needs="member" onClick={() => setAdding(true)}>
+            {text.add}
+          </RoleButton>
         </div>
       </div>
       {remove.error !== null && <Notice kind="bad">{remove.error.message}</Notice>}
@@ -73,16 +77,13 @@ export function FiltersPanel({ ip, view }: Props) {
                   </td>
                   <td>
                     {group === null && status !== 'going' && (
-                      <Tooltip label={text.remove}>
-                        <ActionIcon
-                          variant="subtle"
-                          color="gray"
-                          aria-label={text.removeOf(name, port)}
-                          onClick={() => remove.mutate(key)}
-                        >
-                          <Trash2 size={15} />
-                        </ActionIcon>
-                      </Tooltip>
+                      <RoleIcon
+                        needs="member"
+                        label={text.removeOf(name, port)}
+                        onClick={() => remove.mutate(key)}
+                      >
+                        <Trash2 size={15} />
+                      </RoleIcon>
                     )}
                   </td>
                 </tr>

@@ -85,7 +85,13 @@ export function isMoving({ data, meta }: AcceptedAddress): boolean {
 export function useRefresh(ip: string): () => void {
   const queries = useQueryClient();
   return useCallback(() => {
-    for (const queryKey of [['address', ip], ['addresses'], ['explain', ip]]) {
+    for (const queryKey of [
+      ['address', ip],
+      ['addresses'],
+      ['explain', ip],
+      ['notes', ip],
+      ['history', ip],
+    ]) {
       void queries.invalidateQueries({ queryKey });
     }
   }, [queries, ip]);

@@ -1,4 +1,4 @@
-export const TABS = ['rules', 'filters', 'drops', 'explain', 'edges'] as const;
+export const TABS = ['rules', 'filters', 'geo', 'drops', 'explain', 'history', 'edges'] as const;
 export type Tab = (typeof TABS)[number];
 
 export function isTab(value: unknown): value is Tab {

@@ -2,7 +2,8 @@ import { TagsInput } from '@mantine/core';
 import { useMemo } from 'react';
 import { messages } from '../../messages/index.ts';
 import { useAddresses } from '../addresses/queries.ts';
-import { splitTargets, suggestTargets, type WrongTarget } from './group-draft.ts';
+import { splitTargets, suggestTargets } from '../addresses/targets.ts';
+import type { WrongTarget } from './group-draft.ts';
 
 const text = messages.group;
 const MAX_SUGGESTED = 30;

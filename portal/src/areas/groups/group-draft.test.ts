@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Group } from '@portcullis/client/index.ts';
-import {
-  findWrongTarget,
-  inputOfGroup,
-  isSameGroup,
-  searchGroups,
-  splitTargets,
-} from './group-draft.ts';
+import { splitTargets } from '../addresses/targets.ts';
+import { findWrongTarget, inputOfGroup, isSameGroup, searchGroups } from './group-draft.ts';
 
 const GROUP: Group = {
   id: 7,

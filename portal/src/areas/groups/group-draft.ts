@@ -1,6 +1,5 @@
 import type { Group, GroupInput } from '@portcullis/client/index.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { Addresses } from '../addresses/queries.ts';
 
 export const EMPTY_GROUP: GroupInput = { name: '', rules: [], filters: [], targets: [] };
 
@@ -26,11 +25,6 @@ export function isSameGroup(a: GroupInput, b: GroupInput): boolean {
   return canonical(a) === canonical(b);
 }
 
-/** Each target once, also where several were pasted as one. */
-export function splitTargets(typed: readonly string[]): string[] {
-  return [...new Set(typed.flatMap((one) => one.split(/[\s,;]+/)).filter(Boolean))];
-}
-
 export interface WrongTarget {
   readonly typed: string;
   readonly reason: string;
@@ -43,11 +37,6 @@ export function findWrongTarget(targets: readonly string[]): WrongTarget | null 
     if (!parsed.ok) return { typed, reason: parsed.reason };
   }
   return null;
-}
-
-/** Prefixes first, because one of them covers the most. */
-export function suggestTargets({ prefixes, addresses }: Addresses): string[] {
-  return [...new Set([...prefixes.map(({ prefix }) => prefix), ...addresses.map(({ ip }) => ip)])];
 }
 
 /** Every word must be in a group: its name, a target, a rule or a filter. */

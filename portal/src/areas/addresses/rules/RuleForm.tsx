@@ -1,9 +1,10 @@
 import { Button, SegmentedControl, Select, TextInput } from '@mantine/core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import type { RuleInput } from '@portcullis/client/index.ts';
+import type { NotedRule, RuleNote } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useState } from 'react';
 import { Notice } from '../../../components/Notice.tsx';
 import { messages } from '../../../messages/index.ts';
+import { NoteFields } from '../notes/NoteFields.tsx';
 import {
   countRules,
   explainPorts,
@@ -20,14 +21,19 @@ interface Props {
   /** Null: for a group. */
   readonly ip: string | null;
   readonly initial: RuleDraft;
-  readonly create: Pick<UseMutationResult<unknown, Error, RuleInput>, 'error' | 'isPending'> & {
-    mutate(input: RuleInput, options: { onSuccess(): void }): void;
+  readonly create: Pick<UseMutationResult<unknown, Error, NotedRule>, 'error' | 'isPending'> & {
+    mutate(input: NotedRule, options: { onSuccess(): void }): void;
   };
+  /** Tags to choose from; null: the rule can have no note. */
+  readonly knownTags?: readonly string[] | null;
   onClose(): void;
 }
 
+const NO_NOTE: RuleNote = { note: null, tags: [] };
+
 /** Says below each field what was typed means, before anything is sent. */
-export function RuleForm({ ip, initial, create, onClose }: Props) {
+export function RuleForm({ ip, initial, create, knownTags = null, onClose }: Props) {
+  const [note, setNote] = useState(NO_NOTE);
   const [draft, setDraft] = useState(initial);
   const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
   const ports = explainPorts(draft.ports);
@@ -36,7 +42,8 @@ export function RuleForm({ ip, initial, create, onClose }: Props) {
   const isValid = source.isValid && (ports.isValid || !takesPorts);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (isValid) create.mutate(inputOf(draft), { onSuccess: onClose });
+    const noted = knownTags === null ? {} : { ...note, note: note.note || null };
+    if (isValid) create.mutate({ ...inputOf(draft), ...noted }, { onSuccess: onClose });
   };
   return (
     <form className="stack" onSubmit={submit} aria-label={text.add}>
@@ -84,6 +91,7 @@ export function RuleForm({ ip, initial, create, onClose }: Props) {
           <Hint id="source-explained" explained={source} />
         </div>
       </div>
+      {knownTags !== null && <NoteFields value={note} known={knownTags} onChange={setNote} />}
       {create.error !== null && <Notice kind="bad">{create.error.message}</Notice>}
       <div className="row">
         <Button type="submit" loading={create.isPending} disabled={!isValid}>

@@ -1,17 +1,22 @@
-import { ActionIcon, Checkbox, Tooltip } from '@mantine/core';
+import { Checkbox, Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { AcceptedRule } from '@portcullis/client/index.ts';
 import { Layers, SearchX, Trash2 } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { PropagationPill } from '../../../components/PropagationPill.tsx';
+import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { type Column, VirtualTable } from '../../../components/VirtualTable.tsx';
 import { messages } from '../../../messages/index.ts';
+import { NoteCell } from '../notes/NoteCell.tsx';
+import type { Notes } from '../notes/queries.ts';
 import { describeRule, RULE_COLUMNS } from './rule-columns.tsx';
 
 const text = messages.rules;
 
 interface Props {
   readonly rules: readonly AcceptedRule[];
+  readonly notes: Notes;
+  readonly knownTags: readonly string[];
   readonly selected: ReadonlySet<number>;
   /** The rule that decided about a packet; null: none. */
   readonly highlighted?: number | null;
@@ -24,7 +29,8 @@ function isOwn({ managed_by_group, status }: AcceptedRule): boolean {
   return managed_by_group === null && status !== 'going';
 }
 
-export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
+export function RuleTable(props: Props) {
+  const { rules, notes, knownTags, selected, onSelected, onDelete } = props;
   if (rules.length === 0) {
     return <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />;
   }
@@ -59,6 +65,18 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
         ),
     },
     ...RULE_COLUMNS,
+    {
+      id: 'note',
+      title: messages.notes.column,
+      width: 'minmax(150px, 2fr)',
+      cell: (rule) => (
+        <NoteCell
+          rule={rule}
+          note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
+          known={knownTags}
+        />
+      ),
+    },
     ...STATE,
     {
       id: 'delete',
@@ -66,14 +84,13 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
       width: '32px',
       cell: (rule) =>
         isOwn(rule) ? (
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            aria-label={text.deleteOne(describeRule(rule))}
+          <RoleIcon
+            needs="member"
+            label={text.deleteOne(describeRule(rule))}
             onClick={() => onDelete(rule)}
           >
             <Trash2 size={15} />
-          </ActionIcon>
+          </RoleIcon>
         ) : null,
     },
   ];
@@ -82,7 +99,7 @@ export function RuleTable({ rules, selected, onSelected, onDelete }: Props) {
       label={text.title}
       columns={columns}
       rows={rules}
-      minWidth={720}
+      minWidth={940}
       keyOf={(rule) => `${rule.id}:${rule.managed_by_group?.id ?? ''}`}
       marksOf={(rule) => ({ going: rule.status === 'going' })}
     />
@@ -93,17 +110,12 @@ const STATE: readonly Column<AcceptedRule, never>[] = [
   {
     id: 'owner',
     title: text.owner,
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(110px, 1fr)',
     cell: ({ managed_by_group: group }) =>
       group !== null && (
         <Tooltip label={text.ownedHint}>
-          <Link
-            className="row dim cell-link"
-            to="/groups/$group"
-            params={{ group: String(group.id) }}
-          >
-            <Layers size={13} aria-hidden="true" />
-            {group.name}
+          <Link className="cell-link" to="/groups/$group" params={{ group: String(group.id) }}>
+            <Layers size={13} aria-hidden="true" /> {group.name}
           </Link>
         </Tooltip>
       ),

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import type { AcceptedRule } from '@portcullis/client/index.ts';
 import { ClipboardPaste, Plus, ShieldQuestion, Trash2 } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
@@ -6,6 +6,7 @@ import { Notice } from '../../../components/Notice.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { SearchField } from '../../../components/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
+import { useNotes } from '../notes/queries.ts';
 import type { AcceptedView } from '../queries.ts';
 import { PasteForm } from './PasteForm.tsx';
 import { EMPTY_DRAFT, type RuleDraft } from './rule-draft.ts';
@@ -30,7 +31,8 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const writes = useRuleWrites(ip);
   const { rules } = view.data;
-  const shown = useMemo(() => searchRules(rules, search), [rules, search]);
+  const { notes, knownTags } = useNotes(ip);
+  const shown = useMemo(() => searchRules(rules, notes, search), [rules, notes, search]);
   const chosen = rules.filter(({ id, status }) => selected.has(id) && status !== 'going');
   useAddKey(() => onDraft(EMPTY_DRAFT));
   return (
@@ -39,20 +41,14 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
         <SearchField label={text.search} value={search} onChange={setSearch} />
         <span className="dim">{text.count(rules.length, view.meta.limits.rules_per_ip)}</span>
         <div className="row-end">
-          {chosen.length > 0 && (
-            <Button
-              variant="light"
-              color="red"
-              loading={writes.remove.isPending}
-              leftSection={<Trash2 size={15} aria-hidden="true" />}
-              onClick={() => {
-                writes.remove.mutate(chosen);
-                setSelected(new Set());
-              }}
-            >
-              {text.deleteChosen(chosen.length)}
-            </Button>
-          )}
+          <DeleteChosen
+            chosen={chosen}
+            isPending={writes.remove.isPending}
+            onDelete={() => {
+              writes.remove.mutate(chosen);
+              setSelected(new Set());
+            }}
+          />
           <RoleButton
             needs="member"
             variant="default"
@@ -77,6 +73,7 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
             ip={ip}
             initial={draft}
             create={writes.create}
+            knownTags={knownTags}
             onClose={() => onDraft(null)}
           />
         </div>
@@ -104,12 +101,36 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
       ) : (
         <RuleTable
           rules={shown}
+          notes={notes}
+          knownTags={knownTags ?? []}
           selected={selected}
           onSelected={setSelected}
           onDelete={(rule) => writes.remove.mutate([rule])}
         />
       )}
     </section>
+  );
+}
+
+interface DeleteProps {
+  readonly chosen: readonly AcceptedRule[];
+  readonly isPending: boolean;
+  onDelete(): void;
+}
+
+function DeleteChosen({ chosen, isPending, onDelete }: DeleteProps) {
+  if (chosen.length === 0) return null;
+  return (
+    <RoleButton
+      needs="member"
+      variant="light"
+      color="red"
+      loading={isPending}
+      leftSection={<Trash2 size={15} aria-hidden="true" />}
+      onClick={onDelete}
+    >
+      {text.deleteChosen(chosen.length)}
+    </RoleButton>
   );
 }
 

@@ -16,7 +16,7 @@ export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
   {
     id: 'action',
     title: text.action,
-    width: '84px',
+    width: '70px',
     cell: ({ action }) => (
       <Pill tone={action === 'allow' ? 'ok' : 'bad'} plain>
         {action === 'allow' ? text.allow : text.deny}
@@ -26,13 +26,13 @@ export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
   {
     id: 'protocol',
     title: text.protocol,
-    width: '90px',
+    width: '70px',
     cell: ({ protocol }) => protocolName(protocol),
   },
   {
     id: 'port',
     title: text.port,
-    width: '90px',
+    width: '64px',
     cell: ({ destination_port: port }) =>
       (port ?? null) === null ? (
         <span className="dim">{text.any}</span>

@@ -1,0 +1,40 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useRefusal } from '../session/rights.ts';
+import type { Role } from '../session/roles.ts';
+
+interface Props {
+  readonly needs: Role;
+  /** There is no operation for API keys. */
+  readonly isForPeople?: boolean;
+  /** What it does, and to what: said to those who do not see the icon. */
+  readonly label: string;
+  readonly children: ReactNode;
+  onClick(): void;
+}
+
+/** An icon that can be pressed, and says why not like `RoleButton`. */
+export function RoleIcon({ needs, isForPeople, label, children, onClick }: Props) {
+  const why = useRefusal(needs, isForPeople);
+  const isRefused = why !== null;
+  return (
+    <Tooltip
+      label={why ?? label}
+      multiline
+      maw={320}
+      events={{ hover: true, focus: true, touch: true }}
+    >
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        {...(isRefused && { 'aria-disabled': true, 'data-disabled': true })}
+        onClick={() => {
+          if (!isRefused) onClick();
+        }}
+      >
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
