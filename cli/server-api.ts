@@ -1,3 +1,4 @@
+import type { ConsoleReading } from '@portcullis/core/game-servers/console-lines.ts';
 import { callApi } from './api.ts';
 import { failed } from './exit.ts';
 import type { ApiOptions } from './options.ts';
@@ -45,12 +46,6 @@ export interface ServerBuild {
   }[];
 }
 
-export interface ConsoleLines {
-  readonly lines: readonly string[] | null;
-  /** Number of the last line; lines are numbered consecutively. */
-  readonly last_number: number | null;
-}
-
 export async function loadServers(options: ApiOptions): Promise<readonly ListedServer[]> {
   const answer = await callApi(options, 'GET', '/api/v1/game-servers');
   return (answer as Envelope<readonly ListedServer[]>).data;
@@ -70,13 +65,13 @@ export async function loadLines(
   options: ApiOptions,
   uuid: string,
   lines: number,
-): Promise<ConsoleLines> {
+): Promise<ConsoleReading> {
   const answer = await callApi(
     options,
     'GET',
     `/api/x1/game-servers/${uuid}/console?lines=${lines}`,
   );
-  return (answer as Envelope<ConsoleLines>).data;
+  return (answer as Envelope<ConsoleReading>).data;
 }
 
 /** Sends a power signal or a console command. Throws the reason if the node or control refuses. */

@@ -4,7 +4,7 @@ import { createInternet, SERVER } from '../stack/internet.ts';
 import { startServices } from '../stack/services.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
-import { GAME, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
 /** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
 const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
@@ -20,7 +20,11 @@ const RULES = [
 
 const internet = createInternet('pictures');
 const services = startServices(internet);
-const stack = await startStack(internet, { fleet: PORTAL_FLEET, args: WITH_GAMES });
+const stack = await startStack(internet, {
+  fleet: PORTAL_FLEET,
+  files: PORTAL_FILES,
+  args: WITH_GAMES,
+});
 const browser = await startPortalBrowser(stack);
 try {
   await prepare(stack);
@@ -46,7 +50,9 @@ for port in (3306, 3306, 11211, 3306, 1900, 11211):
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x" * 200, ("${IP}", port))
 time.sleep(3)`;
   internet.client.run('python3', '-c', knock);
-  await api.call('POST', `/api/v1/game-servers/${GAME.uuid}/power`, { signal: 'start' });
+  for (const { uuid } of [GAME, LOBBY]) {
+    await api.call('POST', `/api/v1/game-servers/${uuid}/power`, { signal: 'start' });
+  }
 }
 
 async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
@@ -81,6 +87,10 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.goto(`${url}/servers`);
   await page.getByRole('row').nth(1).waitFor();
   await take('servers');
+  await page.goto(`${url}/servers/${LOBBY.uuid}`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.locator('.console').getByText('Lobby is ready').first().waitFor();
+  await take('server-console');
   await page.goto(`${url}/servers/${GAME.uuid}?tab=build`);
   await page.getByRole('tabpanel').waitFor();
   await take('server-build');

@@ -6,7 +6,37 @@ export const GAME = {
   name: 'Hearth',
   ip: HOST[4],
   port: 7777,
+  egg: 'eggs/hearth.json',
 } as const;
+/** A game that writes colours, and what would take over a terminal; then it repeats its commands. */
+export const LOBBY = {
+  uuid: GAME.uuid.replace(/1$/, '2'),
+  name: 'Lobby',
+  ip: HOST[4],
+  port: 7778,
+  egg: 'lobby.json',
+} as const;
+const WRITES = [
+  '\\033[32m[12:00:01 INFO]\\033[0m Starting lobby server version 1.21.4',
+  '\\033[33m[12:00:02 WARN]\\033[0m Can\u2019t keep up! Running \\033[1m2040 ms\\033[22m behind',
+  '\\033[38;5;208m[12:00:03 ERROR]\\033[0m No such world: \\033[4mnether\\033[24m',
+  '\\033]0;owned\\007\\033[2J\\033[H\\033]8;;https://evil.example\\007\\033[8mnot hidden\\033[0m <img src=x onerror=alert(1)>',
+  'Lobby is ready',
+];
+export const LOBBY_EGG = JSON.stringify({
+  meta: { version: 'PTDL_v2' },
+  name: 'Lobby',
+  author: 'lab@localhost',
+  docker_images: { Lobby: '~portcullis/hearth' },
+  startup: `sh -c 'printf "${WRITES.map((line) => `${line}\\n`).join('')}"; while read -r line; do echo "> $line"; done'`,
+  config: { files: '{}', startup: '{"done": "Lobby is ready"}', logs: '{}', stop: '^C' },
+  scripts: {},
+  variables: [],
+  portcullis: { launch: 'startup' },
+});
+/** The files beside the fleet file. */
+export const PORTAL_FILES = { [LOBBY.egg]: LOBBY_EGG };
+
 /** So that a node of plain processes runs it. */
 export const WITH_GAMES = ['--enforce', '--engine', 'process'] as const;
 
@@ -50,8 +80,9 @@ nodes:
 game_servers:
 ${[
   { ...GAME, more: 'variables: { MOTD: "The fire is lit." }' },
-  { uuid: GAME.uuid.replace(/1$/, '2'), name: 'Lobby', ip: HOST[4], port: 7778, more: '' },
+  { ...LOBBY, more: '' },
   {
+    egg: 'eggs/hearth.json',
     uuid: GAME.uuid.replace(/1$/, '3'),
     name: 'Old arena',
     ip: HOST[4],
@@ -60,12 +91,12 @@ ${[
   },
 ]
   .map(
-    ({ uuid, name, ip, port, more }) => `  - uuid: ${uuid}
+    ({ uuid, name, ip, port, egg, more }) => `  - uuid: ${uuid}
     organisation: acme
     service: 503
     name: ${name}
     node: fra1-games
-    egg: eggs/hearth.json
+    egg: ${egg}
     limits: { memory: 256, cpu: 100, disk: 256 }
     allocation: { ip: ${ip}, port: ${port} }
     ${more}`,

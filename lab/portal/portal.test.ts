@@ -12,7 +12,7 @@ import {
   type Visit,
 } from './browser.ts';
 import { FIREWALL_JOURNEYS } from './firewall-journeys.ts';
-import { PORTAL_FLEET } from './fleet.ts';
+import { PORTAL_FILES, PORTAL_FLEET } from './fleet.ts';
 
 const IP = SERVER[4];
 const NEEDS = ['root', 'netns', 'nft', 'python3', 'postgres', 'chromium'] as const;
@@ -32,6 +32,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     undo.push(() => services.stop());
     stack = await startStack(internet, {
       fleet: PORTAL_FLEET,
+      files: PORTAL_FILES,
       // People sign in over https, or on this machine.
       args: ['--enforce', '--public-url', 'http://127.0.0.1:8080'],
     });

@@ -10,9 +10,9 @@ import {
   startPortalBrowser,
   type Visit,
 } from './browser.ts';
-import { GAME, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
-const TABS = ['build'];
+const TABS = ['console', 'build'];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -25,7 +25,11 @@ describe('game servers in a browser, over a node that runs one', {
   before(async () => {
     const internet = createInternet('games');
     undo.push(() => internet.destroy());
-    stack = await startStack(internet, { fleet: PORTAL_FLEET, args: WITH_GAMES });
+    stack = await startStack(internet, {
+      fleet: PORTAL_FLEET,
+      files: PORTAL_FILES,
+      args: WITH_GAMES,
+    });
     undo.push(() => stack.stop());
     browser = await startPortalBrowser(stack);
     undo.push(() => browser.stop());
@@ -80,6 +84,41 @@ describe('game servers in a browser, over a node that runs one', {
     await page.getByText('Offline', { exact: true }).waitFor();
     await button('Start').click();
     await page.getByText('Running', { exact: true }).waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('shows the console live, sends commands, and finds what the game wrote', async () => {
+    const visit = await visitServer('console');
+    const { page } = visit;
+    const terminal = page.locator('.console');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByLabel('Command').fill('say the bridge is closed');
+    await page.keyboard.press('Enter');
+    await terminal.getByText('the bridge is closed').first().waitFor();
+    await page.getByLabel('Search in the console').fill('bridge');
+    await page.getByText(/^1 of \d+$/).waitFor();
+    await page.getByLabel('Command').press('ArrowUp');
+    assert.equal(await page.getByLabel('Command').inputValue(), 'say the bridge is closed');
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('shows the colours of a hostile game, and obeys nothing else that it writes', async () => {
+    const visit = await visitList();
+    const { page } = visit;
+    await page.getByRole('link', { name: LOBBY.name }).click();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    const terminal = page.locator('.console');
+    const line = terminal.getByText('not hidden <img src=x onerror=alert(1)>');
+    await line.first().waitFor();
+    await terminal.getByText('Starting lobby server').first().waitFor();
+    const colours = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('.xterm-rows span')].filter((span) => /INFO|WARN|ERROR/.test(span.textContent)).map((span) => getComputedStyle(span).color)",
+    );
+    assert.equal(new Set(colours).size, 3, colours.join(' '));
+    assert.equal(await page.title(), 'Lobby · Portcullis');
+    assert.equal(await terminal.locator('a, img').count(), 0);
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });

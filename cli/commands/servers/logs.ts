@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type ConsoleReading, newLines } from '@portcullis/core/game-servers/console-lines.ts';
 import type { Command } from 'commander';
 import { usageError } from '../../exit.ts';
 import { type ApiOptions, withApiOptions } from '../../options.ts';
 import { print, printable, printJson, warn } from '../../output.ts';
-import { type ConsoleLines, findUuid, loadLines } from '../../server-api.ts';
+import { findUuid, loadLines } from '../../server-api.ts';
 
 interface LogsOptions extends ApiOptions {
   readonly lines: string;
@@ -41,8 +42,8 @@ async function showLogs(server: string, options: LogsOptions): Promise<void> {
 const UNKNOWN = 'Unknown: the server is not provisioned, or its node does not answer.';
 
 /** Prints new lines until the process is interrupted or control refuses. Continues while the node does not answer. */
-async function follow(uuid: string, options: LogsOptions, first: ConsoleLines): Promise<void> {
-  let known: ConsoleLines | null = null;
+async function follow(uuid: string, options: LogsOptions, first: ConsoleReading): Promise<void> {
+  let known: ConsoleReading | null = null;
   let isAway = false;
   for (let now = first; ; now = await loadLines(options, uuid, MAX_LINES)) {
     if (now.lines === null) {
@@ -59,21 +60,4 @@ async function follow(uuid: string, options: LogsOptions, first: ConsoleLines): 
     isAway = now.lines === null;
     await delay(FOLLOW_MS);
   }
-}
-
-/** The lines after `before`. All lines if there is no `before`, or if lines have no numbers and differ. */
-export function newLines(
-  before: ConsoleLines | null,
-  now: ConsoleLines,
-): { readonly lines: readonly string[]; readonly isComplete: boolean } {
-  const lines = now.lines ?? [];
-  if (before === null) return { lines, isComplete: true };
-  if (before.last_number === null || now.last_number === null) {
-    const isSame = JSON.stringify(lines) === JSON.stringify(before.lines);
-    return { lines: isSame ? [] : lines, isComplete: isSame };
-  }
-  const newCount = now.last_number - before.last_number;
-  // Negative if the node's clock was set back before the node restarted.
-  if (newCount < 0 || newCount > lines.length) return { lines, isComplete: false };
-  return { lines: newCount === 0 ? [] : lines.slice(-newCount), isComplete: true };
 }

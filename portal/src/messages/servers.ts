@@ -98,6 +98,30 @@ export const serverMessages = {
         'The process ends at once, without saving: players lose what happened since the last save. Stop lets it save first, and kills by itself if the game does not end in time.',
       killConfirm: 'Kill it',
     },
+    console: {
+      title: 'Console',
+      search: 'Search in the console',
+      found: (at: number, all: number) => (all === 0 ? 'No match' : `${at} of ${all}`),
+      next: 'Next match',
+      previous: 'Match before',
+      live: 'Live',
+      silent: 'Its node does not answer',
+      loading: 'Reading',
+      failed: 'The console cannot be read',
+      newest: 'To the newest line',
+      copy: 'Copy all lines',
+      missing:
+        '--- lines are missing here: there were too many at once, or the node began anew ---',
+      command: 'Command',
+      placeholder: 'A line for the game, such as: say Restart in five minutes',
+      send: 'Send',
+      notRunning: 'Only a running server takes commands. Start it first.',
+      forMembers: {
+        title: 'The console is for members',
+        text: 'It shows more than state, such as addresses of players, and whoever reads it may type there. Ask an owner or admin of your organisation to make you a member.',
+      },
+      keys: 'Arrow keys scroll. Tab leaves the console.',
+    },
     build: {
       title: 'Build',
       states: {

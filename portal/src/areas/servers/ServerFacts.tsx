@@ -1,5 +1,5 @@
 import type { GameServerDetail } from '@portcullis/client/index.ts';
-import { formatBytes } from '../../format.ts';
+import { formatBytes, formatMib } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import { uptimeOf } from './uptime.ts';
 
@@ -14,8 +14,8 @@ export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
     <dl className="facts">
       <Fact
         name={text.memory}
-        value={used && formatBytes(used.memory_bytes)}
-        limit={text.of(formatBytes(limits.memory * MIB))}
+        value={used && formatMib(used.memory_bytes)}
+        limit={text.of(formatMib(limits.memory * MIB))}
         share={used && used.memory_bytes / (limits.memory * MIB)}
       />
       <Fact
@@ -26,8 +26,8 @@ export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
       />
       <Fact
         name={text.disk}
-        value={used && formatBytes(used.disk_bytes)}
-        limit={text.of(formatBytes(limits.disk * MIB))}
+        value={used && formatMib(used.disk_bytes)}
+        limit={text.of(formatMib(limits.disk * MIB))}
         share={used && used.disk_bytes / (limits.disk * MIB)}
       />
       <Fact

@@ -1,6 +1,7 @@
 import { Tabs } from '@mantine/core';
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Loading } from '../../components/Loading.tsx';
 import { Notice } from '../../components/Notice.tsx';
@@ -13,6 +14,8 @@ import { useBuild, useServer } from './queries.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 import { isServerTab, SERVER_TABS, type ServerTab } from './tabs.ts';
+
+const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
 
@@ -58,7 +61,7 @@ interface Props {
 }
 
 function Shown({ server, build }: Props) {
-  const { tab = 'build' } = useSearch({ from: '/servers/$uuid' });
+  const { tab = 'console' } = useSearch({ from: '/servers/$uuid' });
   const navigate = useNavigate();
   const { uuid, name } = server;
   const show = (next: ServerTab): void =>
@@ -101,6 +104,11 @@ function Shown({ server, build }: Props) {
             </Tabs.Tab>
           ))}
         </Tabs.List>
+        <Tabs.Panel value="console">
+          <Suspense fallback={<Loading />}>
+            <ConsolePanel uuid={uuid} isRunning={server.state === 'running'} />
+          </Suspense>
+        </Tabs.Panel>
         <Tabs.Panel value="build">
           <BuildPanel server={server} build={build} />
         </Tabs.Panel>

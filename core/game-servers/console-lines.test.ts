@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { newLines } from './logs.ts';
+import { newLines } from './console-lines.ts';
 
-it('prints each new console line once and reports missing lines', () => {
+it('finds each new console line once, and says where lines are missing', () => {
   const at = (last_number: number | null, ...lines: string[]) => ({ lines, last_number });
   const complete = (...lines: string[]) => ({ lines, isComplete: true });
   const incomplete = (...lines: string[]) => ({ lines, isComplete: false });

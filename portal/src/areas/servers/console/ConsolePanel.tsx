@@ -1,0 +1,149 @@
+import { ActionIcon, CopyButton, Tooltip, useComputedColorScheme } from '@mantine/core';
+import { ArrowDown, ArrowDownToLine, ArrowUp, Check, Copy, SquareTerminal } from 'lucide-react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Pill } from '../../../components/Pill.tsx';
+import { SearchField } from '../../../components/SearchField.tsx';
+import { messages } from '../../../messages/index.ts';
+import { useRefusal } from '../../../session/rights.ts';
+import { CommandLine } from './CommandLine.tsx';
+import { type ConsoleTerminal, createConsoleTerminal } from './console-terminal.ts';
+import { type ConsoleStatus, useConsole } from './use-console.ts';
+
+const text = messages.server.console;
+
+interface Props {
+  readonly uuid: string;
+  readonly isRunning: boolean;
+}
+
+export default function ConsolePanel(props: Props) {
+  const isRefused = useRefusal('member') !== null;
+  return (
+    <section className="card" aria-label={text.title}>
+      {isRefused ? (
+        <EmptyState
+          icon={SquareTerminal}
+          title={text.forMembers.title}
+          text={text.forMembers.text}
+        />
+      ) : (
+        <Console {...props} />
+      )}
+    </section>
+  );
+}
+
+/** What the server wrote, as it writes it, and a line to type to it. */
+function Console({ uuid, isRunning }: Props) {
+  const host = useRef<HTMLDivElement>(null);
+  const terminal = useRef<ConsoleTerminal>(null);
+  const scheme = useComputedColorScheme('light');
+  const [wanted, setWanted] = useState('');
+  const [found, setFound] = useState('');
+  useEffect(() => {
+    if (host.current === null) return undefined;
+    const made = createConsoleTerminal(host.current, {
+      label: `${text.title}. ${text.keys}`,
+      onFound: (at, all) => setFound(text.found(at, all)),
+    });
+    terminal.current = made;
+    return () => {
+      terminal.current = null;
+      made.dispose();
+    };
+  }, [uuid]);
+  useEffect(() => terminal.current?.setTheme(), [scheme]);
+  const { status, readNow } = useConsole(
+    uuid,
+    useCallback(({ lines, isComplete }) => {
+      terminal.current?.write(isComplete ? lines : [text.missing, ...lines]);
+    }, []),
+  );
+  const find = (direction: 'typed' | 'next' | 'previous', value = wanted): void => {
+    if (value === '') setFound('');
+    terminal.current?.find(value, direction);
+  };
+  if (status instanceof Error) return <ErrorState error={status} />;
+  return (
+    <>
+      <div className="tools card-pad">
+        <SearchField
+          label={text.search}
+          value={wanted}
+          onChange={(value) => {
+            setWanted(value);
+            find('typed', value);
+          }}
+          onEnter={(isBackwards) => find(isBackwards ? 'previous' : 'next')}
+        />
+        {wanted !== '' && (
+          <>
+            <span className="dim" role="status">
+              {found}
+            </span>
+            <Tool label={text.previous} onClick={() => find('previous')}>
+              <ArrowUp size={16} />
+            </Tool>
+            <Tool label={text.next} onClick={() => find('next')}>
+              <ArrowDown size={16} />
+            </Tool>
+          </>
+        )}
+        <div className="row-end">
+          <StatusPill status={status} />
+          <CopyAll read={() => terminal.current?.text() ?? ''} />
+          <Tool label={text.newest} onClick={() => terminal.current?.toNewest()}>
+            <ArrowDownToLine size={16} />
+          </Tool>
+        </div>
+      </div>
+      <div className="console" ref={host} />
+      <CommandLine uuid={uuid} isRunning={isRunning} onSent={readNow} />
+    </>
+  );
+}
+
+function StatusPill({ status }: { readonly status: Exclude<ConsoleStatus, Error> }) {
+  if (status === 'live') return <Pill tone="ok">{text.live}</Pill>;
+  return <Pill tone="warn">{status === 'silent' ? text.silent : text.loading}</Pill>;
+}
+
+interface ToolProps {
+  readonly label: string;
+  readonly children: ReactNode;
+  onClick(): void;
+}
+
+function Tool({ label, children, onClick }: ToolProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
+        {children}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function CopyAll({ read }: { read(): string }) {
+  const [value, setValue] = useState('');
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? messages.server.copied : text.copy}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={text.copy}
+            onFocus={() => setValue(read())}
+            onMouseEnter={() => setValue(read())}
+            onClick={copy}
+          >
+            {copied ? <Check size={16} /> : <Copy size={16} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
