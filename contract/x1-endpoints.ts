@@ -17,6 +17,7 @@ import { X1_ATTACK_ENDPOINTS } from './operations/x1-attacks.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
+import { DefaultPreview } from './schemas/x1-default-preview.ts';
 import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 import {
   AcceptedAddress,
@@ -153,6 +154,29 @@ export const X1_ENDPOINTS = [
         headers: [...RATE_HEADERS, 'Portcullis-Generation'],
         example: examples.CLOSED_ADDRESS,
       },
+    },
+  },
+  {
+    ...common,
+    operationId: 'previewDefault',
+    method: 'GET',
+    path: '/firewall/ips/{ip}/default-preview',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.read',
+    write: false,
+    summary: 'Preview what a default of deny would drop',
+    description:
+      'What a default of deny would drop of the packets to the address that edges sampled in the last day, by protocol and port, and by the rules that are accepted now. Edges sample what passes them: the first packet of each connection that they track and one of 64 others, at most 20 sources an hour of each port. So the numbers are of samples, not of packets, and a port with little traffic may be missing. Answers to connections that the protected host opens are not among them where edges see both directions, and what is dropped already is in no sample. Ports by which edge hosts themselves are managed always pass and are shown like others. Nothing is written.',
+    requestHeaders: ['If-None-Match'],
+    responses: {
+      ...refusals(COMMON, FIREWALL),
+      200: {
+        description: 'The preview.',
+        schema: DefaultPreview,
+        headers: READ_HEADERS,
+        example: examples.DEFAULT_PREVIEW,
+      },
+      304: NOT_MODIFIED,
     },
   },
   {

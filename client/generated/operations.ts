@@ -412,6 +412,33 @@ export type DefaultChanged = {
   readonly message: string;
 };
 
+export type DefaultPreview = {
+  readonly data: {
+    readonly ip: IpAddress;
+    /** The default that is accepted now. */
+    readonly default: 'accept' | 'deny';
+    /** Most would be dropped first. */
+    readonly ports: readonly PreviewedPort[];
+  };
+  /** The same in a sentence, and how far it can be trusted. */
+  readonly message: string;
+  readonly meta: {
+    /** The samples are from here on; at most a day. */
+    readonly from: string;
+    readonly to: string;
+    /** Edges sample the first packet of each connection that they track, and one of so many others. */
+    readonly sampled_one_in: number;
+    /** All that were looked at. */
+    readonly samples: number;
+    /** Of those, what is dropped now by something else. */
+    readonly denied_already: number;
+    /** The edges that sampled them. */
+    readonly edges: readonly string[];
+    /** False: there were more, and these are the most. */
+    readonly is_complete: boolean;
+  };
+};
+
 export type Deliveries = {
   /** Newest first, of the last seven days. */
   readonly data: readonly Delivery[];
@@ -1432,6 +1459,18 @@ export type PrefixDropTotal = {
   readonly bytes: number;
 };
 
+/** What a default of deny would drop, and what rules or filters would let pass. */
+export type PreviewedPort = {
+  /** Number of the IP protocol. */
+  readonly protocol: number;
+  /** Null: it has none. */
+  readonly port: number | null;
+  readonly dropped: SampleTally;
+  readonly passed: SampleTally;
+  /** When an edge last reported such a packet. */
+  readonly last_seen_at: string;
+};
+
 /** A refusal in the form of RFC 9457. Clients ignore members they do not know. */
 export type Problem = {
   /** Path of a page that explains the problem: /problems/<code>. */
@@ -1593,6 +1632,13 @@ export type RulesDeleted = {
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
+};
+
+export type SampleTally = {
+  /** Sampled packets. */
+  readonly samples: number;
+  /** Addresses that they came from. */
+  readonly sources: number;
 };
 
 export type ServerPort = {
@@ -1883,6 +1929,14 @@ export interface X1Operations {
     body: DefaultChange;
     headers: never;
     result: DefaultChanged;
+  };
+  /** Preview what a default of deny would drop. */
+  previewDefault: {
+    params: { ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: DefaultPreview;
   };
   /** Explain what happens to a packet. */
   explainPacket: {
@@ -2555,6 +2609,7 @@ export const OPERATIONS = {
   readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
   replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
   setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
+  previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
   listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },

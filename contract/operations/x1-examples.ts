@@ -167,3 +167,37 @@ export const DROPS = {
     edges: ['fra1'],
   },
 };
+
+export const DEFAULT_PREVIEW = {
+  data: {
+    ip: '203.0.113.10',
+    default: 'accept',
+    ports: [
+      {
+        protocol: 17,
+        port: 27_015,
+        dropped: { samples: 812, sources: 41 },
+        passed: { samples: 0, sources: 0 },
+        last_seen_at: '2026-11-21T02:00:41+00:00',
+      },
+      {
+        protocol: 6,
+        port: 443,
+        dropped: { samples: 0, sources: 0 },
+        passed: { samples: 230, sources: 17 },
+        last_seen_at: '2026-11-21T02:00:26+00:00',
+      },
+    ],
+  },
+  message:
+    'Of 1042 sampled packets of the last day a default of deny would drop 812: udp 27015 (812 samples from 41 sources). These are samples, not all packets: the first of each connection and one of 64 others.',
+  meta: {
+    from: '2026-11-20T02:01:00+00:00',
+    to: '2026-11-21T02:01:00+00:00',
+    sampled_one_in: 64,
+    samples: 1_042,
+    denied_already: 0,
+    edges: ['fra1'],
+    is_complete: true,
+  },
+};

@@ -4,6 +4,8 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
 import { readAccepted, replaceableState } from './accepted.ts';
 import { countConfigured } from './writes/configured.ts';
+import { previewDefault } from './defaults/preview.ts';
+import { previewView } from './defaults/preview-view.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
@@ -21,6 +23,7 @@ export type FirewallX1Handlers = Pick<
   | 'readAcceptedAddress'
   | 'replaceAddress'
   | 'setDefault'
+  | 'previewDefault'
   | 'explainPacket'
   | 'readDrops'
 >;
@@ -59,15 +62,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       const replaced = await replaceAddress(deps, tx, call, replacementOf(call.body));
       return { status: 200, body: replacedView(replaced), headers: writeHeaders(replaced) };
     },
-    async setDefault(call, tx) {
-      const { message, generation, target } = await setOwnDefault(tx, call, call.body);
-      const headers = { 'portcullis-generation': String(generation), 'cache-control': 'no-store' };
-      return {
-        status: 200,
-        body: { data: { target, default: call.body.default }, message },
-        headers,
-      };
-    },
+    ...createDefaultHandlers(deps),
     async explainPacket(call, db) {
       const explained = await explainPacket(deps, db, call, call.body);
       return {
@@ -79,6 +74,30 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
     async readDrops(call, db) {
       const read = await readDrops(db, call);
       return { status: 200, body: dropsView(call.ip, read), headers: readHeaders(read.state) };
+    },
+  };
+}
+
+function createDefaultHandlers(
+  deps: X1Deps,
+): Pick<FirewallX1Handlers, 'setDefault' | 'previewDefault'> {
+  return {
+    async setDefault(call, tx) {
+      const { message, generation, target } = await setOwnDefault(tx, call, call.body);
+      const headers = { 'portcullis-generation': String(generation), 'cache-control': 'no-store' };
+      return {
+        status: 200,
+        body: { data: { target, default: call.body.default }, message },
+        headers,
+      };
+    },
+    async previewDefault(call, db) {
+      const preview = await previewDefault(deps, db, call);
+      return {
+        status: 200,
+        body: previewView(call.ip, preview),
+        headers: readHeaders(preview.state),
+      };
     },
   };
 }

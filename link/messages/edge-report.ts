@@ -1,4 +1,5 @@
 import { DROP_STAGES, type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
+import type { PassedSample } from '@portcullis/core/firewall/passed.ts';
 import {
   COUNTER_MODES,
   DEVICE_KINDS,
@@ -17,6 +18,7 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   type Static,
   withDefault,
 } from './schema.ts';
@@ -94,16 +96,33 @@ export function isDropSample(value: DropSample): boolean {
   return check(sample, value).ok;
 }
 
+const passed = object<PassedSample>({
+  destination: address,
+  source: address,
+  protocol: integer(0, 255),
+  destinationPort: nullable(packetPort),
+  packets: natural,
+});
+
+export const MAX_PASSED_SAMPLES = 500;
 export const MAX_DROP_ENTRIES = 1_000;
 export const MAX_DROP_SAMPLES = 200;
 
 /** Packets dropped between two moments of the edge's clock; each packet is counted in one report only. */
-export const edgeDrops = object({
+export interface EdgeDrops {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** Largest first; the rest follows in the next report. */
+  readonly entries: readonly DropEntry[];
+  /** Further dropped packets are only counted. */
+  readonly samples: readonly DropSample[];
+  /** What passed meanwhile; absent from an edge that does not sample it. */
+  readonly passed?: readonly PassedSample[];
+}
+export const edgeDrops = object<EdgeDrops>({
   sinceMs: moment,
   untilMs: moment,
-  /** Largest first; the rest follows in the next report. */
   entries: array(entry, MAX_DROP_ENTRIES),
-  /** Further dropped packets are only counted. */
   samples: array(sample, MAX_DROP_SAMPLES),
+  passed: optional(array(passed, MAX_PASSED_SAMPLES)),
 });
-export type EdgeDrops = Static<typeof edgeDrops>;

@@ -50,9 +50,11 @@ export interface ExplainDeps {
 const NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
 const ICMP = 1;
 const ICMPV6 = 58;
+/** An arbitrary client port; no rule matches on it. */
+const ANY_PORT = 49_152;
 
 /** Settings without the addresses of any edge, whose stages do not apply here. */
-const ANY_EDGE: EdgeSettings = {
+export const ANY_EDGE: EdgeSettings = {
   localAddresses: [],
   management: [],
   sees: 'both',
@@ -127,7 +129,7 @@ export function namedPortOf(ref: string | null, { rules }: AddressState): string
   return rule?.namedPort?.shown ?? null;
 }
 
-function setsOf(policy: Policy): string[] {
+export function setsOf(policy: Policy): string[] {
   return [...new Set(policy.geo.flatMap((rule) => rule.sets))];
 }
 
@@ -151,20 +153,44 @@ export function readPacket(ip: string, request: NumberedRequest): Packet {
   if (hasPorts && (request.destination_port ?? null) === null) {
     throw invalid('/destination_port', 'is required with tcp and udp');
   }
-  // The default is an echo request.
-  const echo = family === 4 ? 8 : 128;
   return {
     family,
     source,
     destination: ip,
     protocol,
-    // An arbitrary client port; no rule matches on it.
-    sourcePort: hasPorts ? (request.source_port ?? 49_152) : null,
+    sourcePort: hasPorts ? (request.source_port ?? ANY_PORT) : null,
     destinationPort: hasPorts ? (request.destination_port ?? null) : null,
-    icmp: isIcmp ? { type: request.icmp_type ?? echo, code: request.icmp_code ?? 0 } : null,
+    icmp: isIcmp
+      ? { type: request.icmp_type ?? echoOf(family), code: request.icmp_code ?? 0 }
+      : null,
     hopLimit: 64,
     fragment: 'none',
   };
+}
+
+/** A whole packet of which no more is known: from an arbitrary port, or an echo request. */
+export function packetOf(
+  ip: string,
+  known: { readonly protocol: number; readonly port: number | null; readonly source: string },
+): Packet {
+  const { protocol, port, source } = known;
+  const family = familyOf(ip);
+  const isIcmp = protocol === ICMP || protocol === ICMPV6;
+  return {
+    family,
+    source,
+    destination: ip,
+    protocol,
+    sourcePort: port === null ? null : ANY_PORT,
+    destinationPort: port,
+    icmp: isIcmp ? { type: echoOf(family), code: 0 } : null,
+    hopLimit: 64,
+    fragment: 'none',
+  };
+}
+
+function echoOf(family: 4 | 6): number {
+  return family === 4 ? 8 : 128;
 }
 
 function numberOf(protocol: PacketRequest['protocol'], family: 4 | 6): number {

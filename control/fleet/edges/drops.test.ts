@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
+import type { PassedSample } from '@portcullis/core/firewall/passed.ts';
 import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { DROPS_KEPT_HOURS, SAMPLES_KEPT, spanOf } from './drops.ts';
+import { SOURCES_PER_PORT } from './passed.ts';
 import { sweepOldRows } from '../timers/retention.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
@@ -231,4 +233,60 @@ test('counts nothing about addresses that the edge does not serve', async (t) =>
   const { rows: samples } =
     await sql`select 1 from drop_samples where holding_id = ${holding}`.execute(db);
   assert.deepEqual(samples, []);
+});
+
+const passing = (change: Partial<PassedSample> = {}): PassedSample => ({
+  destination: IP,
+  source: '198.51.100.7',
+  protocol: 17,
+  destinationPort: 27_015,
+  packets: 1,
+  ...change,
+});
+
+async function passedRows(db: Db): Promise<object[]> {
+  const { rows } = await sql<object>`
+    select protocol, destination_port as port, count(*)::integer as sources, sum(packets)::integer as packets
+      from passed_samples group by 1, 2 order by 1, 2`.execute(db);
+  return rows;
+}
+
+test('adds samples of what passed by hour, of served addresses that are held, once', async (t) => {
+  const { db, edge } = await world(t);
+  const now = Date.now();
+  const samples = [
+    passing({ packets: 3 }),
+    passing({ packets: 2, source: '192.0.2.9' }),
+    passing({ protocol: 1, destinationPort: null }),
+    passing({ destination: '192.0.2.77' }),
+  ];
+  const report = { ...drops(now, []), passed: samples };
+  assert.deepEqual(await edge.reportDrops(1, report), DONE);
+  assert.deepEqual(await edge.reportDrops(1, report), DONE);
+  assert.deepEqual(await edge.reportDrops(2, report), DONE);
+  assert.deepEqual(await passedRows(db), [
+    { protocol: 1, port: -1, sources: 1, packets: 2 },
+    { protocol: 17, port: 27_015, sources: 2, packets: 10 },
+  ]);
+  await sql`update passed_samples set hour = hour - interval '26 hours'`.execute(db);
+  await sweepOldRows(
+    db,
+    async () => 0,
+    () => {},
+  );
+  assert.deepEqual(await passedRows(db), []);
+});
+
+test('a flood of sources on one port leaves room for the samples of others', async (t) => {
+  const { db, edge } = await world(t);
+  const now = Date.now();
+  const flood = Array.from({ length: 400 }, (_, at) =>
+    passing({ source: `198.51.${at >> 8}.${at & 255}`, packets: 2 }),
+  );
+  const passed = [...flood, passing({ destinationPort: 22, protocol: 6 })];
+  for (const sequence of [1, 2]) await edge.reportDrops(sequence, { ...drops(now, []), passed });
+  assert.deepEqual(await passedRows(db), [
+    { protocol: 6, port: 22, sources: 1, packets: 2 },
+    { protocol: 17, port: 27_015, sources: SOURCES_PER_PORT, packets: SOURCES_PER_PORT * 4 },
+  ]);
 });

@@ -8,6 +8,8 @@ import { overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { keepPassed } from './passed.ts';
+import { heldThroughout, type Span } from './span.ts';
 import type { EdgeState } from './store.ts';
 
 /** The number of newest samples kept per address. */
@@ -20,12 +22,6 @@ const HOUR_MS = 3_600_000;
 const CURRENT = sql.raw('9223372036854775807');
 /** Upper bound of a report's transit time, by which its moments appear too late. */
 const MAX_TRANSIT_MS = 2_000;
-
-/** A span of control's own clock. */
-export interface Span {
-  readonly since: Date;
-  readonly until: Date;
-}
 
 /**
  * Pure: converts the span of a report to control's clock. The edge's clock may be wrong; its time of sending shows by
@@ -64,6 +60,7 @@ export async function recordDrops(
     await countDrops(tx, edge.id, drops.entries, span);
     await countForAttacks(tx, drops.entries, span);
     await keepSamples(tx, edge.id, drops.samples, nowMs - atMs, span);
+    await keepPassed(tx, edge.id, drops.passed ?? [], span);
     return 'counted';
   });
 }
@@ -79,16 +76,9 @@ function servedDrops(drops: EdgeDrops, serves: readonly string[]): EdgeDrops {
     ...drops,
     entries: drops.entries.filter(({ target }) => isServed(target)),
     samples: drops.samples.filter(({ destination }) => isServed(destination)),
+    passed: (drops.passed ?? []).filter(({ destination }) => isServed(destination)),
   };
 }
-
-/** The most specific holding that contains `target` and overlaps the span, if it covers the whole span. */
-const heldThroughout = (target: 'target' | 'destination', { since, until }: Span) => sql`
-  cross join lateral (
-    select h.id, h.during from holdings h
-     where h.cidr >>= r.${sql.raw(target)} and h.during && tstzrange(${since}::timestamptz, ${until}::timestamptz, '[]')
-     order by masklen(h.cidr) desc, lower(h.during) desc limit 1) held
-  where held.during @> tstzrange(${since}::timestamptz, ${until}::timestamptz, '[]')`;
 
 async function countDrops(
   tx: Tx,

@@ -31,6 +31,7 @@ export type SweepName =
   | 'deleted objects'
   | 'drop counts'
   | 'drop samples'
+  | 'passed samples'
   | 'attacks'
   | 'audit trail'
   | 'evidence'
@@ -51,6 +52,7 @@ export async function sweepOldRows(
   onSwept('deleted objects', await sweepDeletedObjects(db));
   onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
   onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
+  onSwept('passed samples', await inBatches(() => sweepDrops(db, 'passed_samples', 'hour')));
   onSwept('attacks', await sweepAttacks(db));
   onSwept('audit trail', await inBatches(() => sweepOlder(db, 'audit', 'at', KEPT.auditDays)));
   const { evidenceDays } = KEPT;
@@ -120,8 +122,8 @@ async function sweepGenerations(db: Db): Promise<number> {
 
 async function sweepDrops(
   db: Db,
-  table: 'drop_counts' | 'drop_samples',
-  column: 'minute' | 'at',
+  table: 'drop_counts' | 'drop_samples' | 'passed_samples',
+  column: 'minute' | 'at' | 'hour',
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from ${sql.table(table)} where ctid = any (array(

@@ -1,0 +1,154 @@
+import { sql } from 'kysely';
+import { decide } from '@portcullis/core/firewall/decide/decide.ts';
+import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { type DropWindow, dropWindow } from '../drops/window.ts';
+import { loadHeldSince } from '../drops/store.ts';
+import { ANY_EDGE, type ExplainDeps, packetOf, setsOf } from '../explain/explain.ts';
+import type { AddressState } from '../objects.ts';
+import { loadAddress } from '../store.ts';
+
+/** Sampled packets of one source to one port. */
+interface PassedRow {
+  readonly protocol: number;
+  /** Null if the protocol has none. */
+  readonly port: number | null;
+  readonly source: string;
+  readonly packets: number;
+  readonly lastAt: Date;
+}
+
+interface Tally {
+  readonly samples: number;
+  readonly sources: number;
+}
+export interface PreviewedPort {
+  readonly protocol: number;
+  readonly port: number | null;
+  readonly dropped: Tally;
+  readonly passed: Tally;
+  readonly lastAt: Date;
+}
+export interface DefaultPreview {
+  /** What is accepted, which the preview is of. */
+  readonly state: AddressState;
+  readonly window: DropWindow;
+  /** By what would be dropped, most first. */
+  readonly ports: readonly PreviewedPort[];
+  /** Samples of packets that something else than the default drops by now. */
+  readonly deniedAlready: number;
+  readonly edges: readonly string[];
+  /** Every kept sample of the window was looked at. */
+  readonly isComplete: boolean;
+}
+
+const MAX_ROWS = 5_000;
+const NONE: Tally = { samples: 0, sources: 0 };
+
+/**
+ * What a default of deny would drop of the packets that edges sampled in the last day, by the rules that are accepted
+ * now. Throws 404.
+ */
+export async function previewDefault(
+  deps: Pick<ExplainDeps, 'loadSourceSets'>,
+  db: Db,
+  call: Call,
+): Promise<DefaultPreview> {
+  const read = await inSnapshot(db, async (tx) => {
+    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
+    const since = state && (await loadHeldSince(tx, state.holdingId));
+    if (state === null || since === null) throw notHeld();
+    const window = dropWindow({}, since, new Date());
+    const of = { holdingId: state.holdingId, ip: call.ip, window };
+    const policy: Policy = { ...(await loadAddressPolicy(tx, call.ip)), default: 'deny' };
+    return {
+      state,
+      window,
+      policy,
+      rows: await loadPassed(tx, of),
+      edges: await loadEdges(tx, of),
+    };
+  });
+  const { policy, rows } = read;
+  const sourceSets = await deps.loadSourceSets(setsOf(policy));
+  return {
+    state: read.state,
+    window: read.window,
+    ...evaluate(call.ip, policy, sourceSets, rows),
+    edges: read.edges,
+    isComplete: rows.length < MAX_ROWS,
+  };
+}
+
+/** Pure: the verdict of each sample, by port. */
+function evaluate(
+  ip: string,
+  policy: Policy,
+  sourceSets: SourceSets,
+  rows: readonly PassedRow[],
+): Pick<DefaultPreview, 'ports' | 'deniedAlready'> {
+  const world = { settings: ANY_EDGE, policies: createPolicyTable([policy]), sourceSets };
+  const ports = new Map<string, PreviewedPort>();
+  let deniedAlready = 0;
+  for (const { protocol, port, source, packets, lastAt } of rows) {
+    const verdict = decide(world, packetOf(ip, { protocol, port, source }), FIRST_PACKET);
+    const isDropped = verdict.action === 'drop';
+    if (isDropped && verdict.stage !== 'default') {
+      deniedAlready += packets;
+      continue;
+    }
+    const key = `${protocol} ${port}`;
+    const known = ports.get(key) ?? { protocol, port, dropped: NONE, passed: NONE, lastAt };
+    ports.set(key, {
+      ...known,
+      [isDropped ? 'dropped' : 'passed']: add(isDropped ? known.dropped : known.passed, packets),
+      lastAt: known.lastAt > lastAt ? known.lastAt : lastAt,
+    });
+  }
+  const sorted = [...ports.values()].toSorted(
+    (a, b) =>
+      b.dropped.samples - a.dropped.samples ||
+      b.passed.samples - a.passed.samples ||
+      a.protocol - b.protocol ||
+      (a.port ?? 0) - (b.port ?? 0),
+  );
+  return { ports: sorted, deniedAlready };
+}
+
+function add({ samples, sources }: Tally, packets: number): Tally {
+  return { samples: samples + packets, sources: sources + 1 };
+}
+
+interface Of {
+  readonly holdingId: number;
+  readonly ip: string;
+  readonly window: DropWindow;
+}
+
+const matching = ({ holdingId, ip, window }: Of) => sql`
+  s.holding_id = ${holdingId} and s.destination = ${ip}::inet
+  and s.hour >= date_trunc('hour', ${window.from}::timestamptz) and s.last_at >= ${window.from}`;
+
+async function loadPassed(tx: Tx, of: Of): Promise<PassedRow[]> {
+  const { rows } = await sql<PassedRow>`
+    select s.protocol, nullif(s.destination_port, -1) as port, host(s.source) as source,
+           sum(s.packets)::bigint as packets, max(s.last_at) as "lastAt"
+      from passed_samples s where ${matching(of)}
+     group by s.protocol, s.destination_port, s.source
+     order by packets desc, 1, 2, 3 limit ${MAX_ROWS}`.execute(tx);
+  // PostgreSQL ends some IPv6 addresses in dotted decimals.
+  return rows.map((row) => ({ ...row, source: canonicalAddress(row.source) ?? row.source }));
+}
+
+async function loadEdges(tx: Tx, of: Of): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select distinct e.name from passed_samples s join edges e on e.id = s.edge_id
+     where ${matching(of)} order by 1`.execute(tx);
+  return rows.map(({ name }) => name);
+}
