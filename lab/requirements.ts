@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { cgroupRoot } from './stack/booted-root.ts';
 import { createMemoryGroup } from './kernel/memory-group.ts';
 
 /** What a test needs of the machine beyond Node. */
@@ -15,6 +16,7 @@ export type Need =
   | 'conntrack'
   | 'ethtool'
   | 'systemd'
+  | 'booted-systemd'
   | 'nginx'
   | 'sshd'
   | 'sudo'
@@ -50,6 +52,10 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   ethtool: () => onPath('ethtool'),
   // To read units, not to run them.
   systemd: () => onPath('systemctl') ?? onPath('systemd-analyze'),
+  'booted-systemd': () => {
+    const init = existsSync('/lib/systemd/systemd') ? null : 'systemd is not installed';
+    return CHECKS.netns() ?? init ?? (cgroupRoot() === null ? 'cgroup2 is not mounted' : null);
+  },
   nginx: () => onPath('nginx'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   sudo: () => onPath('sudo'),
