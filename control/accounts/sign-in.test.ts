@@ -19,7 +19,7 @@ test('a sign-in sets a cookie for this host, for https and not for scripts, and 
   );
   const session = createSessionClient(env.url, tokenIn(reply));
   const who = await session.get('/api/portal/session');
-  const organisations = [{ slug: 'acme', name: 'Acme Hosting', role: 'admin' }];
+  const organisations = [{ slug: 'acme', name: 'Acme Hosting', owner: 'fleet', role: 'admin' }];
   assert.deepEqual(who.body, {
     data: {
       id,

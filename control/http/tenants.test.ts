@@ -22,7 +22,7 @@ const RULE = { action: 'deny', protocol: 'udp', destination_port: '4242' } as co
 /** The other rows of the portal are about the person itself; control/accounts/rows.test.ts tries them. */
 const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('/organisations/'));
 /** Take no id and no address, so there is nothing of another organisation to name. */
-const ONLY_OWN = new Set(['createKey', 'inviteMember', 'renameOrganisation']);
+const ONLY_OWN = new Set(['createKey', 'createWebhook', 'inviteMember', 'renameOrganisation']);
 
 interface Victim {
   /** What a stranger would put for each parameter of a path. */
@@ -117,6 +117,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
   assert.ok(invited.status < 300, invited.text);
   const geo = { action: 'deny', countries: ['XX'], asns: [4242], targets: [ip] };
   const geoRule = dataOf<{ id: number }>(await portal.post(`${base}/geo-rules`, geo));
+  const hook = { name: 'ofother', url: 'https://ofother.example/', events: ['attack.opened'] };
+  const { id: webhook } = dataOf<{ id: number }>(await portal.post(`${base}/webhooks`, hook));
   const uuid = await serverOf(db, isFirst ? 1 : 2);
   const attack = await putAttack(db, { subject: ip, startedAgo: 60, peakPps: 424_242 });
   await putEvidence(db, attack, { tops: { sources: [{ source: '198.18.42.42', packets: 1 }] } });
@@ -147,6 +149,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     key,
     group: String(made.id),
     geo_rule: String(geoRule.id),
+    webhook: String(webhook),
+    delivery: await deliveryOf(portal, `${base}/webhooks/${webhook}`),
   };
   const change = { ...group, name: 'mine' };
   const bodies = {
@@ -170,8 +174,15 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     previewGroup: { ...change, targets: [] },
     createGeoRule: geo,
     saveGeoRule: { ...geo, targets: [] },
+    saveWebhook: { ...hook, name: 'mine', enabled: true },
   };
   return { params, bodies };
+}
+
+/** The id of a delivery of this webhook. */
+async function deliveryOf(portal: TestClient, webhook: string): Promise<string> {
+  const { id } = dataOf<{ id: number }>(await portal.send('POST', `${webhook}/test`));
+  return String(id);
 }
 
 async function serverOf(db: Db, number: number): Promise<string> {
@@ -217,6 +228,8 @@ async function contentOf(db: Db): Promise<unknown> {
     'members',
     'portal_links',
     'holdings',
+    'webhooks',
+    'webhook_deliveries',
   ];
   const entries = tables.map(async (table) => {
     const { rows } = await sql`select * from ${sql.table(table)} order by 1`.execute(db);
