@@ -27,6 +27,14 @@ export function formatAgo(date: Date, now: Date): string {
   return relative.format(Math.round(ms / length), unit);
 }
 
+/** A duration in its largest unit: `3 minutes`. */
+export function formatDuration(ms: number): string {
+  const [unit, length] = STEPS.find(([, each]) => ms >= each) ?? STEPS[3];
+  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(
+    Math.round(ms / length),
+  );
+}
+
 export function formatCount(count: number): string {
   return whole.format(count);
 }

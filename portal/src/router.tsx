@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { isTab, type Tab } from './areas/addresses/tabs.ts';
 import { isServerTab, type ServerTab } from './areas/servers/tabs.ts';
+import { isTab as isOperatorTab, type Tab as OperatorTab } from './areas/operator/tabs.ts';
 import { isTab as isSettingsTab, type Tab as SettingsTab } from './areas/settings/tabs.ts';
 import { Loading } from './components/Loading.tsx';
 import { NotFound } from './shell/NotFound.tsx';
@@ -62,6 +63,23 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./areas/account/AccountPage.tsx'), 'AccountPage'),
 });
 
+const operator = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator',
+  validateSearch: (search): { tab?: OperatorTab } =>
+    isOperatorTab(search['tab']) ? { tab: search['tab'] } : {},
+  component: lazyRouteComponent(() => import('./areas/operator/OperatorPage.tsx'), 'OperatorPage'),
+});
+
+const operatorOrganisation = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/operator/$slug',
+  component: lazyRouteComponent(
+    () => import('./areas/operator/organisations/OrganisationPage.tsx'),
+    'OrganisationPage',
+  ),
+});
+
 const settings = createRoute({
   getParentRoute: () => rootRoute,
   path: '/settings',
@@ -89,6 +107,8 @@ export const router = createRouter({
     server,
     settings,
     account,
+    operator,
+    operatorOrganisation,
   ]),
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,

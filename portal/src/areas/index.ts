@@ -1,4 +1,12 @@
-import { Layers, type LucideIcon, Network, Server, Settings, UserRound } from 'lucide-react';
+import {
+  Layers,
+  type LucideIcon,
+  Network,
+  Server,
+  Settings,
+  Telescope,
+  UserRound,
+} from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
@@ -12,6 +20,8 @@ export interface Area {
   readonly letter: string;
   /** What it shows has no operation for API keys. */
   readonly isForPeople?: boolean;
+  /** It shows all organisations, to operators. */
+  readonly isForOperators?: boolean;
   /** Below the areas of the organisation, where it is the person's own. */
   readonly isInFoot?: boolean;
 }
@@ -34,6 +44,14 @@ const AREAS: readonly Area[] = [
     isForPeople: true,
   },
   {
+    path: '/operator',
+    title: messages.operator.title,
+    icon: Telescope,
+    letter: 'o',
+    isForPeople: true,
+    isForOperators: true,
+  },
+  {
     path: '/account',
     title: messages.account.title,
     icon: UserRound,
@@ -45,6 +63,18 @@ const AREAS: readonly Area[] = [
 
 /** The areas of the navigation for whoever is signed in. */
 export function useAreas(): readonly Area[] {
-  const { people } = useSession();
-  return AREAS.filter(({ isForPeople }) => isForPeople !== true || people !== null);
+  const { people, person } = useSession();
+  return AREAS.filter(
+    ({ isForPeople, isForOperators }) =>
+      (isForPeople !== true || people !== null) &&
+      (isForOperators !== true || person?.operator === true),
+  );
+}
+
+/** Whether the page at this path shows one organisation. */
+export function isOfOrganisation(pathname: string): boolean {
+  return !AREAS.some(
+    ({ path, isForOperators, isInFoot }) =>
+      (isForOperators === true || isInFoot === true) && pathname.startsWith(path),
+  );
 }

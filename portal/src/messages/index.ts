@@ -2,6 +2,7 @@ import { accountMessages } from './account.ts';
 import { addressMessages } from './addresses.ts';
 import { addressTabMessages } from './address-tabs.ts';
 import { groupMessages } from './groups.ts';
+import { operatorMessages } from './operator.ts';
 import { serverMessages } from './servers.ts';
 import { settingsMessages } from './settings.ts';
 import { shellMessages } from './shell.ts';
@@ -15,4 +16,5 @@ export const messages = {
   ...groupMessages,
   ...serverMessages,
   ...settingsMessages,
+  ...operatorMessages,
 } as const;

@@ -58,7 +58,11 @@ export const shellMessages = {
   },
   shell: {
     organisation: 'Organisation',
+    noOrganisation: 'No organisation',
     actingFor: (slug: string) => `Acting for ${slug}`,
+    actingBar: (slug: string) =>
+      `You see ${slug} with the rights of an owner. What you do is recorded with your name.`,
+    stopActing: 'Stop acting',
     skip: 'Skip to the content',
     navigation: 'Areas',
     openMenu: 'Open the menu',

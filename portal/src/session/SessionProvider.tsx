@@ -37,7 +37,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   }, [isLoading]);
 
   const person = identity?.kind === 'person' ? identity.person : null;
-  const organisation = person === null ? null : (chosen ?? chosenOrganisation(person));
+  const organisation = person === null ? null : chosenOrganisation(person, chosen);
   const session = useMemo(() => {
     if (identity === null) return null;
     return {
@@ -57,6 +57,14 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         queries.clear();
         setChosen(slug);
       },
+      async actFor(slug: string | null) {
+        if (slug === null) await personClient.stopActing();
+        else await personClient.actFor({ body: { organisation: slug } });
+        const { data } = await personClient.readSession();
+        queries.clear();
+        setChosen(slug);
+        setIdentity({ kind: 'person', person: data });
+      },
       async refreshPerson() {
         if (identity.kind !== 'person') return;
         setIdentity({ kind: 'person', person: (await personClient.readSession()).data });
@@ -74,14 +82,8 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   if (isLink) return <LinkPage onSignedIn={accept} />;
   if (isLoading) return <div className="sign-in">{messages.loading}</div>;
   if (session === null) return <SignInPage reason={reason} onSignedIn={accept} />;
-  if (person !== null && organisation === null) {
-    return (
-      <NoOrganisation
-        person={person}
-        onPerson={(changed) => accept({ kind: 'person', person: changed })}
-        onSignOut={() => session.signOut()}
-      />
-    );
+  if (person !== null && organisation === null && !person.operator) {
+    return <NoOrganisation email={person.email} onSignOut={() => session.signOut()} />;
   }
   return <SessionContext value={session}>{children}</SessionContext>;
 }

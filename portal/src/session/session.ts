@@ -15,10 +15,12 @@ export interface Session {
   readonly people: SessionClient | null;
   /** Null with an API key. */
   readonly person: Person | null;
-  /** The slug of the organisation; null with an API key, which belongs to one. */
+  /** The slug of the organisation; null with an API key, which belongs to one, and for an operator without one. */
   readonly organisation: string | null;
   signOut(reason?: string): void;
   changeOrganisation(slug: string): void;
+  /** An operator begins to act for an organisation; null: stops. */
+  actFor(slug: string | null): Promise<void>;
   /** Reads again who is signed in, after a change of a name, a role or the organisation that an operator acts for. */
   refreshPerson(): Promise<void>;
 }
@@ -77,11 +79,14 @@ export function saveIdentity(identity: Identity | null): void {
   write(localStorage, SIGNED_IN, identity?.kind === 'person' ? '1' : null);
 }
 
-/** The organisation that was shown last, if the person still belongs to it. */
-export function chosenOrganisation({ organisations }: Person): string | null {
-  const last = read(localStorage, ORGANISATION);
-  const found = organisations.find(({ slug }) => slug === last) ?? organisations[0];
-  return found?.slug ?? null;
+/** The organisation that was chosen now or the last time, if the person still belongs to it. */
+export function chosenOrganisation(
+  { organisations, acting_for }: Person,
+  chosen: string | null,
+): string | null {
+  const wanted = [chosen, acting_for, read(localStorage, ORGANISATION)];
+  const known = wanted.find((slug) => organisations.some((each) => each.slug === slug));
+  return known ?? organisations[0]?.slug ?? null;
 }
 
 export function saveOrganisation(slug: string): void {

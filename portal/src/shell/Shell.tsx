@@ -1,14 +1,16 @@
-import { ActionIcon } from '@mantine/core';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { ActionIcon, Button } from '@mantine/core';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
-import { useAreas } from '../areas/index.ts';
+import { isOfOrganisation, useAreas } from '../areas/index.ts';
 import { messages } from '../messages/index.ts';
+import { useSession } from '../session/session.ts';
 import { Sidebar } from './Sidebar.tsx';
 import { useKeys } from './use-keys.ts';
 import { useLive } from './use-live.ts';
 
 const Palette = lazy(() => import('./Palette.tsx'));
+const ActForm = lazy(() => import('./ActForm.tsx'));
 const KeysHelp = lazy(() => import('./KeysHelp.tsx'));
 
 const text = messages.shell;
@@ -60,7 +62,7 @@ export function Shell() {
       />
       <div className="main">
         <main id="content" className="page" tabIndex={-1}>
-          <Outlet />
+          <Content />
         </main>
       </div>
       <Suspense>
@@ -68,5 +70,33 @@ export function Shell() {
         {overlay === 'help' && <KeysHelp onClose={close} />}
       </Suspense>
     </div>
+  );
+}
+
+/** The page, with a mark while an operator acts for the organisation that it shows. */
+function Content() {
+  const { person, organisation, actFor } = useSession();
+  const { pathname } = useLocation();
+  const isOwn = isOfOrganisation(pathname);
+  if (isOwn && person !== null && organisation === null) {
+    return (
+      <Suspense>
+        <ActForm />
+      </Suspense>
+    );
+  }
+  const isActing = isOwn && organisation !== null && person?.acting_for === organisation;
+  return (
+    <>
+      {isActing && (
+        <div className="notice warn acting" role="status">
+          <span>{text.actingBar(organisation)}</span>
+          <Button variant="default" size="compact-sm" onClick={() => void actFor(null)}>
+            {text.stopActing}
+          </Button>
+        </div>
+      )}
+      <Outlet />
+    </>
   );
 }

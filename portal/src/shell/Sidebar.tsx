@@ -30,6 +30,7 @@ export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
         <Select
           mb={8}
           aria-label={text.organisation}
+          placeholder={text.noOrganisation}
           value={organisation}
           onChange={(slug) => slug !== null && changeOrganisation(slug)}
           data={person.organisations.map(({ slug, name }) => ({ value: slug, label: name }))}

@@ -11,9 +11,12 @@ const GATHER_MS = 150;
  * to a host, which pages in the background would use up.
  */
 export function useLive(): void {
-  const { client } = useSession();
+  const { client, person, organisation } = useSession();
   const queries = useQueryClient();
+  // An operator without an organisation has nothing to follow.
+  const hasEvents = person === null || organisation !== null;
   useEffect(() => {
+    if (!hasEvents) return undefined;
     let following: AbortController | null = null;
     let timer: number | undefined;
     const stale = new Map<string, readonly string[]>();
@@ -45,5 +48,5 @@ export function useLive(): void {
       window.clearTimeout(timer);
       following?.abort();
     };
-  }, [client, queries]);
+  }, [client, queries, hasEvents]);
 }

@@ -1,0 +1,141 @@
+import type { FleetHealth } from '@portcullis/client/index.ts';
+import { Radar, Server, ShieldHalf } from 'lucide-react';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
+import { Pill } from '../../../components/Pill.tsx';
+import { Time } from '../../../components/Time.tsx';
+import { formatCount } from '../../../format.ts';
+import { messages } from '../../../messages/index.ts';
+import { useFleet } from '../queries.ts';
+import { EdgeCard } from './EdgeCard.tsx';
+
+const text = messages.operator.fleet;
+type Health = FleetHealth['data'];
+
+/** How edges, nodes and collectors are, as they reported last. */
+export function FleetPanel() {
+  const fleet = useFleet();
+  return (
+    <Loaded query={fleet}>
+      {(health) => (
+        <div className="stack">
+          <Facts health={health} />
+          <section className="stack" aria-label={text.edges}>
+            {health.edges.length === 0 ? (
+              <div className="card">
+                <EmptyState icon={ShieldHalf} title={text.noEdges.title} text={text.noEdges.text} />
+              </div>
+            ) : (
+              health.edges.map((edge) => <EdgeCard key={edge.name} edge={edge} />)
+            )}
+          </section>
+          <div className="two">
+            <Nodes nodes={health.nodes} />
+            <Collectors collectors={health.collectors} />
+          </div>
+        </div>
+      )}
+    </Loaded>
+  );
+}
+
+function Facts({ health: { edges, nodes, collectors } }: { readonly health: Health }) {
+  const working = edges.filter((edge) => edge.in_service && edge.refused.length === 0);
+  const facts = [
+    [text.edges, working.length, edges.length],
+    [text.nodes, nodes.filter((node) => node.connected).length, nodes.length],
+    [
+      text.collectors,
+      collectors.filter((collector) => collector.connected).length,
+      collectors.length,
+    ],
+  ] as const;
+  return (
+    <dl className="facts">
+      {facts.map(([name, well, all]) => (
+        <div key={name} className="fact">
+          <dt>{name}</dt>
+          <dd>
+            {formatCount(well)} <small>{text.of(formatCount(all))}</small>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
+  return (
+    <section className="card" aria-label={text.nodes}>
+      <div className="card-pad">
+        <h2>{text.nodes}</h2>
+        <p className="flat">{text.nodesLead}</p>
+      </div>
+      {nodes.length === 0 ? (
+        <EmptyState icon={Server} title={text.noNodes.title} text={text.noNodes.text} />
+      ) : (
+        <ul className="items">
+          {nodes.map((node) => (
+            <li key={node.name}>
+              <div>
+                <div className="strong mono">{node.name}</div>
+                <div className="dim">
+                  {text.built(node.built, node.servers)}
+                  {node.engine !== null &&
+                    `, ${text.engine(node.engine.kind, node.engine.version)}`}
+                </div>
+                {typeof node.engine?.problem === 'string' && <div>{node.engine.problem}</div>}
+                {node.failed.map(({ uuid, name, reason }) => (
+                  <div key={uuid}>{text.failed(name, reason)}</div>
+                ))}
+              </div>
+              <Connection isUp={node.connected} seen={node.last_seen_at} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Collectors({ collectors }: { readonly collectors: Health['collectors'] }) {
+  return (
+    <section className="card" aria-label={text.collectors}>
+      <div className="card-pad">
+        <h2>{text.collectors}</h2>
+        <p className="flat">{text.collectorsLead}</p>
+      </div>
+      {collectors.length === 0 ? (
+        <EmptyState icon={Radar} title={text.noCollectors.title} text={text.noCollectors.text} />
+      ) : (
+        <ul className="items">
+          {collectors.map((collector) => (
+            <li key={collector.name}>
+              <div>
+                <div className="strong mono">{collector.name}</div>
+                <div className="dim">{text.listens(collector.listen, collector.exporters)}</div>
+                {typeof collector.report?.['problem'] === 'string' && (
+                  <div>{collector.report['problem']}</div>
+                )}
+              </div>
+              <Connection isUp={collector.connected} seen={collector.last_seen_at} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Connection({ isUp, seen }: { readonly isUp: boolean; readonly seen: string | null }) {
+  return (
+    <div className="row-end">
+      {seen !== null && (
+        <span className="dim">
+          <Time at={seen} />
+        </span>
+      )}
+      <Pill tone={isUp ? 'ok' : 'bad'}>{isUp ? text.connected : text.away}</Pill>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { Building2 } from 'lucide-react';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
+import { Notice } from '../../../components/Notice.tsx';
+import { PageHeader } from '../../../components/PageHeader.tsx';
+import { RoleGate } from '../../../components/RoleGate.tsx';
+import { messages } from '../../../messages/index.ts';
+import { ActButton } from '../ActButton.tsx';
+import { OwnerPill } from '../OwnerPill.tsx';
+import { useOrganisations } from '../queries.ts';
+import { HoldingsCard } from './HoldingsCard.tsx';
+import { LimitsCard } from './LimitsCard.tsx';
+import { ThresholdsCard } from './ThresholdsCard.tsx';
+
+const text = messages.operator.organisations;
+
+/** One organisation as operators see it: what it may, what it holds, and when its traffic is an attack. */
+export function OrganisationPage() {
+  const { slug } = useParams({ from: '/operator/$slug' });
+  return (
+    <RoleGate needs="operator">
+      <Detail key={slug} slug={slug} />
+    </RoleGate>
+  );
+}
+
+function Detail({ slug }: { readonly slug: string }) {
+  const organisations = useOrganisations();
+  const found = organisations.data?.find((each) => each.slug === slug);
+  return (
+    <>
+      <PageHeader
+        title={found?.name ?? slug}
+        above={
+          <Link className="crumb" to="/operator">
+            {messages.operator.title}
+          </Link>
+        }
+      >
+        {found !== undefined && (
+          <>
+            <OwnerPill owner={found.owner} />
+            <ActButton slug={slug} />
+          </>
+        )}
+      </PageHeader>
+      <Loaded query={organisations}>
+        {() =>
+          found === undefined ? (
+            <section className="card">
+              <EmptyState icon={Building2} title={text.unknown} text={text.unknownText} />
+            </section>
+          ) : (
+            <>
+              {found.owner === 'fleet' && <Notice kind="info">{text.ofFleet}</Notice>}
+              <div className="two">
+                <LimitsCard organisation={found} />
+                <ThresholdsCard organisation={found} />
+              </div>
+              <HoldingsCard organisation={found} />
+            </>
+          )
+        }
+      </Loaded>
+    </>
+  );
+}

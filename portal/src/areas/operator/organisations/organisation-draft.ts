@@ -1,0 +1,32 @@
+import type { OrganisationInput } from '@portcullis/client/index.ts';
+
+/** As the fleet file's defaults (control/fleet-file/schema). */
+export const DEFAULT_LIMITS = {
+  flags: ['firewall_api', 'attack_history_api'],
+  limits: {
+    rules_per_ip: 100,
+    filters_per_ip: 25,
+    max_ports_per_request: 101,
+    attack_history_days: 90,
+    configured_addresses: 10_000,
+    requests_per_minute: 600,
+  },
+} as const satisfies Omit<OrganisationInput, 'name'>;
+
+export type Flag = OrganisationInput['flags'][number];
+export const FLAGS = DEFAULT_LIMITS.flags satisfies readonly Flag[];
+
+export type LimitName = keyof OrganisationInput['limits'];
+/** With what the service accepts. */
+export const LIMITS: readonly (readonly [LimitName, number, number])[] = [
+  ['rules_per_ip', 0, 100_000],
+  ['filters_per_ip', 0, 100_000],
+  ['max_ports_per_request', 1, 65_535],
+  ['attack_history_days', 1, 36_500],
+  ['configured_addresses', 0, 1_000_000],
+  ['requests_per_minute', 1, 1_000_000],
+];
+
+export function isSlug(text: string): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,62}$/.test(text);
+}

@@ -1,0 +1,200 @@
+import { many } from './many.ts';
+
+interface NamedPerson {
+  readonly name: string;
+  readonly operator: boolean;
+  readonly disabled: boolean;
+}
+
+export const operatorMessages = {
+  operator: {
+    title: 'Operator',
+    lead: 'All organisations, people and machines of this installation.',
+    tabs: {
+      organisations: 'Organisations',
+      people: 'People',
+      fleet: 'Fleet health',
+      audit: 'Audit trail',
+    },
+    fleetFile: 'fleet file',
+    portal: 'portal',
+    act: 'Act for it',
+    actOf: (slug: string) => `Act for it: ${slug}`,
+    stop: 'Stop acting',
+    stopOf: (slug: string) => `Stop acting for ${slug}`,
+    organisations: {
+      title: 'Organisations',
+      search: 'Search: name or slug',
+      create: 'Create an organisation',
+      slug: 'Slug',
+      slugText: 'In addresses of the API. It stays.',
+      badSlug: 'Lower-case letters, digits and dashes; no dash first.',
+      taken: 'There is one of this slug.',
+      columns: {
+        name: 'Name',
+        prefixes: 'Prefixes',
+        services: 'Services',
+        areas: 'Areas',
+        owner: 'Changed in',
+        actions: 'Actions',
+      },
+      flags: { firewall_api: 'Firewall', attack_history_api: 'Attack history' } as Readonly<
+        Record<string, string>
+      >,
+      noFlags: 'none',
+      limits: {
+        rules_per_ip: 'Rules per address',
+        filters_per_ip: 'Filters per address',
+        max_ports_per_request: 'Ports per request',
+        attack_history_days: 'Attack history, days',
+        configured_addresses: 'Configured addresses',
+        requests_per_minute: 'Requests a minute',
+      },
+      limitsTitle: 'Areas and limits',
+      limitsLead: 'What its keys may use, and how much.',
+      save: 'Save',
+      saved: 'Saved.',
+      ofFleet:
+        'The fleet file owns this organisation. What it says is shown here and changed there, with “portcullis fleet apply”.',
+      thresholdsTitle: 'Thresholds',
+      thresholdsLead: 'When its traffic is an attack, where it differs from the defaults.',
+      noThresholds: 'The defaults of the fleet apply.',
+      threshold: (name: string) =>
+        ({
+          pps: 'Packets/s',
+          mbps: 'Mbit/s',
+          hold_seconds: 'Hold, seconds',
+          holdSeconds: 'Hold, seconds',
+          mitigation: 'Mitigation',
+          safelist: 'Safelist',
+        })[name] ?? name,
+      holdingsTitle: 'Holdings',
+      asns: (list: string) => `ASNs: ${list}`,
+      noAsns: 'No ASN.',
+      service: (id: number, name: string, active: boolean) =>
+        `#${id} ${name}${active ? '' : ' (not active)'}`,
+      prefix: 'Prefix or address',
+      by: 'By',
+      since: 'Since',
+      until: 'Until',
+      noEnd: 'no end',
+      noHoldings: {
+        title: 'It holds nothing',
+        text: 'Without a prefix or an address there is nothing to protect. Give it one.',
+      },
+      unknown: 'There is no such organisation',
+      unknownText: 'It may have been renamed in the fleet file.',
+      empty: {
+        title: 'No organisations yet',
+        text: 'Create one here, or write a fleet file and apply it.',
+      },
+      none: { title: 'No organisation matches', text: 'Change the search.' },
+    },
+    people: {
+      title: 'People',
+      search: 'Search: name, email, organisation',
+      target: 'Belongs to',
+      asOperator: 'All of them, as an operator',
+      linkText: (email: string, until: string) =>
+        `Give it to ${email}. It works once, until ${until}. If it is lost, make another.`,
+      columns: {
+        person: 'Person',
+        organisations: 'Organisations',
+        state: 'State',
+        seen: 'Last seen',
+        actions: 'Actions',
+      },
+      operator: 'Operator',
+      disabled: 'Disabled',
+      totp: 'with app',
+      noTotp: 'password only',
+      notSelf: 'Another operator does this for you.',
+      actions: {
+        reset: () => 'Reset link',
+        operator: ({ operator }: NamedPerson) => (operator ? 'Make no operator' : 'Make operator'),
+        disabled: ({ disabled }: NamedPerson) => (disabled ? 'Enable' : 'Disable'),
+      },
+      explained: {
+        reset: ({ name }: NamedPerson) =>
+          `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends all sessions and turns the authenticator app off.`,
+        operator: ({ name, operator }: NamedPerson) =>
+          operator
+            ? `${name} loses this area at once, and keeps the roles in organisations.`
+            : `${name} then sees and changes everything here, and may act for every organisation.`,
+        disabled: ({ name, disabled }: NamedPerson) =>
+          disabled
+            ? `${name} may sign in again.`
+            : `${name} is signed out everywhere and cannot sign in. Roles stay for when it is enabled again.`,
+      },
+      none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
+    },
+    fleet: {
+      edges: 'Edges',
+      nodes: 'Nodes',
+      collectors: 'Collectors',
+      of: (all: string) => `of ${all} work`,
+      site: (site: string) => `at ${site}`,
+      mode: (mode: string | null) =>
+        ({ enforce: 'Enforces', observe: 'Only observes' })[mode ?? ''] ?? 'Never connected',
+      inService: 'In service',
+      outOfService: 'Out of service',
+      neverSeen: 'never seen',
+      current: 'Has everything',
+      behind: (generations: number, lag: string) =>
+        `${many(generations, 'change', 'changes')} behind, for ${lag}`,
+      refused: (target: string, reason: string) => `It refused ${target}: ${reason}`,
+      serves: 'Serves',
+      policies: 'Policies',
+      kernel: (state: string) => `kernel ${state}`,
+      devices: 'Devices',
+      xdp: (mode: string, reason: string | null) =>
+        `early drop ${mode}${reason === null ? '' : `: ${reason}`}`,
+      absent: 'is not on this machine',
+      noReport: 'not reported',
+      nodesLead: 'They run game servers.',
+      built: (built: number, all: number) => `${built} of ${many(all, 'server', 'servers')} built`,
+      engine: (kind: string, version: string | null) =>
+        version === null ? kind : `${kind} ${version}`,
+      failed: (name: string, reason: string | null) => `${name}: ${reason ?? 'failed'}`,
+      collectorsLead: 'They receive flow records of routers.',
+      listens: (listen: string, exporters: number) =>
+        `listens on ${listen}, ${many(exporters, 'exporter', 'exporters')}`,
+      connected: 'Connected',
+      away: 'Away',
+      noEdges: {
+        title: 'No edges',
+        text: 'Nothing is enforced. Add an edge to the fleet file, or run “portcullis edges add”.',
+      },
+      noNodes: { title: 'No nodes', text: 'Add one where game servers shall run.' },
+      noCollectors: {
+        title: 'No collectors',
+        text: 'Edges detect by themselves. A collector adds what routers see.',
+      },
+    },
+    audit: {
+      title: 'Audit trail',
+      search: 'Search: person, action, target, address, request',
+      organisation: 'Organisation',
+      allOrganisations: 'All organisations',
+      older: 'Older entries',
+      columns: {
+        at: 'When',
+        actor: 'Who',
+        action: 'What',
+        target: 'On what',
+        organisation: 'Organisation',
+        source: 'From',
+        detail: 'Details',
+      },
+      actors: {
+        key: 'key',
+        user: 'person',
+        operator: 'operator',
+        fleet: 'fleet file',
+        system: 'system',
+      } as Readonly<Record<string, string>>,
+      detailOf: (action: string, target: string) => `Details of ${action} on ${target}`,
+      none: { title: 'No entry matches', text: 'Change the search or the organisation.' },
+    },
+  },
+} as const;
