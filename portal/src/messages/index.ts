@@ -6,6 +6,7 @@ import { operatorMessages } from './operator.ts';
 import { serverMessages } from './servers.ts';
 import { settingsMessages } from './settings.ts';
 import { shellMessages } from './shell.ts';
+import { webhookMessages } from './webhooks.ts';
 
 /** Every word that the portal shows, in one folder for translations. Functions take what differs. */
 export const messages = {
@@ -17,4 +18,5 @@ export const messages = {
   ...serverMessages,
   ...settingsMessages,
   ...operatorMessages,
+  ...webhookMessages,
 } as const;

@@ -9,6 +9,7 @@ import { KeysPanel } from './keys/KeysPanel.tsx';
 import { isTab, TABS } from './tabs.ts';
 
 const MembersPanel = lazy(() => import('./members/MembersPanel.tsx'));
+const WebhooksPanel = lazy(() => import('./webhooks/WebhooksPanel.tsx'));
 const OrganisationPanel = lazy(() => import('./OrganisationPanel.tsx'));
 
 const text = messages.settings;
@@ -43,6 +44,11 @@ export function SettingsPage() {
           <Tabs.Panel value="members">
             <RoleGate needs="admin">
               <MembersPanel />
+            </RoleGate>
+          </Tabs.Panel>
+          <Tabs.Panel value="webhooks">
+            <RoleGate needs="admin">
+              <WebhooksPanel />
             </RoleGate>
           </Tabs.Panel>
           <Tabs.Panel value="organisation">

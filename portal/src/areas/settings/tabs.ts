@@ -1,4 +1,4 @@
-export const TABS = ['keys', 'members', 'organisation'] as const;
+export const TABS = ['keys', 'members', 'webhooks', 'organisation'] as const;
 export type Tab = (typeof TABS)[number];
 
 export function isTab(value: unknown): value is Tab {

@@ -1,0 +1,147 @@
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
+import { useState } from 'react';
+import { Confirm } from '../../../components/Confirm.tsx';
+import { Notice } from '../../../components/Notice.tsx';
+import { Pill } from '../../../components/Pill.tsx';
+import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { formatMoment } from '../../../format.ts';
+import { messages } from '../../../messages/index.ts';
+import { usePeopleClient } from '../../../session/session.ts';
+import { DeliveryLog } from './DeliveryLog.tsx';
+import { useRefreshWebhooks, useWebhookWrites } from './queries.ts';
+import { WebhookForm } from './WebhookForm.tsx';
+
+const text = messages.webhooks;
+
+interface Props {
+  readonly webhook: Webhook;
+  onSecret(secret: WebhookSecret['data']): void;
+}
+
+/** A webhook with what can be done with it, and its deliveries. */
+export function WebhookCard({ webhook, onSecret }: Props) {
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete' | null>(null);
+  const [isLogOpen, setLogOpen] = useState(false);
+  const { test, toggle } = useWebhookWrites(webhook);
+  const { name, url, events, enabled, pending, disabled_reason: reason } = webhook;
+  const close = (): void => setOpen(null);
+  return (
+    <article className="card" aria-label={name}>
+      <div className="card-pad stack">
+        <div className="row">
+          <h2 className="flat">{name}</h2>
+          <Pill tone={enabled ? 'ok' : 'neutral'}>{enabled ? text.enabled : text.disabled}</Pill>
+          {pending > 0 && (
+            <Pill tone="warn" moving>
+              {text.pending(pending)}
+            </Pill>
+          )}
+          <div className="row-end">
+            <Button
+              variant="default"
+              size="compact-sm"
+              loading={test.isPending}
+              onClick={() => test.mutate(undefined, { onSuccess: () => setLogOpen(true) })}
+            >
+              {text.test}
+            </Button>
+            <Button variant="default" size="compact-sm" onClick={() => setOpen('edit')}>
+              {text.edit}
+            </Button>
+            <Button
+              variant="default"
+              size="compact-sm"
+              loading={toggle.isPending}
+              onClick={() => toggle.mutate()}
+            >
+              {enabled ? text.disable : text.enable}
+            </Button>
+            <Button variant="default" size="compact-sm" onClick={() => setOpen('rotate')}>
+              {text.rotate}
+            </Button>
+            <Button
+              variant="subtle"
+              color="red"
+              size="compact-sm"
+              onClick={() => setOpen('delete')}
+            >
+              {text.remove}
+            </Button>
+          </div>
+        </div>
+        <div className="mono dim wrap">{url}</div>
+        <div className="pills">
+          {events.map((event) => (
+            <Pill key={event} tone="neutral" plain>
+              {text.eventNames[event] ?? event}
+            </Pill>
+          ))}
+        </div>
+        {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
+        {webhook.previous_secret_until !== null && (
+          <Notice kind="info">
+            {text.twoSecrets(formatMoment(new Date(webhook.previous_secret_until)))}
+          </Notice>
+        )}
+        <ProblemNotice error={test.error ?? toggle.error} />
+        <div className="row">
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            aria-expanded={isLogOpen}
+            onClick={() => setLogOpen(!isLogOpen)}
+          >
+            {isLogOpen ? text.hideLog : text.showLog}
+          </Button>
+        </div>
+      </div>
+      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onSaved={close} />}
+      {isLogOpen && <DeliveryLog webhook={webhook} />}
+      {open === 'rotate' && <Rotate webhook={webhook} onSecret={onSecret} onClose={close} />}
+      {open === 'delete' && <Delete webhook={webhook} onClose={close} />}
+    </article>
+  );
+}
+
+function Rotate({ webhook, onSecret, onClose }: Props & { onClose(): void }) {
+  const client = usePeopleClient();
+  const refresh = useRefreshWebhooks();
+  const rotate = useMutation({
+    mutationFn: async () => (await client.rotateWebhookSecret({ webhook: webhook.id })).data,
+    onSuccess(secret) {
+      refresh();
+      onSecret(secret);
+    },
+  });
+  return (
+    <Confirm
+      title={text.rotateTitle(webhook.name)}
+      confirm={text.rotate}
+      write={rotate}
+      onClose={onClose}
+    >
+      {text.rotateText}
+    </Confirm>
+  );
+}
+
+function Delete({ webhook, onClose }: { readonly webhook: Webhook; onClose(): void }) {
+  const client = usePeopleClient();
+  const refresh = useRefreshWebhooks();
+  const remove = useMutation({
+    mutationFn: () => client.deleteWebhook({ webhook: webhook.id }),
+    onSuccess: refresh,
+  });
+  return (
+    <Confirm
+      title={text.removeTitle(webhook.name)}
+      confirm={text.remove}
+      write={remove}
+      onClose={onClose}
+    >
+      {text.removeText}
+    </Confirm>
+  );
+}

@@ -1,0 +1,86 @@
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import type { Webhook } from '@portcullis/client/index.ts';
+import { useCallback } from 'react';
+import { usePeopleClient } from '../../../session/session.ts';
+
+const WEBHOOKS = ['webhooks'] as const;
+const PER_PAGE = 20;
+/** While something is on its way, and otherwise. */
+const MOVING_MS = 2_000;
+const RESTING_MS = 15_000;
+
+export const EVENTS = [
+  'attack.opened',
+  'attack.mitigated',
+  'attack.ended',
+  'server.state',
+  'server.crashed',
+  'propagation.failed',
+] as const;
+export type WebhookEvent = (typeof EVENTS)[number];
+export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'skipped';
+
+export function useWebhooks() {
+  const client = usePeopleClient();
+  return useQuery({
+    queryKey: WEBHOOKS,
+    queryFn: async ({ signal }) => (await client.listWebhooks({}, { signal })).data,
+    refetchInterval: ({ state }) =>
+      (state.data ?? []).some(({ pending }) => pending > 0) ? MOVING_MS : RESTING_MS,
+  });
+}
+
+/** Deliveries of a webhook, newest first, in pages. */
+export function useDeliveries(webhook: number, state: DeliveryState | null) {
+  const client = usePeopleClient();
+  return useInfiniteQuery({
+    queryKey: [...WEBHOOKS, webhook, state],
+    initialPageParam: null as number | null,
+    queryFn: ({ pageParam, signal }) => {
+      const query = {
+        per_page: PER_PAGE,
+        ...(state !== null && { state }),
+        ...(pageParam !== null && { before: pageParam }),
+      };
+      return client.listWebhookDeliveries({ webhook, query }, { signal });
+    },
+    getNextPageParam: ({ data, links }) => (links.next === null ? null : (data.at(-1)?.id ?? null)),
+    refetchInterval: ({ state: { data } }) =>
+      data?.pages[0]?.data.some((each) => each.state === 'pending') === true
+        ? MOVING_MS
+        : RESTING_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useRefreshWebhooks(): () => void {
+  const queries = useQueryClient();
+  return useCallback(() => void queries.invalidateQueries({ queryKey: WEBHOOKS }), [queries]);
+}
+
+/** Sends a test, or turns a webhook on or off. */
+export function useWebhookWrites({ id, name, url, events, enabled }: Webhook) {
+  const client = usePeopleClient();
+  const refresh = useRefreshWebhooks();
+  const test = useMutation({
+    mutationFn: () => client.testWebhook({ webhook: id }),
+    onSuccess: refresh,
+  });
+  const toggle = useMutation({
+    mutationFn: () => {
+      const known = EVENTS.filter((event) => events.includes(event));
+      return client.saveWebhook({
+        webhook: id,
+        body: { name, url, events: known, enabled: !enabled },
+      });
+    },
+    onSuccess: refresh,
+  });
+  return { test, toggle };
+}

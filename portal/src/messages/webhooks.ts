@@ -1,0 +1,80 @@
+import { many } from './many.ts';
+
+const STATES: Readonly<Record<string, string>> = {
+  pending: 'Waits',
+  delivered: 'Delivered',
+  failed: 'Failed',
+  skipped: 'Skipped',
+};
+
+export const webhookMessages = {
+  webhooks: {
+    title: 'Webhooks',
+    lead: 'Events are sent to your URL as they happen, signed by Standard Webhooks, and tried again for a day.',
+    create: 'Add a webhook',
+    save: 'Save the webhook',
+    name: 'Name',
+    namePlaceholder: 'Such as “pager”',
+    url: 'URL',
+    events: 'Sends',
+    eventNames: {
+      'attack.opened': 'Attack began',
+      'attack.mitigated': 'Attack mitigated',
+      'attack.ended': 'Attack ended',
+      'server.state': 'Server state changed',
+      'server.crashed': 'Server crashed',
+      'propagation.failed': 'Propagation failed',
+    } as Readonly<Record<string, string>>,
+    enabled: 'Enabled',
+    disabled: 'Disabled',
+    pending: (count: number) => `${many(count, 'delivery', 'deliveries')} waiting`,
+    test: 'Send a test',
+    edit: 'Edit',
+    enable: 'Enable',
+    disable: 'Disable',
+    rotate: 'New secret',
+    rotateTitle: (name: string) => `A new secret for “${name}”?`,
+    rotateText:
+      'For 24 hours deliveries are signed with both secrets, so that your receiver can change over.',
+    remove: 'Delete',
+    removeTitle: (name: string) => `Delete “${name}”?`,
+    removeText: 'Its deliveries go too, also those that wait.',
+    why: (reason: string) => `Disabled: ${reason}`,
+    twoSecrets: (until: string) => `Signed with the previous secret too, until ${until}.`,
+    secretTitle: 'Secret of the signatures',
+    secretText:
+      'Your receiver checks the header webhook-signature with it. If it is lost, make a new one.',
+    showLog: 'Show deliveries',
+    hideLog: 'Hide deliveries',
+    empty: {
+      title: 'No webhooks yet',
+      text: 'Add one to be told of attacks and crashes: in a chat, a pager or a program of yours.',
+    },
+    log: {
+      title: (name: string) => `Deliveries of ${name}`,
+      show: 'Show',
+      kept: 'Kept for seven days.',
+      states: { all: 'All', pending: 'Waiting', delivered: 'Delivered', failed: 'Failed' },
+      stateName: (state: string) => STATES[state] ?? state,
+      columns: {
+        event: 'Event',
+        target: 'On what',
+        state: 'State',
+        attempts: 'Attempts',
+        at: 'When',
+        actions: 'Actions',
+      },
+      result: (status: number | null, error: string | null, ms: number) =>
+        `${[status, error].filter((part) => part !== null).join(' ')} (${ms} ms)`,
+      next: 'next',
+      redeliver: 'Send again',
+      isPending: 'It is still being tried.',
+      isDisabled: 'Enable the webhook first.',
+      older: 'Older deliveries',
+      empty: {
+        title: 'Nothing was sent',
+        text: 'Send a test to see whether your receiver answers.',
+      },
+    },
+  },
+} as const;
