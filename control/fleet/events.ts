@@ -48,7 +48,7 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
     },
     synced(edge, generation, whole, policies) {
       metrics.syncs.inc({ edge, kind: whole ? 'whole' : 'changes' });
-      log.debug({ edge, generation, whole, policies }, 'an edge fetches policies');
+      log.debug({ edge, generation, whole, policies }, 'an edge fetched policies');
     },
     holdingsMoved(generation, targets, lateMs) {
       metrics.moved.inc(targets.length);

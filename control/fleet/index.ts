@@ -75,7 +75,7 @@ export function createFleet({
       return {
         wake: () => scheduler.wake(),
         async stop() {
-          await Promise.all([scheduler.stop(), sweeps.stop()]);
+          await Promise.all([scheduler.stop(), sweeps.stop(), sync.stop()]);
         },
       };
     },

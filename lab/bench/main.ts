@@ -8,6 +8,7 @@ import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
 import { type Bench, report } from './report.ts';
 import { scaleBench } from './dataplane/scale.ts';
+import { syncBench } from './control/sync.ts';
 
 const BENCHES: readonly Bench[] = [
   attacksBench,
@@ -18,6 +19,7 @@ const BENCHES: readonly Bench[] = [
   flowsBench,
   gameServersBench,
   scaleBench,
+  syncBench,
 ];
 const root = join(import.meta.dirname, '..', '..');
 

@@ -144,15 +144,17 @@ class EdgeSession {
     const edge = await loadEdge(db, name);
     if (edge === null) return unknownAgent(name);
     if (edge.instance !== request.instance) return resyncNeeded();
-    if (request.cursor !== null) {
-      const page = sync.next(edge, request, request.cursor);
-      if (page.kind === 'edge.page' && page.next === null) this.#markSent(name, request.instance);
-      return page;
-    }
     const fromNothing = this.#mustSyncWhole.get(name) === request.instance;
-    const { page, policies } = await sync.begin(edge, request, fromNothing);
-    if (page.next === null) this.#markSent(name, request.instance);
-    events.synced(name, page.generation, page.whole, policies);
+    const sent =
+      request.cursor === null
+        ? await sync.begin(edge, request, fromNothing)
+        : await sync.next(edge, request, request.cursor);
+    if (sent.kind === 'refused') return sent;
+    const { page, policies } = sent;
+    if (page.next === null) {
+      this.#markSent(name, request.instance);
+      events.synced(name, page.generation, page.whole, policies);
+    }
     return page;
   }
 

@@ -161,7 +161,8 @@ test('policies of a part equal those of the whole fleet', async (t) => {
   await assignGeo(db, org, wide, ['203.0.0.0/16', '203.0.113.128/25'], 'DE');
   await assignGroup(db, other, inner, ['203.0.113.0/26', '203.0.113.5']);
   await insertBaseline(db, '203.0.113.0/27', 53);
-  for (const ip of ['203.0.113.1', '203.0.113.5', '203.0.113.130']) await acceptRule(db, inner, ip);
+  const first = await acceptRule(db, inner, '203.0.113.1');
+  for (const ip of ['203.0.113.5', '203.0.113.130']) await acceptRule(db, inner, ip);
   const all = await loadAll(db);
   assert.ok(all.length >= 8, targets(all).join(' '));
   for (const policy of all) {
@@ -172,6 +173,18 @@ test('policies of a part equal those of the whole fleet', async (t) => {
     );
   }
   assert.deepEqual((await load(db, ['0.0.0.0/0', '::/0'])).policies, all);
+  // However the addresses are cut: prefixes reach into other slices.
+  await insertBaseline(db, '2001:db8::/32', 53);
+  await deleteRule(db, first.id);
+  const whole = await load(db, 'all');
+  const part = await load(db, ['203.0.0.0/16', '2001:db8::/33']);
+  assert.deepEqual(part.removed, ['2001:db8::/33', '203.0.113.1']);
+  for (const sliceWeight of [1, 2, 3, 5]) {
+    const cut = (wanted: readonly string[] | 'all') =>
+      inSnapshot(db, (tx) => loadPolicies(tx, wanted, { sliceWeight }));
+    assert.deepEqual(await cut('all'), whole);
+    assert.deepEqual(await cut(['203.0.0.0/16', '2001:db8::/33']), part);
+  }
 });
 
 test('loads an address as of a generation, with the current holdings', async (t) => {
@@ -207,7 +220,7 @@ test('a snapshot with the generation that ends a holding never has the old holde
   assert.deepEqual(await loadAll(db), []);
 });
 
-test('loads 10,000 addresses of 10 rules quickly in few statements', async (t) => {
+test('loads 10,000 addresses of 10 rules in few statements', async (t) => {
   const { db } = await testDatabase(t);
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '10.0.0.0/8');
@@ -220,12 +233,16 @@ test('loads 10,000 addresses of 10 rules quickly in few statements', async (t) =
            case when n % 3 = 0 then set_masklen('198.51.100.0'::cidr, 24) end, 1000 + n, 1
       from addresses a, generate_series(1, 10) n`.execute(db);
   await sql`analyze`.execute(db);
-  const began = performance.now();
-  const policies = await loadAll(db);
-  const tookMs = performance.now() - began;
+  let statements = 0;
+  const counting = db.withPlugin({
+    transformQuery({ node }) {
+      statements++;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const policies = await loadAll(counting);
   assert.equal(policies.length, 10_000);
   assert.ok(policies.every((policy) => policy.rules.length === 10));
-  // A query per address would take far longer, also on a loaded machine.
-  assert.ok(tookMs < 5_000, `${tookMs} ms`);
-  t.diagnostic(`${Math.round(tookMs)} ms`);
+  assert.ok(statements < 150, `${statements} statements`);
 });

@@ -6,11 +6,17 @@ import { mergeCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lostFleet } from '../generations.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
-import { loadFormerTargets, loadPolicyRows } from './rows.ts';
+import { loadFormerTargets, loadPolicyRows, type PolicyRows } from './rows.ts';
+import { addressSlices, isAddress, loadSlices, type Slice } from './slices.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
+/** About as many rules are in memory at once, twice: the next ones are loaded meanwhile. */
+const SLICE_WEIGHT = 10_000;
+/** Others wait for no longer. */
+const BUILD_MS = 5;
+
 export interface LoadedPolicies {
-  /** Complete current policies, sorted by target as text. */
+  /** Complete current policies. */
   readonly policies: readonly Policy[];
   /** Requested targets, and former targets inside requested prefixes, that have no policy. */
   readonly removed: readonly string[];
@@ -49,28 +55,63 @@ export async function readMoment(tx: Tx): Promise<SnapshotMoment> {
 }
 
 /**
- * Loads the accepted policies of these targets, or of the whole fleet. A prefix includes everything inside it that
- * has, or ever had, a policy. Needs a transaction of `inSnapshot`, so that all statements see one state.
+ * Loads the accepted policies of these targets, or of the whole fleet, in parts of bounded size. A prefix includes
+ * everything inside it that has, or ever had, a policy. Needs a transaction of one snapshot, so that all statements see
+ * one state; between parts the event loop turns.
  */
+export async function* streamPolicies(
+  tx: Tx,
+  targets: readonly string[] | 'all',
+  { sliceWeight = SLICE_WEIGHT }: { readonly sliceWeight?: number | undefined } = {},
+): AsyncGenerator<LoadedPolicies, void> {
+  const { asOf } = await readMoment(tx);
+  const requested = targets === 'all' ? null : targets.map(storedCidr);
+  const parts = requested === null ? null : mergeCidrs(requested);
+  const slices =
+    requested?.every(isAddress) === true
+      ? addressSlices(requested)
+      : await loadSlices(tx, parts ?? 'all', sliceWeight);
+  const load = ({ cidrs }: Slice): Promise<PolicyRows> =>
+    loadPolicyRows(tx, { region: cidrs.map(formatNetwork), asOf, generation: null });
+  const within = new PrefixIndex<true>();
+  for (const part of parts ?? []) within.add(part, true);
+  let next = slices[0] === undefined ? null : load(slices[0]);
+  for (const [at, slice] of slices.entries()) {
+    const rows = await next;
+    if (rows === null) break;
+    const belongs = (target: Cidr): boolean =>
+      slice.begins(target) && (parts === null || within.covering(target).length > 0);
+    const gone =
+      requested === null ? new Set<string>() : await loadGone(tx, requested, slice, belongs);
+    const following = slices[at + 1];
+    next = following === undefined ? null : load(following);
+    // Awaited in the next round, unless the reader stops before.
+    next?.catch(() => {});
+    for (const policies of build(new PolicyAssembly(rows), belongs)) {
+      for (const { target } of policies) gone.delete(target);
+      yield { policies, removed: [] };
+      await turn();
+    }
+    yield { policies: [], removed: [...gone] };
+  }
+}
+
+/** The same at once, sorted; for few. */
 export async function loadPolicies(
   tx: Tx,
   targets: readonly string[] | 'all',
+  options: { readonly sliceWeight?: number } = {},
 ): Promise<LoadedPolicies> {
-  const { asOf } = await readMoment(tx);
-  if (targets === 'all') {
-    const rows = await loadPolicyRows(tx, { region: 'all', asOf, generation: null });
-    return { policies: build(new PolicyAssembly(rows), null), removed: [] };
+  const policies: Policy[] = [];
+  const removed: string[] = [];
+  for await (const part of streamPolicies(tx, targets, options)) {
+    policies.push(...part.policies);
+    removed.push(...part.removed);
   }
-  const requested = targets.map(storedCidr);
-  const parts = mergeCidrs(requested);
-  if (parts.length === 0) return { policies: [], removed: [] };
-  const region = parts.map(formatNetwork);
-  const rows = await loadPolicyRows(tx, { region, asOf, generation: null });
-  const policies = build(new PolicyAssembly(rows), parts);
-  const former = parts.every(isAddress) ? [] : await loadFormerTargets(tx, region);
-  const gone = new Set([...requested, ...former.map(storedCidr)].map(formatNetwork));
-  for (const { target } of policies) gone.delete(target);
-  return { policies, removed: [...gone].toSorted() };
+  return {
+    policies: policies.toSorted((a, b) => (a.target < b.target ? -1 : 1)),
+    removed: removed.toSorted(),
+  };
 }
 
 /**
@@ -91,20 +132,39 @@ export async function loadAddressPolicy(
   return new PolicyAssembly(rows).policyOf(storedCidr(ip));
 }
 
-/** Builds the policies of all targets, or of the targets inside `parts`. */
-function build(assembly: PolicyAssembly, parts: readonly Cidr[] | null): readonly Policy[] {
-  const inside = new PrefixIndex<true>();
-  for (const part of parts ?? []) inside.add(part, true);
-  const policies: Policy[] = [];
+/** What has to be removed, unless a policy of it is found. */
+async function loadGone(
+  tx: Tx,
+  requested: readonly Cidr[],
+  slice: Slice,
+  belongs: (target: Cidr) => boolean,
+): Promise<Set<string>> {
+  if (requested.every(isAddress)) return new Set(slice.cidrs.map(formatNetwork));
+  const former = await loadFormerTargets(tx, slice.cidrs.map(formatNetwork));
+  const all = [...requested, ...former.map(storedCidr)];
+  return new Set(all.filter(belongs).map(formatNetwork));
+}
+
+/** Builds the policies of the targets that belong to a slice, in parts that take a few milliseconds. */
+function* build(
+  assembly: PolicyAssembly,
+  belongs: (target: Cidr) => boolean,
+): Generator<readonly Policy[]> {
+  let policies: Policy[] = [];
+  let until = performance.now() + BUILD_MS;
   for (const { target, carved } of assembly.targets()) {
-    if (parts !== null && inside.covering(target).length === 0) continue;
+    if (!belongs(target)) continue;
     const policy = assembly.policyOf(target);
     // An empty policy is needed only where it hides the wider policy of another holder.
     if (carved || !isEmptyPolicy(policy)) policies.push(policy);
+    if (performance.now() < until) continue;
+    yield policies;
+    policies = [];
+    until = performance.now() + BUILD_MS;
   }
-  return policies.toSorted((a, b) => (a.target < b.target ? -1 : 1));
+  yield policies;
 }
 
-function isAddress(cidr: Cidr): boolean {
-  return cidr.length === (cidr.family === 4 ? 32 : 128);
+function turn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }

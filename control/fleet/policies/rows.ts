@@ -4,8 +4,8 @@ import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actio
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
 import type { Tx } from '../../db/database.ts';
 
-/** CIDRs whose policies are requested, or the whole fleet. */
-export type Region = readonly string[] | 'all';
+/** CIDRs whose policies are requested. */
+export type Region = readonly string[];
 
 /** A rule as [id, action, protocol, source, port]: a tuple, because half a million are loaded. */
 export type RuleTuple = readonly [number, RuleAction, RuleProtocol, string | null, number | null];
@@ -128,7 +128,6 @@ function touches(
   column: string,
   region: Region,
 ): RawBuilder<unknown> {
-  if (region === 'all') return sql`true`;
   return sql`${sql.ref(`${alias}.id`)} = any (array(
     select near.id from unnest(${region}::cidr[]) as part
       join ${sql.table(table)} as near on ${sql.ref(`near.${column}`)} && part))`;
@@ -140,7 +139,6 @@ export function addressInside(
   region: Region,
   table: 'addresses' | 'server_openings' = 'addresses',
 ): RawBuilder<unknown> {
-  if (region === 'all') return sql`true`;
   return sql`${sql.ref(`${alias}.id`)} = any (array(
     select near.id from unnest(${region}::cidr[]) as part
       join ${sql.table(table)} as near on near.ip >= part::inet
@@ -278,20 +276,20 @@ async function loadMitigations(
 }
 
 /**
- * Every target inside the region that may ever have had a policy, so that edges can be told to remove it. Deleted
+ * Every target that overlaps the region and may ever have had a policy, so that edges can be told to remove it. Deleted
  * objects and past holdings are kept far longer than the changes that edges sync.
  */
 export async function loadFormerTargets(tx: Tx, region: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ target: string }>`
     with part as (select unnest(${region}::cidr[]) as part)
     select a.ip::cidr as target from addresses a where ${addressInside('a', region)}
-    union select t.target from part join group_assignments t on t.target <<= part
-    union select t.target from part join geo_assignments t on t.target <<= part
-    union select t.target from part join default_actions t on t.target <<= part
+    union select t.target from part join group_assignments t on t.target && part
+    union select t.target from part join geo_assignments t on t.target && part
+    union select t.target from part join default_actions t on t.target && part
     union select o.ip::cidr from server_openings o where ${addressInside('o', region, 'server_openings')}
-    union select t.target from part join mitigations t on t.target <<= part
-    union select t.prefix from part join baseline_rules t on t.prefix <<= part
-    union select t.cidr from part join holdings t on t.cidr <<= part
+    union select t.target from part join mitigations t on t.target && part
+    union select t.prefix from part join baseline_rules t on t.prefix && part
+    union select t.cidr from part join holdings t on t.cidr && part
   `.execute(tx);
   return rows.map((row) => row.target);
 }

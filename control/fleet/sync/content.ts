@@ -1,39 +1,136 @@
 import { sql } from 'kysely';
+import type { ControlledTransaction } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { inSnapshot, loadPolicies, readMoment } from '../policies/policies.ts';
+import type { Schema } from '../../db/schema.ts';
+import { readMoment, streamPolicies } from '../policies/policies.ts';
 import { storedCidr } from '../policies/assembly.ts';
-
-/** The content of a sync, before it is reduced to an edge's prefixes and split into pages. */
-export interface SyncContent {
-  readonly generation: number;
-  readonly whole: boolean;
-  readonly policies: readonly Policy[];
-  readonly removed: readonly string[];
-  /** Names of every source set that policies of the fleet use, sorted. */
-  readonly setNames: readonly string[];
-}
+import { type ContentPage, cutPages } from './pages.ts';
 
 /** Beyond this number of changed targets, sending everything is cheaper. */
 const MAX_CHANGED_TARGETS = 10_000;
+/** Pages of a content that can be read again, or by an edge that came later. */
+const KEPT_PAGES = 8;
+
+export interface ContentOptions {
+  readonly pageBytes: number;
+  readonly sliceWeight?: number | undefined;
+}
 
 /**
- * Loads what changed after a generation. Loads everything after 0, after a generation whose changes are no longer
- * stored, and after one that was never accepted here.
+ * The content of a sync, before it is reduced to an edge's prefixes: pages of one snapshot, read from the database as they
+ * are asked for. Of any number of pages only the last few are in memory. Several edges may read it.
  */
-export async function loadSyncContent(db: Db, after: number): Promise<SyncContent> {
-  return inSnapshot(db, async (tx) => {
-    const { generation } = await readMoment(tx);
-    const setNames = await loadSetNames(tx);
-    const changed = after > 0 ? await loadChanged(tx, after, generation) : null;
-    if (changed === null) {
-      const { policies } = await loadPolicies(tx, 'all');
-      return { generation, whole: true, policies, removed: [], setNames };
+export class SyncContent {
+  readonly generation: number;
+  readonly whole: boolean;
+  /** Names of every source set that policies of the fleet use, sorted. */
+  readonly setNames: readonly string[];
+  readonly #tx: ControlledTransaction<Schema>;
+  readonly #pages: AsyncGenerator<ContentPage, void>;
+  readonly #kept = new Map<number, ContentPage>();
+  #made = 0;
+  #making: Promise<void> | null = null;
+  #isOpen = true;
+  #failure: Error | null = null;
+
+  private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
+    const { generation, changed, setNames } = begun;
+    this.generation = generation;
+    this.whole = changed === null;
+    this.setNames = setNames;
+    this.#tx = tx;
+    const { pageBytes, sliceWeight } = options;
+    this.#pages = cutPages(streamPolicies(tx, changed ?? 'all', { sliceWeight }), pageBytes);
+  }
+
+  /**
+   * What changed after a generation; everything after 0, after a generation whose changes are no longer stored, and after
+   * one that was never accepted here.
+   */
+  static async open(db: Db, after: number, options: ContentOptions): Promise<SyncContent> {
+    const tx = await db
+      .startTransaction()
+      .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
+      .execute();
+    try {
+      return new SyncContent(tx, await begin(tx, after), options);
+    } catch (error) {
+      await rollback(tx);
+      throw error;
     }
-    const { policies, removed } = await loadPolicies(tx, changed);
-    return { generation, whole: false, policies, removed, setNames };
-  });
+  }
+
+  /** Whether it holds a snapshot of the database. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get hasFirstPage(): boolean {
+    return this.#kept.has(0);
+  }
+
+  /** Pages are asked for in order. Null for one that is not kept any more. The next page is made meanwhile. */
+  async page(index: number): Promise<ContentPage | null> {
+    while (index >= this.#made && this.#isOpen) await this.#make();
+    if (index >= this.#made && this.#failure !== null) throw this.#failure;
+    if (index === this.#made - 1 && this.#isOpen) void this.#make();
+    return this.#kept.get(index) ?? null;
+  }
+
+  /** Ends the snapshot. */
+  async close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    // A generator ends where it waits, so after the statement under way.
+    await this.#pages.return().catch(() => {});
+    await rollback(this.#tx);
+  }
+
+  #make(): Promise<void> {
+    this.#making ??= this.#makeOne().finally(() => {
+      this.#making = null;
+    });
+    return this.#making;
+  }
+
+  async #makeOne(): Promise<void> {
+    try {
+      const { value } = await this.#pages.next();
+      if (value === undefined) return await this.close();
+      this.#kept.set(this.#made, value);
+      this.#made++;
+      this.#kept.delete(this.#made - KEPT_PAGES - 1);
+      if (value.isLast) await this.close();
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error('a page failed', { cause: error });
+      await this.close();
+    }
+  }
+}
+
+interface Begun {
+  readonly generation: number;
+  /** Null for everything. */
+  readonly changed: readonly string[] | null;
+  readonly setNames: readonly string[];
+}
+
+async function begin(tx: Tx, after: number): Promise<Begun> {
+  const { generation } = await readMoment(tx);
+  const setNames = await loadSetNames(tx);
+  const changed = after > 0 ? await loadChanged(tx, after, generation) : null;
+  return { generation, changed, setNames };
+}
+
+async function rollback(tx: ControlledTransaction<Schema>): Promise<void> {
+  // A broken connection has ended it.
+  await tx
+    .rollback()
+    .execute()
+    .catch(() => {});
 }
 
 /** Targets that generations after `after` may have changed. Returns null when a whole sync is needed. */
@@ -62,19 +159,18 @@ async function loadSetNames(tx: Tx): Promise<string[]> {
   return rows.map((row) => row.name).toSorted();
 }
 
-/** The part of the content that an edge with these prefixes needs. */
-export function contentFor(content: SyncContent, serves: readonly string[]): SyncContent {
-  const prefixes = serves.map(storedCidr);
-  if (servesAll(prefixes)) return content;
+/** The part of a page that an edge with these prefixes needs. */
+export function pageFor(page: ContentPage, whole: boolean, prefixes: readonly Cidr[]): ContentPage {
+  if (servesAll(prefixes)) return page;
   const policies: Policy[] = [];
-  const removed = [...content.removed];
-  for (const policy of content.policies) {
+  const removed = [...page.removed];
+  for (const policy of page.policies) {
     const target = storedCidr(policy.target);
     if (prefixes.some((prefix) => overlaps(prefix, target))) policies.push(policy);
     // The edge may have served this before its prefixes were narrowed.
-    else if (!content.whole) removed.push(policy.target);
+    else if (!whole) removed.push(policy.target);
   }
-  return { ...content, policies, removed };
+  return { ...page, policies, removed };
 }
 
 function servesAll(prefixes: readonly Cidr[]): boolean {

@@ -59,7 +59,9 @@ test('a sync never combines the new generation with the old prefixes', async (t)
     cursor: null,
     sourceSetsVersion: null,
   } as const;
-  const { page } = await sync.begin(before, request, true);
+  const sent = await sync.begin(before, request, true);
+  if (sent.kind === 'refused') assert.fail(sent.detail);
+  const { page } = sent;
   assert.equal(page.generation, generation);
   assert.deepEqual(
     page.policies.map(({ target }) => target),

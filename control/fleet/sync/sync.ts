@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
+import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgePage, EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { Refused } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
 import { currentGeneration } from '../generations.ts';
 import { type EdgeState, loadEdge } from '../edges/store.ts';
-import { contentFor, loadSyncContent, type SyncContent } from './content.ts';
+import { storedCidr } from '../policies/assembly.ts';
+import { pageFor, SyncContent } from './content.ts';
+import { type ContentPage, cutSets } from './pages.ts';
 
 export type LoadSourceSets = (names: readonly string[]) => Promise<SourceSets>;
 
@@ -14,112 +17,152 @@ export interface SyncOptions {
   readonly loadSourceSets: LoadSourceSets;
   /** Approximate page size in bytes of JSON; a policy is never split. */
   readonly pageBytes?: number;
+  /** About as many rules are loaded at once. */
+  readonly sliceWeight?: number;
   /** A sync that is not continued for this time is discarded. */
   readonly idleMs?: number;
 }
 
-interface Page {
-  readonly policies: readonly Policy[];
-  readonly removed: readonly string[];
-  /** A part of the source sets, which the edge joins. */
-  readonly sourceSets: SourceSets | null;
-}
 interface RunningSync {
   readonly id: string;
   readonly instance: string;
   readonly content: SyncContent;
-  readonly pages: readonly Page[];
+  readonly prefixes: readonly Cidr[];
+  /** Parts of the source sets, which the edge joins. They follow the content. */
+  readonly sets: readonly SourceSets[];
+  /** The next page of the content; null after the last. */
+  position: number | null;
+  setsSent: number;
+  /** The last page and its number: its answer may be lost. */
+  sent: { readonly number: number; readonly page: EdgePage } | null;
+  policies: number;
   usedAtMs: number;
+  /** Requests of one edge are answered one after the other. */
+  turn: Promise<unknown>;
 }
-interface StartedSync {
+
+/** A page, and how many policies were sent with it and before. */
+export interface SentPage {
+  readonly kind: 'sent';
   readonly page: EdgePage;
   readonly policies: number;
 }
 
-/** Far below the largest message of a transport. */
-const PAGE_BYTES = 4 * 1024 * 1024;
+/** Each page takes its sender and its receiver some milliseconds in which others wait. */
+const PAGE_BYTES = 1024 * 1024;
 const IDLE_MS = 60_000;
+/** Each takes a connection of the pool until its edge has everything. */
+const MAX_SNAPSHOTS = 3;
+const NOTHING: ContentPage = { policies: [], removed: [], isLast: false };
 
 /**
- * Splits syncs into pages of one generation. The content is kept from the first page on, so that later pages do not
- * see later writes. Edges that sync whole at one generation share it.
+ * Sends syncs in pages of one generation. They are read from one snapshot of the database while the edge fetches them, so
+ * that a million rules fill no memory. Edges that sync whole at one generation at the same time share it.
  */
 export class SyncService {
-  readonly #options: Required<SyncOptions>;
+  readonly #options: SyncOptions & { readonly pageBytes: number; readonly idleMs: number };
   readonly #running = new Map<string, RunningSync>();
   #whole: Promise<SyncContent> | null = null;
   #wholeUsedAtMs = 0;
+  #isStopped = false;
 
   constructor(options: SyncOptions) {
     this.#options = { pageBytes: PAGE_BYTES, idleMs: IDLE_MS, ...options };
   }
 
   /** Returns the first page. With `fromNothing` it sends everything, whatever the edge reports. */
-  async begin(known: EdgeState, request: EdgeSync, fromNothing: boolean): Promise<StartedSync> {
-    const { db, pageBytes } = this.#options;
-    const loaded = await this.#load(fromNothing ? 0 : request.after);
+  async begin(
+    known: EdgeState,
+    request: EdgeSync,
+    fromNothing: boolean,
+  ): Promise<SentPage | Refused> {
+    if (this.#isStopped) return busy();
+    const { name } = known.settings;
+    this.forget(name);
+    const content = await this.#open(fromNothing ? 0 : request.after);
     // Read after the content: prefixes newer than the generation are fine, because the next generation names what
     // the edge gained. Older ones would let it confirm a change of its prefixes without their policies.
-    const edge = (await loadEdge(db, known.settings.name)) ?? known;
-    const content = contentFor(loaded, edge.serves);
+    const edge = (await loadEdge(this.#options.db, name)) ?? known;
     const sets = await this.#setsUnlessCurrent(content, request.sourceSetsVersion);
     const sync: RunningSync = {
       id: randomUUID(),
       instance: request.instance,
       content,
-      pages: [...cutPages(content, pageBytes), ...cutSets(sets, pageBytes)],
+      prefixes: edge.serves.map(storedCidr),
+      sets: cutSets(sets, this.#options.pageBytes),
+      position: 0,
+      setsSent: 0,
+      sent: null,
+      policies: 0,
       usedAtMs: Date.now(),
+      turn: Promise.resolve(),
     };
-    this.#running.set(edge.settings.name, sync);
-    return { page: pageOf(edge, sync, 0), policies: content.policies.length };
+    this.forget(name);
+    this.#running.set(name, sync);
+    const sent = await this.#send(edge, sync, 0);
+    if (this.#snapshots() <= MAX_SNAPSHOTS || !content.isOpen) return sent;
+    this.forget(name);
+    return busy();
   }
 
   /** Returns a later page, again if its answer was lost. */
-  next(edge: EdgeState, request: EdgeSync, cursor: string): EdgePage | Refused {
+  async next(edge: EdgeState, request: EdgeSync, cursor: string): Promise<SentPage | Refused> {
     const sync = this.#running.get(edge.settings.name);
     const [id, number, ...rest] = cursor.split('/');
-    const index = Number(number);
     const known =
       sync !== undefined &&
       sync.id === id &&
       sync.instance === request.instance &&
       rest.length === 0;
-    if (!known || !Number.isInteger(index) || index < 1 || index >= sync.pages.length) {
-      return {
-        kind: 'refused',
-        code: 'resync',
-        detail:
-          'This sync is not known here any more (control restarted, or it took too long). Start again.',
-      };
-    }
+    if (!known) return lost();
     sync.usedAtMs = Date.now();
-    return pageOf(edge, sync, index);
+    const sent = sync.turn.then(() => this.#send(edge, sync, Number(number)));
+    sync.turn = sent.catch(() => {});
+    return sent;
   }
 
   /** Discards the sync of an edge. */
   forget(name: string): void {
+    const sync = this.#running.get(name);
     this.#running.delete(name);
+    if (sync === undefined) return;
+    const isShared = [...this.#running.values()].some(({ content }) => content === sync.content);
+    if (!isShared) void sync.content.close();
   }
 
   /** Discards syncs that are not continued. */
   sweep(): void {
     const before = Date.now() - this.#options.idleMs;
     for (const [name, sync] of this.#running) {
-      if (sync.usedAtMs < before) this.#running.delete(name);
+      if (sync.usedAtMs < before) this.forget(name);
     }
     if (this.#wholeUsedAtMs < before) this.#whole = null;
   }
 
-  async #load(after: number): Promise<SyncContent> {
-    if (after > 0) return loadSyncContent(this.#options.db, after);
-    // A fleet that restarts requests the same content at once; it is loaded once per generation.
-    const wanted = await currentGeneration(this.#options.db);
+  /** Discards every sync, and with it the connections that they hold, and begins no other. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    const contents = [...this.#running.values()].map(({ content }) => content);
+    this.#running.clear();
+    await Promise.all(contents.map((content) => content.close()));
+  }
+
+  #snapshots(): number {
+    const contents = new Set([...this.#running.values()].map(({ content }) => content));
+    return [...contents].filter(({ isOpen }) => isOpen).length;
+  }
+
+  async #open(after: number): Promise<SyncContent> {
+    const { db } = this.#options;
+    if (after > 0) return SyncContent.open(db, after, this.#options);
+    // A fleet that restarts requests the same content at once.
+    const wanted = await currentGeneration(db);
     const shared = await this.#whole?.catch(() => null);
     this.#wholeUsedAtMs = Date.now();
-    if (shared?.generation === wanted) return shared;
-    const loading = loadSyncContent(this.#options.db, 0);
-    this.#whole = loading;
-    return loading;
+    if (shared?.generation === wanted && shared.hasFirstPage) return shared;
+    const opening = SyncContent.open(db, 0, this.#options);
+    this.#whole = opening;
+    return opening;
   }
 
   async #setsUnlessCurrent(
@@ -130,82 +173,57 @@ export class SyncService {
     // The version names the data and the sets, so an edge that lacks a set has another version.
     return sets.version === current ? null : sets;
   }
+
+  /** The page of this number: the next one, or the last one again. */
+  async #send(edge: EdgeState, sync: RunningSync, number: number): Promise<SentPage | Refused> {
+    const { sent, content } = sync;
+    if (sent?.number === number) return { kind: 'sent', page: sent.page, policies: sync.policies };
+    if (number !== (sent?.number ?? -1) + 1 || sent?.page.next === null) return lost();
+    const found = await readContent(sync);
+    if (found === null) return lost();
+    const sourceSets = found === NOTHING ? (sync.sets[sync.setsSent++] ?? null) : null;
+    const isLast = sync.position === null && sync.setsSent >= sync.sets.length;
+    sync.policies += found.policies.length;
+    const page: EdgePage = {
+      kind: 'edge.page',
+      generation: content.generation,
+      whole: content.whole,
+      policies: found.policies,
+      removed: found.removed,
+      sourceSets,
+      settings: edge.settings,
+      next: isLast ? null : `${sync.id}/${number + 1}`,
+    };
+    sync.sent = { number, page };
+    return { kind: 'sent', page, policies: sync.policies };
+  }
 }
 
-function pageOf(edge: EdgeState, { id, content, pages }: RunningSync, index: number): EdgePage {
-  const page = pages[index] ?? { policies: [], removed: [], sourceSets: null };
+/**
+ * The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the edge is too slow for those
+ * that share the content.
+ */
+async function readContent(sync: RunningSync): Promise<ContentPage | null> {
+  while (sync.position !== null) {
+    const page = await sync.content.page(sync.position);
+    if (page === null) return null;
+    sync.position = page.isLast ? null : sync.position + 1;
+    const found = pageFor(page, sync.content.whole, sync.prefixes);
+    if (found.isLast || found.policies.length + found.removed.length > 0) return found;
+  }
+  return NOTHING;
+}
+
+function lost(): Refused {
   return {
-    kind: 'edge.page',
-    generation: content.generation,
-    whole: content.whole,
-    ...page,
-    settings: edge.settings,
-    next: index < pages.length - 1 ? `${id}/${index + 1}` : null,
+    kind: 'refused',
+    code: 'resync',
+    detail:
+      'This sync is not known here any more (control restarted, or it took too long). Start again.',
   };
 }
 
-/** Splits sets, because all countries exceed a message and one alone can exceed a page. */
-function cutSets(sourceSets: SourceSets | null, pageBytes: number): Page[] {
-  if (sourceSets === null) return [];
-  const { version } = sourceSets;
-  const pages: Page[] = [];
-  let sets: Record<string, string[]> = {};
-  let bytes = 0;
-  const cut = (): void => {
-    pages.push({ policies: [], removed: [], sourceSets: { version, sets } });
-    sets = {};
-    bytes = 0;
-  };
-  for (const [name, networks] of Object.entries(sourceSets.sets)) {
-    let part: string[] = [];
-    sets[name] = part;
-    bytes += name.length + 6;
-    for (const network of networks) {
-      if (bytes >= pageBytes) {
-        cut();
-        part = [];
-        sets[name] = part;
-      }
-      part.push(network);
-      bytes += network.length + 3;
-    }
-  }
-  cut();
-  return pages;
-}
-
-function cutPages(content: SyncContent, pageBytes: number): Page[] {
-  const pages: Page[] = [];
-  let policies: Policy[] = [];
-  let removed: string[] = [];
-  let bytes = 0;
-  const cutWhenFull = (): void => {
-    if (bytes < pageBytes) return;
-    pages.push({ policies, removed, sourceSets: null });
-    policies = [];
-    removed = [];
-    bytes = 0;
-  };
-  for (const policy of content.policies) {
-    policies.push(policy);
-    bytes += estimateBytes(policy);
-    cutWhenFull();
-  }
-  for (const target of content.removed) {
-    removed.push(target);
-    bytes += target.length + 3;
-    cutWhenFull();
-  }
-  if (bytes > 0 || pages.length === 0) pages.push({ policies, removed, sourceSets: null });
-  return pages;
-}
-
-/** A close upper estimate of the JSON size; measuring it would cost as much as sending it. */
-function estimateBytes(policy: Policy): number {
-  const rules = policy.rules.length + policy.baseline.length;
-  const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, 0);
-  const overlays = [...policy.mitigations, ...policy.filters];
-  const safelisted = overlays.reduce((sum, { safelist }) => sum + safelist.length, 0);
-  const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safelisted;
-  return 160 + 140 * rules + others + 60 * policy.geo.length + 16 * sets;
+function busy(): Refused {
+  const detail = 'Control sends everything to other edges at the moment, or stops. Ask again.';
+  return { kind: 'refused', code: 'unavailable', detail };
 }

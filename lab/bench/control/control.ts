@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BenchFleet, fillFleet } from './control-fixture.ts';
+import { end, residentMib, startControl } from './control-process.ts';
 import type { Bench, Row } from '../report.ts';
 import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
 import { writeRows } from './writes.ts';
@@ -86,37 +87,9 @@ function requests(
   );
 }
 
-async function startControl(data: string) {
-  const child = fork(join(import.meta.dirname, '..', '..', '..', 'control', 'main.ts'), {
-    env: {
-      ...process.env,
-      PORTCULLIS_DATA: data,
-      PORTCULLIS_LISTEN: '127.0.0.1:0',
-      PORTCULLIS_METRICS_LISTEN: 'off',
-      PORTCULLIS_LOG_LEVEL: 'error',
-    },
-  });
-  const [ready] = (await once(child, 'message')) as [
-    { url: string; facts: { databaseUrl: string } },
-  ];
-  return { child, port: Number(new URL(ready.url).port), databaseUrl: ready.facts.databaseUrl };
-}
-
 async function startBare(databaseUrl: string, organisationId: number) {
   const options = JSON.stringify({ databaseUrl, organisationId, poolSize: 10 });
   const child = fork(join(import.meta.dirname, 'bare-server.ts'), [options]);
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return { child, port };
-}
-
-function residentMib({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
-}
-
-async function end(child: ChildProcess | null): Promise<void> {
-  if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
 }
