@@ -258,6 +258,7 @@ export type AttackEvidence = {
     readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'multi_vector' | 'other_flood' | (string & {});
     readonly share: number;
   }>;
+  readonly threshold: AttackThreshold | null;
   readonly peak_pps_bounds: Bounds | null;
   readonly peak_bps_bounds: Bounds | null;
   readonly top_sources: ReadonlyArray<{
@@ -320,6 +321,16 @@ export type AttackSeries = {
   readonly step_ms: number;
   readonly pps: readonly number[];
   readonly bps: readonly number[];
+  /** By how much each of `pps` may be wrong because traffic was sampled (95 %). Null: every packet was counted. */
+  readonly pps_error: readonly number[] | null;
+  /** By how much each of `bps` may be wrong because traffic was sampled (95 %). Null: every packet was counted. */
+  readonly bps_error: readonly number[] | null;
+};
+
+/** What its traffic exceeded: the threshold that was set, or a multiple of the usual traffic. Null: not known. */
+export type AttackThreshold = {
+  readonly pps: number;
+  readonly bps: number;
 };
 
 export type AuditEntry = {

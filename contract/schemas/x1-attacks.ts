@@ -55,6 +55,15 @@ const Bounds = Type.Object(
   },
 );
 
+const AttackThreshold = Type.Object(
+  { pps: natural(), bps: natural() },
+  {
+    title: 'AttackThreshold',
+    description:
+      'What its traffic exceeded: the threshold that was set, or a multiple of the usual traffic. Null: not known.',
+  },
+);
+
 const TopPort = Type.Object(
   {
     port: integer({ minimum: 0, maximum: 65_535 }),
@@ -66,12 +75,19 @@ const TopPort = Type.Object(
   { title: 'TopPort' },
 );
 
+const seriesError = (of: string) =>
+  orNull(Type.Array(natural()), {
+    description: `By how much each of \`${of}\` may be wrong because traffic was sampled (95 %). Null: every packet was counted.`,
+  });
+
 const AttackSeries = Type.Object(
   {
     from: timestamp(),
     step_ms: natural({ description: 'A second; longer where the attack was long.' }),
     pps: Type.Array(natural()),
     bps: Type.Array(natural()),
+    pps_error: seriesError('pps'),
+    bps_error: seriesError('bps'),
   },
   { title: 'AttackSeries', description: 'What the address got over time: means of equal steps.' },
 );
@@ -91,6 +107,7 @@ const AttackEvidence = Type.Object(
       }),
       { description: 'What it is made of, the largest part first.' },
     ),
+    threshold: orNull(AttackThreshold),
     peak_pps_bounds: orNull(Bounds),
     peak_bps_bounds: orNull(Bounds),
     top_sources: Type.Array(Type.Object({ source_ip: IpAddress, packets })),

@@ -142,3 +142,28 @@ test('answers 404 alike for an attack on another organisation, an unknown id and
     assertRefused(await acme.delete(`${X1}/${id}/mitigations`, undefined), 404, 'not_found');
   }
 });
+
+test('shows the threshold and the error of sampled traffic, and neither where they are not known', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  const { attackId } = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
+  const evidenceOf = async (evidence: object) => {
+    await sql`delete from attack_evidence`.execute(db);
+    await sql`insert into attack_evidence values (${attackId}, now(), ${JSON.stringify(evidence)})`.execute(
+      db,
+    );
+    const { data } = (await acme.get(`${X1}/${attackId}`)).body as {
+      data: { evidence: { threshold: unknown; series: object | null } };
+    };
+    return data.evidence;
+  };
+  const series = { startMs: 0, stepMs: 4000, pps: [10], bps: [80] };
+  const sampled = { ...series, ppsVariance: [16], bpsVariance: [400] };
+  const known = await evidenceOf({ limits: { pps: 5, bps: 50 }, series: sampled });
+  assert.deepEqual(known.threshold, { pps: 5, bps: 50 });
+  // Two standard errors of a mean over four seconds.
+  const shown = { from: '1970-01-01T00:00:00+00:00', step_ms: 4000, pps: [10], bps: [80] };
+  assert.deepEqual(known.series, { ...shown, pps_error: [4], bps_error: [20] });
+  const old = await evidenceOf({ series });
+  assert.deepEqual(old.threshold, null);
+  assert.deepEqual(old.series, { ...shown, pps_error: null, bps_error: null });
+});

@@ -8,6 +8,7 @@ interface StoredAttack {
   readonly peakPps?: unknown;
   readonly peakBps?: unknown;
   readonly tops?: unknown;
+  readonly limits?: unknown;
   readonly series?: unknown;
 }
 
@@ -15,6 +16,9 @@ interface Row {
   readonly openedAt: Date;
   readonly evidence: StoredAttack;
 }
+
+/** Nineteen of twenty means are within. */
+const STANDARD_ERRORS = 2;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -41,6 +45,7 @@ export async function loadEvidence(
         ? [{ attack_type: type, share: Math.min(1, Math.max(0, share)) }]
         : [];
     }),
+    threshold: thresholdOf(evidence.limits),
     peak_pps_bounds: boundsOf(evidence.peakPps),
     peak_bps_bounds: boundsOf(evidence.peakBps),
     top_sources: listOf(tops['sources']).flatMap(({ source, packets }) =>
@@ -76,6 +81,13 @@ function boundsOf(value: unknown) {
     : { low: natural(low), high: natural(high) };
 }
 
+function thresholdOf(value: unknown) {
+  const { pps, bps } = objectOf(value);
+  return typeof pps !== 'number' || typeof bps !== 'number'
+    ? null
+    : { pps: natural(pps), bps: natural(bps) };
+}
+
 function portsOf(value: unknown) {
   return listOf(value).flatMap(({ port, protocol, packets }) => {
     if (typeof port !== 'number' || port < 0 || port > 65_535) return [];
@@ -85,14 +97,22 @@ function portsOf(value: unknown) {
 }
 
 function seriesOf(value: unknown) {
-  const { startMs, stepMs, pps, bps } = objectOf(value);
+  const { startMs, stepMs, pps, bps, ppsVariance, bpsVariance } = objectOf(value);
   if (typeof startMs !== 'number' || typeof stepMs !== 'number') return null;
-  const rates = (list: unknown): number[] =>
-    (Array.isArray(list) ? (list as unknown[]) : []).map(natural);
+  const numbers = (list: unknown): unknown[] => (Array.isArray(list) ? (list as unknown[]) : []);
+  const rates = (list: unknown): number[] => numbers(list).map(natural);
+  const errorOf = (variance: unknown): number =>
+    typeof variance === 'number'
+      ? natural(STANDARD_ERRORS * Math.sqrt(variance / (stepMs / 1000)))
+      : 0;
+  const errors = (list: unknown): number[] | null =>
+    list === undefined ? null : numbers(list).map(errorOf);
   return {
     from: secondView(new Date(startMs)),
     step_ms: natural(stepMs),
     pps: rates(pps),
     bps: rates(bps),
+    pps_error: errors(ppsVariance),
+    bps_error: errors(bpsVariance),
   };
 }

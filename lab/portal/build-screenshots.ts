@@ -1,14 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { createInternet, SERVER } from '../stack/internet.ts';
 import { startServices } from '../stack/services.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
-import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+import { ATTACKED, GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
+import { startFlood } from './flood.ts';
 
 /** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
 const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
 const IP = SERVER[4];
+const FLOOD_MS = 20_000;
 const RULES = [
   { action: 'allow', protocol: 'tcp', destination_port: '25565,80,443' },
   { action: 'allow', protocol: 'udp', destination_port: '19132-19135' },
@@ -26,11 +29,14 @@ const stack = await startStack(internet, {
   args: WITH_GAMES,
 });
 const browser = await startPortalBrowser(stack);
+let stopFlood = async (): Promise<void> => {};
 try {
   await prepare(stack);
+  stopFlood = await attack(stack);
   mkdirSync(folder, { recursive: true });
   for (const scheme of SCHEMES) await takeAll(browser, scheme);
 } finally {
+  await stopFlood();
   await browser.stop();
   await stack.stop();
   services.stop();
@@ -53,6 +59,26 @@ time.sleep(3)`;
   for (const { uuid } of [GAME, LOBBY]) {
     await api.call('POST', `/api/v1/game-servers/${uuid}/power`, { signal: 'start' });
   }
+}
+
+/** One attack that ends, and one that goes on until the returned function is called. */
+async function attack({ api }: Stack): Promise<() => Promise<void>> {
+  const until = async (ip: string, status: string): Promise<void> => {
+    for (;;) {
+      const { body } = await api.call('GET', `/api/v1/attacks?ip=${ip}`);
+      if ((body as { data: { status: string }[] }).data[0]?.status === status) return;
+      await setTimeout(500);
+    }
+  };
+  const stopFirst = startFlood(internet, 'syn+udp', ATTACKED.neighbour);
+  await setTimeout(FLOOD_MS);
+  await stopFirst();
+  await until(ATTACKED.neighbour, 'ended');
+  const stop = startFlood(internet, 'dns');
+  await until(ATTACKED.ip, 'ongoing');
+  // Evidence is renewed every ten seconds.
+  await setTimeout(FLOOD_MS);
+  return stop;
 }
 
 async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
@@ -94,5 +120,12 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.goto(`${url}/servers/${GAME.uuid}?tab=build`);
   await page.getByRole('tabpanel').waitFor();
   await take('server-build');
+  await page.goto(`${url}/attacks`);
+  await page.getByRole('row').nth(1).waitFor();
+  await take('attacks');
+  await page.getByRole('link', { name: 'DNS amplification' }).click();
+  await page.getByText('Packets a second').click();
+  await page.getByRole('img', { name: /over time/ }).waitFor();
+  await take('attack');
   await close();
 }

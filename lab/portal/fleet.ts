@@ -37,6 +37,12 @@ export const LOBBY_EGG = JSON.stringify({
 /** The files beside the fleet file. */
 export const PORTAL_FILES = { [LOBBY.egg]: LOBBY_EGG };
 
+/** Small floods are attacks here, so that a test can send one. */
+export const ATTACKED = {
+  ip: '203.0.113.40',
+  neighbour: '203.0.113.41',
+  thresholdPps: 200,
+} as const;
 /** So that a node of plain processes runs it. */
 export const WITH_GAMES = ['--enforce', '--engine', 'process'] as const;
 
@@ -60,9 +66,10 @@ export const PORTAL_FLEET = `organisations:
           - { ip: "${SERVER[6]}", since: "2026-01-01T00:00:00+00:00" }
       - id: 502
         name: lobby
+        thresholds: { pps: ${ATTACKED.thresholdPps}, hold_seconds: 2 }
         addresses:
-          - { ip: 203.0.113.40, since: "2026-01-01T00:00:00+00:00" }
-          - { ip: 203.0.113.41, since: "2026-01-01T00:00:00+00:00" }
+          - { ip: ${ATTACKED.ip}, since: "2026-01-01T00:00:00+00:00" }
+          - { ip: ${ATTACKED.neighbour}, since: "2026-01-01T00:00:00+00:00" }
       - id: 503
         name: worlds
         addresses:

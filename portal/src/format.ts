@@ -1,6 +1,13 @@
 /** Numbers and dates for people, in the viewer's language and zone. */
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const dayAndClock = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const whole = new Intl.NumberFormat(undefined);
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
@@ -9,9 +16,35 @@ export function formatMoment(date: Date): string {
   return moment.format(date);
 }
 
-/** The time of day of a moment in Unix seconds. */
-export function formatClock(seconds: number): string {
-  return clock.format(seconds * 1000);
+const DAY_S = 86_400;
+
+/** A moment of an axis, as exact as what it covers asks for. In Unix seconds. */
+export function formatTick(
+  seconds: number,
+  { span, step }: Record<'span' | 'step', number>,
+): string {
+  const format = span > DAY_S ? dayAndClock : step < 60 ? exact : clock;
+  return format.format(seconds * 1000);
+}
+
+const UNITS = [
+  ['d', DAY_S],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
+
+/** The two largest units: `2 h 5 min`. Below a second: milliseconds. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  const first = UNITS.findIndex(([, length]) => seconds >= length);
+  const parts = UNITS.slice(first, first + 2).map(([unit, length], index) => {
+    const whole = index === 0 ? seconds : seconds % (UNITS[first]?.[1] ?? 1);
+    const amount =
+      unit === 's' && seconds < 10 ? Math.round(whole * 10) / 10 : Math.floor(whole / length);
+    return amount === 0 ? '' : `${amount} ${unit}`;
+  });
+  return parts.filter(Boolean).join(' ');
 }
 
 const STEPS = [
@@ -25,14 +58,6 @@ export function formatAgo(date: Date, now: Date): string {
   const ms = date.getTime() - now.getTime();
   const [unit, length] = STEPS.find(([, each]) => Math.abs(ms) >= each) ?? STEPS[3];
   return relative.format(Math.round(ms / length), unit);
-}
-
-/** A duration in its largest unit: `3 minutes`. */
-export function formatDuration(ms: number): string {
-  const [unit, length] = STEPS.find(([, each]) => ms >= each) ?? STEPS[3];
-  return new Intl.NumberFormat('en', { style: 'unit', unit, unitDisplay: 'long' }).format(
-    Math.round(ms / length),
-  );
 }
 
 export function formatCount(count: number): string {

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { isTab, type Tab } from './areas/addresses/tabs.ts';
+import { readSearch } from './areas/attacks/attack-search.ts';
 import { isServerTab, type ServerTab } from './areas/servers/tabs.ts';
 import { isTab as isOperatorTab, type Tab as OperatorTab } from './areas/operator/tabs.ts';
 import { isTab as isSettingsTab, type Tab as SettingsTab } from './areas/settings/tabs.ts';
@@ -96,11 +97,30 @@ const server = createRoute({
   component: lazyRouteComponent(() => import('./areas/servers/ServerPage.tsx'), 'ServerPage'),
 });
 
+const attacks = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/attacks',
+  validateSearch: readSearch,
+  component: lazyRouteComponent(() => import('./areas/attacks/AttacksPage.tsx'), 'AttacksPage'),
+});
+
+const attack = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/attacks/$attack',
+  params: {
+    parse: ({ attack: id }) => ({ attack: Number(id) }),
+    stringify: ({ attack: id }) => ({ attack: String(id) }),
+  },
+  component: lazyRouteComponent(() => import('./areas/attacks/AttackPage.tsx'), 'AttackPage'),
+});
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     home,
     addresses,
     address,
+    attacks,
+    attack,
     groups,
     group,
     servers,

@@ -132,7 +132,7 @@ export class DetectorHost {
     const known = this.#resumable(kept, subject);
     this.#state = resume(this.#state, known);
     this.#unseen.set(subject, seenAtMs);
-    this.#goOnTrail(known.attack, kept);
+    this.#goOnTrail(known, kept);
   }
 
   /** The opened attack is a recorded one that continues. Idempotent. */
@@ -145,7 +145,7 @@ export class DetectorHost {
       this.#state = continueAs(this.#state, this.#resumable(kept, subject), thresholds);
     }
     const whole = ongoingOf(this.#state, subject) ?? one;
-    this.#goOnTrail(whole.phase.attack, kept);
+    this.#goOnTrail(whole.phase, kept);
     const seen = this.#seenOf(whole, true);
     // Replaces the pending state, which covers the newer part only.
     this.#options.note({ ...seen, isNews: false });
@@ -157,8 +157,8 @@ export class DetectorHost {
     return resumableOfStored(kept, subject, this.#options.scopes.thresholdsOf(subject));
   }
 
-  #goOnTrail(attack: Attack, kept: StoredAttack): void {
-    this.trails.goOn(attack, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
+  #goOnTrail(ongoing: Pick<Ongoing, 'attack' | 'limits'>, kept: StoredAttack): void {
+    this.trails.goOn(ongoing, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
   }
 
   /** Splits an ongoing attack at a change of the holder. Idempotent. */
@@ -177,7 +177,7 @@ export class DetectorHost {
     const anew = ongoingOf(this.#state, subject) ?? one;
     this.#setBy.delete(subject);
     this.trails.end(subject);
-    this.trails.begin(anew.phase.attack, atMs);
+    this.trails.begin(anew.phase, atMs);
     this.#options.noteEvidence(subject, this.trails.evidenceOf(anew.phase.attack));
     const seen = this.#seenOf(anew, true);
     // Replaces the pending state, which covers both parts.
@@ -232,7 +232,9 @@ export class DetectorHost {
 
   #tell({ kind, attack, atMs, quietMs }: AttackEvent): void {
     const { subject } = attack;
-    if (kind === 'opened' || kind === 'continued') this.trails.begin(attack, atMs);
+    const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
+    const ongoing = state?.phase.name === 'ongoing' ? state.phase : null;
+    if (ongoing !== null && kind !== 'ended') this.trails.begin(ongoing, atMs);
     const openedAtMs = this.trails.openedAtMs(subject) ?? atMs;
     if (kind === 'ended') {
       const seenAtMs = this.#unseen.get(subject) ?? Infinity;
@@ -249,9 +251,8 @@ export class DetectorHost {
       this.#options.note({ attack: ended, openedAtMs, busyAtMs, resumable: null, isNews: true });
       return;
     }
-    const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const resumable =
-      state?.phase.name === 'ongoing' ? toResumable({ ...state, phase: state.phase }) : null;
+      state !== undefined && ongoing !== null ? toResumable({ ...state, phase: ongoing }) : null;
     // A rising peak is written with the next report.
     const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
     this.#named.set(subject, attack.type);

@@ -1,10 +1,11 @@
-import type { Attack } from '@portcullis/core/attacks/attack.ts';
-import type { Sample } from '@portcullis/core/attacks/sample.ts';
+import type { Attack, Thresholds } from '@portcullis/core/attacks/attack.ts';
+import type { Sample, SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import {
   type AttackSeries,
   Series,
   seriesUntil,
 } from '@portcullis/core/attacks/detector/series.ts';
+import type { Ongoing } from '@portcullis/core/attacks/detector/subject.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 /** The most attacks with evidence; others have only a record. */
@@ -12,12 +13,26 @@ const MAX_TRAILS = 2_000;
 /** The most subjects with top sources before an attack. */
 const MAX_TOPS_KNOWN = 4_096;
 
+type Limits = Pick<Thresholds, 'pps' | 'bps'>;
+
 interface Trail {
   readonly series: Series;
+  /** The variances of its packets and bits per second, in the same steps; zero if every packet was counted. */
+  readonly variances: Series;
+  /** The limits that its traffic exceeded. */
+  readonly limits: Limits;
   readonly openedAtMs: number;
   /** It continues the recorded series. */
   readonly goesOn: boolean;
 }
+
+/** A stored series. The variances are missing if every packet was counted. */
+export interface RecordedSeries extends AttackSeries {
+  readonly ppsVariance?: readonly number[];
+  readonly bpsVariance?: readonly number[];
+}
+
+const NOTHING = { packets: 0, bytes: 0, packetVariance: 0, byteVariance: 0 };
 
 /** The evidence of ongoing attacks: their traffic over time and their top sources. */
 export class EvidenceStore {
@@ -37,35 +52,51 @@ export class EvidenceStore {
     return this.#tops.get(subject) ?? null;
   }
 
-  begin(attack: Attack, atMs: number): void {
-    if (this.#trails.has(attack.subject) || this.#trails.size >= MAX_TRAILS) return;
-    this.#trails.set(attack.subject, { series: new Series(atMs), openedAtMs: atMs, goesOn: false });
+  begin({ attack, limits }: Pick<Ongoing, 'attack' | 'limits'>, atMs: number): void {
+    const { subject } = attack;
+    if (this.#trails.has(subject) || this.#trails.size >= MAX_TRAILS) return;
+    this.#trails.set(subject, {
+      series: new Series(atMs),
+      variances: new Series(atMs),
+      limits,
+      openedAtMs: atMs,
+      goesOn: false,
+    });
   }
 
   /** Continues the recorded series; the gap since its end stays empty. Idempotent. */
-  goOn(attack: Attack, recorded: AttackSeries | null, openedAtMs: number, nowMs: number): void {
+  goOn(
+    { attack, limits }: Pick<Ongoing, 'attack' | 'limits'>,
+    recorded: RecordedSeries | null,
+    openedAtMs: number,
+    nowMs: number,
+  ): void {
     const { subject } = attack;
     const trail = this.#trails.get(subject);
     if (trail?.goesOn === true) return;
     if (trail === undefined && this.#trails.size >= MAX_TRAILS) return;
     const series = new Series(nowMs, recorded);
+    const variances = new Series(nowMs, recorded && variancesOf(recorded));
     if (recorded !== null) {
       const { startMs, stepMs, pps } = recorded;
-      series.skip(Math.max(0, nowMs - startMs - pps.length * stepMs));
+      const gapMs = Math.max(0, nowMs - startMs - pps.length * stepMs);
+      series.skip(gapMs);
+      variances.skip(gapMs);
     }
-    this.#trails.set(subject, { series, openedAtMs, goesOn: true });
+    this.#trails.set(subject, { series, variances, limits, openedAtMs, goesOn: true });
   }
 
   /** Adds a bucket to every attack's series; zero if the sample does not contain it. */
   add({ addresses, prefixes, durationMs }: Sample): void {
     if (this.#trails.size === 0) return;
-    const got = new Map<string, { readonly packets: number; readonly bytes: number }>();
+    const got = new Map<string, SubjectSample>();
     for (const one of [...addresses, ...prefixes]) {
       if (this.#trails.has(one.subject)) got.set(one.subject, one);
     }
-    for (const [subject, { series }] of this.#trails) {
-      const { packets = 0, bytes = 0 } = got.get(subject) ?? {};
+    for (const [subject, { series, variances }] of this.#trails) {
+      const { packets, bytes, packetVariance, byteVariance } = got.get(subject) ?? NOTHING;
       series.add(durationMs, packets, bytes * 8);
+      variances.add(durationMs, packetVariance, byteVariance * 64);
     }
   }
 
@@ -85,7 +116,22 @@ export class EvidenceStore {
       peakPps: attack.peakPps,
       peakBps: attack.peakBps,
       tops: this.topsOf(attack.subject),
-      ...(trail !== undefined && { series: seriesUntil(trail.series.value, untilMs) }),
+      ...(trail !== undefined && {
+        limits: trail.limits,
+        series: recordedSeries(trail, untilMs),
+      }),
     };
   }
+}
+
+function recordedSeries({ series, variances }: Trail, untilMs: number): RecordedSeries {
+  const value = seriesUntil(series.value, untilMs);
+  const { pps, bps } = seriesUntil(variances.value, untilMs);
+  if (pps.every((one) => one === 0) && bps.every((one) => one === 0)) return value;
+  return { ...value, ppsVariance: pps, bpsVariance: bps };
+}
+
+function variancesOf({ ppsVariance, bpsVariance, ...series }: RecordedSeries): AttackSeries {
+  const none = series.pps.map(() => 0);
+  return { ...series, pps: ppsVariance ?? none, bps: bpsVariance ?? none };
 }

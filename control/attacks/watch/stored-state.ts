@@ -1,7 +1,8 @@
 import type { StoredAttack } from '../record/plan.ts';
 import type { Attack, AttackType, Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { type Resumable, resumableOf } from '@portcullis/core/attacks/detector/resume.ts';
-import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
+import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
+import type { RecordedSeries } from './evidence-store.ts';
 
 /** The stored detector state of a recorded attack, as far as it is valid. */
 export function resumableOfStored(
@@ -40,11 +41,17 @@ export function resumableOfStored(
 }
 
 /** Null if absent or invalid. */
-export function seriesOfStored({ series }: StoredAttack): AttackSeries | null {
-  const { startMs, stepMs, pps, bps } = (series ?? {}) as Partial<AttackSeries>;
+export function seriesOfStored({ series }: StoredAttack): RecordedSeries | null {
+  const { startMs, stepMs, pps, bps, ppsVariance, bpsVariance } = (series ??
+    {}) as Partial<RecordedSeries>;
   if (typeof startMs !== 'number' || typeof stepMs !== 'number' || !(stepMs >= 1)) return null;
   if (!isRates(pps) || !isRates(bps) || pps.length !== bps.length) return null;
-  return { startMs, stepMs, pps, bps };
+  const isSampled =
+    isRates(ppsVariance) &&
+    isRates(bpsVariance) &&
+    ppsVariance.length === pps.length &&
+    bpsVariance.length === pps.length;
+  return { startMs, stepMs, pps, bps, ...(isSampled && { ppsVariance, bpsVariance }) };
 }
 
 function isRates(value: unknown): value is number[] {

@@ -4,6 +4,7 @@ import {
   Network,
   Server,
   Settings,
+  ShieldAlert,
   Telescope,
   UserRound,
 } from 'lucide-react';
@@ -28,6 +29,7 @@ export interface Area {
 
 const AREAS: readonly Area[] = [
   { path: '/addresses', title: messages.addresses.title, icon: Network, letter: 'a' },
+  { path: '/attacks', title: messages.attacks.title, icon: ShieldAlert, letter: 't' },
   {
     path: '/groups',
     title: messages.groups.title,

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import { useComputedColorScheme } from '@mantine/core';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatClock, formatCompact } from '../format.ts';
+import { formatCompact, formatTick } from '../format.ts';
 
 /** A tone names the colours of the theme, so that a meaning looks the same everywhere. */
 export type Tone = 'accent' | 'ok' | 'warn' | 'bad';
@@ -17,6 +17,14 @@ export interface Series {
   readonly high?: readonly (number | null)[];
 }
 
+/** A moment that is marked in the chart. */
+export interface Mark {
+  /** Unix seconds. */
+  readonly at: number;
+  readonly label: string;
+  readonly tone: Tone;
+}
+
 interface Props {
   /** Said to those who do not see it. */
   readonly label: string;
@@ -25,20 +33,24 @@ interface Props {
   readonly series: readonly Series[];
   /** A value to compare with, drawn as a dashed line. */
   readonly threshold?: number | null;
+  readonly marks?: readonly Mark[];
   readonly height?: number;
   format?(value: number): string;
 }
 
-/** Values over time, in the viewer's zone and in the colours of the theme. Memoise `times` and `series`. */
+const NO_MARKS: readonly Mark[] = [];
+
+/** Values over time, in the viewer's zone and in the colours of the theme. Memoise `times`, `series` and `marks`. */
 export function Chart(props: Props) {
-  const { label, times, series, threshold = null, height = 200, format = formatCompact } = props;
+  const { label, times, series, threshold = null, marks = NO_MARKS } = props;
+  const { height = 200, format = formatCompact } = props;
   const host = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   useEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
     const plot = new uPlot(
-      optionsOf(element, { series, threshold, height, format }),
+      optionsOf(element, { series, threshold, marks, height, format }),
       [Array.from(times), ...columnsOf(series)],
       element,
     );
@@ -48,7 +60,7 @@ export function Chart(props: Props) {
       resized.disconnect();
       plot.destroy();
     };
-  }, [times, series, threshold, height, format, scheme]);
+  }, [times, series, threshold, marks, height, format, scheme]);
   return <div ref={host} className="chart" role="img" aria-label={label} />;
 }
 
@@ -63,7 +75,7 @@ function columnsOf(series: readonly Series[]): Column[] {
   );
 }
 
-type Shape = Required<Pick<Props, 'series' | 'height' | 'format'>> & {
+type Shape = Required<Pick<Props, 'series' | 'marks' | 'height' | 'format'>> & {
   readonly threshold: number | null;
 };
 
@@ -85,7 +97,7 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
     }
     plotted.push(as === 'columns' ? columns(colour(tone)) : line(colour(tone)));
   }
-  const { threshold, height, format } = shape;
+  const { threshold, marks, height, format } = shape;
   return {
     width: element.clientWidth,
     height,
@@ -97,12 +109,33 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
       y: { range: (_plot, _min, max) => [0, Math.max(1, max ?? 0, threshold ?? 0) * 1.1] },
     },
     axes: [
-      { ...axis, values: (_plot, ticks) => ticks.map(formatClock) },
-      { ...axis, size: 60, values: (_plot, ticks) => ticks.map(format) },
+      { ...axis, values: (plot, ticks, _axis, _space, step) => ticksOf(plot, ticks, step) },
+      {
+        ...axis,
+        size: (_plot, values) => widthOf(values ?? []),
+        values: (_plot, ticks) => ticks.map(format),
+      },
     ],
-    hooks:
-      threshold === null ? {} : { draw: [(plot) => drawThreshold(plot, threshold, colour('bad'))] },
+    hooks: {
+      draw: [
+        (plot) => {
+          if (threshold !== null) drawThreshold(plot, threshold, colour('bad'));
+          for (const mark of marks) drawMark(plot, mark, colour(mark.tone), axis.font);
+        },
+      ],
+    },
   };
+}
+
+/** Of the longest label, in pixels, with its tick. */
+function widthOf(labels: readonly string[]): number {
+  return 22 + 6.5 * Math.max(4, ...labels.map(({ length }) => length));
+}
+
+function ticksOf(plot: uPlot, ticks: readonly number[], step: number): string[] {
+  const { min, max } = plot.scales['x'] ?? {};
+  const span = (max ?? 0) - (min ?? 0);
+  return ticks.map((tick) => formatTick(tick, { span, step }));
 }
 
 const bound = (): uPlot.Series => ({ width: 0, points: { show: false } });
@@ -124,5 +157,27 @@ function drawThreshold(plot: uPlot, threshold: number, stroke: string): void {
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
+  ctx.restore();
+}
+
+/** A line at a moment, with its name at the top, on the side where there is room. */
+function drawMark(plot: uPlot, { at, label }: Mark, stroke: string, font: string): void {
+  const { ctx, bbox } = plot;
+  const x = plot.valToPos(at, 'x', true);
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  const scale = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = stroke;
+  ctx.fillStyle = stroke;
+  ctx.lineWidth = scale;
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.font = font.replace('11px', `${11 * scale}px`);
+  const isLate = x > bbox.left + bbox.width / 2;
+  ctx.textAlign = isLate ? 'right' : 'left';
+  ctx.textBaseline = 'top';
+  ctx.fillText(label, x + (isLate ? -4 : 4) * scale, bbox.top + 2 * scale);
   ctx.restore();
 }

@@ -1,6 +1,7 @@
 import { accountMessages } from './account.ts';
 import { addressMessages } from './addresses.ts';
 import { addressTabMessages } from './address-tabs.ts';
+import { attackMessages } from './attacks.ts';
 import { groupMessages } from './groups.ts';
 import { operatorMessages } from './operator.ts';
 import { serverMessages } from './servers.ts';
@@ -14,6 +15,7 @@ export const messages = {
   ...accountMessages,
   ...addressMessages,
   ...addressTabMessages,
+  ...attackMessages,
   ...groupMessages,
   ...serverMessages,
   ...settingsMessages,

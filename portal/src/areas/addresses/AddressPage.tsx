@@ -7,6 +7,7 @@ import { Loading } from '../../components/Loading.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
+import { AttackBanner } from '../attacks/AttackBanner.tsx';
 import { messages } from '../../messages/index.ts';
 import { DefaultControl } from './DefaultControl.tsx';
 import { Edges } from './Edges.tsx';
@@ -45,6 +46,7 @@ export function AddressPage() {
         {address.data !== undefined && <Propagation view={address.data} />}
         {address.data !== undefined && <DefaultControl ip={ip} value={address.data.data.default} />}
       </PageHeader>
+      <AttackBanner ip={ip} />
       {address.data === undefined ? (
         <section className="card">
           {address.error === null ? (

@@ -191,7 +191,17 @@ function columnsOf(maySeeAttacks: boolean): Column<AddressRow, AddressSort>[] {
 
 function AttackState({ row, maySee }: { readonly row: AddressRow; readonly maySee: boolean }) {
   if (!maySee) return <span className="dim">{text.attacksHidden}</span>;
-  if (row.ongoing > 0) return <Pill tone="bad">{text.underAttack}</Pill>;
-  if (row.attacks > 0) return <Pill tone="warn">{text.attackedToday(row.attacks)}</Pill>;
-  return <Pill tone="neutral">{text.quiet}</Pill>;
+  if (row.attackId === null) return <Pill tone="neutral">{text.quiet}</Pill>;
+  if (row.ongoing > 0) {
+    return (
+      <Link to="/attacks/$attack" params={{ attack: row.attackId }}>
+        <Pill tone="bad">{text.underAttack}</Pill>
+      </Link>
+    );
+  }
+  return (
+    <Link to="/attacks" search={{ q: row.ip }}>
+      <Pill tone="warn">{text.attackedToday(row.attacks)}</Pill>
+    </Link>
+  );
 }

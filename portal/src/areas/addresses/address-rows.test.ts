@@ -9,7 +9,13 @@ function held(ip: string, rules = 0, service: number | null = null): HeldAddress
 }
 
 function attack(ip: string, bps: number, status: string): Attack {
-  return { destination_ip: ip, peak_bps: bps, peak_bps_formatted: `${bps}`, status } as Attack;
+  return {
+    id: bps,
+    destination_ip: ip,
+    peak_bps: bps,
+    peak_bps_formatted: `${bps}`,
+    status,
+  } as Attack;
 }
 
 const rows = rowsOf(
@@ -20,8 +26,9 @@ const ips = (of: readonly { readonly ip: string }[]) => of.map(({ ip }) => ip);
 
 describe('the rows of the address table', () => {
   it('join the attacks of the last day with their address', () => {
-    const { ongoing, attacks, peakText } = rows[1] ?? assert.fail();
-    assert.deepEqual({ ongoing, attacks, peakText }, { ongoing: 1, attacks: 2, peakText: '9' });
+    const { ongoing, attacks, peakText, attackId } = rows[1] ?? assert.fail();
+    const joined = { ongoing: 1, attacks: 2, peakText: '9', attackId: 5 };
+    assert.deepEqual({ ongoing, attacks, peakText, attackId }, joined);
     assert.equal(rows[0]?.attacks, 0);
   });
 

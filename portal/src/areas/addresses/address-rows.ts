@@ -8,6 +8,8 @@ export interface AddressRow extends HeldAddress {
   readonly attacks: number;
   readonly peakBps: number;
   readonly peakText: string;
+  /** The attack to look at: an ongoing one, else the newest of the last day. */
+  readonly attackId: number | null;
 }
 
 export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak';
@@ -31,6 +33,7 @@ export function rowsOf(
       attacks: own.length,
       peakBps: peak?.peak_bps ?? 0,
       peakText: peak?.peak_bps_formatted ?? '',
+      attackId: (own.find(({ status }) => status === 'ongoing') ?? own[0])?.id ?? null,
     };
   });
 }

@@ -73,7 +73,7 @@ function Lag({ edge }: { readonly edge: Edge }) {
   if (edge.generation >= edge.accepted_generation) return <Pill tone="ok">{text.current}</Pill>;
   return (
     <Pill tone="warn" moving={edge.in_service}>
-      {text.behind(edge.accepted_generation - edge.generation, formatDuration(edge.lag_ms))}
+      {text.behind(edge.accepted_generation - edge.generation, formatDuration(edge.lag_ms / 1000))}
     </Pill>
   );
 }
