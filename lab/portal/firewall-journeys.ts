@@ -114,6 +114,12 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.getByRole('searchbox').fill('events lobby');
     await page.getByRole('row', { name: /Allow TCP 9200/ }).waitFor();
     await finish(visit, 'notes');
+    await page.goto(`${browser.url}/addresses`);
+    await page.getByRole('row', { name: /events/ }).waitFor();
+    await page.getByRole('searchbox').fill('LOBBY <img');
+    await page.getByText(/^1 of \d+ addresses$/).waitFor();
+    await page.getByRole('link', { name: IP, exact: true }).waitFor();
+    await finish(visit, 'addresses with tags');
   },
 
   'shows who changed what, takes a change back, and goes back to an earlier state': async ({

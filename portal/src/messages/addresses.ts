@@ -4,7 +4,9 @@ export const addressMessages = {
   addresses: {
     title: 'Addresses',
     lead: 'Assigned to a service, or with rules or filters of their own. Any other address of your prefixes opens with Ctrl K.',
-    search: 'Search: part of an address, 203.0.113.0/24, service number',
+    search: 'Search: part of an address, 203.0.113.0/24, service, tag, note',
+    tag: 'Tag',
+    moreTags: (count: number) => `+${count}`,
     filter: 'Show',
     filters: { all: 'All', attacked: 'Attacked', configured: 'With rules', bare: 'Without' },
     notEnforced:
@@ -24,6 +26,7 @@ export const addressMessages = {
       state: 'Attacks, 24 h',
       peak: 'Peak, 24 h',
       service: 'Service',
+      tags: 'Tags',
       rules: 'Rules',
       filters: 'Filters',
     },

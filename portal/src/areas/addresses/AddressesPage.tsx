@@ -1,4 +1,4 @@
-import { SegmentedControl } from '@mantine/core';
+import { SegmentedControl, Select } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Network, SearchX } from 'lucide-react';
 import { useDeferredValue, useMemo, useState } from 'react';
@@ -20,6 +20,7 @@ import {
   searchRows,
   sortRows,
 } from './address-rows.ts';
+import { useFoundByNote, useTags } from './notes/queries.ts';
 import { type Addresses, useAddresses, useAttacks } from './queries.ts';
 
 const text = messages.addresses;
@@ -93,12 +94,23 @@ function AddressTable({ held }: { readonly held: Addresses }) {
   const [filter, setFilter] = useState<AddressFilter>('all');
   const [sort, setSort] = useState<SortState<AddressSort>>({ by: 'ip', isDescending: false });
   const wanted = useDeferredValue(search);
-  const all = useMemo(() => rowsOf(held.addresses, attacks.data ?? []), [held, attacks.data]);
-  const rows = useMemo(
-    () => sortRows(searchRows(all, wanted, filter), sort.by, sort.isDescending),
-    [all, wanted, filter, sort],
+  const [tag, setTag] = useState<string | null>(null);
+  const tags = useTags();
+  const noted = useFoundByNote(search);
+  const all = useMemo(
+    () => rowsOf(held.addresses, attacks.data ?? [], tags),
+    [held, attacks.data, tags],
   );
-  const columns = useMemo(() => columnsOf(attacks.data !== null), [attacks.data]);
+  const known = useMemo(() => [...new Set([...tags.values()].flat())].toSorted(), [tags]);
+  const rows = useMemo(
+    () =>
+      sortRows(searchRows(all, { search: wanted, filter, tag, noted }), sort.by, sort.isDescending),
+    [all, wanted, filter, tag, noted, sort],
+  );
+  const columns = useMemo(
+    () => columnsOf(attacks.data !== null, tags.size > 0),
+    [attacks.data, tags.size],
+  );
   if (all.length === 0) {
     return <EmptyState icon={Network} title={text.empty.title} text={text.empty.text} />;
   }
@@ -112,6 +124,18 @@ function AddressTable({ held }: { readonly held: Addresses }) {
           value={filter}
           onChange={(value) => setFilter(value)}
         />
+        {known.length > 0 && (
+          <Select
+            aria-label={text.tag}
+            placeholder={text.tag}
+            data={known}
+            value={tag}
+            onChange={setTag}
+            searchable
+            clearable
+            w={150}
+          />
+        )}
       </div>
       {rows.length === 0 ? (
         <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />
@@ -120,7 +144,7 @@ function AddressTable({ held }: { readonly held: Addresses }) {
           label={text.title}
           columns={columns}
           rows={rows}
-          minWidth={760}
+          minWidth={tags.size > 0 ? 900 : 760}
           sort={sort}
           keyOf={(row) => row.ip}
           onSort={(by) =>
@@ -135,7 +159,10 @@ function AddressTable({ held }: { readonly held: Addresses }) {
   );
 }
 
-function columnsOf(maySeeAttacks: boolean): Column<AddressRow, AddressSort>[] {
+function columnsOf(
+  maySeeAttacks: boolean,
+  hasTags: boolean,
+): readonly Column<AddressRow, AddressSort>[] {
   return [
     {
       id: 'ip',
@@ -170,6 +197,7 @@ function columnsOf(maySeeAttacks: boolean): Column<AddressRow, AddressSort>[] {
       cell: ({ service_id }) =>
         service_id === null ? <span className="dim">{text.prefix}</span> : `#${service_id}`,
     },
+    ...(hasTags ? [TAGS] : []),
     {
       id: 'rules',
       title: text.columns.rules,
@@ -188,6 +216,26 @@ function columnsOf(maySeeAttacks: boolean): Column<AddressRow, AddressSort>[] {
     },
   ];
 }
+
+const MAX_TAGS = 2;
+
+const TAGS: Column<AddressRow, AddressSort> = {
+  id: 'tags',
+  title: text.columns.tags,
+  width: 'minmax(130px, 1.2fr)',
+  cell: ({ tags }) => (
+    <span title={tags.join(', ')}>
+      {tags.slice(0, MAX_TAGS).map((each) => (
+        <Pill key={each} tone="info" plain>
+          {each}
+        </Pill>
+      ))}
+      {tags.length > MAX_TAGS && (
+        <span className="dim"> {text.moreTags(tags.length - MAX_TAGS)}</span>
+      )}
+    </span>
+  ),
+};
 
 function AttackState({ row, maySee }: { readonly row: AddressRow; readonly maySee: boolean }) {
   if (!maySee) return <span className="dim">{text.attacksHidden}</span>;

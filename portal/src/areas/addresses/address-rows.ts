@@ -10,15 +10,21 @@ export interface AddressRow extends HeldAddress {
   readonly peakText: string;
   /** The attack to look at: an ongoing one, else the newest of the last day. */
   readonly attackId: number | null;
+  /** Of its own rules; none with an API key, which may not read them. */
+  readonly tags: readonly string[];
 }
 
 export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak';
 export type AddressFilter = 'all' | 'attacked' | 'configured' | 'bare';
 
-/** Joins what is held with the attacks of the last day, in the order of the service. */
+/** The tags of addresses whose rules have notes or tags. */
+export type Tags = ReadonlyMap<string, readonly string[]>;
+
+/** Joins what is held with the attacks of the last day and with tags, in the order of the service. */
 export function rowsOf(
   addresses: readonly HeldAddress[],
   attacks: readonly Attack[],
+  tags: Tags,
 ): AddressRow[] {
   const byAddress = Map.groupBy(attacks, ({ destination_ip }) => destination_ip);
   return addresses.map((address) => {
@@ -34,6 +40,7 @@ export function rowsOf(
       peakBps: peak?.peak_bps ?? 0,
       peakText: peak?.peak_bps_formatted ?? '',
       attackId: (own.find(({ status }) => status === 'ongoing') ?? own[0])?.id ?? null,
+      tags: tags.get(address.ip) ?? [],
     };
   });
 }
@@ -45,11 +52,22 @@ const FILTERS: Readonly<Record<AddressFilter, (row: AddressRow) => boolean>> = {
   bare: (row) => row.rules_count + row.filters_count === 0,
 };
 
-/** A search is a part of an address, a CIDR block that contains it, or the number of its service. */
+export interface Wanted {
+  readonly search: string;
+  readonly filter: AddressFilter;
+  /** Null: with any tags. */
+  readonly tag: string | null;
+  /** Where a note contains the search. */
+  readonly noted: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/**
+ * A search is a part of an address, a CIDR block that contains it, the number of its service, or a part of a tag or a
+ * note of its rules.
+ */
 export function searchRows(
   rows: readonly AddressRow[],
-  search: string,
-  filter: AddressFilter,
+  { search, filter, tag, noted }: Wanted,
 ): AddressRow[] {
   const wanted = search.trim().toLowerCase();
   const block = wanted.includes('/') ? parseCidr(wanted) : null;
@@ -59,9 +77,15 @@ export function searchRows(
       const address = parseAddress(row.ip);
       return address.ok && containsAddress(block.value, address.value);
     }
-    return row.ip.includes(wanted) || String(row.service_id ?? '') === wanted;
+    return (
+      row.ip.includes(wanted) ||
+      String(row.service_id ?? '') === wanted ||
+      row.tags.some((each) => each.toLowerCase().includes(wanted)) ||
+      noted.has(row.ip)
+    );
   };
-  return rows.filter((row) => FILTERS[filter](row) && matches(row));
+  const hasTag = (row: AddressRow): boolean => tag === null || row.tags.includes(tag);
+  return rows.filter((row) => FILTERS[filter](row) && hasTag(row) && matches(row));
 }
 
 const VALUES: Readonly<Record<Exclude<AddressSort, 'ip'>, (row: AddressRow) => number>> = {
