@@ -32,6 +32,7 @@ const BEYOND = [
   'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
   'GET /game-servers game-servers.read none',
   'GET /game-servers/{slice}/build game-servers.read none',
+  'GET /game-servers/{slice}/history game-servers.read none',
   'GET /game-servers/{slice}/console game-servers.manage none',
   'POST /game-servers/{slice}/reinstall game-servers.manage none',
   'GET /attacks/{attack} attacks.read attack_history_api',

@@ -886,6 +886,25 @@ export type GameServerDetail = {
   readonly resources: GameServerResources | null;
 };
 
+/** The last day of a server. */
+export type GameServerHistory = {
+  readonly data: GameServerHistoryData;
+  readonly meta: GameServerHistoryMeta;
+};
+
+export type GameServerHistoryData = {
+  /** What it used, oldest first: one reading a minute while it ran and its node was connected. */
+  readonly samples: readonly ServerSample[];
+  /** What happened to it, oldest first; the newest thousand. */
+  readonly events: readonly ServerHappening[];
+};
+
+/** The day that is kept. */
+export type GameServerHistoryMeta = {
+  readonly from: string;
+  readonly to: string;
+};
+
 /** What the server may use. */
 export type GameServerLimits = {
   /** MiB. */
@@ -1652,6 +1671,16 @@ export type SampleTally = {
   readonly sources: number;
 };
 
+export type ServerHappening = {
+  readonly at: string;
+  /** Later versions may add values. */
+  readonly kind: 'server.state' | 'server.crashed' | 'server.build' | (string & {});
+  /** What it became. */
+  readonly state: string | null;
+  /** What it was, of a change of state. */
+  readonly from: string | null;
+};
+
 export type ServerPort = {
   readonly ip: IpAddress;
   readonly port: Port;
@@ -1660,6 +1689,19 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerSample = {
+  /** The minute. */
+  readonly at: string;
+  readonly memory_bytes: number;
+  /** Percent of one core. */
+  readonly cpu_absolute: number;
+  readonly disk_bytes: number;
+  /** Received since the sample before. Null: there is none of the five minutes before, or it was started again. */
+  readonly network_rx_bytes_per_second: number | null;
+  /** Sent, likewise. */
+  readonly network_tx_bytes_per_second: number | null;
 };
 
 export type ServiceInput = {
@@ -1980,6 +2022,14 @@ export interface X1Operations {
     body: never;
     headers: never;
     result: GameServerBuild;
+  };
+  /** Read the last day of a server. */
+  readGameServerHistory: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: GameServerHistory;
   };
   /** Read the last lines of a console. */
   readConsole: {
@@ -2625,6 +2675,7 @@ export const OPERATIONS = {
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
   listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },
   readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
+  readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
   readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },

@@ -10,6 +10,7 @@ import {
   Console,
   ConsoleQuery,
   GameServerBuild,
+  GameServerHistory,
   GameServerStatuses,
   Reinstalled,
 } from '../schemas/x1-game-servers.ts';
@@ -98,6 +99,47 @@ export const X1_GAME_SERVER_ENDPOINTS = [
             open_while_running: false,
             ports_open: false,
           },
+        },
+      },
+      304: NOT_MODIFIED,
+    },
+  },
+  {
+    ...common,
+    operationId: 'readGameServerHistory',
+    path: '/game-servers/{slice}/history',
+    ability: 'game-servers.read',
+    summary: 'Read the last day of a server',
+    description:
+      'What it used, by minute, and what happened to it: changes of state, crashes, builds. Attacks on its addresses are in `listAttacks`.',
+    responses: {
+      ...refusals(COMMON, ['not_found']),
+      200: {
+        description: 'The last day.',
+        schema: GameServerHistory,
+        headers: HEADERS,
+        example: {
+          data: {
+            samples: [
+              {
+                at: '2026-11-21T02:00:00+00:00',
+                memory_bytes: 402_653_184,
+                cpu_absolute: 12.345,
+                disk_bytes: 73_400_320,
+                network_rx_bytes_per_second: 1204.5,
+                network_tx_bytes_per_second: 9830.4,
+              },
+            ],
+            events: [
+              {
+                at: '2026-11-21T01:58:12+00:00',
+                kind: 'server.state',
+                state: 'running',
+                from: 'starting',
+              },
+            ],
+          },
+          meta: { from: '2026-11-20T02:00:30+00:00', to: '2026-11-21T02:00:30+00:00' },
         },
       },
       304: NOT_MODIFIED,

@@ -76,6 +76,10 @@ export function integerOrNull(options: IntegerOptions = {}): TUnsafe<number | nu
   return Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options });
 }
 
+export function numberOrNull(options: IntegerOptions = {}): TUnsafe<number | null> {
+  return Type.Unsafe<number | null>({ type: ['number', 'null'], ...options });
+}
+
 /** A count, an id or a size: not negative, and exact in JSON. */
 export function natural(notes: Notes = {}): TUnsafe<number> {
   return integer({ minimum: 0, maximum: MAX_SAFE_INTEGER, ...notes });

@@ -9,7 +9,9 @@ import {
   openChoice,
   openChoiceOrNull,
   Port,
+  numberOrNull,
   textOrNull,
+  timestamp,
   timestampOrNull,
 } from './values.ts';
 
@@ -100,6 +102,53 @@ export const GameServerBuild = Type.Object(
     ),
   },
   { title: 'GameServerBuild', description: 'How far the node is with building a server.' },
+);
+
+const ServerSample = Type.Object(
+  {
+    at: timestamp({ description: 'The minute.' }),
+    memory_bytes: natural(),
+    cpu_absolute: Type.Number({ minimum: 0, description: 'Percent of one core.' }),
+    disk_bytes: natural(),
+    network_rx_bytes_per_second: numberOrNull({
+      description:
+        'Received since the sample before. Null: there is none of the five minutes before, or it was started again.',
+    }),
+    network_tx_bytes_per_second: numberOrNull({ description: 'Sent, likewise.' }),
+  },
+  { title: 'ServerSample' },
+);
+
+const ServerHappening = Type.Object(
+  {
+    at: timestamp(),
+    kind: openChoice(['server.state', 'server.crashed', 'server.build']),
+    state: textOrNull({ description: 'What it became.', examples: ['running'] }),
+    from: textOrNull({ description: 'What it was, of a change of state.' }),
+  },
+  { title: 'ServerHappening' },
+);
+
+export const GameServerHistory = Type.Object(
+  {
+    data: Type.Object(
+      {
+        samples: Type.Array(ServerSample, {
+          description:
+            'What it used, oldest first: one reading a minute while it ran and its node was connected.',
+        }),
+        events: Type.Array(ServerHappening, {
+          description: 'What happened to it, oldest first; the newest thousand.',
+        }),
+      },
+      { title: 'GameServerHistoryData' },
+    ),
+    meta: Type.Object(
+      { from: timestamp(), to: timestamp() },
+      { title: 'GameServerHistoryMeta', description: 'The day that is kept.' },
+    ),
+  },
+  { title: 'GameServerHistory', description: 'The last day of a server.' },
 );
 
 export const Reinstalled = Type.Object(

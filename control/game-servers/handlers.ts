@@ -1,6 +1,7 @@
 import { keyActor } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { historyView, loadHistory } from './history.ts';
 import { instruct, type InstructDeps } from './instruct.ts';
 import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
 import { reinstallServer } from './reinstall.ts';
@@ -16,6 +17,7 @@ export type GameServerHandlers = Pick<
   | 'sendCommand'
   | 'listGameServerStatuses'
   | 'readGameServerBuild'
+  | 'readGameServerHistory'
   | 'readConsole'
   | 'reinstallGameServer'
 >;
@@ -54,6 +56,11 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
       if (build === null) throw notSeen();
       const problem = await readProblem(deps.live, build);
       return { status: 200, body: { data: buildView(build, problem) } };
+    },
+    async readGameServerHistory(call, db) {
+      const server = await loadServer(db, call.caller, 'game-servers.read', call.server);
+      if (server === null) throw notSeen();
+      return { status: 200, body: historyView(await loadHistory(db, server.uuid)) };
     },
     async reinstallGameServer(call, tx) {
       const server = await loadServer(tx, call.caller, 'game-servers.manage', call.server);

@@ -61,7 +61,7 @@ function allocationView(ip: string, port: number) {
   return { ip: canonicalAddress(ip) ?? ip, port };
 }
 
-function timestampView(moment: Date): string {
+export function timestampView(moment: Date): string {
   return `${moment.toISOString().slice(0, 19)}+00:00`;
 }
 

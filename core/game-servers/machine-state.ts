@@ -182,3 +182,9 @@ export function isUp({ phase }: MachineState): boolean {
 export function isAtRest({ phase }: MachineState): boolean {
   return phase.kind === 'offline';
 }
+
+/** The last crash that the machine still knows; it forgets them when a person starts the server. */
+export function lastCrashMs({ crashAtMs, gaveUpAtMs }: MachineState): number | null {
+  const known = [crashAtMs, gaveUpAtMs].filter((at) => at !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}

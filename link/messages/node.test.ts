@@ -65,6 +65,7 @@ const BUILD: ServerBuild = {
   log: 'line\nline',
   power: 'offline',
   crashedAtMs: null,
+  resources: null,
 };
 const BEAT: NodeHeartbeat = {
   kind: 'node.heartbeat',

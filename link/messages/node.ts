@@ -65,6 +65,16 @@ const engine = object({
 });
 export type NodeEngine = Static<typeof engine>;
 
+const resources = object<ServerResources>({
+  memoryBytes: natural,
+  memoryLimitBytes: natural,
+  cpuAbsolute: finite,
+  diskBytes: natural,
+  networkRxBytes: natural,
+  networkTxBytes: natural,
+  uptimeMs: natural,
+});
+
 const build = object({
   uuid,
   epoch,
@@ -76,18 +86,10 @@ const build = object({
   power: serverState,
   /** When its process last ended by itself while it should run, by the node's clock; null: not since it was started. */
   crashedAtMs: withDefault(nullable(finite), null),
+  /** Null while it does not run, or was not measured yet. */
+  resources: withDefault(nullable(resources), null),
 });
 export type ServerBuild = Static<typeof build>;
-
-const resources = object<ServerResources>({
-  memoryBytes: natural,
-  memoryLimitBytes: natural,
-  cpuAbsolute: finite,
-  diskBytes: natural,
-  networkRxBytes: natural,
-  networkTxBytes: natural,
-  uptimeMs: natural,
-});
 
 const ANSWERS = kinds({
   state: {

@@ -1,3 +1,4 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import {
   type KnownPhase,
   type MachineState,
@@ -101,3 +102,9 @@ export const NEW_RECORD: ServerRecord = {
   build: { epoch: 0, state: 'none', reason: null, log: null },
   launched: null,
 };
+
+export function launchOf(egg: Egg): LaunchedWith;
+export function launchOf(egg: Egg | null): LaunchedWith | null;
+export function launchOf(egg: Egg | null): LaunchedWith | null {
+  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
+}

@@ -3,13 +3,18 @@ import type { LaunchSurroundings } from '@portcullis/core/game-servers/eggs/laun
 import {
   isAtRest,
   isKnown,
+  lastCrashMs,
   isUp,
   type MachineState,
   type PowerSettings,
   serverState,
 } from '@portcullis/core/game-servers/machine-state.ts';
 import { recover } from '@portcullis/core/game-servers/machine.ts';
-import type { PowerSignal, ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import type {
+  PowerSignal,
+  ServerAssignment,
+  ServerResources,
+} from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import { build } from '../build/build.ts';
@@ -26,7 +31,7 @@ import {
   withTimeout,
 } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
-import { type LaunchedWith, NEW_RECORD, type ServerRecord } from '../journal/record.ts';
+import { type LaunchedWith, launchOf, NEW_RECORD, type ServerRecord } from '../journal/record.ts';
 import { type Owner, serverFolder } from '../server-folder/folder.ts';
 import { EngineAdapter } from './engine-adapter.ts';
 import { EventQueue } from './event-queue.ts';
@@ -121,7 +126,7 @@ export class Server {
       launches,
       log,
       launch: (signal, run) => this.#launch(signal, run),
-      launched: () => this.#launched ?? launchedWith(this.#desired?.egg ?? null),
+      launched: () => this.#launched ?? launchOf(this.#desired?.egg ?? null),
       post: (event) => this.#queue.post(event),
       onInspected: (instance) => {
         this.#instance = instance;
@@ -199,15 +204,19 @@ export class Server {
   describe(): CallAnswer {
     const { state } = this.#queue;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
-    const resources = resourcesOf({
-      runs: isUp(state),
+    const resources = this.#resources();
+    return { kind: 'state', state: serverState(state), resources, problem: state.problem };
+  }
+
+  #resources(): ServerResources | null {
+    return resourcesOf({
+      runs: isUp(this.#queue.state),
       usage: this.#connection.usage,
       instance: this.#instance,
       diskBytes: this.#diskBytes,
       memoryMib: this.#desired?.assignment.limits.memory ?? 0,
       nowMs: Date.now(),
     });
-    return { kind: 'state', state: serverState(state), resources, problem: state.problem };
   }
 
   async command(command: string, isExpired: () => boolean): Promise<CallAnswer> {
@@ -241,6 +250,7 @@ export class Server {
     const { epoch, state, reason, log } = this.#builder.record;
     const desired = this.#desired?.assignment.buildEpoch ?? epoch;
     const waits = state === 'none' || epoch < desired;
+    const machine = this.#queue.state;
     return {
       uuid: this.uuid,
       epoch: waits ? desired : epoch,
@@ -248,8 +258,9 @@ export class Server {
       state: waits ? 'waiting' : this.#queue.state.withheld === BUILDING ? 'building' : state,
       reason: waits ? this.#waitReason() : reason,
       log,
-      power: serverState(this.#queue.state),
-      crashedAtMs: lastCrashMs(this.#queue.state),
+      power: serverState(machine),
+      crashedAtMs: lastCrashMs(machine),
+      resources: isUp(machine) && isKnown(machine) ? this.#resources() : null,
     };
   }
 
@@ -294,7 +305,7 @@ export class Server {
   async #launch(signal: AbortSignal, run: number): Promise<void> {
     const { engine, applyConfigFiles } = this.#shared;
     const order = this.#order();
-    const launched = launchedWith(order.egg);
+    const launched = launchOf(order.egg);
     this.#launched = launched;
     await this.#save();
     await this.#checkDisk();
@@ -382,18 +393,6 @@ export class Server {
   }
 }
 
-function launchedWith(egg: Egg): LaunchedWith;
-function launchedWith(egg: Egg | null): LaunchedWith | null;
-function launchedWith(egg: Egg | null): LaunchedWith | null {
-  return egg && { done: egg.done, stop: egg.stop, stopTimes: egg.stopTimes };
-}
-
 function refused(reason: string): CallAnswer {
   return { kind: 'refused', reason };
-}
-
-/** The last crash that the machine still knows; it forgets them when a person starts the server. */
-function lastCrashMs({ crashAtMs, gaveUpAtMs }: MachineState): number | null {
-  const known = [crashAtMs, gaveUpAtMs].filter((at) => at !== null);
-  return known.length === 0 ? null : Math.max(...known);
 }

@@ -133,3 +133,20 @@ test('deletes changes for detection after an hour, which every control plane has
   );
   assert.equal((await sweep(db))['scope changes'], 1);
 });
+
+test('keeps samples of game servers for a day', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`
+    insert into organisations (slug, name, owner) values ('acme', 'Acme', 'fleet');
+    insert into services (id, organisation_id, name, owner) values (1, 1, 's', 'fleet');
+    insert into nodes (name, owner) values ('node-1', 'fleet');
+    insert into eggs values (repeat('a', 64), '{}');
+    insert into game_servers (uuid, organisation_id, service_id, node_id, name, egg_digest, egg_name,
+      memory_mib, cpu_percent, disk_mib, ip, port, owner)
+    values (gen_random_uuid(), 1, 1, 1, 's', repeat('a', 64), 'e', 1, 1, 1, '192.0.2.1', 1, 'fleet');
+    insert into server_samples
+    select uuid, now() - hours * interval '1 hour', 1, 1, 1, 1, 1
+      from game_servers, unnest('{1, 23, 25, 40}'::integer[]) as hours`.execute(db);
+  assert.equal((await sweep(db))['server samples'], 2);
+  assert.equal(await countOf(db, 'server_samples'), 2);
+});

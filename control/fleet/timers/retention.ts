@@ -12,6 +12,7 @@ export const KEPT = {
   /** Evidence of attacks names sources; the records of attacks are kept as long as their organisation may see them. */
   evidenceDays: 30,
   idempotencyHours: 24,
+  serverSampleHours: 24,
   /** Control planes read them within seconds, or load everything. */
   scopeChangeHours: 1,
   deletedObjectDays: KEPT_OBJECT_DAYS,
@@ -36,6 +37,7 @@ export type SweepName =
   | 'audit trail'
   | 'evidence'
   | 'events'
+  | 'server samples'
   | 'scope changes';
 
 /** Deletes old rows of another area; returns the number deleted. */
@@ -50,15 +52,23 @@ export async function sweepOldRows(
   onSwept('idempotency keys', await inBatches(() => sweepIdempotencyKeys(db)));
   onSwept('generations', await inBatches(() => sweepGenerations(db)));
   onSwept('deleted objects', await sweepDeletedObjects(db));
-  onSwept('drop counts', await inBatches(() => sweepDrops(db, 'drop_counts', 'minute')));
-  onSwept('drop samples', await inBatches(() => sweepDrops(db, 'drop_samples', 'at')));
-  onSwept('passed samples', await inBatches(() => sweepDrops(db, 'passed_samples', 'hour')));
+  const drops = DROPS_KEPT_HOURS;
+  onSwept('drop counts', await inBatches(() => sweepHourly(db, 'drop_counts', 'minute', drops)));
+  onSwept('drop samples', await inBatches(() => sweepHourly(db, 'drop_samples', 'at', drops)));
+  onSwept(
+    'passed samples',
+    await inBatches(() => sweepHourly(db, 'passed_samples', 'hour', drops)),
+  );
   onSwept('attacks', await sweepAttacks(db));
   onSwept('audit trail', await inBatches(() => sweepOlder(db, 'audit', 'at', KEPT.auditDays)));
   const { evidenceDays } = KEPT;
   const evidence = () => sweepOlder(db, 'attack_evidence', 'opened_at', evidenceDays);
   onSwept('evidence', await inBatches(evidence));
   onSwept('events', await inBatches(() => sweepEvents(db)));
+  onSwept(
+    'server samples',
+    await inBatches(() => sweepHourly(db, 'server_samples', 'minute', KEPT.serverSampleHours)),
+  );
   onSwept('scope changes', await inBatches(() => sweepScopeChanges(db)));
 }
 
@@ -120,15 +130,16 @@ async function sweepGenerations(db: Db): Promise<number> {
   return Number(numAffectedRows ?? 0);
 }
 
-async function sweepDrops(
+async function sweepHourly(
   db: Db,
-  table: 'drop_counts' | 'drop_samples' | 'passed_samples',
+  table: 'drop_counts' | 'drop_samples' | 'passed_samples' | 'server_samples',
   column: 'minute' | 'at' | 'hour',
+  hours: number,
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from ${sql.table(table)} where ctid = any (array(
       select ctid from ${sql.table(table)}
-       where ${sql.ref(column)} < now() - ${DROPS_KEPT_HOURS} * interval '1 hour'
+       where ${sql.ref(column)} < now() - ${hours} * interval '1 hour'
        limit ${BATCH} for update skip locked))`.execute(db);
   return Number(numAffectedRows ?? 0);
 }

@@ -1,5 +1,9 @@
 import { sql } from 'kysely';
-import type { ServerAssignment, ServerPort } from '@portcullis/core/game-servers/power.ts';
+import type {
+  ServerAssignment,
+  ServerPort,
+  ServerResources,
+} from '@portcullis/core/game-servers/power.ts';
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema-game-servers.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -66,6 +70,7 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
        where id = ${node.id}`.execute(tx);
     const isEmpty = beat.builds.length === 0;
     await forgetUnnamed(tx, node.id, beat.builds);
+    await recordSamples(tx, node.id, beat.builds);
     return {
       kind: 'heard',
       changed: isEmpty ? [] : await recordBuilds(tx, node.id, beat.builds),
@@ -120,6 +125,30 @@ async function forgetUnnamed(
     update game_servers set power_state = null
      where node_id = ${nodeId} and open_while_running and power_state is not null
        and uuid <> all(${builds.map((b) => b.uuid)}::uuid[])`.execute(tx);
+}
+
+/** The first report of each minute, by the clock of the database, so that no node can store more. */
+async function recordSamples(
+  tx: Tx,
+  nodeId: number,
+  builds: readonly ServerBuild[],
+): Promise<void> {
+  const samples = builds.flatMap(({ uuid, resources }) => (resources ? [{ uuid, resources }] : []));
+  if (samples.length === 0) return;
+  const column = (of: (used: ServerResources) => number) =>
+    samples.map(({ resources }) => of(resources));
+  await sql`
+    insert into server_samples
+      (uuid, minute, memory_bytes, cpu_absolute, disk_bytes, network_rx_bytes, network_tx_bytes)
+    select told.uuid, date_trunc('minute', now()), memory, cpu, disk, rx, tx
+      from unnest(${samples.map(({ uuid }) => uuid)}::uuid[],
+                  ${column((used) => used.memoryBytes)}::bigint[],
+                  ${column((used) => Math.max(0, used.cpuAbsolute))}::double precision[],
+                  ${column((used) => used.diskBytes)}::bigint[],
+                  ${column((used) => used.networkRxBytes)}::bigint[],
+                  ${column((used) => used.networkTxBytes)}::bigint[]) as told (uuid, memory, cpu, disk, rx, tx)
+      join game_servers on game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
+        on conflict do nothing`.execute(tx);
 }
 
 async function findForeign(

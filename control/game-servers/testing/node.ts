@@ -65,6 +65,7 @@ export class TestNode {
         log: null,
         power: 'offline',
         crashedAtMs: null,
+        resources: null,
         ...build,
       })),
     });
@@ -87,19 +88,16 @@ export class TestNode {
   }
 }
 
+export const RESOURCES = {
+  memoryBytes: 512,
+  memoryLimitBytes: 1024,
+  cpuAbsolute: 12.345,
+  diskBytes: 7,
+  networkRxBytes: 8,
+  networkTxBytes: 9,
+  uptimeMs: 61_000,
+} as const;
+
 export function stateAnswer(state: ServerState, problem: string | null = null): CallAnswer {
-  return {
-    kind: 'state',
-    state,
-    resources: {
-      memoryBytes: 512,
-      memoryLimitBytes: 1024,
-      cpuAbsolute: 12.345,
-      diskBytes: 7,
-      networkRxBytes: 8,
-      networkTxBytes: 9,
-      uptimeMs: 61_000,
-    },
-    problem,
-  };
+  return { kind: 'state', state, resources: RESOURCES, problem };
 }
