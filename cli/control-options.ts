@@ -18,6 +18,8 @@ export interface ControlOptions {
   readonly publicUrl?: string;
   readonly trustedProxy?: string;
   readonly webhookNetworks?: string;
+  readonly smtpUrl?: string;
+  readonly mailFrom?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly databasePool?: string;
@@ -38,6 +40,8 @@ export function withControlOptions(command: Command): Command {
     .option('--public-url <url>', 'base of absolute links, if it differs from --listen')
     .option('--trusted-proxy <addresses>', 'proxies whose X-Forwarded-For is trusted, with commas')
     .option('--webhook-networks <cidrs>', 'private networks that webhooks may reach, with commas')
+    .option('--smtp-url <url>', 'mail server for invitations: smtp://mail.example.net:587')
+    .option('--mail-from <address>', 'the address that mail comes from')
     .option('--tls-cert <file>', 'PEM certificate; serves HTTPS')
     .option('--tls-key <file>', 'PEM key of the certificate')
     .option('--database-pool <number>', 'connections to the database at most (default: 10)')
@@ -52,6 +56,8 @@ const VARIABLES = {
   publicUrl: 'PORTCULLIS_PUBLIC_URL',
   trustedProxy: 'PORTCULLIS_TRUSTED_PROXY',
   webhookNetworks: 'PORTCULLIS_WEBHOOK_NETWORKS',
+  smtpUrl: 'PORTCULLIS_SMTP_URL',
+  mailFrom: 'PORTCULLIS_MAIL_FROM',
   tlsCert: 'PORTCULLIS_TLS_CERT',
   tlsKey: 'PORTCULLIS_TLS_KEY',
   databasePool: 'PORTCULLIS_DATABASE_POOL',

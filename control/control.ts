@@ -30,6 +30,7 @@ import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig } from './http/server/config.ts';
 import { serveLinks } from './links.ts';
 import { CHANNELS, wake } from './notifications.ts';
+import { createMail } from './mail/index.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
@@ -163,7 +164,9 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   });
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });
-  const accounts = createAccounts({ publicUrl });
+  const mail = config.mail && createMail({ config: config.mail, log, registry });
+  if (mail !== null) stops.push('mail', () => mail.stop());
+  const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db });
   const webhooks = createWebhooks({ db, networks: config.webhookNetworks, registry, log });
   const handlers = {

@@ -1294,11 +1294,13 @@ export type MitigationsCancelled = {
   readonly message: string;
 };
 
-/** Shown this once. It works once; give it to the person. */
+/** Shown this once. It works once; give it to the person unless it is mailed. */
 export type NewLink = {
   readonly data: {
     readonly url: string;
     readonly expires_at: string;
+    /** Where it is mailed to; null: no mail server is configured, or it sent too much. */
+    readonly mailed_to: string | null;
   };
 };
 

@@ -217,8 +217,20 @@ export const OperatorInvitation = Type.Object(
   { ...CLOSED, title: 'OperatorInvitation' },
 );
 export const NewLink = Type.Object(
-  { data: Type.Object({ url: Type.String(), expires_at: timestamp() }) },
-  { title: 'NewLink', description: 'Shown this once. It works once; give it to the person.' },
+  {
+    data: Type.Object({
+      url: Type.String(),
+      expires_at: timestamp(),
+      mailed_to: textOrNull({
+        description:
+          'Where it is mailed to; null: no mail server is configured, or it sent too much.',
+      }),
+    }),
+  },
+  {
+    title: 'NewLink',
+    description: 'Shown this once. It works once; give it to the person unless it is mailed.',
+  },
 );
 export const OrganisationName = Type.Object(
   { name: sentName },

@@ -1,4 +1,5 @@
 import { sessionHandlers, totpHandlers } from './account.ts';
+import type { LinkDeps } from './link-mail.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
 import { actingHandlers, operatorHandlers } from './operator.ts';
@@ -8,16 +9,16 @@ import { signInHandlers } from './sign-in.ts';
 export { createOperatorLink, createReset, findFirstOperator } from './link-store.ts';
 export { findPersonByEmail } from './person-store.ts';
 
-/** People: how they sign in, what they belong to, and links. `publicUrl`: without a trailing slash. */
-export function createAccounts({ publicUrl }: { readonly publicUrl: string }) {
+/** People: how they sign in, what they belong to, and links. */
+export function createAccounts({ publicUrl, mail }: LinkDeps) {
   const handlers = {
     ...signInHandlers(publicUrl),
     ...sessionHandlers(),
     ...totpHandlers(),
     ...linkHandlers(),
     ...memberHandlers(),
-    ...invitationHandlers(publicUrl),
-    ...operatorHandlers(publicUrl),
+    ...invitationHandlers({ publicUrl, mail }),
+    ...operatorHandlers({ publicUrl, mail }),
     ...actingHandlers(),
     ...passkeySignInHandlers(publicUrl),
     ...passkeyHandlers(publicUrl),

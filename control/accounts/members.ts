@@ -6,7 +6,7 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { DONE, idOf, notThere } from './call.ts';
-import { createLink } from './link-store.ts';
+import { type LinkDeps, makeLink } from './link-mail.ts';
 import { requireEmail } from './person-store.ts';
 
 type MemberNames = 'listMembers' | 'changeMember' | 'removeMember';
@@ -43,7 +43,7 @@ export function memberHandlers(): Pick<Handlers, MemberNames> {
 }
 
 /** Invitations to an organisation, and its name. */
-export function invitationHandlers(publicUrl: string): Pick<Handlers, InvitationNames> {
+export function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNames> {
   return {
     async inviteMember(call, tx) {
       const { role } = call.body;
@@ -53,10 +53,11 @@ export function invitationHandlers(publicUrl: string): Pick<Handlers, Invitation
         kind: 'invitation',
         email: requireEmail(call.body.email),
         organisationId,
+        organisation: call.params['organisation'] ?? null,
         role,
       } as const;
-      const { url, expiresAt } = await createLink(tx, link, { actor: keyActor(call), publicUrl });
-      return { status: 201, body: { data: { url, expires_at: expiresAt.toISOString() } } };
+      const data = await makeLink(call, tx, link, { ...deps, actor: keyActor(call) });
+      return { status: 201, body: { data } };
     },
     async withdrawInvitation(call, tx) {
       const id = idOf(call, 'invitation');

@@ -4,13 +4,13 @@ import type { Person } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
-import { createLink, createReset } from './link-store.ts';
+import { type LinkDeps, makeLink } from './link-mail.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
 
 type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';
 
 /** What an operator does with people. */
-export function operatorHandlers(publicUrl: string): Pick<Handlers, PeopleNames> {
+export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
   return {
     listPeople: async (_call, db) => ({ status: 200, body: { data: await listPeople(db) } }),
     async changePerson(call, tx) {
@@ -33,8 +33,10 @@ export function operatorHandlers(publicUrl: string): Pick<Handlers, PeopleNames>
     async createResetLink(call, tx) {
       const person = await findPerson(tx, idOf(call, 'person'));
       if (person === null) throw notThere();
-      const link = await createReset(tx, person, { actor: actorOf(call), publicUrl });
-      return { status: 200, body: { data: viewOf(link) } };
+      const { id: personId, email } = person;
+      const link = { kind: 'reset', email, personId, organisation: null } as const;
+      const data = await makeLink(call, tx, link, { ...deps, actor: actorOf(call) });
+      return { status: 200, body: { data } };
     },
     async invitePerson(call, tx) {
       const { organisation: slug, role } = call.body;
@@ -44,9 +46,9 @@ export function operatorHandlers(publicUrl: string): Pick<Handlers, PeopleNames>
       const email = requireEmail(call.body.email);
       const within =
         organisation === null || role === null ? {} : { organisationId: organisation.id, role };
-      const how = { actor: actorOf(call), publicUrl };
-      const link = await createLink(tx, { kind: 'invitation', email, ...within }, how);
-      return { status: 201, body: { data: viewOf(link) } };
+      const link = { kind: 'invitation', email, organisation: slug, ...within } as const;
+      const data = await makeLink(call, tx, link, { ...deps, actor: actorOf(call) });
+      return { status: 201, body: { data } };
     },
   };
 }
@@ -103,10 +105,6 @@ async function record(
   organisationId: number | null = null,
 ): Promise<void> {
   await recordAudit(tx, { actor: actorOf(call), organisationId, ...entry });
-}
-
-function viewOf({ url, expiresAt }: { url: string; expiresAt: Date }) {
-  return { url, expires_at: expiresAt.toISOString() };
 }
 
 async function listPeople(db: Db): Promise<object[]> {

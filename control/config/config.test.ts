@@ -25,6 +25,7 @@ test('an empty environment means loopback and an embedded database', () => {
     publicUrl: 'http://127.0.0.1:8080',
     trustedProxies: [],
     webhookNetworks: [],
+    mail: null,
     tlsFiles: null,
     linkSocket: '/home/ada/.local/state/portcullis/link/control.sock',
     nodeSocket: '/home/ada/.local/state/portcullis/node-link/control.sock',
@@ -46,6 +47,8 @@ test('reads every variable, and ignores empty ones', () => {
     PORTCULLIS_PUBLIC_URL: 'https://protect.example.net/',
     PORTCULLIS_TRUSTED_PROXY: '192.0.2.1, 2001:db8::/32',
     PORTCULLIS_WEBHOOK_NETWORKS: '10.1.0.0/16, fd00::/8',
+    PORTCULLIS_SMTP_URL: 'smtp://mail.example.net',
+    PORTCULLIS_MAIL_FROM: 'portcullis@example.net',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
     PORTCULLIS_TLS_KEY: '/etc/tls/key.pem',
     PORTCULLIS_ACCOUNT: 'portcullis',
@@ -58,6 +61,7 @@ test('reads every variable, and ignores empty ones', () => {
   assert.equal(config.publicUrl, 'https://protect.example.net');
   assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
   assert.deepEqual(config.webhookNetworks.map(formatCidr), ['10.1.0.0/16', 'fd00::/8']);
+  assert.deepEqual(config.mail, { url: 'smtp://mail.example.net', from: 'portcullis@example.net' });
   assert.deepEqual(config.tlsFiles, { cert: '/etc/tls/cert.pem', key: '/etc/tls/key.pem' });
   assert.equal(config.logLevel, 'info');
 });
@@ -74,18 +78,20 @@ test('reports all mistakes at once, one per line, without secrets', () => {
     PORTCULLIS_PUBLIC_URL: 'protect.example.net',
     PORTCULLIS_TRUSTED_PROXY: '10.0.0.1/8,nonsense',
     PORTCULLIS_WEBHOOK_NETWORKS: '10.0.0.1/8',
+    PORTCULLIS_SMTP_URL: 'https://hunter2@mail.example.net',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
     PORTCULLIS_LOG_LEVEL: 'loud',
   });
   assert.equal(config.ok, false);
   const lines = config.ok ? [] : config.reason.split('\n');
-  assert.equal(lines.length, 7);
+  assert.equal(lines.length, 8);
   for (const name of [
     'DATABASE_URL',
     'LISTEN',
     'PUBLIC_URL',
     'TRUSTED_PROXY',
     'WEBHOOK_NETWORKS',
+    'SMTP_URL',
     'TLS',
     'LOG_LEVEL',
   ]) {

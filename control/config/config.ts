@@ -4,6 +4,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
+import type { MailConfig } from '../mail/index.ts';
 import type { ControlEnvironment } from './env.ts';
 
 export interface ListenAddress {
@@ -29,6 +30,8 @@ export interface ControlConfig {
   readonly trustedProxies: readonly string[];
   /** Networks that webhooks may reach though they are not public. */
   readonly webhookNetworks: readonly Cidr[];
+  /** Null: no mail is sent. */
+  readonly mail: MailConfig | null;
   /** Paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
   /** Unix socket for edges of this host. */
@@ -72,6 +75,7 @@ export function decideConfig(
     publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
     trustedProxies: take(decideProxies(env.trustedProxy), []),
     webhookNetworks: take(decideWebhookNetworks(env.webhookNetworks), []),
+    mail: take(decideMail(env), null),
     tlsFiles,
     linkSocket:
       env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
@@ -162,6 +166,23 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
     networks.push(network.value);
   }
   return ok(networks);
+}
+
+const MAIL_ADDRESS = /^[^\s@<>,]+@[^\s@<>,]+$/;
+
+/** The messages do not quote the URL, because it may contain a password. */
+function decideMail({ smtpUrl, mailFrom }: ControlEnvironment): Parsed<MailConfig | null> {
+  if (smtpUrl === null) return ok(null);
+  const url = URL.parse(smtpUrl);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
+    return no(
+      'PORTCULLIS_SMTP_URL is not a URL such as smtp://user:password@mail.example.net:587.',
+    );
+  }
+  if (mailFrom === null || !MAIL_ADDRESS.test(mailFrom)) {
+    return no('PORTCULLIS_MAIL_FROM must be the address that mail comes from.');
+  }
+  return ok({ url: smtpUrl, from: mailFrom });
 }
 
 function itemsOf(text: string | null): string[] {

@@ -18,6 +18,9 @@ export interface ControlEnvironment {
   readonly trustedProxy: string | null;
   /** `PORTCULLIS_WEBHOOK_NETWORKS`: CIDRs that webhooks may reach though not public, separated by commas. */
   readonly webhookNetworks: string | null;
+  /** `PORTCULLIS_SMTP_URL` and `PORTCULLIS_MAIL_FROM`: the mail server, and the sender of mail. */
+  readonly smtpUrl: string | null;
+  readonly mailFrom: string | null;
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: PEM files. */
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
@@ -50,6 +53,8 @@ export function readEnvironment(
     publicUrl: text('PORTCULLIS_PUBLIC_URL'),
     trustedProxy: text('PORTCULLIS_TRUSTED_PROXY'),
     webhookNetworks: text('PORTCULLIS_WEBHOOK_NETWORKS'),
+    smtpUrl: text('PORTCULLIS_SMTP_URL'),
+    mailFrom: text('PORTCULLIS_MAIL_FROM'),
     tlsCert: text('PORTCULLIS_TLS_CERT'),
     tlsKey: text('PORTCULLIS_TLS_KEY'),
     linkSocket: text('PORTCULLIS_LINK_SOCKET'),

@@ -29,6 +29,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
   fleet: ['generations.ts', 'batch.ts', 'policies/policies.ts'],
   'game-servers': ['openings/index.ts'],
+  mail: [],
   organisations: [],
   webhooks: [],
 };

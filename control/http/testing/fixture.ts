@@ -154,7 +154,7 @@ function serverDeps({
       ...firewall.handlers,
       ...gameServers.handlers,
       ...attacks.handlers,
-      ...createAccounts({ publicUrl }).handlers,
+      ...createAccounts({ publicUrl, mail: null }).handlers,
       ...createAdministration().handlers,
       ...events.handlers,
       ...createWebhooks({ db, networks: [], registry, log }).handlers,

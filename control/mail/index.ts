@@ -1,0 +1,141 @@
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+
+/** Where mail goes out. */
+export interface MailConfig {
+  /** `smtp://user:password@host:587` or `smtps://…:465`. */
+  readonly url: string;
+  readonly from: string;
+}
+
+/** A message of plain text. */
+export interface Message {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+export interface Mail {
+  /**
+   * Takes the turn of a sender, such as a person; false when it has sent too many of late. Then `send` is called after
+   * the commit.
+   */
+  allows(sender: string): boolean;
+  /** Sends in the background, with a few retries. A failure is logged. */
+  send(message: Message): void;
+  /** Waits for what is being sent, for as long as its time limit is. */
+  stop(): Promise<void>;
+}
+
+interface MailDeps {
+  readonly config: MailConfig;
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Waits between the attempts. */
+  readonly retryMs?: readonly number[];
+}
+
+const PER_HOUR = 30;
+const HOUR_MS = 3_600_000;
+const TIMEOUT_MS = 10_000;
+const RETRY_MS: readonly number[] = [2_000, 30_000];
+
+/** Mail by SMTP. Nothing is stored, because a mail has a link that nobody else may read. */
+export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDeps): Mail {
+  const sent = new Counter({
+    name: 'portcullis_mails_total',
+    help: 'Mails, by whether the server took them.',
+    labelNames: ['result'],
+    registers: [registry],
+  });
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<void>>();
+  const allows = createBudget(() => performance.now());
+
+  async function attempt(message: Message): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      try {
+        await sendOnce(config, message);
+        sent.inc({ result: 'sent' });
+        return;
+      } catch (error) {
+        const waitMs = retryMs[tries];
+        log.warn({ error, isLast: waitMs === undefined }, 'a mail was not taken');
+        if (waitMs === undefined || !(await pause(waitMs, stopping.signal))) break;
+      }
+    }
+    sent.inc({ result: 'failed' });
+  }
+
+  return {
+    allows,
+    send(message) {
+      const running = attempt(message).finally(() => underWay.delete(running));
+      underWay.add(running);
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** One connection for each mail: there are few. The library is loaded when the first is sent. */
+async function sendOnce({ url: text, from }: MailConfig, message: Message): Promise<void> {
+  const { createTransport } = await import('nodemailer');
+  const url = new URL(text);
+  const isSecure = url.protocol === 'smtps:';
+  const transport = createTransport({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port) || (isSecure ? 465 : 587),
+    secure: isSecure,
+    // A password goes over no plain connection.
+    requireTLS: url.username !== '',
+    ...(url.username !== '' && {
+      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  try {
+    const { to, ...rest } = message;
+    // As objects, so that a comma in an address makes no second one.
+    await transport.sendMail({
+      ...rest,
+      from: { name: 'Portcullis', address: from },
+      to: { name: '', address: to },
+    });
+  } finally {
+    transport.close();
+  }
+}
+
+/** False when the signal is aborted first. */
+function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve(!signal.aborted);
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+/** So many mails of a sender in an hour, by this process: an invitation goes to an address that anybody types. */
+function createBudget(nowMs: () => number): (sender: string) => boolean {
+  const times = new Map<string, number[]>();
+  return (sender) => {
+    const since = nowMs() - HOUR_MS;
+    for (const [one, at] of times) if ((at.at(-1) ?? 0) < since) times.delete(one);
+    const recent = (times.get(sender) ?? []).filter((at) => at >= since);
+    if (recent.length >= PER_HOUR) return false;
+    times.set(sender, [...recent, nowMs()]);
+    return true;
+  };
+}
