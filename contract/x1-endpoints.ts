@@ -166,7 +166,7 @@ export const X1_ENDPOINTS = [
     write: false,
     summary: 'Preview what a default of deny would drop',
     description:
-      'What a default of deny would drop of the packets to the address that edges sampled in the last day, by protocol and port, and by the rules that are accepted now. Edges sample what passes them: the first packet of each connection that they track and one of 64 others, at most 20 sources an hour of each port. So the numbers are of samples, not of packets, and a port with little traffic may be missing. Answers to connections that the protected host opens are not among them where edges see both directions, and what is dropped already is in no sample. Ports by which edge hosts themselves are managed always pass and are shown like others. Nothing is written.',
+      'What a default of deny would drop of the packets to the address that edges sampled in the last day, by protocol and port, and by the rules that are accepted now. Edges sample what passes them: packets of connections that were not answered yet and one of 64 others, at most 20 sources an hour of each port. An edge that sees one direction samples one of 64. So the numbers are of samples, not of packets, and a port with little traffic may be missing. Answers to connections that the protected host opens are not among them where edges see both directions, and what is dropped already is in no sample. Ports by which edge hosts themselves are managed always pass and are shown like others. Nothing is written.',
     requestHeaders: ['If-None-Match'],
     responses: {
       ...refusals(COMMON, FIREWALL),

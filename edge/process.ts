@@ -45,6 +45,8 @@ import { serialDriver } from '@portcullis/dataplane/nftables/serial-driver.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import { MEMORY_SHARE, Reassembly } from './host/reassembly.ts';
 import { EdgeWatch } from './detection/watch.ts';
+import { openSampleReader } from '@portcullis/dataplane/passed/reader.ts';
+import { PassedSampler } from '@portcullis/dataplane/passed/sampler.ts';
 import { createEarlyDrop } from '@portcullis/dataplane/xdp/create.ts';
 import { deviceName } from '@portcullis/dataplane/xdp/devices/device.ts';
 import { pinsFolder, recordPins } from '@portcullis/dataplane/xdp/devices/pins.ts';
@@ -120,7 +122,14 @@ const counters = new KernelCounterSource([
     open: () => openCounterReader(COUNTER_TABLE_NAME),
   }),
 ]);
-const watch = new EdgeWatch({ link, counters, stateDir, log });
+const passed = new PassedSampler({ apply: (text) => nft.apply(text), open: openSampleReader });
+const watch = new EdgeWatch({
+  link,
+  counters,
+  stateDir,
+  log,
+  onHeld: (networks) => passed.watch(networks),
+});
 const host = createHost();
 const memory = new LearnedMemory({ open: openLearnedReader, log, deniedFlowFile });
 const deniedFlows = new DeniedFlows({
@@ -134,6 +143,7 @@ let { managementProblem } = config;
 const agent = createEdgeAgent({
   link,
   watch,
+  passed,
   driver,
   host,
   limits: { ...DEFAULT_LIMITS, fragmentLimits },
@@ -150,7 +160,7 @@ const agent = createEdgeAgent({
   ...(earlyDrop === null ? {} : { earlyDrop }),
   facts: {
     deviceModes,
-    drops: [nftablesDrops, ...(earlyDrop === null ? [] : [earlyDrop]), filters.drops],
+    drops: [nftablesDrops, ...(earlyDrop === null ? [] : [earlyDrop]), filters.drops, passed],
     filters: () => filters.count(),
     forgottenConnections: () => deniedFlows.removed,
     counters: () => watch.mode(),

@@ -437,7 +437,7 @@ export type DefaultPreview = {
     /** The samples are from here on; at most a day. */
     readonly from: string;
     readonly to: string;
-    /** Edges sample the first packet of each connection that they track, and one of so many others. */
+    /** Edges sample packets of connections that were not answered yet, and one of so many others. */
     readonly sampled_one_in: number;
     /** All that were looked at. */
     readonly samples: number;

@@ -190,7 +190,7 @@ export const DEFAULT_PREVIEW = {
     ],
   },
   message:
-    'Of 1042 sampled packets of the last day a default of deny would drop 812: udp 27015 (812 samples from 41 sources). These are samples, not all packets: the first of each connection and one of 64 others.',
+    'Of 1042 sampled packets of the last day a default of deny would drop 812: udp 27015 (812 samples from 41 sources). These are samples, not all packets: those of connections without an answer yet and one of 64 others.',
   meta: {
     from: '2026-11-20T02:01:00+00:00',
     to: '2026-11-21T02:01:00+00:00',

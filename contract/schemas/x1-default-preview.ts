@@ -36,7 +36,7 @@ export const DefaultPreview = Type.Object(
       to: timestamp(),
       sampled_one_in: natural({
         description:
-          'Edges sample the first packet of each connection that they track, and one of so many others.',
+          'Edges sample packets of connections that were not answered yet, and one of so many others.',
       }),
       samples: natural({ description: 'All that were looked at.' }),
       denied_already: natural({ description: 'Of those, what is dropped now by something else.' }),

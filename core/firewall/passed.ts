@@ -1,6 +1,6 @@
 /**
- * Packets of one source to one port that passed an edge, of which it sampled some: the first packet of each connection
- * that it tracks, and one of `SAMPLED_ONE_IN` others.
+ * Packets of one source to one port that passed an edge, of which it sampled some: those of connections that were not
+ * answered yet, and one of `SAMPLED_ONE_IN` others. An edge that sees one direction samples one of `SAMPLED_ONE_IN`.
  */
 export interface PassedSample {
   readonly destination: string;

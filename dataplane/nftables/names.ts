@@ -9,6 +9,9 @@ export const TABLE = `inet ${TABLE_NAME}`;
 /** A separate table, so that counters are rewritten without the rules. */
 export const COUNTER_TABLE_NAME = 'portcullis_counters';
 export const COUNTER_TABLE = `inet ${COUNTER_TABLE_NAME}`;
+/** A separate table too: it samples what passes, and changes with other things than the rules. */
+export const PASSED_TABLE_NAME = 'portcullis_passed';
+export const PASSED_TABLE = `inet ${PASSED_TABLE_NAME}`;
 
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };

@@ -13,6 +13,7 @@ import type { Reassembly } from '../host/reassembly.ts';
 import type { EdgeFacts } from '../report/report.ts';
 import type { MachineClock } from '../switch/machine-clock.ts';
 import type { EdgeWatch } from '../detection/watch.ts';
+import type { PassedSampler } from '@portcullis/dataplane/passed/sampler.ts';
 import type { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
 
 export interface EdgeAgentOptions {
@@ -33,6 +34,8 @@ export interface EdgeAgentOptions {
   readonly reassembly?: Reassembly;
   /** Drops packets before nftables. Absent: nftables alone. */
   readonly earlyDrop?: EarlyDrop;
+  /** Samples what passes. Absent: nothing is sampled. */
+  readonly passed?: PassedSampler;
   /** Facts of other parts for heartbeats. */
   readonly facts?: EdgeFacts;
   /** Kernel settings and probes that filters need beyond the table. Absent: only the table. */

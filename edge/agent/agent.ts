@@ -162,7 +162,9 @@ class Agent implements EdgeAgent {
     await Promise.all([watch?.stop(), synced, this.#applying.stop()]);
     await this.#confirmation.stop();
     const { deniedFlows, memory } = this.#options;
-    await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop()]);
+    // Without rights there is no table to remove.
+    const sampling = this.#options.passed?.close().catch(() => {});
+    await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop(), sampling]);
     this.#options.earlyDrop?.close();
   }
 
@@ -241,6 +243,7 @@ class Agent implements EdgeAgent {
     const devices = this.#guard.devices(received.settings.devices);
     const { watch } = this.#options;
     watch?.enter(this.#mode.disabled ? [] : devices);
+    this.#sample(this.#mode.mode === 'enforce' ? devices : [], received);
     const wanted = withMore(received, devices, this.#management);
     const desired = watch?.addOverlay(wanted) ?? wanted;
     if (this.#mode.mode === 'observe') {
@@ -283,6 +286,11 @@ class Agent implements EdgeAgent {
     if (refused.length > 0) this.#log.error({ refused }, 'the kernel refused some policies');
   }
 
+  /** An edge that only observes samples nothing: it changes nothing in the kernel. */
+  #sample(devices: readonly string[], desired: Desired | null): void {
+    this.#options.passed?.enter(devices, desired?.settings.sees ?? 'both');
+  }
+
   /** Runs before the confirmation: a restart must not fall behind what was confirmed. */
   async #save(received: Desired): Promise<void> {
     const refused = this.#applied?.refused ?? [];
@@ -315,6 +323,7 @@ class Agent implements EdgeAgent {
 
   async #removeEverything(): Promise<void> {
     this.#options.watch?.enter([]);
+    this.#sample([], null);
     this.#options.earlyDrop?.remove();
     this.#options.reassembly?.restore();
     this.#options.deniedFlows?.forget();

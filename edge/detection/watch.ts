@@ -23,6 +23,8 @@ export interface WatchOptions {
   readonly counters: CounterSource;
   readonly stateDir: string;
   readonly log: Log;
+  /** Called with the protected networks. */
+  readonly onHeld?: (networks: readonly string[]) => void;
   readonly clock?: () => Date;
   readonly periodMs?: number;
   /** Control counts as away after this time without an answer. */
@@ -156,6 +158,7 @@ export class EdgeWatch {
     this.#nearest = new NearestScope(scopes.map((one) => [one.scope, one] as const));
     this.#held = scopes.filter(({ subject }) => subject).map(({ scope }) => scope);
     this.#uncounted = scopes;
+    this.#options.onHeld?.(this.#held);
   }
 
   /** Never rejects. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DropEntry, DropSample } from '@portcullis/core/firewall/drops.ts';
-import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
+import type { PassedSample } from '@portcullis/core/firewall/passed.ts';
+import { type EdgeDrops, MAX_PASSED_SAMPLES } from '@portcullis/link/messages/edge-report.ts';
 import { DropLedger } from './drop-ledger.ts';
 
 const MINUTE = 60_000;
@@ -137,4 +138,28 @@ test('omits entries that control would reject, and counts them as lost', () => {
   ledger.add([{ entries: [...wrong, entry('10.0.0.9', 16)], samples: [] }], START + 1);
   assert.deepEqual(ledger.pending()?.entries, [entry('10.0.0.9', 16)]);
   assert.equal(ledger.lostPackets, 1 + 2 + 4 + 8.5);
+});
+
+test('adds samples of what passed, in reports of a limited size, also without a drop', () => {
+  const ledger = new DropLedger(START);
+  const passing = (index: number, packets = 1): PassedSample => ({
+    destination: '10.0.0.1',
+    source: address(index),
+    protocol: 17,
+    destinationPort: 53,
+    packets,
+  });
+  const many = Array.from({ length: MAX_PASSED_SAMPLES + 1 }, (_, index) => passing(index));
+  ledger.add([{ entries: [], samples: [], passed: many }], START + 1_000);
+  ledger.add([{ entries: [], samples: [], passed: [passing(0, 4)] }], START + 2_000);
+  const reports = drain(ledger);
+  assert.deepEqual(
+    reports.map(({ passed = [] }) => passed.length),
+    [MAX_PASSED_SAMPLES, 1],
+  );
+  assert.deepEqual(reports[0]?.passed?.[0], passing(0, 5));
+  // Senders forge addresses.
+  const forged = { ...passing(1), source: '::ffff:192.0.2.1' };
+  ledger.add([{ entries: [], samples: [], passed: [forged, passing(2)] }], START + 3_000);
+  assert.deepEqual(ledger.pending()?.passed, [passing(2)]);
 });

@@ -1,11 +1,14 @@
 import type { DropReading } from '@portcullis/dataplane/drops.ts';
+import type { PassedSample } from '@portcullis/core/firewall/passed.ts';
 import { type DropEntry, type DropSample } from '@portcullis/core/firewall/drops.ts';
 import {
   type EdgeDrops,
   isDropEntry,
   isDropSample,
+  isPassedSample,
   MAX_DROP_ENTRIES,
   MAX_DROP_SAMPLES,
+  MAX_PASSED_SAMPLES,
 } from '@portcullis/link/messages/edge-report.ts';
 
 interface Window {
@@ -16,6 +19,8 @@ interface Window {
   queue: DropEntry[] | null;
   readonly samples: DropSample[];
   readonly sampled: Map<string, number>;
+  /** What passed, by packet. */
+  readonly passed: Map<string, PassedSample>;
 }
 
 const MINUTE_MS = 60_000;
@@ -25,6 +30,8 @@ const MAX_WINDOWS = 60;
 const MAX_KEYS = 200_000;
 /** A flood on one address must not leave others without a sample. */
 const MAX_SAMPLES_PER_TARGET = 20;
+/** Of a window; a flood of kinds beyond it is not sampled. */
+const MAX_PASSED = 4_000;
 
 /**
  * Drops that control has not acknowledged, by minutes of this host's clock. Bounded, because control may be away for
@@ -50,12 +57,15 @@ export class DropLedger {
   add(readings: readonly DropReading[], nowMs: number): void {
     const sinceMs = Math.min(this.#readMs, nowMs);
     this.#readMs = nowMs;
-    const hasDrops = readings.some(({ entries, samples }) => entries.length + samples.length > 0);
-    if (!hasDrops) return;
+    const hasAny = readings.some(
+      ({ entries, samples, passed = [] }) => entries.length + samples.length + passed.length > 0,
+    );
+    if (!hasAny) return;
     const window = this.#windowFor(sinceMs, nowMs);
-    for (const { entries, samples } of readings) {
+    for (const { entries, samples, passed = [] } of readings) {
       for (const entry of entries) this.#count(window, entry);
       for (const sample of samples) addSample(window, sample);
+      for (const sample of passed) addPassed(window, sample);
     }
   }
 
@@ -67,7 +77,10 @@ export class DropLedger {
     const entries = window.queue.splice(-MAX_DROP_ENTRIES).toReversed();
     this.#keys -= entries.length;
     const samples = window.samples.splice(0, MAX_DROP_SAMPLES);
-    if (window.queue.length === 0 && window.samples.length === 0) this.#windows.shift();
+    const passed = takePassed(window);
+    if (window.queue.length + window.samples.length + window.passed.size === 0) {
+      this.#windows.shift();
+    }
     const { sinceMs, untilMs } = window;
     this.#pending = {
       sinceMs,
@@ -75,6 +88,7 @@ export class DropLedger {
       entries: entries.filter((entry) => isDropEntry(entry) || this.#lose(entry)),
       // Senders forge addresses, also into forms that are no valid address here (::ffff:192.0.2.1).
       samples: samples.filter(isDropSample),
+      ...(passed.length > 0 && { passed: passed.filter(isPassedSample) }),
     };
     return this.#pending;
   }
@@ -109,6 +123,7 @@ export class DropLedger {
       queue: null,
       samples: [],
       sampled: new Map(),
+      passed: new Map<string, PassedSample>(),
     };
     this.#windows.push(window);
     if (this.#windows.length > MAX_WINDOWS) this.#joinOldest();
@@ -123,6 +138,7 @@ export class DropLedger {
     this.#keys -= entries.length;
     next.sinceMs = oldest.sinceMs;
     for (const entry of entries) this.#count(next, entry);
+    for (const sample of oldest.passed.values()) addPassed(next, sample);
   }
 
   #count(window: Window, entry: DropEntry): void {
@@ -147,6 +163,20 @@ function addSample(window: Window, sample: DropSample): void {
   if (sampled >= MAX_SAMPLES_PER_TARGET || window.samples.length >= MAX_DROP_SAMPLES) return;
   window.sampled.set(sample.destination, sampled + 1);
   window.samples.push(sample);
+}
+
+function addPassed(window: Window, sample: PassedSample): void {
+  const { destination, source, protocol, destinationPort } = sample;
+  const key = `${destination} ${source} ${protocol} ${destinationPort}`;
+  const known = window.passed.get(key);
+  if (known === undefined && window.passed.size >= MAX_PASSED) return;
+  window.passed.set(key, { ...sample, packets: sample.packets + (known?.packets ?? 0) });
+}
+
+function takePassed({ passed }: Window): PassedSample[] {
+  const taken = [...passed].slice(0, MAX_PASSED_SAMPLES);
+  for (const [key] of taken) passed.delete(key);
+  return taken.map(([, sample]) => sample);
 }
 
 function minuteOf(ms: number): number {

@@ -104,6 +104,11 @@ const passed = object<PassedSample>({
   packets: natural,
 });
 
+/** Whether control accepts it; see `isDropEntry`. */
+export function isPassedSample(value: PassedSample): boolean {
+  return check(passed, value).ok;
+}
+
 export const MAX_PASSED_SAMPLES = 500;
 export const MAX_DROP_ENTRIES = 1_000;
 export const MAX_DROP_SAMPLES = 200;

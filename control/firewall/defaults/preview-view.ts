@@ -13,7 +13,7 @@ const NAMES: Readonly<Record<number, string>> = {
 /** So many ports are spelled out in the sentence. */
 const LISTED = 5;
 
-const SAMPLING = `These are samples, not all packets: the first of each connection and one of ${SAMPLED_ONE_IN} others.`;
+const SAMPLING = `These are samples, not all packets: those of connections without an answer yet and one of ${SAMPLED_ONE_IN} others.`;
 const NOTHING =
   'No edge has reported a sample of the last day, so nothing is known of what a default of deny would drop.';
 

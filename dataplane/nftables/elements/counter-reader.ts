@@ -115,10 +115,15 @@ async function consistent(read: (counts: Counts) => Promise<boolean>): Promise<C
 
 function takeElement(key: Buffer, attributes: ReadonlyMap<number, Buffer>, counts: Counts): void {
   if (key.length !== 4 && key.length !== 16) return;
+  const count = countOfElement(attributes);
+  if (count) counts.set(addressText(key), count);
+}
+
+/** The counter of an element of a set. */
+export function countOfElement(attributes: ReadonlyMap<number, Buffer>): Count | undefined {
   const one = attributes.get(ELEMENT.expression);
   const several = attributes.get(ELEMENT.expressions);
-  const count = counterAmong([...(one ? [one] : []), ...(several ? each(several) : [])]);
-  if (count) counts.set(addressText(key), count);
+  return counterAmong([...(one ? [one] : []), ...(several ? each(several) : [])]);
 }
 
 function takeRule(payload: Buffer, table: string, counts: Counts): void {

@@ -46,7 +46,7 @@ export function openLearnedReader(): LearnedReader {
 }
 
 /** Decodes a key into fields as nft writes them; each is padded to 4 bytes. Returns null if the key has another form. */
-function fieldsOf(key: Buffer, types: readonly string[]): string[] | null {
+export function fieldsOf(key: Buffer, types: readonly string[]): string[] | null {
   const fields: string[] = [];
   let at = 0;
   for (const type of types) {
