@@ -14,7 +14,9 @@ const INSTRUCTION_BYTES = 8;
 const VLAN_PRESENT = 20;
 const VLAN_TCI = 24;
 const VLAN_ID = 0xfff;
-const CALL = { vlanPop: 19, redirect: 23 } as const;
+const CALL = { vlanPush: 18, vlanPop: 19, redirect: 23 } as const;
+/** ETH_P_8021Q in network byte order, as bpf_skb_vlan_push takes it. */
+const TAG_PROTOCOL = 0x0081;
 const INGRESS = 1;
 /** TCX_NEXT: as if we were not there. */
 const LEAVE = -1;
@@ -66,6 +68,10 @@ function program(devices: readonly { readonly vlan: number; readonly ifindex: nu
     ...leave,
     ...redirect,
   ];
+  return assemble(all);
+}
+
+function assemble(all: readonly Instruction[]): Buffer {
   const image = Buffer.alloc(all.length * INSTRUCTION_BYTES);
   for (const [index, [opcode, to, from, offset, value]] of all.entries()) {
     const at = index * INSTRUCTION_BYTES;
@@ -87,17 +93,33 @@ export function standInForVlans(
   device: string,
   vlans: readonly { readonly vlan: number; readonly device: string }[],
 ): Descriptor {
-  const indexOf = (name: string): number =>
-    Number(namespace.run('cat', `/sys/class/net/${name}/ifindex`));
-  const targets = vlans.map((one) => ({ vlan: one.vlan, ifindex: indexOf(one.device) }));
-  const ifindex = indexOf(device);
+  const targets = vlans.map(({ vlan, device: to }) => ({ vlan, ifindex: indexOf(namespace, to) }));
+  return attach(namespace, device, program(targets), 'tcxIngress');
+}
+
+/** Tags everything that leaves by a device, as the VLAN device of a peer would. Until the answered descriptor is closed. */
+export function tagFrames(namespace: Namespace, device: string, vlan: number): Descriptor {
+  const push = [set(2, TAG_PROTOCOL), set(3, vlan), call(CALL.vlanPush), set(0, LEAVE), exit];
+  return attach(namespace, device, assemble(push), 'tcxEgress');
+}
+
+function attach(
+  namespace: Namespace,
+  device: string,
+  instructions: Buffer,
+  at: 'tcxIngress' | 'tcxEgress',
+): Descriptor {
+  const ifindex = indexOf(namespace, device);
   return namespace.within(() => {
-    const image = { type: 'schedCls', instructions: program(targets), license: 'GPL' } as const;
-    const loaded = loadProgram('vlans', image);
+    const loaded = loadProgram('vlans', { type: 'schedCls', instructions, license: 'GPL' });
     try {
-      return createLink(loaded, ifindex, 'tcxIngress', null);
+      return createLink(loaded, ifindex, at, null);
     } finally {
       closeDescriptor(loaded);
     }
   });
+}
+
+function indexOf(namespace: Namespace, device: string): number {
+  return Number(namespace.run('cat', `/sys/class/net/${device}/ifindex`));
 }
