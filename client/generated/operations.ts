@@ -1183,8 +1183,10 @@ export type Holding = {
 export type HoldingChange = {
   /** Left out: unchanged. */
   readonly since?: string;
-  /** Null: without end. A past moment ends it. */
-  readonly until: string | null;
+  /** Null: without end. A past moment ends it. Left out: unchanged. */
+  readonly until?: string | null;
+  /** Ends it by the clock of the service; `until` is not read. */
+  readonly end_now?: boolean;
   /** Also if rules, filters or assignments in force would end by it. */
   readonly allow_losses?: boolean;
 };

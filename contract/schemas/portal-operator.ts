@@ -160,7 +160,14 @@ export const HoldingInput = Type.Object(
 export const HoldingChange = Type.Object(
   {
     since: Type.Optional(timestamp({ description: 'Left out: unchanged.' })),
-    until: timestampOrNull({ description: 'Null: without end. A past moment ends it.' }),
+    until: Type.Optional(
+      timestampOrNull({
+        description: 'Null: without end. A past moment ends it. Left out: unchanged.',
+      }),
+    ),
+    end_now: Type.Optional(
+      Type.Boolean({ description: 'Ends it by the clock of the service; `until` is not read.' }),
+    ),
     allow_losses: Type.Optional(allowLosses),
   },
   { ...CLOSED, title: 'HoldingChange' },

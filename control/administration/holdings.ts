@@ -72,7 +72,7 @@ async function change(
   tx: Tx,
   { batch, organisationId }: Written,
 ): Promise<Done> {
-  const { since, until, allow_losses: allowLosses = false } = call.body;
+  const { since, until, end_now: endsNow = false, allow_losses: allowLosses = false } = call.body;
   const before = await requireHolding(tx, organisationId, pathId(call, 'holding'));
   batch.requireOwn(before.owner, nameOf(before));
   const now = await loadNow(tx);
@@ -82,7 +82,7 @@ async function change(
     asn,
     serviceId,
     since: momentOf(since) ?? before.since,
-    until: momentOf(until),
+    until: endsNow ? now : until === undefined ? before.until : momentOf(until),
   };
   await requireFree(tx, after, before.id);
   if (!allowLosses) {

@@ -121,6 +121,19 @@ test('lets nobody hold what another holds at that time, and says who does', asyn
   );
 });
 
+test('ends a holding now by the clock of the service, also one that has just begun', async (t) => {
+  const { operator } = await start(t);
+  const made = only(
+    await operator.post(`${HIVE}/holdings`, { prefix: '192.0.3.0/24', asn: 64510 }),
+  );
+  const { id } = made.holdings.find(({ prefix }) => prefix === '192.0.3.0/24') ?? { id: 0 };
+  const ended = only(await operator.put(`${HIVE}/holdings/${id}`, { end_now: true }));
+  assert.deepEqual(
+    ended.holdings.filter(({ prefix }) => prefix === '192.0.3.0/24'),
+    [],
+  );
+});
+
 test('refuses holdings that are not well-formed, and each by its field', async (t) => {
   const { operator } = await start(t);
   const cases: [Record<string, unknown>, string][] = [

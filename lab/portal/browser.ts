@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -37,24 +37,35 @@ const EXECUTABLE = '/usr/bin/chromium';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE_MS = 60_000;
 
-export async function startPortalBrowser(stack: Stack): Promise<PortalBrowser> {
-  const bridge = await listen(join(dirname(stack.fleetFile), 'api.sock'));
-  const address = bridge.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const url = `http://127.0.0.1:${address.port}`;
+/** `door`: one that was opened before the stack, whose public URL it then has. */
+export async function startPortalBrowser(
+  stack: Stack,
+  door: Door | null = null,
+): Promise<PortalBrowser> {
+  const { url, lead, close } = door ?? (await openDoor('127.0.0.1'));
+  lead(join(dirname(stack.fleetFile), 'api.sock'));
   const browser = await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox'] });
   return {
     url,
     open: (scheme, size = { width: 1280, height: 800 }) => visit(browser, url, stack, scheme, size),
     async stop() {
       await browser.close();
-      bridge.close();
+      close();
     },
   };
 }
 
-/** Carries connections of a port of this machine to the stack in its namespace. */
-async function listen(socket: string): Promise<Server> {
+/** A port of this machine that leads to a stack in its namespace. */
+export interface Door {
+  readonly url: string;
+  /** Leads to the interface at this Unix socket from now on. */
+  lead(socket: string): void;
+  close(): void;
+}
+
+/** Browsers accept passkeys for names only, such as `localhost`. */
+export async function openDoor(host: 'localhost' | '127.0.0.1'): Promise<Door> {
+  let socket = '';
   const server = createServer((incoming) => {
     const outgoing = connect(socket);
     incoming.pipe(outgoing).pipe(incoming);
@@ -62,7 +73,15 @@ async function listen(socket: string): Promise<Server> {
     outgoing.on('error', () => incoming.destroy());
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  return server;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://${host}:${address.port}`,
+    lead: (path) => {
+      socket = path;
+    },
+    close: () => server.close(),
+  };
 }
 
 async function visit(

@@ -1,15 +1,25 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { createInternet, SERVER } from '../stack/internet.ts';
 import { startServices } from '../stack/services.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
-import { type PortalBrowser, SCHEMES, type Scheme, startPortalBrowser } from './browser.ts';
+import {
+  openDoor,
+  type PortalBrowser,
+  SCHEMES,
+  type Scheme,
+  startPortalBrowser,
+} from './browser.ts';
 import { ATTACKED, GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 import { startFlood } from './flood.ts';
+import { preparePeople, takePeople } from './people-pictures.ts';
 
-/** `npm run build:screenshots [WIDTH HEIGHT FOLDER]`: pictures of the portal over a real stack, as root. */
-const [width = '1280', height = '800', folder = join('docs', 'portal')] = process.argv.slice(2);
+/** `npm run build:screenshots [WIDTH HEIGHT FOLDER [people]]`: pictures of the portal over a real stack, as root. */
+const [width = '1280', height = '800', folder = join('docs', 'portal'), only = 'all'] =
+  process.argv.slice(2);
+const SIZE = { width: Number(width), height: Number(height) };
 const IP = SERVER[4];
 const FLOOD_MS = 20_000;
 const RULES = [
@@ -23,18 +33,27 @@ const RULES = [
 
 const internet = createInternet('pictures');
 const services = startServices(internet);
+const door = await openDoor('localhost');
 const stack = await startStack(internet, {
   fleet: PORTAL_FLEET,
   files: PORTAL_FILES,
-  args: WITH_GAMES,
+  args: [...WITH_GAMES, '--public-url', door.url],
 });
-const browser = await startPortalBrowser(stack);
+const browser = await startPortalBrowser(stack, door);
 let stopFlood = async (): Promise<void> => {};
 try {
-  await prepare(stack);
-  stopFlood = await attack(stack);
   mkdirSync(folder, { recursive: true });
-  for (const scheme of SCHEMES) await takeAll(browser, scheme);
+  await preparePeople(browser);
+  for (const scheme of SCHEMES) {
+    const visit = await browser.open(scheme, SIZE);
+    await takePeople(visit, browser.url, (name) => takeInto(scheme)(visit.page, name));
+    await visit.close();
+  }
+  if (only === 'all') {
+    await prepare(stack);
+    stopFlood = await attack(stack);
+    for (const scheme of SCHEMES) await takeAll(browser, scheme);
+  }
 } finally {
   await stopFlood();
   await browser.stop();
@@ -81,13 +100,17 @@ async function attack({ api }: Stack): Promise<() => Promise<void>> {
   return stop;
 }
 
+/** Takes a picture for the documentation. */
+function takeInto(scheme: Scheme) {
+  return async (page: Page, name: string): Promise<void> => {
+    const path = join(folder, `${name}-${scheme}.png`);
+    await page.screenshot({ path, animations: 'disabled' });
+  };
+}
+
 async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
-  const { page, signIn, close } = await open(scheme, {
-    width: Number(width),
-    height: Number(height),
-  });
-  const take = (name: string) =>
-    page.screenshot({ path: join(folder, `${name}-${scheme}.png`), animations: 'disabled' });
+  const { page, signIn, close } = await open(scheme, SIZE);
+  const take = (name: string) => takeInto(scheme)(page, name);
   const show = async (tab: string): Promise<void> => {
     await page.goto(`${url}/addresses/${IP}?tab=${tab}`);
     await page.getByRole('tabpanel').waitFor();

@@ -4,6 +4,7 @@ import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatCount, formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
+import { RemoveAgent } from './RemoveAgent.tsx';
 import { readEdgeReport } from './edge-report.ts';
 
 const text = messages.operator.fleet;
@@ -22,9 +23,10 @@ export function EdgeCard({ edge }: { readonly edge: Edge }) {
           {edge.in_service ? text.inService : text.outOfService}
         </Pill>
         <Lag edge={edge} />
-        <span className="row-end dim">
+        <div className="row-end dim">
           {edge.last_seen_at === null ? text.neverSeen : <Time at={edge.last_seen_at} />}
-        </span>
+          <RemoveAgent kind="edges" name={edge.name} owner={edge.owner} />
+        </div>
       </div>
       <div className="stack card-pad edge-body">
         {edge.mode_reason !== null && <Notice kind="warn">{edge.mode_reason}</Notice>}

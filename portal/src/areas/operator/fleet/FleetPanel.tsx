@@ -1,5 +1,6 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
 import { Radar, Server, ShieldHalf } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Pill } from '../../../components/Pill.tsx';
@@ -8,6 +9,7 @@ import { formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useFleet } from '../queries.ts';
 import { EdgeCard } from './EdgeCard.tsx';
+import { RemoveAgent } from './RemoveAgent.tsx';
 
 const text = messages.operator.fleet;
 type Health = FleetHealth['data'];
@@ -89,7 +91,9 @@ function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
                   <div key={uuid}>{text.failed(name, reason)}</div>
                 ))}
               </div>
-              <Connection isUp={node.connected} seen={node.last_seen_at} />
+              <Connection isUp={node.connected} seen={node.last_seen_at}>
+                <RemoveAgent kind="nodes" name={node.name} owner={node.owner} />
+              </Connection>
             </li>
           ))}
         </ul>
@@ -118,7 +122,9 @@ function Collectors({ collectors }: { readonly collectors: Health['collectors'] 
                   <div>{collector.report['problem']}</div>
                 )}
               </div>
-              <Connection isUp={collector.connected} seen={collector.last_seen_at} />
+              <Connection isUp={collector.connected} seen={collector.last_seen_at}>
+                <RemoveAgent kind="collectors" name={collector.name} owner={collector.owner} />
+              </Connection>
             </li>
           ))}
         </ul>
@@ -127,7 +133,13 @@ function Collectors({ collectors }: { readonly collectors: Health['collectors'] 
   );
 }
 
-function Connection({ isUp, seen }: { readonly isUp: boolean; readonly seen: string | null }) {
+interface ConnectionProps {
+  readonly isUp: boolean;
+  readonly seen: string | null;
+  readonly children: ReactNode;
+}
+
+function Connection({ isUp, seen, children }: ConnectionProps) {
   return (
     <div className="row-end">
       {seen !== null && (
@@ -136,6 +148,7 @@ function Connection({ isUp, seen }: { readonly isUp: boolean; readonly seen: str
         </span>
       )}
       <Pill tone={isUp ? 'ok' : 'bad'}>{isUp ? text.connected : text.away}</Pill>
+      {children}
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisations } from '../queries.ts';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
+import { ServicesCard } from './ServicesCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
 const text = messages.operator.organisations;
@@ -59,6 +60,7 @@ function Detail({ slug }: { readonly slug: string }) {
                 <ThresholdsCard organisation={found} />
               </div>
               <HoldingsCard organisation={found} />
+              <ServicesCard organisation={found} />
             </>
           )
         }

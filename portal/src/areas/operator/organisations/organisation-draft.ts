@@ -17,14 +17,15 @@ export type Flag = OrganisationInput['flags'][number];
 export const FLAGS = DEFAULT_LIMITS.flags satisfies readonly Flag[];
 
 export type LimitName = keyof OrganisationInput['limits'];
+const LARGEST = 2_147_483_647;
 /** With what the service accepts. */
 export const LIMITS: readonly (readonly [LimitName, number, number])[] = [
   ['rules_per_ip', 0, 100_000],
   ['filters_per_ip', 0, 100_000],
   ['max_ports_per_request', 1, 65_535],
   ['attack_history_days', 1, 36_500],
-  ['configured_addresses', 0, 1_000_000],
-  ['requests_per_minute', 1, 1_000_000],
+  ['configured_addresses', 0, LARGEST],
+  ['requests_per_minute', 1, LARGEST],
 ];
 
 export function isSlug(text: string): boolean {

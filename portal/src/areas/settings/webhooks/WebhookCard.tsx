@@ -10,7 +10,7 @@ import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { useRefreshWebhooks, useWebhookWrites } from './queries.ts';
+import { useForgetWebhook, useRefreshWebhooks, useWebhookWrites } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
 const text = messages.webhooks;
@@ -98,7 +98,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
         </div>
       </div>
       {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onSaved={close} />}
-      {isLogOpen && <DeliveryLog webhook={webhook} />}
+      {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
       {open === 'rotate' && <Rotate webhook={webhook} onSecret={onSecret} onClose={close} />}
       {open === 'delete' && <Delete webhook={webhook} onClose={close} />}
     </article>
@@ -129,10 +129,10 @@ function Rotate({ webhook, onSecret, onClose }: Props & { onClose(): void }) {
 
 function Delete({ webhook, onClose }: { readonly webhook: Webhook; onClose(): void }) {
   const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
+  const forget = useForgetWebhook();
   const remove = useMutation({
     mutationFn: () => client.deleteWebhook({ webhook: webhook.id }),
-    onSuccess: refresh,
+    onSuccess: () => forget(webhook.id),
   });
   return (
     <Confirm

@@ -64,6 +64,18 @@ export function useRefreshWebhooks(): () => void {
   return useCallback(() => void queries.invalidateQueries({ queryKey: WEBHOOKS }), [queries]);
 }
 
+/** Leaves a deleted one out at once, so that nothing reads its deliveries any more. */
+export function useForgetWebhook(): (id: number) => void {
+  const queries = useQueryClient();
+  return useCallback(
+    (id) =>
+      void queries.setQueryData<readonly Webhook[]>(WEBHOOKS, (known) =>
+        known?.filter((each) => each.id !== id),
+      ),
+    [queries],
+  );
+}
+
 /** Sends a test, or turns a webhook on or off. */
 export function useWebhookWrites({ id, name, url, events, enabled }: Webhook) {
   const client = usePeopleClient();

@@ -1,0 +1,379 @@
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { skipUnless } from '../requirements.ts';
+import { ApiClient } from '../stack/api-client.ts';
+import { createInternet, type Internet } from '../stack/internet.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import {
+  openDoor,
+  type PortalBrowser,
+  SCHEMES,
+  seriousFindings,
+  startPortalBrowser,
+  type Visit,
+} from './browser.ts';
+import {
+  acceptLink,
+  ADA,
+  addAuthenticator,
+  appCode,
+  callAs,
+  FOREIGN,
+  OWN,
+  PASSWORD,
+  signInAs,
+  TWO_ORGANISATIONS,
+} from './people.ts';
+
+const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
+const PAGES = [
+  '/settings?tab=keys',
+  '/settings?tab=members',
+  '/settings?tab=webhooks',
+  '/settings?tab=organisation',
+  '/account',
+  '/operator?tab=organisations',
+  '/operator?tab=people',
+  '/operator?tab=fleet',
+  '/operator?tab=audit',
+  '/operator/acme',
+] as const;
+/** An answer to every request, in the namespace of the stack. */
+const RECEIVER =
+  "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";
+
+describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS) }, () => {
+  let internet: Internet;
+  let stack: Stack;
+  let browser: PortalBrowser;
+  /** An operator who acts for acme, in one visit for the tests that need nothing else. */
+  let ada: Visit;
+  const undo: (() => Promise<void> | void)[] = [];
+
+  before(async () => {
+    internet = createInternet('people');
+    undo.push(() => internet.destroy());
+    const door = await openDoor('localhost');
+    undo.push(() => door.close());
+    stack = await startStack(internet, {
+      fleet: TWO_ORGANISATIONS,
+      args: ['--enforce', '--public-url', door.url, '--webhook-networks', '127.0.0.0/8'],
+    });
+    undo.push(() => stack.stop());
+    browser = await startPortalBrowser(stack, door);
+    undo.push(() => browser.stop());
+    ada = await browser.open('light');
+    await ada.act(ADA, 'acme');
+  });
+  after(async () => {
+    for (const step of undo.toReversed()) await step();
+  });
+
+  const api = (path: string): string => `${browser.url}/api/portal${path}`;
+
+  async function invite(email: string, organisation: string, role: string): Promise<string> {
+    const body = { email, organisation, role };
+    const made = await callAs(ada, api('/operator/invitations'), 'POST', body);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    return (made.body as { data: { url: string } }).data.url;
+  }
+
+  async function readSecret({ page }: Visit): Promise<string> {
+    await page.getByText('This is shown once').waitFor();
+    const secret = await page.getByRole('dialog').locator('output').innerText();
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    return secret;
+  }
+
+  it('signs in with a code of an app, with a recovery code, and with a passkey', async () => {
+    const person = { email: 'eve@example.net', name: 'Eve', password: PASSWORD };
+    const visit = await acceptLink(browser, await invite(person.email, 'acme', 'member'), person);
+    const { page } = visit;
+    await addAuthenticator(page);
+    await page.goto(`${browser.url}/account`);
+    await page.getByRole('button', { name: 'Set up an app' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('img', { name: /QR code/ }).waitFor();
+    const secret = await page.getByLabel('Secret', { exact: true }).innerText();
+    await page.getByLabel('Code of the app').fill(appCode(secret));
+    await page.getByRole('button', { name: 'Turn it on' }).click();
+    const [recovery = ''] = (await readSecret(visit)).split('\n');
+    await page.getByText('10 recovery codes left').waitFor();
+
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('laptop');
+    await dialog.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Remove laptop' }).waitFor();
+
+    const signOut = () => page.getByRole('button', { name: 'Sign out' }).click();
+    const signedIn = () => page.getByRole('link', { name: 'Account' }).waitFor();
+    // A code is accepted once, and that of this step was.
+    for (const code of [appCode(secret, 1), recovery]) {
+      await signOut();
+      await signInAs(page, person);
+      await page.getByRole('textbox', { name: 'Code' }).fill(code);
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await signedIn();
+    }
+    await signOut();
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await signedIn();
+    await page.goto(`${browser.url}/account`);
+    await page.getByText('9 recovery codes left').waitFor();
+
+    await page.getByRole('button', { name: 'New recovery codes' }).click();
+    await dialog.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'New recovery codes' }).click();
+    assert.equal((await readSecret(visit)).split('\n').length, 10);
+    await page.getByText('10 recovery codes left').waitFor();
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('ends a session from another browser', async () => {
+    const other = await browser.open('light');
+    await other.page.goto(browser.url);
+    await signInAs(other.page, ADA);
+    await other.page.getByText('Act for an organisation').waitFor();
+    const { page } = ada;
+    await page.goto(`${browser.url}/account`);
+    await page.getByRole('button', { name: 'End', exact: true }).first().click();
+    await page.getByRole('button', { name: 'End', exact: true }).waitFor({ state: 'detached' });
+    assert.equal((await callAs(other, api('/session'))).status, 401);
+    await other.close();
+  });
+
+  for (const role of ['read-only', 'member', 'admin', 'owner'] as const) {
+    it(`shows the role ${role} what it may see, and nothing of another organisation`, async () => {
+      const email = `${role}@acme.example`;
+      const visit = await acceptLink(browser, await invite(email, 'acme', role), {
+        name: `The ${role}`,
+        password: PASSWORD,
+      });
+      const { page } = visit;
+      await page.getByRole('link', { name: OWN, exact: true }).waitFor();
+      assert.equal(await page.getByText(FOREIGN).count(), 0);
+      assert.equal(await page.getByRole('link', { name: 'Operator' }).count(), 0);
+      await page.goto(`${browser.url}/settings`);
+      const isAdmin = role === 'admin' || role === 'owner';
+      if (isAdmin) await page.getByRole('row', { name: /^lab/ }).waitFor();
+      else await page.getByText(/Needs the role admin/).waitFor();
+      await page.goto(`${browser.url}/operator`);
+      await page.getByText('Operators of this installation see this.').waitFor();
+      assert.deepEqual(visit.faults, []);
+
+      const rule = { action: 'allow', protocol: 'tcp', destination_port: '0' };
+      const expected: readonly (readonly [string, string, number])[] = [
+        ['GET', '/organisations/acme/keys', isAdmin ? 200 : 403],
+        ['GET', '/organisations/acme/webhooks', isAdmin ? 200 : 403],
+        ['GET', '/operator/organisations', 403],
+        ['GET', '/operator/audit', 403],
+        [
+          'POST',
+          `/organisations/acme/v1/firewall/ips/${OWN}/rules`,
+          role === 'read-only' ? 403 : 422,
+        ],
+        [
+          'POST',
+          `/organisations/acme/v1/firewall/ips/${FOREIGN}/rules`,
+          role === 'read-only' ? 403 : 404,
+        ],
+        ['GET', '/organisations/blocks/keys', 404],
+        ['GET', '/organisations/blocks/members', 404],
+        ['GET', `/organisations/blocks/v1/firewall/ips/${FOREIGN}`, 404],
+        ['GET', '/organisations/blocks/x1/events', 404],
+      ];
+      for (const [method, path, status] of expected) {
+        const reply = await callAs(visit, api(path), method, method === 'POST' ? rule : undefined);
+        assert.equal(reply.status, status, `${method} ${path}: ${JSON.stringify(reply.body)}`);
+      }
+      await visit.close();
+    });
+  }
+
+  it('shows the owner of another organisation its own, also by guessed paths and ids', async () => {
+    const link = await invite('bob@blocks.example', 'blocks', 'owner');
+    const visit = await acceptLink(browser, link, { name: 'Bob', password: PASSWORD });
+    const { page } = visit;
+    await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
+    assert.equal(await page.getByText(OWN, { exact: true }).count(), 0);
+    const keys = await callAs(ada, api('/organisations/acme/keys'));
+    const [first] = (keys.body as { data: { id: number }[] }).data;
+    const guessed = await callAs(visit, api(`/organisations/blocks/keys/${first?.id}`), 'DELETE');
+    assert.equal(guessed.status, 404);
+    for (const path of ['keys', 'members', 'groups', 'webhooks', 'x1/events']) {
+      assert.equal((await callAs(visit, api(`/organisations/acme/${path}`))).status, 404, path);
+    }
+    assert.deepEqual(visit.faults, []);
+    await page.goto(`${browser.url}/addresses/${OWN}`);
+    await page.getByRole('alert').waitFor();
+    await visit.close();
+  });
+
+  it('shows a new key once, which works until it is revoked', async () => {
+    const { page } = ada;
+    await page.goto(`${browser.url}/settings`);
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    const form = page.getByRole('form', { name: 'Create a key' });
+    await form.getByLabel('Name').fill('billing');
+    await form.getByLabel('Read firewall').check();
+    await form.getByLabel('Used only from').fill('everywhere');
+    await form.getByText(/^everywhere: /).waitFor();
+    await form.getByLabel('Used only from').fill('127.0.0.0/8');
+    await form.getByRole('button', { name: 'Create a key' }).click();
+    const secret = await readSecret(ada);
+    const caller = new ApiClient(join(dirname(stack.fleetFile), 'api.sock'), secret);
+    const read = async (): Promise<number> =>
+      (await caller.call('GET', `/api/v1/firewall/ips/${OWN}`)).status;
+    assert.equal(await read(), 200);
+    await page.getByRole('row', { name: /billing .*Works/ }).waitFor();
+    assert.equal(await page.getByText(secret).count(), 0);
+    await page.getByRole('button', { name: 'Revoke billing' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: /billing .*Revoked/ }).waitFor();
+    // Replicas learn of it within two seconds.
+    const deadline = Date.now() + 60_000;
+    while (Date.now() < deadline && (await read()) !== 401) await page.waitForTimeout(200);
+    assert.equal(await read(), 401);
+    assert.deepEqual(ada.faults, []);
+  });
+
+  it('invites a member by a link that is shown once, changes its role and removes it', async () => {
+    const { page } = ada;
+    await page.goto(`${browser.url}/settings?tab=members`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByRole('textbox', { name: 'Email' }).fill('carol@example.net');
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = await readSecret(ada);
+    await page.getByRole('row', { name: /carol@example.net.*Withdraw/ }).waitFor();
+    const carol = await acceptLink(browser, link, { name: 'Carol', password: PASSWORD });
+    await page.reload();
+    await page.getByRole('combobox', { name: 'Role of Carol' }).click();
+    await page.getByRole('option', { name: 'Admin' }).click();
+    const role = async (): Promise<unknown> => {
+      const { body } = await callAs(carol, api('/session'));
+      return (body as { data: { organisations: { role: string }[] } }).data.organisations[0]?.role;
+    };
+    const deadline = Date.now() + 60_000;
+    while (Date.now() < deadline && (await role()) !== 'admin') await page.waitForTimeout(200);
+    assert.equal(await role(), 'admin');
+    await page.getByRole('button', { name: 'Remove Carol' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove Carol' }).waitFor({ state: 'detached' });
+    assert.equal((await callAs(carol, api('/organisations/acme/members'))).status, 404);
+    await carol.close();
+  });
+
+  it('adds a webhook, tests it, sends again and deletes it', async () => {
+    const receiver = internet.edge.spawn([process.execPath, '-e', RECEIVER], { stdio: 'ignore' });
+    const { page } = ada;
+    try {
+      await page.goto(`${browser.url}/settings?tab=webhooks`);
+      await page.getByRole('button', { name: 'Add a webhook' }).click();
+      const form = page.getByRole('form', { name: 'Add a webhook' });
+      await form.getByLabel('Name').fill('pager');
+      await form.getByLabel('URL').fill('http://127.0.0.1:9911/hook');
+      await form.getByRole('button', { name: 'Add a webhook' }).click();
+      assert.match(await readSecret(ada), /^whsec_/);
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      const sent = page.getByRole('row', { name: /webhook\.test .*Delivered.*204/ });
+      await sent.first().waitFor();
+      await sent.first().getByRole('button', { name: 'Send again' }).click();
+      await sent.nth(1).waitFor();
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page.getByText(/^Disabled: /).waitFor();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No webhooks yet').waitFor();
+      assert.deepEqual(ada.faults, []);
+    } finally {
+      receiver.kill();
+    }
+  });
+
+  it('makes an organisation with an ASN, a prefix, a service and thresholds', async () => {
+    const { page } = ada;
+    await page.goto(`${browser.url}/operator`);
+    await page.getByRole('button', { name: 'Create an organisation' }).click();
+    const creating = page.getByRole('form', { name: 'Create an organisation' });
+    await creating.getByLabel('Name').fill('Hive');
+    await creating.getByLabel('Slug').fill('hive');
+    await creating.getByRole('button', { name: 'Create an organisation' }).click();
+    await page.getByRole('heading', { name: 'Hive', level: 1 }).waitFor();
+    await page.getByLabel('AS number').fill('64502');
+    await page.getByRole('button', { name: 'Add the ASN' }).click();
+    await page.getByRole('button', { name: 'Remove AS64502' }).waitFor();
+    await page.getByRole('button', { name: 'Add a service' }).click();
+    const service = page.getByRole('form', { name: 'Add a service' });
+    await service.getByLabel('Number').fill('701');
+    await service.getByLabel('Name').fill('comb');
+    await service.getByRole('button', { name: 'Add a service' }).click();
+    await page.getByText('#701', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Give a prefix or address' }).click();
+    const giving = page.getByRole('form', { name: 'Give a prefix or address' });
+    await giving.getByLabel('Prefix or address').fill('198.19.7.0/24');
+    await giving.getByRole('combobox', { name: 'Under' }).click();
+    await page.getByRole('option', { name: 'AS64502' }).click();
+    await giving.getByRole('button', { name: 'Give a prefix or address' }).click();
+    await page.getByRole('row', { name: /198\.19\.7\.0\/24 AS64502 .*portal/ }).waitFor();
+    await page.getByLabel('Packets a second').fill('5000');
+    await page.getByRole('button', { name: 'Save the thresholds' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('button', { name: 'End 198.19.7.0/24' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End' }).click();
+    await page.getByText('It holds nothing').waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Hive', level: 1 }).waitFor();
+    assert.equal(await page.getByLabel('Packets a second').inputValue(), '5,000');
+    assert.deepEqual(ada.faults, []);
+  });
+
+  it('lets an operator stop acting and act again, which the audit trail has', async () => {
+    const { page } = ada;
+    await page.goto(`${browser.url}/operator/acme`);
+    await page.getByText(/The fleet file owns this organisation/).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0);
+    await page.getByRole('button', { name: 'Stop acting' }).click();
+    await page.getByRole('link', { name: 'Addresses' }).click();
+    await page.getByText('Act for an organisation').waitFor();
+    await page.getByRole('link', { name: 'Operator', exact: true }).click();
+    await page.getByRole('button', { name: 'Act for it: blocks' }).click();
+    await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
+    await page.goto(`${browser.url}/operator?tab=audit`);
+    await page.getByRole('searchbox').fill('acting.');
+    await page.getByRole('row', { name: /ada@example.net acting\.begin .*blocks/ }).waitFor();
+    await page.getByRole('row', { name: /ada@example.net acting\.end .*acme/ }).waitFor();
+    assert.deepEqual(ada.faults, []);
+    await page.goto(`${browser.url}/operator`);
+    await page.getByRole('button', { name: 'Act for it: acme' }).click();
+    await page.getByRole('link', { name: OWN, exact: true }).waitFor();
+  });
+
+  for (const scheme of SCHEMES) {
+    it(`has no serious finding of axe, no fault and no sideways scroll, ${scheme}`, async () => {
+      const visit = await browser.open(scheme);
+      const { page } = visit;
+      await page.goto(browser.url);
+      await signInAs(page, ADA);
+      await page.getByText('Act for an organisation').waitFor();
+      await callAs(visit, api('/operator/acting'), 'PUT', { organisation: 'acme' });
+      const found: string[] = [];
+      for (const path of PAGES) {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.goto(`${browser.url}${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' });
+        for (const finding of await seriousFindings(page)) found.push(`${path}: ${finding}`);
+        await page.setViewportSize({ width: 360, height: 740 });
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, path);
+      }
+      assert.deepEqual(found, []);
+      assert.deepEqual(visit.faults, []);
+      await visit.close();
+    });
+  }
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Organisation } from '../queries.ts';
+import { bodyOf, draftOf, isSet, scopesOf } from './thresholds-draft.ts';
+
+const NOTHING = { pps: null, mbps: null, hold_seconds: null, mitigation: null, safelist: [] };
+const ORGANISATION: Organisation = {
+  slug: 'acme',
+  name: 'Acme',
+  owner: 'fleet',
+  flags: [],
+  limits: {
+    rules_per_ip: 1,
+    filters_per_ip: 1,
+    max_ports_per_request: 1,
+    attack_history_days: 1,
+    configured_addresses: 1,
+    requests_per_minute: 1,
+  },
+  asns: [],
+  fleet_asns: [],
+  thresholds: { ...NOTHING, pps: 5_000, safelist: ['192.0.2.1/32', '192.0.2.2/32'] },
+  services: [
+    {
+      id: 501,
+      name: 'lobby',
+      active: true,
+      managed_filters: [],
+      thresholds: NOTHING,
+      owner: 'portal',
+    },
+  ],
+  holdings: [],
+};
+
+test('thresholds of each scope are edited by themselves, and empty ones are as of what is around', () => {
+  const [outer, inner] = scopesOf(ORGANISATION);
+  assert.ok(outer && inner);
+  assert.deepEqual([isSet(outer), isSet(inner)], [true, false]);
+  assert.deepEqual(bodyOf(inner, draftOf(inner)), { scope: 'service', id: 501, ...NOTHING });
+  const draft = {
+    ...draftOf(outer),
+    mbps: 200,
+    mitigation: 'observe',
+    safelist: '192.0.2.1/32,',
+  } as const;
+  assert.deepEqual(bodyOf(outer, draft), {
+    scope: 'organisation',
+    id: null,
+    pps: 5_000,
+    mbps: 200,
+    hold_seconds: null,
+    mitigation: 'observe',
+    safelist: ['192.0.2.1/32'],
+  });
+});

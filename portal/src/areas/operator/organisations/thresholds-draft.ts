@@ -1,0 +1,84 @@
+import type { ThresholdsInput } from '@portcullis/client/index.ts';
+import type { Organisation } from '../queries.ts';
+
+/** What thresholds are set for. */
+export interface ThresholdScope {
+  /** `organisation`, `service 501`, `holding 7`. */
+  readonly key: string;
+  readonly scope: ThresholdsInput['scope'];
+  readonly id: number | null;
+  /** The prefix of a holding or the name of a service; null: the organisation itself. */
+  readonly name: string | null;
+  readonly owner: string;
+  readonly set: Organisation['thresholds'];
+}
+
+/** From the outermost to the innermost: each stands for what is within it and sets nothing itself. */
+export function scopesOf({
+  owner,
+  thresholds,
+  services,
+  holdings,
+}: Organisation): ThresholdScope[] {
+  return [
+    { key: 'organisation', scope: 'organisation', id: null, name: null, owner, set: thresholds },
+    ...services.map(
+      (each): ThresholdScope => ({
+        key: `service ${each.id}`,
+        scope: 'service',
+        id: each.id,
+        name: `#${each.id} ${each.name}`,
+        owner: each.owner,
+        set: each.thresholds,
+      }),
+    ),
+    ...holdings.map(
+      (each): ThresholdScope => ({
+        key: `holding ${each.id}`,
+        scope: 'holding',
+        id: each.id,
+        name: each.prefix,
+        owner: each.owner,
+        set: each.thresholds,
+      }),
+    ),
+  ];
+}
+
+export function isSet({ set }: ThresholdScope): boolean {
+  const { pps, mbps, hold_seconds: hold, mitigation, safelist } = set;
+  return [pps, mbps, hold, mitigation].some((each) => each !== null) || safelist.length > 0;
+}
+
+/** The form as it is typed; empty: as of what is around it. */
+export interface ThresholdsDraft {
+  readonly pps: number | '';
+  readonly mbps: number | '';
+  readonly holdSeconds: number | '';
+  readonly mitigation: 'inherit' | 'off' | 'observe' | 'on';
+  readonly safelist: string;
+}
+
+export function draftOf({ set }: ThresholdScope): ThresholdsDraft {
+  const known = (['off', 'observe', 'on'] as const).find((each) => each === set.mitigation);
+  return {
+    pps: set.pps ?? '',
+    mbps: set.mbps ?? '',
+    holdSeconds: set.hold_seconds ?? '',
+    mitigation: known ?? 'inherit',
+    safelist: set.safelist.join('\n'),
+  };
+}
+
+export function bodyOf({ scope, id }: ThresholdScope, draft: ThresholdsDraft): ThresholdsInput {
+  const { pps, mbps, holdSeconds, mitigation, safelist } = draft;
+  return {
+    scope,
+    id,
+    pps: pps === '' ? null : pps,
+    mbps: mbps === '' ? null : mbps,
+    hold_seconds: holdSeconds === '' ? null : holdSeconds,
+    mitigation: mitigation === 'inherit' ? null : mitigation,
+    safelist: safelist.split(/[\s,]+/).filter((each) => each !== ''),
+  };
+}
