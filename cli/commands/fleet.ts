@@ -5,6 +5,7 @@ import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { confirmOnTerminal } from '../confirm.ts';
+import { controlConfig } from '../control-options.ts';
 import { withDatabase } from '../database.ts';
 import { EXIT, failed, QuietExit } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
@@ -47,8 +48,7 @@ plan --detailed-exitcode exits with ${EXIT.changes} if there is something to cha
   withApplyOptions(fleet.command('apply').description('apply the file').argument('<file>'))
     .option('--adopt', ADOPT)
     .action(async (path: string, options: ApplyOptions) => {
-      const { readFleet } = await import('../fleet-file.ts');
-      await applyFile(await readFleet(path), options);
+      await applyFile(await readWanted(path, options), options);
     });
   withApplyOptions(
     fleet.command('undo').description('apply what was applied before the last apply'),
@@ -66,12 +66,11 @@ function withApplyOptions(command: Command): Command {
 }
 
 async function planFleet(path: string, options: PlanOptions): Promise<void> {
-  const [{ readFleet }, { planFleet: plan }, { renderMistake }] = await Promise.all([
-    import('../fleet-file.ts'),
+  const [{ planFleet: plan }, { renderMistake }] = await Promise.all([
     import('@portcullis/control/fleet-file/apply/apply.ts'),
     import('@portcullis/control/fleet-file/mistakes.ts'),
   ]);
-  const file = await readFleet(path);
+  const file = await readWanted(path, options);
   const planned = await withDatabase(options, (db) => plan(db, file, options), { create: true });
   const { changes, notes, mistakes, losses } = planned;
   if (options.json === true)
@@ -84,6 +83,12 @@ async function planFleet(path: string, options: PlanOptions): Promise<void> {
     throw failed(`applying would be refused:\n${mistakes.map(renderMistake).join('\n')}`);
   for (const loss of losses) warn(`${renderMistake(loss)} (apply needs --force)`);
   if (options.detailedExitcode === true && changes.length > 0) throw new QuietExit(EXIT.changes);
+}
+
+async function readWanted(path: string, { data }: DatabaseOptions): Promise<FleetFile> {
+  const { readFleet } = await import('../fleet-file.ts');
+  const { dataDir } = await controlConfig(data === undefined ? {} : { data });
+  return readFleet(path, dataDir);
 }
 
 async function undoFleet(options: ApplyOptions): Promise<void> {

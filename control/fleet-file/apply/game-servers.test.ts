@@ -160,7 +160,7 @@ test('looks for an egg next to the file, then among the shipped ones, and report
     name.startsWith('only') || name === 'both.json' ? join(folder, 'shipped-both.json') : null;
   const read = async (name: string) => {
     await write('fleet.yaml', fleet({ server: server({ egg: name }) }));
-    return readFleetFile(join(folder, 'fleet.yaml'), {}, { shipped, compile: null });
+    return readFleetFile(join(folder, 'fleet.yaml'), {}, { eggs: { shipped, compile: null } });
   };
   for (const [name, wanted] of [
     ['own.json', 'own'],

@@ -61,3 +61,37 @@ test('thousands of objects are applied in a few statements, and a conflict among
   const { rows: left } = await sql`select from group_assignments`.execute(db);
   assert.equal(left.length, 0);
 });
+
+test('hundreds of organisations are created without waiting for each, and nothing of them is left when one fails', async (t) => {
+  const { db } = await testDatabase(t);
+  const organisations = Array.from(
+    { length: 300 },
+    (_, at) => `  org${at}:
+    name: Organisation ${at}
+    flags: [firewall_api]
+    asns: [${64_500 + at}]
+    prefixes: [{ cidr: 10.${at >> 8}.${at & 255}.0/24, asn: ${64_500 + at} }]
+    services: [{ id: ${at + 1}, name: s, addresses: [{ ip: 172.16.${at >> 8}.${at & 255} }] }]
+    thresholds: { pps: ${20_000 + at} }
+    keys: [{ name: ci, abilities: [firewall.read] }]
+`,
+  );
+  const file = mustParse(`organisations:\n${organisations.join('')}`);
+  const steps: number[] = [];
+  const options = { allowLosses: false, actor: TEST_ACTOR };
+  await sql`alter table api_keys add constraint refused check (organisation_id <> 150)`.execute(db);
+  await assert.rejects(applyFleet(db, file, options), /refused/);
+  const { rows } = await sql<{ n: number }>`select count(*) as n from organisations`.execute(db);
+  assert.equal(rows[0]?.n, 0);
+  await sql`alter table api_keys drop constraint refused`.execute(db);
+  const { createdKeys } = await applyFleet(db, file, {
+    ...options,
+    onProgress: ({ done }) => void steps.push(done),
+  });
+  assert.ok(steps.length < 20, `${steps.length} steps`);
+  assert.deepEqual(
+    createdKeys.map(({ organisation }) => organisation).toSorted(),
+    file.organisations.map(({ slug }) => slug).toSorted(),
+  );
+  assert.deepEqual((await applyFleet(db, file, options)).changes, []);
+});

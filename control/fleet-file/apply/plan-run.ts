@@ -10,6 +10,7 @@ import {
   editGroup,
   type GroupConflict,
 } from '../../firewall/groups/index.ts';
+import { codeOf } from '../../db/failure.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import {
   changeHolding,
@@ -44,7 +45,9 @@ function isDetectionChange(change: FleetChange): change is DetectionChange {
   return /^(?:detection|collector|responder)\./.test(change.do);
 }
 
-/** Kinds that come by the thousand. */
+const IN_FAILED_TRANSACTION = '25P02';
+
+/** Kinds that come by the thousand, applied in a few statements. */
 const TOGETHER = [
   'holding.create',
   'group.create',
@@ -55,9 +58,26 @@ const TOGETHER = [
 
 type Together = Change<(typeof TOGETHER)[number]>;
 
-export function isTogether(change: FleetChange): change is Together {
+/** The same, of which none depends on another: their statements are sent without waiting for answers. */
+const PIPELINED: readonly FleetChange['do'][] = [
+  'organisation.create',
+  'organisation.update',
+  'asn.add',
+  'service.create',
+  'service.update',
+  'key.create',
+  'key.update',
+  'detection.set',
+];
+
+function isOneStatement(change: FleetChange): change is Together {
   const kinds: readonly FleetChange['do'][] = TOGETHER;
   return kinds.includes(change.do);
+}
+
+/** Whether changes of this kind may be applied in one call. */
+export function isTogether(change: FleetChange): boolean {
+  return isOneStatement(change) || PIPELINED.includes(change.do);
 }
 
 function isKind<Kind extends FleetChange['do']>(
@@ -99,18 +119,34 @@ export class PlanRun {
        where holdings.id = moved.id and during && tstzrange(since, until)`.execute(this.#tx);
   }
 
-  /** Applies changes of one kind: those of `TOGETHER` in a few statements, of any other kind only one at a time. */
+  /** Applies changes of one kind; several only if they are `isTogether`. */
   async apply(changes: readonly FleetChange[]): Promise<void> {
     const [first] = changes;
     if (first === undefined) return;
-    if (!isTogether(first)) {
-      return isDetectionChange(first) ? this.#saveDetection(first) : this.#saveObject(first);
-    }
+    if (!isOneStatement(first)) return this.#saveAll(changes);
     if (isKind(changes, 'holding.create')) return this.#createHoldings(changes);
     if (isKind(changes, 'group.create')) return this.#createGroups(changes);
     if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
     if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
     if (isKind(changes, 'geo.unassign')) return this.#unassign('geo_assignments', changes);
+  }
+
+  /** Sends all statements before it waits. All have ended when it does, so that the caller can roll back. */
+  async #saveAll(changes: readonly FleetChange[]): Promise<void> {
+    const keys = this.createdKeys.length;
+    const saved = await Promise.allSettled(changes.map((change) => this.#save(change)));
+    const failures = saved.flatMap((one) =>
+      one.status === 'rejected' ? [one.reason as unknown] : [],
+    );
+    if (failures.length === 0) return;
+    this.createdKeys.length = keys;
+    // The statements after the one that failed fail too, because the transaction has.
+    throw failures.find((failure) => codeOf(failure) !== IN_FAILED_TRANSACTION) ?? failures[0];
+  }
+
+  async #save(change: FleetChange): Promise<void> {
+    if (isOneStatement(change)) return;
+    return isDetectionChange(change) ? this.#saveDetection(change) : this.#saveObject(change);
   }
 
   /** The change whose group a conflict is about. */

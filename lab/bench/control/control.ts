@@ -8,6 +8,8 @@ import { type BenchFleet, fillFleet } from './control-fixture.ts';
 import { end, residentMib, startControl } from './control-process.ts';
 import type { Bench, Row } from '../report.ts';
 import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
+import { fleetFileRows } from './fleet-files.ts';
+import { strangersRow } from './strangers.ts';
 import { writeRows } from './writes.ts';
 
 const IDLE_MS = 5000;
@@ -29,7 +31,9 @@ export const controlBench: Bench = {
       const bareMemory = residentMib(baseline.child);
       return [
         await readRow(say, control.port, baseline.port, fleet),
+        await strangersRow(say, control.port, fleet),
         ...(await writeRows(say, control.port, control.databaseUrl, fleet)),
+        ...fleetFileRows(say, control.databaseUrl, data),
         {
           name: 'resident memory of control, idle (baseline: the bare Fastify process)',
           value: memory,

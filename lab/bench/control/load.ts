@@ -14,6 +14,8 @@ export interface Load {
   readonly durationMs: number;
   /** Requests are sent in turn, each connection beginning at another. */
   readonly requests: readonly string[];
+  /** The local addresses of the connections, in turn. */
+  readonly sources?: readonly string[];
 }
 export interface LoadResult {
   readonly requestsPerSecond: number;
@@ -40,7 +42,8 @@ async function runLoad(load: Load): Promise<LoadResult> {
   await Promise.all(
     Array.from({ length: load.connections }, (_, index) => {
       const step = Math.floor(requests.length / load.connections) || 1;
-      return runConnection(load, requests, index * step, until, done);
+      const source = load.sources?.[index % load.sources.length];
+      return runConnection({ ...load, source }, requests, index * step, until, done);
     }),
   );
   const seconds = (performance.now() - begin) / 1000;
@@ -55,14 +58,14 @@ async function runLoad(load: Load): Promise<LoadResult> {
 }
 
 function runConnection(
-  load: Load,
+  { host, port, source }: Load & { readonly source: string | undefined },
   requests: readonly Buffer[],
   first: number,
   until: number,
   done: (status: string, ms: number) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket: Socket = connect(load.port, load.host);
+    const socket: Socket = connect({ host, port, ...(source && { localAddress: source }) });
     socket.setNoDelay(true);
     let next = first;
     let sent = 0;
