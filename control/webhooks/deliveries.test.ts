@@ -297,3 +297,16 @@ test('loses nothing when its process is killed', async (t) => {
     Array.from({ length: 6 }, () => 'delivered'),
   );
 });
+
+test('delivers at once what comes while it looks for the next time', async (t) => {
+  const database_ = await database(t);
+  const { db } = database_;
+  const receiver = await startReceiver(t);
+  await addWebhook(db, receiver.url);
+  startDeliveries(t, database_);
+  // One after the other, so that each comes at another moment of the look that the one before caused.
+  for (let count = 1; count <= 100; count++) {
+    await happen(db);
+    await receiver.got(count);
+  }
+});

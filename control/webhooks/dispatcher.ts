@@ -37,6 +37,8 @@ export interface Dispatcher {
 const TIMEOUT_MS = 10_000;
 /** Also without a notification, for what the lease of a killed process gives back. */
 const LONGEST_WAIT_MS = 60_000;
+/** What is due and not claimed is being claimed by another process. */
+const LEAST_WAIT_MS = 50;
 const AFTER_FAILURE_MS = 2_000;
 const GONE = 410;
 /** The most concurrent attempts of this process, by webhook and by organisation. */
@@ -68,6 +70,8 @@ class WebhookDispatcher implements Dispatcher {
     clearTimeout(this.#timer);
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
+      // Woken while it looked for the next time: what woke it may have come after that.
+      if (this.#isWoken) this.wake();
     });
   }
 
@@ -86,9 +90,10 @@ class WebhookDispatcher implements Dispatcher {
         this.#isWoken = await this.#claim();
       }
       const next = await untilNextDue(this.#options.db, this.#busy());
-      waitMs = Math.min(Math.max(next ?? LONGEST_WAIT_MS, 0), LONGEST_WAIT_MS);
+      waitMs = Math.min(Math.max(next ?? LONGEST_WAIT_MS, LEAST_WAIT_MS), LONGEST_WAIT_MS);
     } catch (error) {
       this.#options.events.failed('looking for webhooks to deliver', error);
+      this.#isWoken = false;
       waitMs = AFTER_FAILURE_MS;
     }
     // At capacity the end of an attempt wakes it.
