@@ -12,6 +12,8 @@ export interface EventOptions {
   /** Go on after this event: the `lastEventId` of one that was received. */
   readonly lastEventId?: string;
   readonly signal?: AbortSignal;
+  /** Called when the connection is there, and when it is lost and will be opened again. */
+  readonly onConnection?: (state: 'open' | 'lost') => void;
 }
 
 /** An event, and the id to resume after it. */
@@ -34,13 +36,14 @@ const SILENT_MS = 45_000;
  */
 export async function* followEvents(
   stream: Stream,
-  { lastEventId, signal }: EventOptions,
+  { lastEventId, signal, onConnection }: EventOptions,
 ): AsyncGenerator<ReceivedEvent, void> {
   let last = lastEventId;
   let delay = FIRST_DELAY_MS;
   for (;;) {
     try {
-      for await (const message of connect(stream, last, signal)) {
+      const onOpen = (): void => onConnection?.('open');
+      for await (const message of connect(stream, { last, signal, onOpen })) {
         delay = FIRST_DELAY_MS;
         if (message.id !== '') last = message.id;
         if (message.data === '') continue;
@@ -51,6 +54,7 @@ export async function* followEvents(
       signal?.throwIfAborted();
       if (isFinal(error)) throw error;
     }
+    onConnection?.('lost');
     await sleep(delay / 2 + (delay / 2) * Math.random(), signal);
     delay = Math.min(MAX_DELAY_MS, delay * 2);
   }
@@ -80,11 +84,16 @@ function parseEvent({ event, data }: Message): Event | null {
   }
 }
 
+interface Connecting {
+  readonly last: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  onOpen(): void;
+}
+
 /** One connection: its messages until it ends. */
 async function* connect(
   { fetch: callFetch, url, headers }: Stream,
-  lastEventId: string | undefined,
-  signal: AbortSignal | undefined,
+  { last, signal, onOpen }: Connecting,
 ): AsyncGenerator<Message, void> {
   const ending = new AbortController();
   const abort = (): void => ending.abort(signal?.reason);
@@ -101,13 +110,14 @@ async function* connect(
       headers: {
         ...headers,
         accept: 'text/event-stream',
-        ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+        ...(last !== undefined && { 'last-event-id': last }),
       },
       signal: ending.signal,
       redirect: 'error',
     });
     const response = await wait(opened);
     if (!response.ok || response.body === null) throw errorOf(response, await response.text());
+    onOpen();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = createParser();
     for (;;) {

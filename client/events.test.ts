@@ -152,10 +152,16 @@ test('opens a broken stream again, and ends when the key is refused', async (t) 
   };
   const key = acme.authorization?.slice(7) ?? '';
   const client = createClient({ baseUrl: url, key, fetch: breaking });
-  const stream = client.events({ signal: environment.signal, lastEventId: '0-0' });
+  const states: string[] = [];
+  const stream = client.events({
+    signal: environment.signal,
+    lastEventId: '0-0',
+    onConnection: (state) => void states.push(state),
+  });
   await clientOf(environment, acme).createRules({ ip: IP, body: RULE });
   assert.deepEqual((await take(stream, 1)).map(told), [`write.accepted ${IP}`]);
   assert.equal(connections, 2);
+  assert.deepEqual(states, ['lost', 'open']);
   const refused = createClient({ baseUrl: url, key: 'pcl_wrong' }).events();
   await assert.rejects(refused.next(), AuthenticationError);
 });

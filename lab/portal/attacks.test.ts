@@ -6,7 +6,7 @@ import { skipUnless } from '../requirements.ts';
 import { createInternet, type Internet } from '../stack/internet.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type PortalBrowser, SCHEMES, seriousFindings, startPortalBrowser } from './browser.ts';
-import { ATTACKED, PORTAL_FLEET } from './fleet.ts';
+import { ATTACKED, PORTAL_FILES, PORTAL_FLEET } from './fleet.ts';
 import { startFlood } from './flood.ts';
 
 const NEEDS = ['root', 'netns', 'nft', 'bpf', 'postgres', 'chromium'] as const;
@@ -22,7 +22,7 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
   before(async () => {
     internet = createInternet('attacked');
     undo.push(() => internet.destroy());
-    stack = await startStack(internet, { fleet: PORTAL_FLEET });
+    stack = await startStack(internet, { fleet: PORTAL_FLEET, files: PORTAL_FILES });
     undo.push(() => stack.stop());
     browser = await startPortalBrowser(stack);
     undo.push(() => browser.stop());
@@ -106,6 +106,22 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
     await page.reload();
     await page.getByText('No attack is going on').waitFor();
     assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('says that it reconnects while control is away, and then shows by itself what happened meanwhile', async () => {
+    const visit = await browser.open('light');
+    const { page } = visit;
+    await visit.signIn();
+    await page.goto(`${browser.url}/addresses/${ATTACKED.ip}`);
+    await page.getByText('No rules').waitFor();
+    await stack.terminate();
+    await page.getByText('Reconnecting…').waitFor();
+    await stack.start('--enforce');
+    const rule = { action: 'deny', protocol: 'udp', destination_port: '53' };
+    await stack.api.call('POST', `/api/v1/firewall/ips/${ATTACKED.ip}/rules`, rule);
+    await page.getByRole('row', { name: /Deny UDP 53 .*Live/ }).waitFor({ timeout: PATIENCE_MS });
+    await page.getByText('Reconnecting…').waitFor({ state: 'detached' });
     await visit.close();
   });
 

@@ -73,6 +73,9 @@ export const shellMessages = {
     light: 'Light theme',
     dark: 'Dark theme',
     signOut: 'Sign out',
+    reconnecting: 'Reconnecting…',
+    reconnectingHint:
+      'The service does not answer: what you see may be out of date. Edges keep enforcing what they have.',
   },
   keys: {
     title: 'Keyboard shortcuts',

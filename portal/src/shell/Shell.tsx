@@ -3,6 +3,7 @@ import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
 import { lazy, Suspense, useCallback, useState } from 'react';
 import { isOfOrganisation, useAreas } from '../areas/index.ts';
+import { Notice } from '../components/Notice.tsx';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 import { Sidebar } from './Sidebar.tsx';
@@ -31,7 +32,7 @@ export function Shell() {
     },
     [navigate, areas],
   );
-  useLive();
+  const { isLost } = useLive();
   useKeys({ openPalette, openHelp, go });
   return (
     <div className="shell">
@@ -62,6 +63,11 @@ export function Shell() {
       />
       <div className="main">
         <main id="content" className="page" tabIndex={-1}>
+          {isLost && (
+            <Notice kind="warn">
+              <strong>{text.reconnecting}</strong> {text.reconnectingHint}
+            </Notice>
+          )}
           <Content />
         </main>
       </div>

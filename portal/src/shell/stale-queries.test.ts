@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { staleQueries } from './stale-queries.ts';
 
-const keysOf = (kind: string) => staleQueries({ kind, target: 't' });
+const keysOf = (kind: string, target = 't') => staleQueries({ kind, target });
 
 it('reads again what an event concerns, and everything after a gap', () => {
   assert.deepEqual(keysOf('server.state'), [['servers'], ['server', 't']]);
   assert.deepEqual(keysOf('attack.opened'), [['attacks'], ['attack']]);
-  assert.deepEqual(keysOf('write.live'), [['addresses'], ['address', 't']]);
+  const ip = '203.0.113.10';
+  assert.deepEqual(keysOf('write.live', ip), [['addresses'], ['address', ip], ['history', ip]]);
+  assert.ok(keysOf('write.live', 'group:3').some((key) => key.join() === 'address'));
   assert.deepEqual(keysOf('gap'), [[]]);
   assert.deepEqual(keysOf('of.a.later.version'), []);
 });

@@ -1,3 +1,5 @@
+import { parseAddress } from '@portcullis/core/net/address.ts';
+
 interface Happening {
   readonly kind: string;
   readonly target: string;
@@ -10,6 +12,8 @@ export function staleQueries({ kind, target }: Happening): readonly (readonly st
   const area = kind.slice(0, kind.indexOf('.'));
   if (area === 'server') return [['servers'], ['server', target]];
   if (area === 'attack') return [['attacks'], ['attack']];
-  if (area === 'write' || area === 'propagation') return [['addresses'], ['address', target]];
-  return [];
+  if (area !== 'write' && area !== 'propagation') return [];
+  if (parseAddress(target).ok) return [['addresses'], ['address', target], ['history', target]];
+  // A group, a geo rule or a prefix: it may concern every address.
+  return [['addresses'], ['address'], ['history'], ['groups'], ['geo-rules']];
 }

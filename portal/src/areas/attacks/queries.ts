@@ -10,15 +10,14 @@ export interface AttackList {
 }
 
 const PER_PAGE = 100;
-const RENEW_MS = 10_000;
-const RESTING_MS = 60_000;
+/** Its evidence is renewed this often, without an event. */
+const EVIDENCE_MS = 10_000;
 
 /** The newest attacks of a window, at most `limit`. */
 export function useAttackList(search: AttackSearch, where: Where, limit: number) {
   const { client } = useSession();
   return useQuery({
     queryKey: ['attacks', 'list', search, where, limit],
-    refetchInterval: RENEW_MS,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }): Promise<AttackList> => {
       const query = {
@@ -50,7 +49,6 @@ export function useAttack(id: number) {
       const { data } = await client.readAttack({ attack: id }, { signal });
       return data;
     },
-    refetchInterval: ({ state }) =>
-      state.data?.attack.status === 'ongoing' ? RENEW_MS : RESTING_MS,
+    refetchInterval: ({ state }) => (state.data?.attack.status === 'ongoing' ? EVIDENCE_MS : false),
   });
 }
