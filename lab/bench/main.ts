@@ -6,6 +6,7 @@ import { detectionBench } from './detection/detection.ts';
 import { edgeBench } from './dataplane/edge.ts';
 import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
+import { portalBench } from './portal/portal.ts';
 import { type Bench, report } from './report.ts';
 import { scaleBench } from './dataplane/scale.ts';
 import { syncBench } from './control/sync.ts';
@@ -18,6 +19,7 @@ const BENCHES: readonly Bench[] = [
   edgeBench,
   flowsBench,
   gameServersBench,
+  portalBench,
   scaleBench,
   syncBench,
 ];
