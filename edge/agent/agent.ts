@@ -323,7 +323,8 @@ class Agent implements EdgeAgent {
 
   async #removeEverything(): Promise<void> {
     this.#options.watch?.enter([]);
-    this.#sample([], null);
+    // Removes its table at once: a reading since `edge off` may have written it again.
+    await this.#options.passed?.close();
     this.#options.earlyDrop?.remove();
     this.#options.reassembly?.restore();
     this.#options.deniedFlows?.forget();

@@ -19,6 +19,16 @@ interface Drops {
   readonly meta: { readonly packets: number; readonly edges: readonly string[] };
 }
 
+interface Preview {
+  readonly data: {
+    readonly ports: readonly {
+      readonly protocol: number;
+      readonly port: number | null;
+      readonly dropped: { readonly samples: number };
+    }[];
+  };
+}
+
 let fixture: StackFixture;
 
 describe('what an edge reports', { skip: whyNot() }, () => {
@@ -56,6 +66,19 @@ describe('what an edge reports', { skip: whyNot() }, () => {
     // Where the early drop is attached, samples come from it.
     for (const sample of seen.data.samples)
       assert.deepEqual([sample.source_ip, sample.destination_port], [CLIENT[4], 5353]);
+  });
+
+  it('packets that pass are sampled, and shown as what a default of deny would drop', async () => {
+    const path = `/api/x1/firewall/ips/${SERVER[4]}/default-preview`;
+    const dropped = async (): Promise<number> => {
+      // The first ones may come before the edge samples.
+      fixture.internet.client.run('bash', '-c', `echo -n x > /dev/udp/${SERVER[4]}/7777`);
+      const { body } = await fixture.stack.api.call<Preview>('GET', path);
+      const port = body.data.ports.find((one) => one.protocol === 17 && one.port === 7777);
+      assert.ok(body.data.ports.every((one) => one.port !== 5353));
+      return port?.dropped.samples ?? 0;
+    };
+    await eventually('a sample is shown', async () => (await dropped()) > 0, 2 * PATIENCE_MS);
   });
 
   it('portcullis edges says what its devices are, and that it is in service and not behind', async () => {
