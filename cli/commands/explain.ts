@@ -21,7 +21,7 @@ export function addExplain(program: Command): void {
       .argument('<ip>', 'the protected address that the packet is sent to')
       .requiredOption('--protocol <name>', 'tcp, udp, icmp, gre, esp, or a protocol number')
       .requiredOption('--from <ip>', 'source address of the packet')
-      .option('--port <port>', 'destination port, with tcp and udp')
+      .option('--port <port>', 'destination port, with tcp and udp: a number, or SERVER:PORT')
       .option('--source-port <port>', 'source port, with tcp and udp')
       .option('--icmp-type <type>', 'with icmp')
       .option('--view <view>', 'accepted (default) or live'),
@@ -100,7 +100,9 @@ function packetOf(options: ExplainOptions): object {
   return {
     protocol: /^\d{1,3}$/.test(options.protocol) ? number : options.protocol,
     source_ip: options.from,
-    ...numeric('destination_port', '--port', options.port),
+    ...(options.port?.includes(':') === true
+      ? { destination_port: options.port }
+      : numeric('destination_port', '--port', options.port)),
     ...numeric('source_port', '--source-port', options.sourcePort),
     ...numeric('icmp_type', '--icmp-type', options.icmpType),
     ...(options.view === undefined ? {} : { view: options.view }),
