@@ -108,6 +108,30 @@ function takeInto(scheme: Scheme) {
   };
 }
 
+async function takeServers(
+  page: Page,
+  url: string,
+  take: (name: string) => Promise<unknown>,
+): Promise<void> {
+  await page.goto(`${url}/servers`);
+  await page.getByRole('row').nth(1).waitFor();
+  await take('servers');
+  await page.goto(`${url}/servers/${LOBBY.uuid}`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await page.locator('.console').getByText('Lobby is ready').first().waitFor();
+  await take('server-console');
+  await page.goto(`${url}/servers/${GAME.uuid}?tab=build`);
+  await page.getByRole('tabpanel').waitFor();
+  await take('server-build');
+  for (const tab of ['resources', 'history', 'ports'] as const) {
+    await page.goto(`${url}/servers/${GAME.uuid}?tab=${tab}`);
+    await page.getByRole('tabpanel').waitFor();
+    await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' });
+    if (tab === 'ports') await page.getByText('Open', { exact: true }).first().waitFor();
+    await take(`server-${tab}`);
+  }
+}
+
 async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<void> {
   const { page, signIn, close } = await open(scheme, SIZE);
   const take = (name: string) => takeInto(scheme)(page, name);
@@ -133,16 +157,7 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('heading', { name: 'It is dropped' }).waitFor();
   await take('explain');
-  await page.goto(`${url}/servers`);
-  await page.getByRole('row').nth(1).waitFor();
-  await take('servers');
-  await page.goto(`${url}/servers/${LOBBY.uuid}`);
-  await page.getByText('Live', { exact: true }).waitFor();
-  await page.locator('.console').getByText('Lobby is ready').first().waitFor();
-  await take('server-console');
-  await page.goto(`${url}/servers/${GAME.uuid}?tab=build`);
-  await page.getByRole('tabpanel').waitFor();
-  await take('server-build');
+  await takeServers(page, url, take);
   await page.goto(`${url}/attacks`);
   await page.getByRole('row').nth(1).waitFor();
   await take('attacks');

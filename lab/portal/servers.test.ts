@@ -12,7 +12,7 @@ import {
 } from './browser.ts';
 import { GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 
-const TABS = ['console', 'build'];
+const TABS = ['console', 'resources', 'history', 'ports', 'build'];
 const NEEDS = ['root', 'netns', 'nft', 'postgres', 'chromium'] as const;
 
 describe('game servers in a browser, over a node that runs one', {
@@ -119,6 +119,19 @@ describe('game servers in a browser, over a node that runs one', {
     assert.equal(new Set(colours).size, 3, colours.join(' '));
     assert.equal(await page.title(), 'Lobby · Portcullis');
     assert.equal(await terminal.locator('a, img').count(), 0);
+    assert.deepEqual(visit.faults, []);
+    await visit.close();
+  });
+
+  it('shows on one time line what happened, and the firewall state of its ports', async () => {
+    const visit = await visitServer('history');
+    const { page } = visit;
+    await page.getByText('It became running').first().waitFor();
+    await visit.page.goto(`${browser.url}/servers/${GAME.uuid}?tab=ports`);
+    const port = page.getByRole('row', { name: /7777 TCP/ });
+    await port.getByText('Open', { exact: true }).waitFor();
+    await port.getByRole('link', { name: 'Rules' }).click();
+    await page.getByRole('heading', { name: GAME.ip, level: 1 }).waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });

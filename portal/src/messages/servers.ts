@@ -1,3 +1,5 @@
+import { many } from './many.ts';
+
 export const serverMessages = {
   servers: {
     title: 'Game servers',
@@ -121,6 +123,47 @@ export const serverMessages = {
         text: 'It shows more than state, such as addresses of players, and whoever reads it may type there. Ask an owner or admin of your organisation to make you a member.',
       },
       keys: 'Arrow keys scroll. Tab leaves the console.',
+    },
+    resources: {
+      memory: 'Memory',
+      cpu: 'CPU',
+      disk: 'Disk',
+      network: 'Network',
+      networkLead: 'Received blue, sent green.',
+      limit: (limit: string) => `Its limit is ${limit}, the dashed line.`,
+      chart: (what: string, now: string | null) =>
+        now === null ? `${what} over the last day` : `${what} over the last day, ${now} at last`,
+      empty: {
+        title: 'Nothing was measured yet',
+        text: 'While the server runs, a reading is kept each minute for a day. Start it, and come back in a minute or two.',
+      },
+    },
+    history: {
+      title: 'The last day',
+      summary: (crashes: number, attacks: number) =>
+        `Time line of the last day: ${many(crashes, 'crash', 'crashes')}, ${many(attacks, 'attack', 'attacks')}`,
+      lanes: { state: 'State', crashes: 'Crashes', attacks: 'Attacks' },
+      crashed: 'It crashed: it ended by itself while it should run',
+      attack: (what: string, peak: string, isOngoing: boolean) =>
+        `${what}, up to ${peak}${isOngoing ? ', ongoing' : ''}`,
+      became: (state: string) => `It became ${state}`,
+      build: (state: string) => `Its build became ${state}`,
+      attacksHidden: 'This key may not see attacks.',
+      empty: {
+        title: 'A quiet day',
+        text: 'No change of state, no crash and no attack in the last 24 hours. They appear here as they happen.',
+      },
+    },
+    ports: {
+      title: 'Ports',
+      columns: { port: 'Port', name: 'For', firewall: 'Firewall', filter: 'Filter' },
+      verdicts: { open: 'Open', closed: 'Closed', some: 'For some sources' },
+      moving: 'On its way to edges',
+      rules: 'Rules',
+      suggested: (filter: string) => `Add ${filter}, which fits`,
+      managed: 'Managed by its service',
+      notHeld: 'No address of yours, so the firewall does not protect it.',
+      hidden: 'This key may not see the firewall.',
     },
     build: {
       title: 'Build',

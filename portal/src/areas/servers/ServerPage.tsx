@@ -15,6 +15,9 @@ import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 import { isServerTab, SERVER_TABS, type ServerTab } from './tabs.ts';
 
+const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
+const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
+const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
@@ -107,6 +110,21 @@ function Shown({ server, build }: Props) {
         <Tabs.Panel value="console">
           <Suspense fallback={<Loading />}>
             <ConsolePanel uuid={uuid} isRunning={server.state === 'running'} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="resources">
+          <Suspense fallback={<Loading />}>
+            <ResourcesPanel server={server} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="history">
+          <Suspense fallback={<Loading />}>
+            <HistoryPanel uuid={uuid} ip={build.allocation.ip} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="ports">
+          <Suspense fallback={<Loading />}>
+            <PortsPanel build={build} />
           </Suspense>
         </Tabs.Panel>
         <Tabs.Panel value="build">

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type Attack, PermissionError } from '@portcullis/client/index.ts';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import { useSession } from '../../session/session.ts';
 
@@ -34,6 +35,41 @@ export function useBuild(uuid: string) {
     queryFn: async ({ signal }) =>
       (await client.readGameServerBuild({ slice: uuid }, { signal })).data,
     refetchInterval: ({ state }) => (state.data?.state === 'built' ? LIST_MS : LIVE_MS),
+  });
+}
+
+/** The last day; a sample is a minute. */
+export function useHistory(uuid: string) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['server', uuid, 'history'],
+    queryFn: ({ signal }) => client.readGameServerHistory({ slice: uuid }, { signal }),
+    refetchInterval: LIST_MS,
+  });
+}
+
+const MAX_ATTACKS = 200;
+
+/** Attacks on an address in the last day; null where they may not be seen. */
+export function useAttacksOf(ip: string) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['attacks', 'of', ip],
+    refetchInterval: LIST_MS,
+    queryFn: async ({ signal }): Promise<readonly Attack[] | null> => {
+      const found: Attack[] = [];
+      try {
+        const query = { ip, per_page: 100 };
+        for await (const page of client.pages.listAttacks({ query }, { signal })) {
+          found.push(...page.data);
+          if (found.length >= MAX_ATTACKS) break;
+        }
+      } catch (error) {
+        if (error instanceof PermissionError) return null;
+        throw error;
+      }
+      return found;
+    },
   });
 }
 

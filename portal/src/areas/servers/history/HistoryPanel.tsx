@@ -1,0 +1,136 @@
+import { CirclePlay, CircleStop, Flame, Hammer, History, ShieldAlert } from 'lucide-react';
+import { type ReactNode, useMemo } from 'react';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Loading } from '../../../components/Loading.tsx';
+import { Time } from '../../../components/Time.tsx';
+import { formatMoment } from '../../../format.ts';
+import { messages } from '../../../messages/index.ts';
+import { useAttacksOf, useHistory } from '../queries.ts';
+import { type Happening, type Timeline, timelineOf } from './timeline.ts';
+
+const text = messages.server.history;
+
+interface Props {
+  readonly uuid: string;
+  readonly ip: string;
+}
+
+/** Crashes, changes of state and attacks of the last day, on one time line. */
+export default function HistoryPanel({ uuid, ip }: Props) {
+  const history = useHistory(uuid);
+  const attacks = useAttacksOf(ip);
+  const timeline = useMemo(
+    () => (history.data === undefined ? null : timelineOf(history.data, attacks.data ?? [])),
+    [history.data, attacks.data],
+  );
+  if (history.data === undefined || timeline === null) {
+    return (
+      <section className="card">
+        {history.error === null ? (
+          <Loading />
+        ) : (
+          <ErrorState error={history.error} onRetry={() => void history.refetch()} />
+        )}
+      </section>
+    );
+  }
+  const { from, to } = history.data.meta;
+  return (
+    <section className="card card-pad stack" aria-label={text.title}>
+      <Strip timeline={timeline} from={from} to={to} />
+      {attacks.data === null && <p className="dim">{text.attacksHidden}</p>}
+      {timeline.happenings.length === 0 ? (
+        <EmptyState icon={History} title={text.empty.title} text={text.empty.text} />
+      ) : (
+        <ol className="happenings">
+          {timeline.happenings.map((happening, index) => (
+            <Row key={`${happening.kind} ${happening.at} ${index}`} happening={happening} />
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+interface StripProps {
+  readonly timeline: Timeline;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The list below says the same in words. */
+function Strip({ timeline, from, to }: StripProps) {
+  const { states, crashes, attacks } = timeline;
+  return (
+    <div className="strip" role="img" aria-label={text.summary(crashes.length, attacks.length)}>
+      <Lane name={text.lanes.state}>
+        {states.map(({ left, width, state }) => (
+          <i
+            key={left}
+            data-state={state ?? undefined}
+            style={{ left: `${left * 100}%`, width: `${width * 100}%` }}
+          />
+        ))}
+      </Lane>
+      <Lane name={text.lanes.crashes}>
+        {crashes.map((left) => (
+          <i key={left} className="mark" style={{ left: `${left * 100}%` }} />
+        ))}
+      </Lane>
+      <Lane name={text.lanes.attacks}>
+        {attacks.map(({ left, width }) => (
+          <i
+            key={`${left} ${width}`}
+            className="attack"
+            style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)` }}
+          />
+        ))}
+      </Lane>
+      <div className="strip-ends">
+        <span>{formatMoment(new Date(from))}</span>
+        <span>{formatMoment(new Date(to))}</span>
+      </div>
+    </div>
+  );
+}
+
+function Lane({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="lane">
+      <span>{name}</span>
+      <div>{children}</div>
+    </div>
+  );
+}
+
+function Row({ happening }: { readonly happening: Happening }) {
+  const { icon: Icon, tone, words } = wordsOf(happening);
+  return (
+    <li className={tone}>
+      <Icon size={16} aria-hidden="true" />
+      <span>{words}</span>
+      <Time at={happening.at} />
+    </li>
+  );
+}
+
+function wordsOf(happening: Happening) {
+  switch (happening.kind) {
+    case 'crash':
+      return { icon: Flame, tone: 'bad', words: text.crashed };
+    case 'attack': {
+      const { attack_type: type, destination_ip: ip, ended_at: end } = happening.attack;
+      const what = messages.attack.title(type, ip);
+      const words = text.attack(what, happening.attack.peak_bps_formatted, end === null);
+      return { icon: ShieldAlert, tone: 'bad', words };
+    }
+    case 'build':
+      return { icon: Hammer, tone: 'dim', words: text.build(happening.state) };
+    case 'state':
+    default: {
+      const Icon = happening.state === 'running' ? CirclePlay : CircleStop;
+      return { icon: Icon, tone: 'dim', words: text.became(happening.state) };
+    }
+  }
+}

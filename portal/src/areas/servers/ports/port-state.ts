@@ -1,0 +1,50 @@
+import type { AcceptedAddress } from '@portcullis/client/index.ts';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+
+type Protocol = 'tcp' | 'udp';
+type View = Pick<AcceptedAddress['data'], 'rules' | 'filters' | 'default'>;
+
+export interface PortState {
+  /** What the rules of the address do with a packet from somewhere: `some` depends on the source. */
+  readonly verdict: 'open' | 'closed' | 'some';
+  /** Whether every rule that decides is live. */
+  readonly isLive: boolean;
+  /** The filters of the port. */
+  readonly filters: readonly string[];
+  /** The filter that fits the protocol and is not there. */
+  readonly suggested: string | null;
+}
+
+/** By rules, filters and default of the address: allow is read before deny, then the default. */
+export function portStateOf(view: View, port: number, protocol: Protocol): PortState {
+  const rules = view.rules.filter(
+    (rule) =>
+      (rule.protocol === protocol || rule.protocol === 'any') &&
+      (rule.destination_port === null || rule.destination_port === port) &&
+      rule.status !== 'going',
+  );
+  const of = (action: string, isAnywhere: boolean) =>
+    rules.some((rule) => rule.action === action && (rule.source_ip === null) === isAnywhere);
+  const filters = view.filters.filter((filter) => {
+    const known = FILTERS.find(({ type }) => type === filter.type);
+    return filter.port === port && (known === undefined || known.transport === protocol);
+  });
+  const fitting = FILTERS.find(({ transport }) => transport === protocol);
+  const isThere = filters.some(({ type }) => type === fitting?.type);
+  return {
+    verdict: verdictOf(of, view.default),
+    isLive: [...rules, ...filters].every(({ status }) => status === 'live'),
+    filters: filters.map(({ name }) => name),
+    suggested: isThere ? null : (fitting?.name ?? null),
+  };
+}
+
+function verdictOf(
+  of: (action: string, isAnywhere: boolean) => boolean,
+  otherwise: string,
+): PortState['verdict'] {
+  if (of('allow', true)) return 'open';
+  const isClosed = of('deny', true) || otherwise === 'deny';
+  if (isClosed) return of('allow', false) ? 'some' : 'closed';
+  return of('deny', false) ? 'some' : 'open';
+}
