@@ -44,6 +44,11 @@ export class SampleSender {
     return performance.now() - this.#repliedAtMs;
   }
 
+  /** This process did nothing for so long, so it could not be answered: that says nothing about control. */
+  excuse(ms: number): void {
+    this.#repliedAtMs += ms;
+  }
+
   /** Whether control accepted the last message. */
   get answers(): boolean {
     return this.#answers;

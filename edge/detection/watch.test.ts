@@ -22,7 +22,13 @@ const SCOPE: WatchScope = {
 /** A counting edge whose clock advances by a bucket every two milliseconds. */
 function watchingEdge(t: TestContext) {
   const edge = testEdge(t);
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const lines: string[] = [];
+  const log = {
+    debug() {},
+    info: (_: object, line: string) => void lines.push(line),
+    warn() {},
+    error() {},
+  };
   const watching = () => {
     const counters = createFakeCounters();
     const link = edge.control.link.connect({ kind: 'edge', name: 'fra1' });
@@ -37,7 +43,7 @@ function watchingEdge(t: TestContext) {
       await delay(5);
     }
   };
-  return { ...edge, watching, samples, until };
+  return { ...edge, watching, samples, until, lines };
 }
 function isSamples(request: AgentRequest): request is WatchSamples {
   return request.kind === 'watch.samples';
@@ -148,4 +154,20 @@ test('an attack on twenty thousand addresses delays no policy', async (t) => {
   assert.ok(performance.now() - begin < 10_000);
   assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 3`), 'accept');
   await until(() => samples().length > 0);
+});
+
+test('an edge that was busy itself does not take control for away', async (t) => {
+  const { control, watching, samples, until, lines } = watchingEdge(t);
+  control.scopes = [SCOPE];
+  const { start } = watching();
+  await start();
+  await until(() => samples().length > 3);
+  const before = samples().length;
+  // Longer than an answer may take.
+  for (const end = performance.now() + 3_500; performance.now() < end; );
+  await until(() => samples().length > before + 3);
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('control is away')),
+    [],
+  );
 });

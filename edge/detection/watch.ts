@@ -52,6 +52,8 @@ const RETRY_TICKS = 20;
 /** The most log lines for one bucket. */
 const MAX_LINES = 20;
 const AWAY_MS = 3_000;
+/** Applying a million rules keeps this process from running, and from being answered, for seconds. */
+const PAUSE_MS = 1_000;
 
 /**
  * Counts traffic, sends the counts to control, and runs the detector itself; while control is away, it also mitigates.
@@ -74,6 +76,7 @@ export class EdgeWatch {
   /** Since when control has been answering. Null while it is away. */
   #answeringSinceMs: number | null = performance.now();
   #problem: string | null = null;
+  #tickedAtMs = performance.now();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -164,6 +167,9 @@ export class EdgeWatch {
   /** Never rejects. */
   async #tick(): Promise<void> {
     const { counters, log } = this.#options;
+    const pausedMs = performance.now() - this.#tickedAtMs;
+    this.#tickedAtMs += pausedMs;
+    if (pausedMs > PAUSE_MS) this.#sender?.excuse(pausedMs);
     try {
       const wanted = this.#uncounted;
       if (wanted !== null && this.#count % (this.#problem === null ? 1 : RETRY_TICKS) === 0) {
