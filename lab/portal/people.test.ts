@@ -39,6 +39,8 @@ const PAGES = [
   '/operator?tab=audit',
   '/operator/acme',
 ] as const;
+/** What a browser would run if a name became markup; the policy of the page would report it as a fault. */
+const HOSTILE = `<img src=x onerror="document.title='owned'">`;
 /** An answer to every request, in the namespace of the stack. */
 const RECEIVER =
   "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";
@@ -130,6 +132,12 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await dialog.getByRole('button', { name: 'New recovery codes' }).click();
     assert.equal((await readSecret(visit)).split('\n').length, 10);
     await page.getByText('10 recovery codes left').waitFor();
+    await page.getByRole('button', { name: 'Remove laptop' }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('No passkeys yet').waitFor();
+    await page.getByLabel('Your name').fill(HOSTILE);
+    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByText('Saved.').waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -245,6 +253,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
   it('invites a member by a link that is shown once, changes its role and removes it', async () => {
     const { page } = ada;
     await page.goto(`${browser.url}/settings?tab=members`);
+    await page.getByText(HOSTILE).waitFor();
     await page.getByRole('button', { name: 'Invite a person' }).click();
     await page.getByRole('textbox', { name: 'Email' }).fill('carol@example.net');
     await page.getByRole('button', { name: 'Make the link' }).click();
@@ -275,10 +284,11 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       await page.goto(`${browser.url}/settings?tab=webhooks`);
       await page.getByRole('button', { name: 'Add a webhook' }).click();
       const form = page.getByRole('form', { name: 'Add a webhook' });
-      await form.getByLabel('Name').fill('pager');
+      await form.getByLabel('Name').fill(HOSTILE);
       await form.getByLabel('URL').fill('http://127.0.0.1:9911/hook');
       await form.getByRole('button', { name: 'Add a webhook' }).click();
       assert.match(await readSecret(ada), /^whsec_/);
+      await page.getByRole('article', { name: HOSTILE }).waitFor();
       await page.getByRole('button', { name: 'Send a test' }).click();
       const sent = page.getByRole('row', { name: /webhook\.test .*Delivered.*204/ });
       await sent.first().waitFor();
@@ -338,6 +348,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByText(/The fleet file owns this organisation/).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0);
     await page.getByRole('button', { name: 'Stop acting' }).click();
+    await page.getByRole('button', { name: 'Act for it: acme' }).waitFor();
     await page.getByRole('link', { name: 'Addresses' }).click();
     await page.getByText('Act for an organisation').waitFor();
     await page.getByRole('link', { name: 'Operator', exact: true }).click();

@@ -97,7 +97,8 @@ export const settingsMessages = {
     email: 'Email',
     role: 'Role',
     makeLink: 'Make the link',
-    noMail: 'No mail is sent: you get a link to pass on.',
+    noMail: 'You get a link to pass on. It is mailed too where the operator set up a mail server.',
+    mailed: (email: string) => `It was mailed to ${email}.`,
     linkTitle: (email: string) => `The link for ${email}`,
     linkText: (email: string, until: string) =>
       `Give it to ${email}. It works once, until ${until}. If it is lost, withdraw the invitation and make another.`,

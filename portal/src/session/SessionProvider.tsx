@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { messages } from '../messages/index.ts';
 import { LinkPage } from './LinkPage.tsx';
 import { NoOrganisation } from './NoOrganisation.tsx';
@@ -25,6 +26,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const [isLink, setLink] = useState(() => location.pathname === LINK_PATH);
   const [reason, setReason] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
+  const [isSwitching, setSwitching] = useState(false);
   const queries = useQueryClient();
 
   useEffect(() => {
@@ -37,7 +39,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   }, [isLoading]);
 
   const person = identity?.kind === 'person' ? identity.person : null;
-  const organisation = person === null ? null : chosenOrganisation(person, chosen);
+  const organisation = person === null || isSwitching ? null : chosenOrganisation(person, chosen);
   const session = useMemo(() => {
     if (identity === null) return null;
     return {
@@ -58,12 +60,18 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
         setChosen(slug);
       },
       async actFor(slug: string | null) {
-        if (slug === null) await personClient.stopActing();
-        else await personClient.actFor({ body: { organisation: slug } });
-        const { data } = await personClient.readSession();
-        queries.clear();
-        setChosen(slug);
-        setIdentity({ kind: 'person', person: data });
+        // What shows an organisation goes first, so that it requests nothing that the session may not see any more.
+        flushSync(() => setSwitching(true));
+        try {
+          if (slug === null) await personClient.stopActing();
+          else await personClient.actFor({ body: { organisation: slug } });
+          const { data } = await personClient.readSession();
+          queries.clear();
+          setChosen(slug);
+          setIdentity({ kind: 'person', person: data });
+        } finally {
+          setSwitching(false);
+        }
       },
       async refreshPerson() {
         if (identity.kind !== 'person') return;

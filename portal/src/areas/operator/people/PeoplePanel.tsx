@@ -59,7 +59,8 @@ export function PeoplePanel() {
           secret={link.url}
           onClose={() => setLink(null)}
         >
-          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}
+          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}{' '}
+          {link.mailed_to !== null && messages.members.mailed(link.mailed_to)}
         </SecretOnce>
       )}
     </section>

@@ -73,7 +73,8 @@ export default function MembersPanel() {
           secret={link.url}
           onClose={() => setLink(null)}
         >
-          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}
+          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}{' '}
+          {link.mailed_to !== null && text.mailed(link.mailed_to)}
         </SecretOnce>
       )}
     </div>
