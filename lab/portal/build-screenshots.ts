@@ -12,6 +12,7 @@ import {
   type Scheme,
   startPortalBrowser,
 } from './browser.ts';
+import { takeFirewall } from './firewall-pictures.ts';
 import { ATTACKED, GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from './fleet.ts';
 import { startFlood } from './flood.ts';
 import { preparePeople, takePeople } from './people-pictures.ts';
@@ -52,7 +53,11 @@ try {
   if (only === 'all') {
     await prepare(stack);
     stopFlood = await attack(stack);
-    for (const scheme of SCHEMES) await takeAll(browser, scheme);
+    for (const scheme of SCHEMES) {
+      await takeAll(browser, scheme);
+      const isPrepared = scheme !== SCHEMES[0];
+      await takeFirewall(browser, { scheme, size: SIZE, folder, isPrepared });
+    }
   }
 } finally {
   await stopFlood();

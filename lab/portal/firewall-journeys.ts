@@ -147,6 +147,11 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.getByRole('tab', { name: /^Rules/ }).click();
     await page.getByRole('row', { name: /Allow TCP 9200.*events.*Live/ }).waitFor();
     await finish(visit, 'after going back');
+    await page.getByRole('button', { name: 'Default: accept' }).click();
+    const question = page.getByRole('dialog', { name: 'Deny what no rule matches?' });
+    await question.getByText(/default of deny would/).waitFor();
+    await finish(visit, 'the preview of a default of deny');
+    await question.getByRole('button', { name: 'Cancel' }).click();
   },
 
   'drops packets by country, chosen on the map or in the list, and by network': async ({
@@ -160,7 +165,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const form = page.getByRole('form', { name: 'Geo rule' });
     await form.locator('path[data-code=BR]').click();
     await form.getByLabel('Search: a country or its code').fill('germany');
-    await form.getByRole('checkbox', { name: 'Germany' }).check();
+    await form.getByRole('checkbox', { name: 'DE Germany' }).check();
     await form.getByText('2 chosen').waitFor();
     await form.getByLabel('Networks (ASN)').fill('AS64999');
     await form.getByLabel('Networks (ASN)').press('Enter');

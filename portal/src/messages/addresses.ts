@@ -72,6 +72,15 @@ export const addressMessages = {
       deny: 'Only packets that an allow rule names pass. Answers to connections that your server opens, ICMP that networks need, and management ports pass anyway. Players lose what you have not allowed.',
     },
     confirm: { accept: 'Accept by default', deny: 'Deny by default' },
+    preview: {
+      to: 'Packets to',
+      outcome: 'With deny',
+      dropped: 'Dropped',
+      passes: 'Passes by a rule',
+      sources: 'Sources',
+      seen: 'Last seen',
+      more: (count: number) => `and ${many(count, 'more port', 'more ports')}`,
+    },
   },
   rules: {
     title: 'Rules',

@@ -6,6 +6,7 @@ import { Notice } from '../../components/Notice.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
+import { DefaultPreview } from './DefaultPreview.tsx';
 import { useRefresh } from './queries.ts';
 
 const text = messages.default;
@@ -43,10 +44,12 @@ export function DefaultControl({ ip, value }: Props) {
         opened={isOpen}
         onClose={() => setOpen(false)}
         title={text.title[next]}
+        size="lg"
         closeButtonProps={{ 'aria-label': messages.close }}
       >
         <div className="stack">
           <Notice kind={next === 'deny' ? 'warn' : 'info'}>{text.explained[next]}</Notice>
+          {next === 'deny' && <DefaultPreview ip={ip} />}
           {change.error !== null && <Notice kind="bad">{change.error.message}</Notice>}
           <div className="row">
             <div className="row-end">

@@ -56,7 +56,7 @@ export function PreviewPanel(props: Props) {
         preview.data !== undefined && <Outcome preview={preview.data} />
       )}
       <ProblemNotice error={save.error} />
-      <div className="row">
+      <div className="row actions">
         <RoleButton
           needs="admin"
           isForPeople

@@ -2,7 +2,7 @@ import { Button, Checkbox } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { SearchField } from '../../../components/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
-import { type Continent, flagOf, searchCountries } from './country-names.ts';
+import { type Continent, searchCountries } from './country-names.ts';
 import { WorldMap } from './WorldMap.tsx';
 
 const text = messages.geo;
@@ -24,12 +24,10 @@ export function CountryPicker({ chosen, action, onChange }: Props) {
     <div className="country-picker">
       <WorldMap marked={marked} action={action} onToggle={toggle} />
       <div className="stack">
-        <div className="row">
-          <SearchField label={text.searchCountries} value={search} onChange={setSearch} />
-          <span className="dim" role="status">
-            {text.chosen(chosen.length)}
-          </span>
-        </div>
+        <SearchField label={text.searchCountries} value={search} onChange={setSearch} />
+        <span className="dim" role="status">
+          {text.chosen(chosen.length)}
+        </span>
         <div className="countries" role="group" aria-label={text.countries} tabIndex={0}>
           {continents.length === 0 && <span className="dim">{text.noCountry}</span>}
           {continents.map((continent) => (
@@ -87,7 +85,7 @@ function ContinentList({ continent, marked, onToggle, onAll }: ListProps) {
             onChange={() => onToggle(code)}
             label={
               <>
-                <span aria-hidden="true">{flagOf(code)} </span>
+                <span className="mono dim">{code} </span>
                 {country}
               </>
             }

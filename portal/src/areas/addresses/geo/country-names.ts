@@ -2,15 +2,9 @@ import { CONTINENTS } from '@portcullis/core/net/countries.ts';
 import { messages } from '../../../messages/index.ts';
 
 const NAMES = new Intl.DisplayNames('en', { type: 'region' });
-/** The letters A to Z of a code become the regional indicators that make its flag. */
-const TO_FLAG = 0x1f1e6 - 'A'.charCodeAt(0);
 
 export function nameOf(code: string): string {
   return NAMES.of(code) ?? code;
-}
-
-export function flagOf(code: string): string {
-  return String.fromCodePoint(...Array.from(code, (letter) => TO_FLAG + letter.charCodeAt(0)));
 }
 
 export interface Country {

@@ -68,7 +68,7 @@ export function RuleTable(props: Props) {
     {
       id: 'note',
       title: messages.notes.column,
-      width: 'minmax(150px, 2fr)',
+      width: 'minmax(150px, 2.6fr)',
       cell: (rule) => (
         <NoteCell
           rule={rule}
@@ -110,7 +110,7 @@ const STATE: readonly Column<AcceptedRule, never>[] = [
   {
     id: 'owner',
     title: text.owner,
-    width: 'minmax(110px, 1fr)',
+    width: 'minmax(120px, 1fr)',
     cell: ({ managed_by_group: group }) =>
       group !== null && (
         <Tooltip label={text.ownedHint}>

@@ -43,7 +43,7 @@ export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
   {
     id: 'source',
     title: text.source,
-    width: 'minmax(150px, 2fr)',
+    width: 'minmax(130px, 1.2fr)',
     cell: ({ source_ip: source }) =>
       (source ?? null) === null ? (
         <span className="dim">{text.anywhere}</span>
