@@ -232,6 +232,18 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     assert.equal(await fixture.dockerd.call('GET', '/containers/json?all=1'), '[]\n');
   });
 
+  it('have failed an install that is far above its limit only with both the layer and the folder', async () => {
+    const write = 'dd if=/dev/zero of=/filler$n bs=1M count=8 2>/dev/null';
+    const spec = {
+      ...install(`for n in 1 2 3 4 5; do ${write}; done; sleep 1000`),
+      folderBytes: () => 120 * 1024 * 1024,
+    };
+    await assert.rejects(
+      fixture.engine.runInstall(spec, () => {}, NEVER),
+      { code: 'refused', message: /wrote \d+ MiB outside .* and 120 MiB in it, more than/ },
+    );
+  });
+
   /** Output of a server until it exits. */
   async function run(more: Partial<InstanceSpec>, uuid = randomUUID()): Promise<string> {
     const spec = fixture.spec(uuid, '', more);

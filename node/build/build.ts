@@ -25,6 +25,8 @@ export interface BuildOrder {
   readonly folder: string;
   readonly owner: Owner | null;
   readonly surroundings: LaunchSurroundings;
+  /** What the folder was last measured to hold. */
+  readonly folderBytes: () => number;
 }
 
 /** The install exited with a code other than 0, left too little, or could not run. */
@@ -76,6 +78,7 @@ export async function build(
         env: installEnvironment(plan.value),
         folder,
         limits: assignment.limits,
+        folderBytes: order.folderBytes,
       },
       (chunk) => output.push(chunk),
       signal,

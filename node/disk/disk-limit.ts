@@ -24,7 +24,7 @@ export function diskRefusal({ bytes, complete }: DiskUse, limitMib: number): str
 }
 
 /** Whether a server is killed at once instead of stopped: it may fill the disk before a stop would end it. */
-export function isFarOver({ bytes }: DiskUse, limitMib: number): boolean {
+export function isFarOver({ bytes }: Pick<DiskUse, 'bytes'>, limitMib: number): boolean {
   return limitMib !== 0 && bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES;
 }
 

@@ -105,6 +105,8 @@ export interface InstallSpec {
   /** Mounted at /mnt/server. In the end its files belong to the owner of the folder, also after a failed install. */
   readonly folder: string;
   readonly limits: ServerLimits;
+  /** What the folder was last measured to hold, which counts with what the install writes elsewhere. Absent: nothing. */
+  readonly folderBytes?: () => number;
 }
 
 export interface Instance {

@@ -329,7 +329,8 @@ export class Server {
       throw new EngineError('refused', 'The node does not have the egg of the server.');
     }
     const folder = serverFolder(stateDir, this.uuid);
-    return { engine, assignment, egg, folder, owner, surroundings: this.#shared };
+    const folderBytes = (): number => this.#diskBytes ?? 0;
+    return { engine, assignment, egg, folder, owner, surroundings: this.#shared, folderBytes };
   }
 
   #onChange(state: MachineState, before: MachineState): void {

@@ -1,3 +1,4 @@
+import { isFarOver } from '../../../disk/disk-limit.ts';
 import { EngineError, type InstallSpec } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { INSTALL_SCRIPT, renderInstall } from './container.ts';
@@ -34,7 +35,7 @@ export async function runInstall(
   const { Id: id } = created.body as { readonly Id: string };
   try {
     await putScript(client, id, spec.script);
-    const layer = watchLayer(client, id, spec.limits.disk);
+    const layer = watchLayer(client, id, spec);
     try {
       const exitCode = await runToEnd(client, id, onOutput, signal);
       if (layer.over !== null) throw layer.over;
@@ -71,20 +72,22 @@ const LAYER_MS = 3_000;
 const MIB = 1024 * 1024;
 
 /**
- * Ends an install that writes more than its disk limit outside of the server's folder, which is measured separately: it
- * is root in its container, and would fill the disk of Docker.
+ * Ends an install that writes more than its disk limit outside of the server's folder, or is far above it with both: it is
+ * root in its container, and would fill the disk of Docker.
  */
 function watchLayer(
   client: DockerClient,
   id: string,
-  limitMib: number,
+  { limits: { disk: limitMib }, folderBytes = () => 0 }: InstallSpec,
 ): { readonly over: EngineError | null; stop(): void } {
   const watched = { over: null as EngineError | null, stop: () => clearTimeout(timer) };
   const look = async (): Promise<void> => {
     const { body } = await client.call('GET', `/containers/${id}/json`, { query: { size: '1' } });
     const bytes = (body as { readonly SizeRw?: number }).SizeRw ?? 0;
-    if (bytes > limitMib * MIB) {
-      const written = `The install wrote ${Math.ceil(bytes / MIB)} MiB outside of the server's folder`;
+    const inFolder = folderBytes();
+    if (bytes > limitMib * MIB || isFarOver({ bytes: bytes + inFolder }, limitMib)) {
+      const both = inFolder === 0 ? '' : ` and ${Math.ceil(inFolder / MIB)} MiB in it`;
+      const written = `The install wrote ${Math.ceil(bytes / MIB)} MiB outside of the server's folder${both}`;
       watched.over = new EngineError(
         'refused',
         `${written}, more than the disk limit of ${limitMib} MiB.`,
