@@ -1,8 +1,8 @@
 import { failed, unavailable, usageError } from './exit.ts';
+import { DEFAULT_URL } from './installation/command-line.ts';
 import type { ApiOptions } from './options.ts';
 
 const TIMEOUT_MS = 15_000;
-const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 /** Returns the body of a successful response. Throws a CliError with the problem text otherwise. */
 export async function callApi(

@@ -4,6 +4,7 @@ import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { controlConfig } from './control-options.ts';
 import { unavailable } from './exit.ts';
 import type { DatabaseOptions } from './options.ts';
+import { commandLine } from './installation/command-line.ts';
 
 /** The actor that the audit log records for commands of the operator. */
 export function operator(): Actor {
@@ -31,7 +32,7 @@ export async function withDatabase<T>(
   if (running !== null) return withUrl(running, work);
   if (!create && !mayHaveEmbeddedPostgres(dataDir)) {
     throw unavailable(
-      `there is no Portcullis in ${dataDir}: name its folder with --data or its database with DATABASE_URL, or make one with portcullis up`,
+      `there is no Portcullis in ${dataDir}: name its folder with --data or its database with DATABASE_URL, or make one with ${commandLine(['up'], { dataDir })}`,
     );
   }
   const { createLogger } = await import('@portcullis/control/log.ts');

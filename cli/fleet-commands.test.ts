@@ -42,7 +42,7 @@ test('a fleet file deletes nothing by accident, and what it changed can be undon
   assert.match(refused.err, /edge fra1 is not in the file, which names no other/);
   assert.match(
     refused.err,
-    /To apply it all the same: portcullis fleet apply .*fleet\.yaml --force/,
+    /To apply it all the same: \S*portcullis fleet apply .*fleet\.yaml --force/,
   );
   assert.equal((await fleet('apply', FILE, '--force')).code, 0);
   const undone = await fleet('undo');

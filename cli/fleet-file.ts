@@ -18,6 +18,7 @@ import type { EggSource } from '@portcullis/control/fleet-file/read/egg-files.ts
 import { compilePattern } from '@portcullis/node/eggs/re2.ts';
 import { EXAMPLE_EGG } from '@portcullis/node/examples/images.ts';
 import { failed } from './exit.ts';
+import { commandLine } from './installation/command-line.ts';
 
 /** The name in a fleet file of the example egg, which runs without Docker. */
 export const EXAMPLE_EGG_NAME = 'eggs/hearth.json';
@@ -80,17 +81,21 @@ async function requireReadable(path: string): Promise<void> {
   }
 }
 
-/** Applies a fleet file that was read, in one transaction. */
+/** Applies a fleet file that was read, in one transaction. `dataDir`: of the installation, for the command that forces it. */
 export async function applyFleetFile(
   db: Db,
   file: FleetFile,
-  options: Omit<ApplyOptions, 'actor'>,
+  { dataDir, ...options }: Omit<ApplyOptions, 'actor'> & { readonly dataDir: string },
 ): Promise<AppliedFleet> {
   const actor = { kind: 'fleet', name: resolve(file.path), source: null, requestId: null } as const;
   try {
     return await applyFleet(db, file, { ...options, actor });
   } catch (error) {
-    if (error instanceof FleetRefused) throw failed(error.message);
+    if (error instanceof FleetRefused) {
+      if (error.plan.mistakes.length > 0) throw failed(error.message);
+      const force = commandLine(['fleet', 'apply', file.path, '--force'], { dataDir });
+      throw failed(`${error.message}\nTo apply it all the same: ${force}`);
+    }
     if (error instanceof PlanChanged)
       throw failed('the fleet was changed meanwhile, so nothing was applied: try again');
     throw error;

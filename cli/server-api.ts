@@ -2,6 +2,7 @@ import type { ConsoleReading } from '@portcullis/core/game-servers/console-lines
 import { callApi } from './api.ts';
 import { failed } from './exit.ts';
 import type { ApiOptions } from './options.ts';
+import { commandLine } from './installation/command-line.ts';
 
 export interface ListedServer {
   readonly uuid: string;
@@ -92,7 +93,9 @@ export async function findUuid(options: ApiOptions, server: string): Promise<str
   const servers = (await loadServers(options)).filter(({ name }) => name === server);
   const [only, ...others] = servers;
   if (only === undefined) {
-    throw failed(`the key sees no server ${server}: portcullis servers list shows them`);
+    throw failed(
+      `the key sees no server ${server}: ${commandLine(['servers', 'list'], { url: options.url })} shows them`,
+    );
   }
   if (others.length === 0) return only.uuid;
   const uuids = servers.map(({ uuid }) => uuid).join(', ');

@@ -5,7 +5,7 @@ import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { confirmOnTerminal } from '../confirm.ts';
-import { controlConfig } from '../control-options.ts';
+import { controlConfig, dataDirectory } from '../control-options.ts';
 import { withDatabase } from '../database.ts';
 import { EXIT, failed, QuietExit } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
@@ -105,11 +105,13 @@ async function undoFleet(options: ApplyOptions): Promise<void> {
 
 async function applyFile(file: FleetFile, options: ApplyOptions): Promise<void> {
   const { applyFleetFile } = await import('../fleet-file.ts');
+  const dataDir = await dataDirectory(options);
   const applied = await withDatabase(
     options,
     async (db) => {
       const agreed = await agree(db, file, options);
       return applyFleetFile(db, file, {
+        dataDir,
         allowLosses: options.force === true,
         adopt: options.adopt === true,
         onProgress: showProgress(performance.now()),

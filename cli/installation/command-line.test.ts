@@ -7,6 +7,10 @@ test('a printed command names its installation, unless that is the default of ro
   const words = ['edge', 'off'];
   assert.match(commandLine(words), /portcullis edge off$/);
   assert.match(commandLine(words, { dataDir: '/var/lib/portcullis' }), /portcullis edge off$/);
+  assert.match(
+    commandLine(['servers', 'list'], { url: 'https://p.example' }),
+    /list --url https\S+example$/,
+  );
   assert.match(commandLine(words, { dataDir: '/srv/p' }), /portcullis edge off --data \/srv\/p$/);
 });
 

@@ -2,24 +2,29 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { SYSTEM_INSTALLATION } from './choose.ts';
 
+/** Where commands find the control plane unless they are told. */
+export const DEFAULT_URL = 'http://127.0.0.1:8080';
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 
 interface Target {
   /** The installation that the command works on; --data is left out where it is the default of root. */
   readonly dataDir?: string;
+  /** Of the control plane, if it was given; left out where it is the default. */
+  readonly url?: string | undefined;
   /** It needs root. */
   readonly asRoot?: boolean;
 }
 
 /** A command of ours as the operator can paste it into the shell in which this one was started, or into another. */
 export function commandLine(words: readonly string[], target: Target = {}): string {
-  const { dataDir = SYSTEM_INSTALLATION, asRoot = false } = target;
+  const { dataDir = SYSTEM_INSTALLATION, url = DEFAULT_URL, asRoot = false } = target;
   const isRoot = process.getuid?.() === 0 && process.env['SUDO_USER'] === undefined;
   return [
     ...(asRoot && !isRoot ? sudo() : []),
     program(),
     ...words.map(quote),
     ...(dataDir === SYSTEM_INSTALLATION ? [] : ['--data', quote(dataDir)]),
+    ...(url === DEFAULT_URL ? [] : ['--url', quote(url)]),
   ].join(' ');
 }
 

@@ -69,7 +69,8 @@ export function prepareFleet(
 ): Promise<PreparedFleet> {
   return withUrl(databaseUrl, async (db) => {
     await tellUnseen(db, unseen, dataDir);
-    const found = file === null ? await firstStart(db, unseen) : await applyFile(db, file, unseen);
+    const found =
+      file === null ? await firstStart(db, unseen) : await applyFile(db, file, { unseen, dataDir });
     if (found.keys.length > 0) show(found.keys);
     const edge = options.edge ?? found.edge;
     const node = options.node ?? found.node;
@@ -105,9 +106,14 @@ async function tellUnseen(db: Db, unseen: UnseenKeys, dataDir: string): Promise<
   for (const line of await describeUnseenKeys(db, since, dataDir)) warn(line);
 }
 
-async function applyFile(db: Db, file: FleetFile, unseen: UnseenKeys): Promise<Found> {
+async function applyFile(
+  db: Db,
+  file: FleetFile,
+  { unseen, dataDir }: Pick<FleetToPrepare, 'unseen' | 'dataDir'>,
+): Promise<Found> {
   unseen.expectFleet(new Date(Date.now() - CLOCK_MARGIN_MS));
   const applied = await applyFleetFile(db, file, {
+    dataDir,
     allowLosses: false,
     onProgress: logProgress(file.path),
   });

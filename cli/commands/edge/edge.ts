@@ -9,6 +9,7 @@ import { LOCAL_NAME, MANAGEMENT_HELP, parseDuration } from '../../options.ts';
 import { warn } from '../../output.ts';
 import { addBootUnit } from './boot-unit.ts';
 import { addSwitches } from './switch.ts';
+import { commandLine } from '../../installation/command-line.ts';
 
 interface EdgeOptions {
   readonly name?: string;
@@ -94,7 +95,7 @@ async function edgeConfig(
   const credential = process.env['PORTCULLIS_EDGE_CREDENTIAL'] ?? readCredential(file);
   if (credential === null) {
     throw usageError(
-      `there is no credential in ${file}: make one with portcullis edges enrol ${name} --save`,
+      `there is no credential in ${file}: make one with ${commandLine(['edges', 'enrol', name, '--save'], { dataDir, asRoot: true })}`,
     );
   }
   return {

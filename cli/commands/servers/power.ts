@@ -10,6 +10,7 @@ import {
   sendInstruction,
   type ServerDetail,
 } from '../../server-api.ts';
+import { commandLine } from '../../installation/command-line.ts';
 
 interface PowerOptions extends ApiOptions {
   readonly wait?: boolean;
@@ -83,7 +84,8 @@ async function waitFor(
     if (wanted === 'running' && hasStarted && server.state === 'offline') {
       const { problem } = await loadBuild(options, uuid);
       throw failed(
-        problem ?? `it stopped again: portcullis servers logs ${uuid} may show the reason`,
+        problem ??
+          `it stopped again: ${commandLine(['servers', 'logs', uuid], { url: options.url })} may show the reason`,
       );
     }
     if (server.state === 'starting') hasStarted = true;

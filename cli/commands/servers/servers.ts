@@ -6,6 +6,7 @@ import { addLogs } from './logs.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addShow } from './show.ts';
+import { commandLine } from '../../installation/command-line.ts';
 
 export function addServers(program: Command): void {
   const servers = program
@@ -75,5 +76,8 @@ async function sendCommand(
   const command = words.join(' ');
   await sendInstruction(options, uuid, { command });
   if (options.json === true) printJson({ uuid, command, ok: true });
-  else print('The node accepted it. Its output: portcullis servers logs');
+  else {
+    const logs = commandLine(['servers', 'logs', uuid], { url: options.url });
+    print(`The node accepted it. Its output: ${logs}`);
+  }
 }

@@ -58,10 +58,7 @@ export class FleetRefused extends Error {
   readonly plan: FleetPlan;
 
   constructor(plan: FleetPlan, reasons: readonly Mistake[], options?: ErrorOptions) {
-    const lines = reasons.map(renderMistake);
-    if (plan.mistakes.length === 0)
-      lines.push(`To apply it all the same: portcullis fleet apply ${plan.path} --force`);
-    super(`The fleet file was not applied:\n${lines.join('\n')}`, options);
+    super(`The fleet file was not applied:\n${reasons.map(renderMistake).join('\n')}`, options);
     this.name = 'FleetRefused';
     this.plan = plan;
   }
