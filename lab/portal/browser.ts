@@ -69,8 +69,14 @@ export async function openDoor(host: 'localhost' | '127.0.0.1'): Promise<Door> {
   const server = createServer((incoming) => {
     const outgoing = connect(socket);
     incoming.pipe(outgoing).pipe(incoming);
-    incoming.on('error', () => outgoing.destroy());
-    outgoing.on('error', () => incoming.destroy());
+    // A stream of events never ends by itself: the side that is left is closed with the other.
+    for (const [one, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      one.on('error', () => other.destroy());
+      one.on('close', () => other.destroy());
+    }
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
