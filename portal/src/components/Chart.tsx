@@ -11,7 +11,8 @@ export interface Series {
   /** One for each of the times; null where nothing was measured. */
   readonly values: readonly (number | null)[];
   readonly tone: Tone;
-  readonly as: 'columns' | 'line';
+  /** Lines of one chart differ by more than colour. */
+  readonly as: 'columns' | 'line' | 'dotted-line';
   /** The bounds of the measurement's error, drawn as a band. */
   readonly low?: readonly (number | null)[];
   readonly high?: readonly (number | null)[];
@@ -95,7 +96,9 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
       bands.push({ series: [plotted.length, plotted.length + 1], fill: `${colour(tone)}33` });
       plotted.push(bound(), bound());
     }
-    plotted.push(as === 'columns' ? columns(colour(tone)) : line(colour(tone)));
+    plotted.push(
+      as === 'columns' ? columns(colour(tone)) : line(colour(tone), as === 'line' ? [] : [2, 3]),
+    );
   }
   const { threshold, marks, height, format } = shape;
   return {
@@ -140,7 +143,12 @@ function ticksOf(plot: uPlot, ticks: readonly number[], step: number): string[] 
 
 const bound = (): uPlot.Series => ({ width: 0, points: { show: false } });
 
-const line = (stroke: string): uPlot.Series => ({ stroke, width: 1.5, points: { show: false } });
+const line = (stroke: string, dash: number[]): uPlot.Series => ({
+  stroke,
+  dash,
+  width: 1.5,
+  points: { show: false },
+});
 
 function columns(fill: string): uPlot.Series {
   const paths = uPlot.paths.bars?.({ size: [0.8, 24] });

@@ -129,7 +129,7 @@ export const serverMessages = {
       cpu: 'CPU',
       disk: 'Disk',
       network: 'Network',
-      networkLead: 'Received blue, sent green.',
+      networkLead: 'Received: solid blue. Sent: dotted green.',
       limit: (limit: string) => `Its limit is ${limit}, the dashed line.`,
       chart: (what: string, now: string | null) =>
         now === null ? `${what} over the last day` : `${what} over the last day, ${now} at last`,

@@ -118,9 +118,9 @@ function DayChart({ chart, filled }: DayChartProps) {
   const { title, lead, lines, limit, format } = chart;
   const series = useMemo(
     () =>
-      lines.map(({ tone, of }) => ({
+      lines.map(({ tone, of }, index) => ({
         tone,
-        as: 'line' as const,
+        as: index === 0 ? ('line' as const) : ('dotted-line' as const),
         values: filled.samples.map((sample) => (sample === undefined ? null : of(sample))),
       })),
     [filled, lines],
