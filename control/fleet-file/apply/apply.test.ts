@@ -144,7 +144,7 @@ test('refuses names of keys, groups, services, ASNs and holdings that belong to 
   }
 });
 
-test('removes a prefix with live rules only with --force, and then ends it instead of deleting it', async (t) => {
+test('removes a prefix with live rules only when losses are allowed, and then ends it instead of deleting it', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));
   await insertOwnRule(db, '203.0.113.10', { port: 80 });
@@ -152,7 +152,7 @@ test('removes a prefix with live rules only with --force, and then ends it inste
   const planned = await planFleet(db, mustParse(gone));
   assert.match(renderPlan(planned), /203\.0\.113\.0\/24 of acme has 1 live firewall object/);
   const refused = await refusalOf(db, gone);
-  assert.match(refused.message, /--force/);
+  assert.match(refused.message, /no longer be enforced/);
   assert.equal(refused.plan.losses.length, 1);
   const forced = await applyText(db, gone, true);
   assert.deepEqual(
