@@ -8,10 +8,13 @@ const LOST_MS = 1_500;
 
 /** Follows what happens as long as the shell shows. Returns whether the connection is lost. */
 export function useLive(): { readonly isLost: boolean } {
-  const { client } = useSession();
+  const { client, person, organisation } = useSession();
   const queries = useQueryClient();
   const [isLost, setLost] = useState(false);
+  // An operator without an organisation has nothing to follow.
+  const hasEvents = person === null || organisation !== null;
   useEffect(() => {
+    if (!hasEvents) return undefined;
     let timer: number | undefined;
     const onState = (state: 'open' | 'lost'): void => {
       window.clearTimeout(timer);
@@ -24,6 +27,6 @@ export function useLive(): { readonly isLost: boolean } {
       window.clearTimeout(timer);
       setLost(false);
     };
-  }, [client, queries]);
+  }, [client, queries, hasEvents]);
   return { isLost };
 }
