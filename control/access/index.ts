@@ -27,7 +27,7 @@ export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
 export type { KeyView, NewKey } from './keys.ts';
 export { unauthenticated } from './authenticate.ts';
-export { createKey, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
+export { createKey, createKeys, generateSecret, hashSecret, listKeys, revokeKey } from './keys.ts';
 export { type ServerHolder, withinReach } from './server-scope.ts';
 export { hashToken, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';

@@ -38,37 +38,30 @@ export interface NewKeyRow {
   readonly owner: Owner;
 }
 
-/** Stores a key and returns its id. The unique hash refuses a secret that was ever used. */
-export async function insertKey(tx: Tx, key: NewKeyRow): Promise<number> {
-  const row = await tx
-    .insertInto('api_keys')
-    .values({
-      organisation_id: key.organisationId,
-      name: key.name,
-      secret_hash: key.hash,
-      hint: key.hint,
-      abilities: [...key.abilities],
-      servers: key.servers && [...key.servers],
-      managed_servers: key.managedServers && [...key.managedServers],
-      prefixes: key.prefixes && [...key.prefixes],
-      sources: key.sources && [...key.sources],
-      expires_at: key.expiresAt,
-      owner: key.owner,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return row.id;
+/** Stores keys and returns their ids, in order. The unique hash refuses a secret that was ever used. */
+export async function insertKeys(tx: Tx, keys: readonly NewKeyRow[]): Promise<number[]> {
+  const wanted = keys.map((key) => ({ ...key, hash: key.hash.toString('hex') }));
+  const { rows } = await sql<{ id: number }>`
+    insert into api_keys (organisation_id, name, secret_hash, hint, abilities, servers, managed_servers,
+      prefixes, sources, expires_at, owner)
+    select "organisationId", name, decode(hash, 'hex'), hint, abilities, servers, "managedServers",
+           prefixes, sources, "expiresAt", owner
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w
+        ("organisationId" bigint, name text, hash text, hint text, abilities text[], servers uuid[],
+         "managedServers" uuid[], prefixes cidr[], sources cidr[], "expiresAt" timestamptz, owner owner)
+    returning id`.execute(tx);
+  return rows.map(({ id }) => id);
 }
 
-/** Locks and returns the row of an organisation. */
-export async function lockOrganisation(tx: Tx, id: number): Promise<Organisation | null> {
-  const row = await tx
-    .selectFrom('organisations')
-    .selectAll()
-    .where('id', '=', id)
-    .forShare()
-    .executeTakeFirst();
-  return row ?? null;
+/** Locks rows of organisations and returns their flags by id. */
+export async function lockOrganisations(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const { rows } = await sql<{ id: number; flags: string[] }>`
+    select id, flags from organisations where id = any(${[...new Set(ids)]}::bigint[])
+     order by id for share`.execute(tx);
+  return new Map(rows.map(({ id, flags }) => [id, flags]));
 }
 
 /** Every key of an organisation, also revoked ones, oldest first. */

@@ -12,8 +12,15 @@ import type { Db, Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import type { ApiKey, Owner } from '../db/schema.ts';
 import { type FieldError, Problem } from '../problem.ts';
-import { type Actor, recordAudit } from './audit.ts';
-import { insertKey, loadKeys, lockOrganisation, markRevoked, notifyAccess } from './key-store.ts';
+import { type Actor, recordAudit, recordAudits } from './audit.ts';
+import {
+  insertKeys,
+  loadKeys,
+  lockOrganisations,
+  markRevoked,
+  type NewKeyRow,
+  notifyAccess,
+} from './key-store.ts';
 
 export interface NewKey {
   readonly organisationId: number;
@@ -81,15 +88,56 @@ export function hashSecret(secret: string): Buffer {
 
 /** Creates a key; 422 `invalid_request` if the organisation may not have it. */
 export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<CreatedKey> {
-  const organisation = await lockOrganisation(tx, input.organisationId);
-  if (organisation === null) throw new Problem('not_found', 'There is no such organisation.');
-  const errors = judge(input, organisation.flags);
-  if (errors.length > 0) {
-    throw new Problem('invalid_request', 'The key cannot be made; errors says why.', { errors });
-  }
-  const secret = input.secret ?? generateSecret();
-  const id = await insertKey(tx, {
-    ...input,
+  const [created] = await createKeys(tx, [input], actor);
+  if (created === undefined) throw new Error('an insert returned no row');
+  return created;
+}
+
+/** Creates keys, or none; 422 as `createKey`, for the first that an organisation may not have. */
+export async function createKeys(
+  tx: Tx,
+  inputs: readonly NewKey[],
+  actor: Actor,
+): Promise<CreatedKey[]> {
+  const flags = await lockOrganisations(
+    tx,
+    inputs.map(({ organisationId }) => organisationId),
+  );
+  for (const input of inputs) requirePossible(input, flags.get(input.organisationId));
+  const made = inputs.map((input) => ({ input, secret: input.secret ?? generateSecret() }));
+  const ids = await insertKeys(tx, made.map(rowOf)).catch((error: unknown) => {
+    throw explainConflict(error, inputs[0]?.name ?? '');
+  });
+  const created = made.map(({ input: { name }, secret }, at) => ({
+    id: ids[at] ?? 0,
+    name,
+    secret,
+  }));
+  const entries = inputs.map(({ organisationId, name, abilities }, at) => ({
+    organisationId,
+    action: 'key.create',
+    target: `key:${ids[at]}`,
+    detail: { name, abilities },
+  }));
+  await recordAudits(tx, actor, entries);
+  await notifyAccess(tx);
+  return created;
+}
+
+function requirePossible(input: NewKey, flags: readonly string[] | undefined): void {
+  if (flags === undefined) throw new Problem('not_found', 'There is no such organisation.');
+  const errors = judge(input, flags);
+  if (errors.length === 0) return;
+  throw new Problem('invalid_request', 'The key cannot be made; errors says why.', { errors });
+}
+
+function rowOf({ input, secret }: { readonly input: NewKey; readonly secret: string }): NewKeyRow {
+  const { organisationId, name, abilities, owner } = input;
+  return {
+    organisationId,
+    name,
+    abilities,
+    owner,
     hash: hashSecret(secret),
     hint: secret.slice(KEY_PREFIX.length, KEY_PREFIX.length + HINT_LENGTH),
     servers: input.servers ?? null,
@@ -97,20 +145,7 @@ export async function createKey(tx: Tx, input: NewKey, actor: Actor): Promise<Cr
     prefixes: canonicalCidrs(input.prefixes),
     sources: canonicalCidrs(input.sources),
     expiresAt: input.expiresAt ?? null,
-  }).catch((error: unknown) => {
-    throw explainConflict(error, input.name);
-  });
-  const { organisationId, name, abilities } = input;
-  const target = `key:${id}`;
-  await recordAudit(tx, {
-    actor,
-    organisationId,
-    action: 'key.create',
-    target,
-    detail: { name, abilities },
-  });
-  await notifyAccess(tx);
-  return { id, name, secret };
+  };
 }
 
 /** Every key of an organisation, also revoked ones. */

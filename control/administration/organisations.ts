@@ -9,9 +9,9 @@ import {
   deleteAsn,
   loadHoldings,
   lockFleet,
-  saveAsn,
-  saveDetection,
-  saveOrganisation,
+  saveAsns,
+  saveDetections,
+  saveOrganisations,
 } from '../organisations/index.ts';
 import { Problem } from '../problem.ts';
 import { invalid, land, type Written, writeOrganisation } from './organisation-write.ts';
@@ -38,7 +38,7 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
             `AS${asn} is ${found.slug}'s: take it from there first.`,
           );
         }
-        if (found === null) await saveAsn(batch, asn, organisationId);
+        if (found === null) await saveAsns(batch, [{ asn, organisationId }]);
         return { action: 'asn.add', target: `AS${asn}`, detail: {} };
       }),
     removeAsn: (call, tx) =>
@@ -74,7 +74,8 @@ async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer
   const batch = new Batch(tx, 'portal');
   if (before !== undefined) batch.requireOwn(before.owner, `The organisation ${slug}`);
   const { name, flags, limits } = call.body;
-  const id = await saveOrganisation(batch, slug, {
+  const content = {
+    slug,
     name,
     flags: [...new Set(flags)].toSorted(),
     limits: {
@@ -85,7 +86,8 @@ async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer
       configuredAddresses: limits.configured_addresses,
       requestsPerMinute: limits.requests_per_minute,
     },
-  });
+  };
+  const [id = 0] = await saveOrganisations(batch, [content]);
   return land(call, batch, id, {
     action: before === undefined ? 'organisation.create' : 'organisation.change',
     target: `organisation:${slug}`,
@@ -115,7 +117,7 @@ async function setThresholds(
   }
   const target = id === null ? `organisation:${params['slug']}` : `${scope}:${id}`;
   batch.requireOwn(row.owner, `What is set for ${target}`);
-  await saveDetection(tx, scope, id ?? organisationId, detection);
+  await saveDetections(tx, scope, [{ id: id ?? organisationId, detection }]);
   return { action: 'detection.set', target, detail: { ...set, safelist: detection.safelist } };
 }
 

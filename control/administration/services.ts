@@ -5,7 +5,7 @@ import type { ManagedFilter } from '../db/schema.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { pathId } from '../http/operations/path-id.ts';
-import { closeService, deleteService, saveService } from '../organisations/index.ts';
+import { closeService, deleteService, saveServices } from '../organisations/index.ts';
 import { Problem } from '../problem.ts';
 import { type Done, invalid, type Written, writeOrganisation } from './organisation-write.ts';
 import { findService } from './store.ts';
@@ -40,7 +40,8 @@ async function save(
         DEFAULT_MANAGED_FILTERS.map((type): ManagedFilter => ({ type, ports: null })))
       : parseManaged(wanted);
   const refresh = before !== null && wanted !== undefined;
-  await saveService(batch, { id, name, active, managedFilters }, organisationId, refresh);
+  const service = { id, organisationId, name, active, managedFilters, refresh };
+  await saveServices(batch, [service]);
   return {
     action: before === null ? 'service.create' : 'service.change',
     target: `service:${id}`,

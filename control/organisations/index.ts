@@ -20,9 +20,9 @@ export {
   deleteService,
   lockFleet,
   type OrganisationLimits,
-  saveAsn,
-  saveDetection,
-  saveOrganisation,
-  saveService,
+  saveAsns,
+  saveDetections,
+  saveOrganisations,
+  saveServices,
   type ServiceContent,
 } from './organisations.ts';

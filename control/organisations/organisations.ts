@@ -14,6 +14,7 @@ export interface OrganisationLimits {
 }
 
 export interface OrganisationContent {
+  readonly slug: string;
   readonly name: string;
   readonly flags: readonly string[];
   readonly limits: OrganisationLimits;
@@ -27,18 +28,21 @@ export async function lockFleet(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
 }
 
-/** Creates an organisation of the side that writes, or changes it; returns its id. */
-export async function saveOrganisation(
+/** Creates organisations of the side that writes, or changes them; returns their ids, in order. */
+export async function saveOrganisations(
   batch: Batch,
-  slug: string,
-  { name, flags, limits }: OrganisationContent,
-): Promise<number> {
+  contents: readonly OrganisationContent[],
+): Promise<number[]> {
+  const wanted = contents.map(({ limits, ...content }) => ({ ...content, ...limits }));
   const { rows } = await sql<{ id: number }>`
     insert into organisations (slug, name, flags, owner, rules_per_ip, filters_per_ip,
       max_ports_per_request, attack_history_days, configured_addresses, requests_per_minute)
-    values (${slug}, ${name}, ${flags}::text[], ${batch.owner}, ${limits.rulesPerIp},
-      ${limits.filtersPerIp}, ${limits.maxPortsPerRequest}, ${limits.attackHistoryDays},
-      ${limits.configuredAddresses}, ${limits.requestsPerMinute})
+    select slug, name, flags, ${batch.owner}, "rulesPerIp", "filtersPerIp", "maxPortsPerRequest",
+           "attackHistoryDays", "configuredAddresses", "requestsPerMinute"
+      from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as w
+        (slug text, name text, flags text[], "rulesPerIp" integer, "filtersPerIp" integer,
+         "maxPortsPerRequest" integer, "attackHistoryDays" integer, "configuredAddresses" integer,
+         "requestsPerMinute" integer)
     on conflict (slug) do update set name = excluded.name, flags = excluded.flags,
       rules_per_ip = excluded.rules_per_ip, filters_per_ip = excluded.filters_per_ip,
       max_ports_per_request = excluded.max_ports_per_request,
@@ -46,14 +50,19 @@ export async function saveOrganisation(
       configured_addresses = excluded.configured_addresses,
       requests_per_minute = excluded.requests_per_minute
     returning id`.execute(batch.tx);
-  const [row] = rows;
-  if (row === undefined) throw new Error('an insert returned no row');
-  return row.id;
+  return rows.map(({ id }) => id);
 }
 
-export async function saveAsn(batch: Batch, asn: number, organisationId: number): Promise<void> {
+export interface HeldAsn {
+  readonly asn: number;
+  readonly organisationId: number;
+}
+
+export async function saveAsns(batch: Batch, asns: readonly HeldAsn[]): Promise<void> {
   await sql`
-    insert into asns (asn, organisation_id, owner) values (${asn}, ${organisationId}, ${batch.owner})
+    insert into asns (asn, organisation_id, owner)
+    select asn, "organisationId", ${batch.owner}
+      from jsonb_to_recordset(${JSON.stringify(asns)}::jsonb) as w (asn bigint, "organisationId" bigint)
     on conflict (asn) do update set organisation_id = excluded.organisation_id`.execute(batch.tx);
 }
 
@@ -69,22 +78,27 @@ export interface ServiceContent {
   readonly managedFilters: readonly ManagedFilter[];
 }
 
-/** `refresh`: its managed filters changed, and so did the policies of its addresses. */
-export async function saveService(
+export interface SavedService extends ServiceContent {
+  readonly organisationId: number;
+  /** Its managed filters changed, and so did the policies of its addresses. */
+  readonly refresh: boolean;
+}
+
+export async function saveServices(
   batch: Batch,
-  { id, name, active, managedFilters }: ServiceContent,
-  organisationId: number,
-  refresh: boolean,
+  services: readonly SavedService[],
 ): Promise<void> {
   await sql`
     insert into services (id, organisation_id, name, active, managed_filters, owner)
-    values (${id}, ${organisationId}, ${name}, ${active}, ${JSON.stringify(managedFilters)}::jsonb,
-            ${batch.owner})
+    select id, "organisationId", name, active, "managedFilters", ${batch.owner}
+      from jsonb_to_recordset(${JSON.stringify(services)}::jsonb) as w
+        (id bigint, "organisationId" bigint, name text, active boolean, "managedFilters" jsonb)
     on conflict (id) do update set name = excluded.name, active = excluded.active,
       managed_filters = excluded.managed_filters`.execute(batch.tx);
-  if (!refresh) return;
+  const refreshed = services.filter(({ refresh }) => refresh).map(({ id }) => id);
+  if (refreshed.length === 0) return;
   const { rows } = await sql<{ cidr: string }>`
-    select cidr from holdings where service_id = ${id}`.execute(batch.tx);
+    select cidr from holdings where service_id = any(${refreshed}::bigint[])`.execute(batch.tx);
   batch.touch(...rows.map(({ cidr }) => cidr));
 }
 
@@ -102,14 +116,19 @@ const SCOPES = { organisation: 'organisations', service: 'services', holding: 'h
 /** What has settings of its own for detection. */
 export type DetectionScope = keyof typeof SCOPES;
 
-/** Saves the settings of one row. A trigger notifies listeners (`portcullis_holdings`). */
-export async function saveDetection(
+export interface DetectionOfRow {
+  readonly id: number;
+  readonly detection: ScopeSettings;
+}
+
+/** Saves the settings of rows of one kind. A trigger notifies listeners (`portcullis_holdings`). */
+export async function saveDetections(
   tx: Tx,
   scope: DetectionScope,
-  id: number,
-  detection: ScopeSettings,
+  settings: readonly DetectionOfRow[],
 ): Promise<void> {
   await sql`
-    update ${sql.table(SCOPES[scope])} set detection = ${JSON.stringify(detection)}::jsonb
-     where id = ${id}`.execute(tx);
+    update ${sql.table(SCOPES[scope])} as row set detection = w.detection
+      from jsonb_to_recordset(${JSON.stringify(settings)}::jsonb) as w (id bigint, detection jsonb)
+     where row.id = w.id`.execute(tx);
 }

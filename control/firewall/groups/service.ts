@@ -102,7 +102,7 @@ export async function assignGroups(
   batch.touch(...assignments.map(({ target }) => target));
   await refuseConflicts(batch, assignments, groups);
   const organisations = new Set([...groups.values()].map(({ organisationId }) => organisationId));
-  for (const id of organisations) await requireConfiguredLimit(batch.tx, id);
+  await requireConfiguredLimit(batch.tx, ...organisations);
 }
 
 /** Takes a group off a target. False: it was not on it. */

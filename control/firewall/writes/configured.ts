@@ -3,21 +3,24 @@ import type { Db, Tx } from '../../db/database.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Throws when the organisation configures more addresses than its limit. Call it after the change, which the error
- * rolls back. The organisation's row stays locked until the commit, so that concurrent writes cannot exceed the limit.
+ * Throws when an organisation configures more addresses than its limit. Call it after the change, which the error
+ * rolls back. The organisations' rows stay locked until the commit, so that concurrent writes cannot exceed the limit.
  */
-export async function requireConfiguredLimit(tx: Tx, organisationId: number): Promise<void> {
+export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[]): Promise<void> {
   // "no key update" does not block foreign keys to the organisation, so its other writes continue.
-  const locked = await sql<{ limit: number }>`
-    select configured_addresses as "limit" from organisations where id = ${organisationId}
+  const { rows } = await sql<{ id: number; limit: number }>`
+    select id, configured_addresses as "limit" from organisations
+     where id = any(${organisationIds}::bigint[]) order by id
        for no key update`.execute(tx);
-  const configured = await countConfigured(tx, organisationId);
-  const limit = locked.rows[0]?.limit ?? 0;
-  if (configured <= limit) return;
-  throw new Problem(
-    'limit_exceeded',
-    `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
-  );
+  const counts = await loadCounts(tx, organisationIds);
+  for (const { id, limit } of rows) {
+    const configured = counts.get(id) ?? 0;
+    if (configured <= limit) continue;
+    throw new Problem(
+      'limit_exceeded',
+      `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
+    );
+  }
 }
 
 /**
@@ -25,19 +28,27 @@ export async function requireConfiguredLimit(tx: Tx, organisationId: number): Pr
  * in the organisation's current holdings.
  */
 export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
-  const { rows } = await sql<{ configured: number }>`
+  return (await loadCounts(db, [organisationId])).get(organisationId) ?? 0;
+}
+
+async function loadCounts(
+  db: Db | Tx,
+  organisationIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await sql<{ id: number; configured: number }>`
     with held as (
-      select id from holdings
-       where organisation_id = ${organisationId} and during @> statement_timestamp()
+      select id, organisation_id from holdings
+       where organisation_id = any(${organisationIds}::bigint[]) and during @> statement_timestamp()
     )
-    select count(*) as configured from (
-      select ip::cidr from addresses where holding_id in (select id from held) and configured
-      union select target from group_assignments
-       where holding_id in (select id from held) and deleted_generation is null
-      union select target from geo_assignments
-       where holding_id in (select id from held) and deleted_generation is null
-      union select target from default_actions
-       where holding_id in (select id from held) and deleted_generation is null
-    ) as targets`.execute(db);
-  return rows[0]?.configured ?? 0;
+    select organisation_id as id, count(*) as configured from (
+      select organisation_id, ip::cidr from addresses
+        join held on held.id = holding_id where configured
+      union select organisation_id, target from group_assignments
+        join held on held.id = holding_id where deleted_generation is null
+      union select organisation_id, target from geo_assignments
+        join held on held.id = holding_id where deleted_generation is null
+      union select organisation_id, target from default_actions
+        join held on held.id = holding_id where deleted_generation is null
+    ) as targets group by organisation_id`.execute(db);
+  return new Map(rows.map(({ id, configured }) => [id, configured]));
 }

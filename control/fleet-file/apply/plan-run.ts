@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Actor } from '../../access/index.ts';
-import { createKey } from '../../access/index.ts';
+import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import {
@@ -10,7 +9,6 @@ import {
   editGroup,
   type GroupConflict,
 } from '../../firewall/groups/index.ts';
-import { codeOf } from '../../db/failure.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import {
   changeHolding,
@@ -19,10 +17,10 @@ import {
   deleteAsn,
   deleteHolding,
   deleteService,
-  saveAsn,
-  saveDetection,
-  saveOrganisation,
-  saveService,
+  saveAsns,
+  saveDetections,
+  saveOrganisations,
+  saveServices,
 } from '../../organisations/index.ts';
 import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
 import { saveBaseline, saveEdge } from './edges.ts';
@@ -45,11 +43,16 @@ function isDetectionChange(change: FleetChange): change is DetectionChange {
   return /^(?:detection|collector|responder)\./.test(change.do);
 }
 
-const IN_FAILED_TRANSACTION = '25P02';
-
 /** Kinds that come by the thousand, applied in a few statements. */
 const TOGETHER = [
+  'organisation.create',
+  'organisation.update',
+  'asn.add',
+  'service.create',
+  'service.update',
   'holding.create',
+  'key.create',
+  'detection.set',
   'group.create',
   'group.assign',
   'group.unassign',
@@ -58,33 +61,17 @@ const TOGETHER = [
 
 type Together = Change<(typeof TOGETHER)[number]>;
 
-/** The same, of which none depends on another: their statements are sent without waiting for answers. */
-const PIPELINED: readonly FleetChange['do'][] = [
-  'organisation.create',
-  'organisation.update',
-  'asn.add',
-  'service.create',
-  'service.update',
-  'key.create',
-  'key.update',
-  'detection.set',
-];
-
-function isOneStatement(change: FleetChange): change is Together {
+/** Whether changes of this kind may be applied in one call. */
+export function isTogether(change: FleetChange): change is Together {
   const kinds: readonly FleetChange['do'][] = TOGETHER;
   return kinds.includes(change.do);
 }
 
-/** Whether changes of this kind may be applied in one call. */
-export function isTogether(change: FleetChange): boolean {
-  return isOneStatement(change) || PIPELINED.includes(change.do);
-}
-
 function isKind<Kind extends FleetChange['do']>(
   changes: readonly FleetChange[],
-  kind: Kind,
+  ...kinds: readonly Kind[]
 ): changes is readonly Change<Kind>[] {
-  return changes[0]?.do === kind;
+  return kinds.some((kind) => changes[0]?.do === kind);
 }
 
 /** Applies the changes of a plan in one transaction, and remembers the ids that earlier changes created. */
@@ -123,30 +110,21 @@ export class PlanRun {
   async apply(changes: readonly FleetChange[]): Promise<void> {
     const [first] = changes;
     if (first === undefined) return;
-    if (!isOneStatement(first)) return this.#saveAll(changes);
+    if (!isTogether(first)) {
+      return isDetectionChange(first) ? this.#saveDetection(first) : this.#saveObject(first);
+    }
+    if (isKind(changes, 'organisation.create', 'organisation.update')) {
+      return this.#saveOrganisations(changes);
+    }
+    if (isKind(changes, 'asn.add')) return this.#addAsns(changes);
+    if (isKind(changes, 'service.create', 'service.update')) return this.#saveServices(changes);
     if (isKind(changes, 'holding.create')) return this.#createHoldings(changes);
+    if (isKind(changes, 'key.create')) return this.#createKeys(changes);
+    if (isKind(changes, 'detection.set')) return this.#setDetections(changes);
     if (isKind(changes, 'group.create')) return this.#createGroups(changes);
     if (isKind(changes, 'group.assign')) return this.#assignGroups(changes);
     if (isKind(changes, 'group.unassign')) return this.#unassign('group_assignments', changes);
     if (isKind(changes, 'geo.unassign')) return this.#unassign('geo_assignments', changes);
-  }
-
-  /** Sends all statements before it waits. All have ended when it does, so that the caller can roll back. */
-  async #saveAll(changes: readonly FleetChange[]): Promise<void> {
-    const keys = this.createdKeys.length;
-    const saved = await Promise.allSettled(changes.map((change) => this.#save(change)));
-    const failures = saved.flatMap((one) =>
-      one.status === 'rejected' ? [one.reason as unknown] : [],
-    );
-    if (failures.length === 0) return;
-    this.createdKeys.length = keys;
-    // The statements after the one that failed fail too, because the transaction has.
-    throw failures.find((failure) => codeOf(failure) !== IN_FAILED_TRANSACTION) ?? failures[0];
-  }
-
-  async #save(change: FleetChange): Promise<void> {
-    if (isOneStatement(change)) return;
-    return isDetectionChange(change) ? this.#saveDetection(change) : this.#saveObject(change);
   }
 
   /** The change whose group a conflict is about. */
@@ -158,26 +136,20 @@ export class PlanRun {
 
   async #saveObject(change: Exclude<FleetChange, DetectionChange | Together>): Promise<void> {
     switch (change.do) {
-      case 'organisation.create':
-      case 'organisation.update':
       case 'organisation.close':
-        return this.#saveOrganisation(change);
-      case 'asn.add':
+        return this.#closeOrganisation(change);
       case 'asn.remove':
-        return this.#saveAsn(change);
-      case 'service.create':
-      case 'service.update':
-        return saveService(this.#batch, change.service, this.#idOf(change), change.refresh);
+        return deleteAsn(this.#batch, change.asn);
       case 'service.close':
       case 'service.delete':
         return this.#endService(change);
       case 'holding.change':
       case 'holding.delete':
         return this.#saveHolding(change);
-      case 'key.create':
       case 'key.update':
+        return updateKey(this.#batch, change.id, change.key);
       case 'key.suspend':
-        return this.#saveKey(change);
+        return suspendKey(this.#batch, change.id);
       case 'default.set':
         return this.#saveDefault(change);
       case 'baseline.add':
@@ -214,20 +186,36 @@ export class PlanRun {
     return known(this.organisations, change.organisation ?? '');
   }
 
-  async #saveOrganisation(
-    change: Change<'organisation.create' | 'organisation.update' | 'organisation.close'>,
-  ): Promise<void> {
-    const { slug } = change;
-    if (change.do === 'organisation.close') {
-      await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
-      return;
-    }
-    this.organisations.set(slug, await saveOrganisation(this.#batch, slug, change.values));
+  async #closeOrganisation({ slug }: Change<'organisation.close'>): Promise<void> {
+    await sql`update organisations set flags = '{}' where slug = ${slug}`.execute(this.#tx);
   }
 
-  async #saveAsn(change: Change<'asn.add' | 'asn.remove'>): Promise<void> {
-    if (change.do === 'asn.remove') return deleteAsn(this.#batch, change.asn);
-    await saveAsn(this.#batch, change.asn, this.#idOf(change));
+  async #saveOrganisations(
+    changes: readonly Change<'organisation.create' | 'organisation.update'>[],
+  ): Promise<void> {
+    const contents = changes.map(({ slug, values }) => ({ slug, ...values }));
+    const ids = await saveOrganisations(this.#batch, contents);
+    for (const [at, { slug }] of contents.entries()) this.organisations.set(slug, ids[at] ?? 0);
+  }
+
+  async #addAsns(changes: readonly Change<'asn.add'>[]): Promise<void> {
+    await saveAsns(
+      this.#batch,
+      changes.map((change) => ({ asn: change.asn, organisationId: this.#idOf(change) })),
+    );
+  }
+
+  async #saveServices(
+    changes: readonly Change<'service.create' | 'service.update'>[],
+  ): Promise<void> {
+    await saveServices(
+      this.#batch,
+      changes.map((change) => ({
+        ...change.service,
+        organisationId: this.#idOf(change),
+        refresh: change.refresh,
+      })),
+    );
   }
 
   async #endService({ do: end, id }: Change<'service.close' | 'service.delete'>): Promise<void> {
@@ -254,19 +242,20 @@ export class PlanRun {
     await changeHolding(this.#batch, change.id, change);
   }
 
-  async #saveKey(change: Change<'key.create' | 'key.update' | 'key.suspend'>): Promise<void> {
-    if (change.do === 'key.suspend') return suspendKey(this.#batch, change.id);
-    if (change.do === 'key.update') return updateKey(this.#batch, change.id, change.key);
-    const { secret, ...key } = change.key;
-    const organisation = change.organisation ?? '';
-    const wanted = { ...key, organisationId: this.#idOf(change), owner: 'fleet' } as const;
-    const created = await createKey(
+  async #createKeys(changes: readonly Change<'key.create'>[]): Promise<void> {
+    const created = await createKeys(
       this.#tx,
-      secret === null ? wanted : { ...wanted, secret },
+      changes.map((change): NewKey => {
+        const { secret, ...key } = change.key;
+        const wanted = { ...key, organisationId: this.#idOf(change), owner: 'fleet' } as const;
+        return secret === null ? wanted : { ...wanted, secret };
+      }),
       this.#actor,
     );
-    if (secret === null) {
-      this.createdKeys.push({ organisation, name: key.name, key: created.secret });
+    for (const [at, { key, organisation }] of changes.entries()) {
+      const secret = created[at]?.secret;
+      if (key.secret !== null || secret === undefined) continue;
+      this.createdKeys.push({ organisation: organisation ?? '', name: key.name, key: secret });
     }
   }
 
@@ -322,14 +311,22 @@ export class PlanRun {
     await setDefault(this.#batch, { holdingId: this.#holdingId(holding), target: cidr }, action);
   }
 
-  async #saveDetection(change: DetectionChange): Promise<void> {
+  async #saveDetection(change: Exclude<DetectionChange, Together>): Promise<void> {
     if (change.do === 'responder.save' || change.do === 'responder.delete') {
       return saveResponder(this.#tx, change);
     }
-    if (change.do !== 'detection.set') return saveCollector(this.#tx, change);
-    const { of, detection } = change;
-    const id = of.kind === 'service' ? of.id : this.#rowOf(change, of);
-    await saveDetection(this.#tx, of.kind, id, detection);
+    return saveCollector(this.#tx, change);
+  }
+
+  async #setDetections(changes: readonly Change<'detection.set'>[]): Promise<void> {
+    const kinds = Map.groupBy(changes, ({ of }) => of.kind);
+    for (const [kind, settings] of kinds) {
+      const rows = settings.map((change) => {
+        const { of, detection } = change;
+        return { id: of.kind === 'service' ? of.id : this.#rowOf(change, of), detection };
+      });
+      await saveDetections(this.#tx, kind, rows);
+    }
   }
 
   #rowOf(change: FleetChange, of: Exclude<DetectionPlace, { readonly kind: 'service' }>): number {

@@ -67,7 +67,8 @@ export type FleetChange = ChangeDescription &
         };
       }
     | { readonly do: 'organisation.close'; readonly slug: string }
-    | { readonly do: 'asn.add' | 'asn.remove'; readonly asn: number }
+    | { readonly do: 'asn.add'; readonly asn: number }
+    | { readonly do: 'asn.remove'; readonly asn: number }
     | {
         readonly do: 'service.create' | 'service.update';
         readonly service: DesiredService;

@@ -43,6 +43,7 @@ export function fleetFileRows(
   const planned = run(of, 'plan', many);
   run(of, 'apply', many);
   const unchanged = run(of, 'plan', many);
+  run('no organisation of these', 'apply', fileIn(data, 'none.yaml', NONE));
   const large = fileIn(data, 'addresses.yaml', addresses());
   const what = `${ADDRESSES.toLocaleString('en')} addresses x ${RULES} rules`;
   const applied = run(what, 'apply', large);
@@ -64,6 +65,8 @@ function fileIn(folder: string, name: string, text: string): string {
 function row(name: string, value: number, goal: number): Row {
   return { name, value, unit: 's', baseline: null, goal, goalIs: 'at most' };
 }
+
+const NONE = 'organisations: { last: { name: Last } }\n';
 
 function organisations(): string {
   const all = Array.from({ length: ORGANISATIONS }, (_, at) => {
