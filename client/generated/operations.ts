@@ -1097,6 +1097,8 @@ export type HeldAddress = {
   readonly rules_count: number;
   /** Accepted filters, those of groups included. */
   readonly filters_count: number;
+  /** Packets to it that edges dropped in the last hour, as its drops count them: none while edges only observe. */
+  readonly dropped_packets: number;
 };
 
 export type HeldAddresses = {

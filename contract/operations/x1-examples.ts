@@ -13,6 +13,7 @@ export const HELD = {
         until: null,
         rules_count: 0,
         filters_count: 0,
+        dropped_packets: 0,
       },
       {
         ip: '203.0.113.10',
@@ -21,6 +22,7 @@ export const HELD = {
         until: null,
         rules_count: 2,
         filters_count: 1,
+        dropped_packets: 18_422,
       },
     ],
   },

@@ -41,6 +41,10 @@ const HeldAddress = Type.Object(
     until: heldUntil,
     rules_count: natural({ description: 'Accepted rules, those of groups included.' }),
     filters_count: natural({ description: 'Accepted filters, those of groups included.' }),
+    dropped_packets: natural({
+      description:
+        'Packets to it that edges dropped in the last hour, as its drops count them: none while edges only observe.',
+    }),
   },
   {
     title: 'HeldAddress',

@@ -1,3 +1,4 @@
+import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
 import { sql } from 'kysely';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
@@ -11,6 +12,8 @@ export interface HeldAddress {
   readonly until: Date | null;
   readonly rulesCount: number;
   readonly filtersCount: number;
+  /** In the last hour. */
+  readonly droppedPackets: number;
 }
 
 /** Loads at most `limit` addresses after `after`, in order. Counts group objects; omits addresses of other holders. */
@@ -38,7 +41,11 @@ export async function loadHeldAddresses(
            (select count(*) from filters f join addresses a on a.id = f.address_id
              where a.holding_id = m.id and a.ip = l.ip and f.deleted_generation is null)
          + (select count(*) from group_filters f
-             where f.group_id in (${assignedGroups}) and f.deleted_generation is null) as "filtersCount"
+             where f.group_id in (${assignedGroups}) and f.deleted_generation is null) as "filtersCount",
+           (select coalesce(sum(d.packets), 0)::bigint from drop_counts d
+             where d.holding_id = m.id and d.target = l.ip::cidr
+               and d.minute >= statement_timestamp() - interval '1 hour'
+               and d.reason <> ${OBSERVED_REASON}) as "droppedPackets"
       from listed l join mine m on m.id = l.holding_id
      where (${page.after}::inet is null or l.ip > ${page.after}::inet)
        and (${holder.prefixes}::cidr[] is null or l.ip <<= any (${holder.prefixes}::cidr[]))

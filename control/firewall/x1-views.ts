@@ -75,6 +75,7 @@ function heldAddressView(address: HeldAddress) {
     ...heldTimes(address),
     rules_count: address.rulesCount,
     filters_count: address.filtersCount,
+    dropped_packets: address.droppedPackets,
   };
 }
 

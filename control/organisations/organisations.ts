@@ -84,10 +84,7 @@ export interface SavedService extends ServiceContent {
   readonly refresh: boolean;
 }
 
-export async function saveServices(
-  batch: Batch,
-  services: readonly SavedService[],
-): Promise<void> {
+export async function saveServices(batch: Batch, services: readonly SavedService[]): Promise<void> {
   await sql`
     insert into services (id, organisation_id, name, active, managed_filters, owner)
     select id, "organisationId", name, active, "managedFilters", ${batch.owner}

@@ -107,6 +107,14 @@ test('reports drops by reason, minute and edge, with the newest samples first', 
     ],
   );
   assert.deepEqual([meta.packets, meta.edges], [13, ['ams1', 'fra1']]);
+  await count(db, { minutesAgo: 90, packets: 4 });
+  await count(db, { minutesAgo: 2, packets: 9, reason: 'observed' });
+  await acme.post(`/api/v1/firewall/ips/${IP}/rules`, { action: 'deny', protocol: 'udp' });
+  const list = (await acme.get('/api/x1/firewall/ips')).body as {
+    data: { addresses: { ip: string; dropped_packets: number }[] };
+  };
+  const listed = list.data.addresses.find(({ ip }) => ip === IP);
+  assert.equal(listed?.dropped_packets, 13, 'of the last hour, by its own rules');
   const one = bodyOf(await acme.get(`${DROPS}?edge=ams1`));
   assert.deepEqual([one.meta.packets, one.data.samples.length, one.meta.edges], [7, 1, ['ams1']]);
   assert.equal(bodyOf(await acme.get(`${DROPS}?edge=nope`)).meta.packets, 0);

@@ -25,6 +25,7 @@ export const addressMessages = {
       address: 'Address',
       state: 'Attacks, 24 h',
       peak: 'Peak, 24 h',
+      dropped: 'Dropped, 1 h',
       service: 'Service',
       tags: 'Tags',
       rules: 'Rules',

@@ -144,7 +144,7 @@ function AddressTable({ held }: { readonly held: Addresses }) {
           label={text.title}
           columns={columns}
           rows={rows}
-          minWidth={tags.size > 0 ? 900 : 760}
+          minWidth={tags.size > 0 ? 1020 : 880}
           sort={sort}
           keyOf={(row) => row.ip}
           onSort={(by) =>
@@ -189,6 +189,21 @@ function columnsOf(
       width: '120px',
       isNumber: true,
       cell: ({ peakText }) => (peakText === '' ? <span className="dim">–</span> : peakText),
+    },
+    {
+      id: 'dropped',
+      title: text.columns.dropped,
+      sort: 'dropped',
+      width: '120px',
+      isNumber: true,
+      cell: ({ dropped_packets: dropped, ip }) =>
+        dropped === 0 ? (
+          <span className="dim">–</span>
+        ) : (
+          <Link to="/addresses/$ip" params={{ ip }} search={{ tab: 'drops' }}>
+            {formatCount(dropped)}
+          </Link>
+        ),
     },
     {
       id: 'service',

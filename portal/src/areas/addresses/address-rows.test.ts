@@ -5,7 +5,8 @@ import { type AddressFilter, rowsOf, searchRows, sortRows, type Wanted } from '.
 
 function held(ip: string, rules = 0, service: number | null = null): HeldAddress {
   const since = '2026-01-01T00:00:00Z';
-  return { ip, service_id: service, since, until: null, rules_count: rules, filters_count: 0 };
+  const counts = { rules_count: rules, filters_count: 0, dropped_packets: 100 - rules };
+  return { ip, service_id: service, since, until: null, ...counts };
 }
 
 function attack(ip: string, bps: number, status: string): Attack {
@@ -53,6 +54,7 @@ describe('the rows of the address table', () => {
   });
 
   it('are sorted by what a column shows, ongoing attacks before past ones', () => {
+    assert.equal(ips(sortRows(rows, 'dropped', true))[0], '203.0.113.20');
     assert.deepEqual(ips(sortRows(rows, 'rules', true)), [
       '2001:db8::1',
       '203.0.113.1',

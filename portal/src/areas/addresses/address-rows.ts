@@ -14,7 +14,7 @@ export interface AddressRow extends HeldAddress {
   readonly tags: readonly string[];
 }
 
-export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak';
+export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak' | 'dropped';
 export type AddressFilter = 'all' | 'attacked' | 'configured' | 'bare';
 
 /** The tags of addresses whose rules have notes or tags. */
@@ -93,6 +93,7 @@ const VALUES: Readonly<Record<Exclude<AddressSort, 'ip'>, (row: AddressRow) => n
   filters: (row) => row.filters_count,
   attacks: (row) => row.ongoing * 1e6 + row.attacks,
   peak: (row) => row.peakBps,
+  dropped: (row) => row.dropped_packets,
 };
 
 /** By address is the order of the service: IPv4 first, ascending. */
