@@ -27,9 +27,8 @@ import {
   DefaultChanged,
   ExplainRequest,
   Explanation,
-  HeldAddresses,
-  HeldAddressesQuery,
 } from './schemas/x1-firewall.ts';
+import { HeldAddresses, HeldAddressesQuery } from './schemas/x1-held.ts';
 
 export const X1_PREFIX = '/api/x1';
 
