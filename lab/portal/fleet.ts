@@ -8,7 +8,7 @@ export const GAME = {
   port: 7777,
   egg: 'eggs/hearth.json',
 } as const;
-/** A game that writes colours, and what would take over a terminal; then it repeats its commands. */
+/** A game that writes colours, and what would take over a terminal; then it repeats its commands, until `crash`. */
 export const LOBBY = {
   uuid: GAME.uuid.replace(/1$/, '2'),
   name: 'Lobby',
@@ -28,7 +28,7 @@ export const LOBBY_EGG = JSON.stringify({
   name: 'Lobby',
   author: 'lab@localhost',
   docker_images: { Lobby: '~portcullis/hearth' },
-  startup: `sh -c 'printf "${WRITES.map((line) => `${line}\\n`).join('')}"; while read -r line; do echo "> $line"; done'`,
+  startup: `sh -c 'printf "${WRITES.map((line) => `${line}\\n`).join('')}"; while read -r line; do [ "$line" = crash ] && exit 3; echo "> $line"; done'`,
   config: { files: '{}', startup: '{"done": "Lobby is ready"}', logs: '{}', stop: '^C' },
   scripts: {},
   variables: [],

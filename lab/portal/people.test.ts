@@ -351,7 +351,8 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('button', { name: 'Act for it: acme' }).waitFor();
     await page.getByRole('link', { name: 'Addresses' }).click();
     await page.getByText('Act for an organisation').waitFor();
-    await page.getByRole('link', { name: 'Operator', exact: true }).click();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('option', { name: 'Operator Area' }).click();
     await page.getByRole('button', { name: 'Act for it: blocks' }).click();
     await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
     await page.goto(`${browser.url}/operator?tab=audit`);

@@ -109,7 +109,7 @@ describe('the portal in a browser, over a stack that enforces', { skip: skipUnle
     await page.getByText('No address matches').waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+k');
-    await page.getByPlaceholder('An address, an area, a command…').fill(IP);
+    await page.getByPlaceholder('An address, a server, an area, a command…').fill(IP);
     await page.getByRole('option', { name: IP }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: IP, level: 1 }).waitFor();

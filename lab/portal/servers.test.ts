@@ -53,6 +53,11 @@ describe('game servers in a browser, over a node that runs one', {
     await page.getByRole('row', { name: /Old arena.*Suspended/ }).waitFor();
     await stack.api.call('POST', `/api/v1/game-servers/${GAME.uuid}/power`, { signal: 'start' });
     await page.getByRole('row', { name: /Hearth.*Running/ }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('An address, a server, an area, a command…').fill('hear');
+    await page.getByRole('option', { name: 'Hearth Game server' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Hearth', level: 1 }).waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -127,6 +132,15 @@ describe('game servers in a browser, over a node that runs one', {
     const visit = await visitServer('history');
     const { page } = visit;
     await page.getByText('It became running').first().waitFor();
+    await stack.api.call('POST', `/api/v1/game-servers/${LOBBY.uuid}/command`, {
+      command: 'crash',
+    });
+    await page.goto(`${browser.url}/servers/${LOBBY.uuid}?tab=history`);
+    await page
+      .getByText(/^It crashed/)
+      .first()
+      .waitFor();
+    await page.getByRole('img', { name: /1 crash, 0 attacks/ }).waitFor();
     await visit.page.goto(`${browser.url}/servers/${GAME.uuid}?tab=ports`);
     const port = page.getByRole('row', { name: /7777 TCP/ });
     await port.getByText('Open', { exact: true }).waitFor();

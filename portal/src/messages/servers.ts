@@ -1,5 +1,12 @@
 import { many } from './many.ts';
 
+const BUILD_EVENTS: Readonly<Record<string, string>> = {
+  waiting: 'It waits for its node to build it',
+  building: 'Its build began',
+  built: 'It was built',
+  failed: 'Its build failed',
+};
+
 export const serverMessages = {
   servers: {
     title: 'Game servers',
@@ -147,7 +154,7 @@ export const serverMessages = {
       attack: (what: string, peak: string, isOngoing: boolean) =>
         `${what}, up to ${peak}${isOngoing ? ', ongoing' : ''}`,
       became: (state: string) => `It became ${state}`,
-      build: (state: string) => `Its build became ${state}`,
+      build: (state: string) => BUILD_EVENTS[state] ?? `Its build became ${state}`,
       attacksHidden: 'This key may not see attacks.',
       empty: {
         title: 'A quiet day',

@@ -39,6 +39,12 @@ export function useSession(): Session {
   return session;
 }
 
+/** Whether the session has an organisation: an operator may have none, and then nothing of one to load or to follow. */
+export function useHasOrganisation(): boolean {
+  const { person, organisation } = useSession();
+  return person === null || organisation !== null;
+}
+
 /** The client with the operations of people, for what stands below a `<RoleGate>`. */
 export function usePeopleClient(): SessionClient {
   const { people } = useSession();

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'react';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { useAddresses } from '../areas/addresses/queries.ts';
 import { useAreas } from '../areas/index.ts';
+import { useServers } from '../areas/servers/queries.ts';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 
@@ -18,7 +19,7 @@ interface Command {
   run(): unknown;
 }
 
-/** Goes to any address or area, or does what the page can do, by typing a part of its name. */
+/** Goes to any address, game server or area, or does what the page can do, by typing a part of its name. */
 export default function Palette({ onClose, onHelp }: { onClose(): void; onHelp(): void }) {
   const [typed, setTyped] = useState('');
   const combobox = useCombobox({ opened: true });
@@ -71,9 +72,11 @@ export default function Palette({ onClose, onHelp }: { onClose(): void; onHelp()
 
 function useCommands(wanted: string, onHelp: () => void): Command[] {
   const navigate = useNavigate();
-  const { signOut } = useSession();
+  const { signOut, organisation } = useSession();
   const areas = useAreas();
   const { data } = useAddresses();
+  // The key of somebody who signed in with one may not read servers.
+  const servers = useServers({ enabled: organisation !== null }).data ?? [];
   const visit = (ip: string) => () => navigate({ to: '/addresses/$ip', params: { ip } });
   const known = (data?.addresses ?? [])
     .filter(({ ip }) => wanted !== '' && ip.includes(wanted))
@@ -83,6 +86,13 @@ function useCommands(wanted: string, onHelp: () => void): Command[] {
     parseAddress(wanted).ok && known.length === 0
       ? [{ id: wanted, title: wanted, note: text.open, run: visit(wanted) }]
       : [];
+  const named = servers
+    .filter(({ name }) => wanted !== '' && name.toLowerCase().includes(wanted))
+    .slice(0, MAX_SHOWN)
+    .map(({ uuid, name }): Command => {
+      const run = () => navigate({ to: '/servers/$uuid', params: { uuid } });
+      return { id: uuid, title: name, note: text.server, run };
+    });
   const commands: Command[] = [
     ...areas.map(({ path, title }) => ({
       id: path,
@@ -96,6 +106,7 @@ function useCommands(wanted: string, onHelp: () => void): Command[] {
   return [
     ...known,
     ...other,
+    ...named,
     ...commands.filter(({ title }) => title.toLowerCase().includes(wanted)),
   ];
 }

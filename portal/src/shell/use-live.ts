@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { useSession } from '../session/session.ts';
+import { useHasOrganisation, useSession } from '../session/session.ts';
 import { LiveFeed } from './live-feed.ts';
 
 /** A shorter loss is not worth a word. */
@@ -8,11 +8,10 @@ const LOST_MS = 1_500;
 
 /** Follows what happens as long as the shell shows. Returns whether the connection is lost. */
 export function useLive(): { readonly isLost: boolean } {
-  const { client, person, organisation } = useSession();
+  const { client } = useSession();
   const queries = useQueryClient();
   const [isLost, setLost] = useState(false);
-  // An operator without an organisation has nothing to follow.
-  const hasEvents = person === null || organisation !== null;
+  const hasEvents = useHasOrganisation();
   useEffect(() => {
     if (!hasEvents) return undefined;
     let timer: number | undefined;

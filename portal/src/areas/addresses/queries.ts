@@ -8,7 +8,7 @@ import {
   PermissionError,
 } from '@portcullis/client/index.ts';
 import { useCallback } from 'react';
-import { useSession } from '../../session/session.ts';
+import { useHasOrganisation, useSession } from '../../session/session.ts';
 
 export interface Addresses {
   readonly prefixes: readonly HeldPrefix[];
@@ -28,8 +28,10 @@ const MAX_ATTACKS = 1000;
 
 export function useAddresses() {
   const { client } = useSession();
+  const enabled = useHasOrganisation();
   return useQuery({
     queryKey: ['addresses'],
+    enabled,
     queryFn: ({ signal }) => loadAddresses(client, signal),
   });
 }

@@ -8,10 +8,11 @@ const LIST_MS = 15_000;
 /** What a server uses changes all the time, and its node is asked for it. */
 const LIVE_MS = 2_500;
 
-export function useServers() {
+export function useServers({ enabled = true }: { readonly enabled?: boolean } = {}) {
   const { client } = useSession();
   return useQuery({
     queryKey: ['servers'],
+    enabled,
     queryFn: async ({ signal }) => (await client.listGameServerStatuses({}, { signal })).data,
     refetchInterval: LIST_MS,
   });
