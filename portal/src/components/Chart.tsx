@@ -36,22 +36,32 @@ interface Props {
   readonly threshold?: number | null;
   readonly marks?: readonly Mark[];
   readonly height?: number;
+  /** Values are bytes that are shown in powers of two. */
+  readonly isBinary?: boolean;
   format?(value: number): string;
 }
+
+/** Steps between labels: whole numbers, because what is shown is counted. */
+const DECIMAL = Array.from({ length: 16 }, (_, power) =>
+  [1, 2, 5].map((of) => of * 10 ** power),
+).flat();
+const BINARY = Array.from({ length: 50 }, (_, power) => 2 ** power);
+/** Room for the time of a label, which would run into the next one. */
+const TIME_PX = 92;
 
 const NO_MARKS: readonly Mark[] = [];
 
 /** Values over time, in the viewer's zone and in the colours of the theme. Memoise `times`, `series` and `marks`. */
 export function Chart(props: Props) {
   const { label, times, series, threshold = null, marks = NO_MARKS } = props;
-  const { height = 200, format = formatCompact } = props;
+  const { height = 200, isBinary = false, format = formatCompact } = props;
   const host = useRef<HTMLDivElement>(null);
   const scheme = useComputedColorScheme('light');
   useEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
     const plot = new uPlot(
-      optionsOf(element, { series, threshold, marks, height, format }),
+      optionsOf(element, { series, threshold, marks, height, isBinary, format }),
       [Array.from(times), ...columnsOf(series)],
       element,
     );
@@ -61,7 +71,7 @@ export function Chart(props: Props) {
       resized.disconnect();
       plot.destroy();
     };
-  }, [times, series, threshold, marks, height, format, scheme]);
+  }, [times, series, threshold, marks, height, isBinary, format, scheme]);
   return <div ref={host} className="chart" role="img" aria-label={label} />;
 }
 
@@ -76,7 +86,7 @@ function columnsOf(series: readonly Series[]): Column[] {
   );
 }
 
-type Shape = Required<Pick<Props, 'series' | 'marks' | 'height' | 'format'>> & {
+type Shape = Required<Pick<Props, 'series' | 'marks' | 'height' | 'isBinary' | 'format'>> & {
   readonly threshold: number | null;
 };
 
@@ -100,7 +110,7 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
       as === 'columns' ? columns(colour(tone)) : line(colour(tone), as === 'line' ? [] : [2, 3]),
     );
   }
-  const { threshold, marks, height, format } = shape;
+  const { threshold, marks, height, isBinary, format } = shape;
   return {
     width: element.clientWidth,
     height,
@@ -112,9 +122,14 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
       y: { range: (_plot, _min, max) => [0, Math.max(1, max ?? 0, threshold ?? 0) * 1.1] },
     },
     axes: [
-      { ...axis, values: (plot, ticks, _axis, _space, step) => ticksOf(plot, ticks, step) },
       {
         ...axis,
+        space: TIME_PX,
+        values: (plot, ticks, _axis, _space, step) => ticksOf(plot, ticks, step),
+      },
+      {
+        ...axis,
+        incrs: isBinary ? BINARY : DECIMAL,
         size: (_plot, values) => widthOf(values ?? []),
         values: (_plot, ticks) => ticks.map(format),
       },

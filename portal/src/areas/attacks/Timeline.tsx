@@ -8,6 +8,8 @@ import { lanesOf, ticksOf } from './lanes.ts';
 const text = messages.attacks;
 const MAX_LANES = 8;
 const TICKS = 5;
+/** Of a bar, so that a short attack that just ended is not cut off at the right. */
+const LEAST_PX = 4;
 
 interface Props {
   readonly attacks: readonly Attack[];
@@ -38,7 +40,7 @@ export function Timeline({ attacks, from, to }: Props) {
                   className="lane-bar"
                   data-ongoing={attack.status === 'ongoing' ? '' : undefined}
                   title={`${messages.attackType(attack.attack_type)}, ${attack.peak_bps_formatted}`}
-                  style={{ left: `${left}%`, width: `${width}%` }}
+                  style={{ left: `min(${left}%, 100% - ${LEAST_PX}px)`, width: `${width}%` }}
                   onClick={() =>
                     void navigate({ to: '/attacks/$attack', params: { attack: attack.id } })
                   }

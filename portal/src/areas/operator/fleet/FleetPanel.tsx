@@ -86,14 +86,18 @@ function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
                   {node.engine !== null &&
                     `, ${text.engine(node.engine.kind, node.engine.version)}`}
                 </div>
-                {typeof node.engine?.problem === 'string' && <div>{node.engine.problem}</div>}
-                {node.failed.map(({ uuid, name, reason }) => (
-                  <div key={uuid}>{text.failed(name, reason)}</div>
-                ))}
               </div>
               <Connection isUp={node.connected} seen={node.last_seen_at}>
                 <RemoveAgent kind="nodes" name={node.name} owner={node.owner} />
               </Connection>
+              {typeof node.engine?.problem === 'string' && (
+                <p className="item-note">{node.engine.problem}</p>
+              )}
+              {node.failed.map(({ uuid, name, reason }) => (
+                <p key={uuid} className="item-note">
+                  {text.failed(name, reason)}
+                </p>
+              ))}
             </li>
           ))}
         </ul>
@@ -118,13 +122,13 @@ function Collectors({ collectors }: { readonly collectors: Health['collectors'] 
               <div>
                 <div className="strong mono">{collector.name}</div>
                 <div className="dim">{text.listens(collector.listen, collector.exporters)}</div>
-                {typeof collector.report?.['problem'] === 'string' && (
-                  <div>{collector.report['problem']}</div>
-                )}
               </div>
               <Connection isUp={collector.connected} seen={collector.last_seen_at}>
                 <RemoveAgent kind="collectors" name={collector.name} owner={collector.owner} />
               </Connection>
+              {typeof collector.report?.['problem'] === 'string' && (
+                <p className="item-note">{collector.report['problem']}</p>
+              )}
             </li>
           ))}
         </ul>

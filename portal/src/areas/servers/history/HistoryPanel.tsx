@@ -97,7 +97,7 @@ function Strip({ timeline, from, to }: StripProps) {
 
 function Lane({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
-    <div className="lane">
+    <div className="strip-lane">
       <span>{name}</span>
       <div>{children}</div>
     </div>

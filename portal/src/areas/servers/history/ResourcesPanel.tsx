@@ -49,6 +49,7 @@ interface Drawn {
   readonly lead: string;
   readonly lines: readonly Line[];
   readonly limit: number | null;
+  readonly isBinary: boolean;
   format(value: number): string;
 }
 
@@ -66,6 +67,7 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
       lead: text.limit(formatMib(limits.memory * MIB)),
       lines: MEMORY,
       limit: limits.memory * MIB,
+      isBinary: true,
       format: formatMib,
     },
     {
@@ -73,6 +75,7 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
       lead: text.limit(percent(limits.cpu)),
       lines: CPU,
       limit: limits.cpu,
+      isBinary: false,
       format: percent,
     },
     {
@@ -80,9 +83,17 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
       lead: text.limit(formatMib(limits.disk * MIB)),
       lines: DISK,
       limit: limits.disk * MIB,
+      isBinary: true,
       format: formatMib,
     },
-    { title: text.network, lead: text.networkLead, lines: NETWORK, limit: null, format: rate },
+    {
+      title: text.network,
+      lead: text.networkLead,
+      lines: NETWORK,
+      limit: null,
+      isBinary: false,
+      format: rate,
+    },
   ];
   return (
     <div className="two">
@@ -115,7 +126,7 @@ interface DayChartProps {
 }
 
 function DayChart({ chart, filled }: DayChartProps) {
-  const { title, lead, lines, limit, format } = chart;
+  const { title, lead, lines, limit, isBinary, format } = chart;
   const series = useMemo(
     () =>
       lines.map(({ tone, of }, index) => ({
@@ -136,6 +147,7 @@ function DayChart({ chart, filled }: DayChartProps) {
         times={filled.times}
         series={series}
         threshold={limit}
+        isBinary={isBinary}
         format={format}
       />
     </section>
