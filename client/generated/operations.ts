@@ -1350,6 +1350,23 @@ export type ObjectNames = {
   readonly filters: readonly string[];
 };
 
+/** Links that nobody used and that can still be used. */
+export type OpenLinks = {
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    /** Makes an operator, an account with a role, or a new password. Later versions may add values. */
+    readonly kind: 'operator' | 'invitation' | 'reset' | (string & {});
+    /** Null: whoever opens it says. */
+    readonly email: string | null;
+    /** Slug. */
+    readonly organisation: string | null;
+    /** In the organisation. Later versions may add values. */
+    readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {}) | null;
+    readonly created_by: string;
+    readonly expires_at: string;
+  }>;
+};
+
 export type OperatorInvitation = {
   readonly email: string;
   /** Slug; null: an operator without an organisation. */
@@ -2305,6 +2322,22 @@ export interface PortalOperations {
     headers: never;
     result: NewLink;
   };
+  /** List links that nobody used yet. */
+  listLinks: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: OpenLinks;
+  };
+  /** Withdraw a link. */
+  withdrawLink: {
+    params: { link: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
   /** Act for an organisation. */
   actFor: {
     params: {};
@@ -2715,6 +2748,8 @@ export const OPERATIONS = {
   changePerson: { method: 'PUT', version: 'portal', path: '/operator/people/{person}', idempotent: false },
   createResetLink: { method: 'POST', version: 'portal', path: '/operator/people/{person}/reset', idempotent: false },
   invitePerson: { method: 'POST', version: 'portal', path: '/operator/invitations', idempotent: false },
+  listLinks: { method: 'GET', version: 'portal', path: '/operator/links', idempotent: false },
+  withdrawLink: { method: 'DELETE', version: 'portal', path: '/operator/links/{link}', idempotent: false },
   actFor: { method: 'PUT', version: 'portal', path: '/operator/acting', idempotent: false },
   stopActing: { method: 'DELETE', version: 'portal', path: '/operator/acting', idempotent: false },
   listNotedAddresses: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/notes', idempotent: false },

@@ -232,6 +232,25 @@ export const NewLink = Type.Object(
     description: 'Shown this once. It works once; give it to the person unless it is mailed.',
   },
 );
+export const LINK_KINDS = ['operator', 'invitation', 'reset'] as const;
+export const OpenLinks = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        id: id(),
+        kind: openChoice(LINK_KINDS, {
+          description: 'Makes an operator, an account with a role, or a new password.',
+        }),
+        email: textOrNull({ description: 'Null: whoever opens it says.' }),
+        organisation: textOrNull({ description: 'Slug.' }),
+        role: openChoiceOrNull(ROLES, { description: 'In the organisation.' }),
+        created_by: Type.String(),
+        expires_at: timestamp(),
+      }),
+    ),
+  },
+  { title: 'OpenLinks', description: 'Links that nobody used and that can still be used.' },
+);
 export const OrganisationName = Type.Object(
   { name: sentName },
   { ...CLOSED, title: 'OrganisationName' },

@@ -2,7 +2,7 @@ import { sessionHandlers, totpHandlers } from './account.ts';
 import type { LinkDeps } from './link-mail.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
-import { actingHandlers, operatorHandlers } from './operator.ts';
+import { actingHandlers, openLinkHandlers, operatorHandlers } from './operator.ts';
 import { passkeyHandlers, passkeySignInHandlers } from './passkeys/passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
@@ -19,6 +19,7 @@ export function createAccounts({ publicUrl, mail }: LinkDeps) {
     ...memberHandlers(),
     ...invitationHandlers({ publicUrl, mail }),
     ...operatorHandlers({ publicUrl, mail }),
+    ...openLinkHandlers(),
     ...actingHandlers(),
     ...passkeySignInHandlers(publicUrl),
     ...passkeyHandlers(publicUrl),

@@ -70,6 +70,34 @@ export async function findLink(db: Db | Tx, token: string, lock = false): Promis
   return rows[0] ?? null;
 }
 
+/** Links that can be used now, of all organisations; without their tokens, which are not stored. */
+export async function listOpenLinks(db: Db): Promise<object[]> {
+  const { rows } = await sql<object>`
+    select l.id, l.kind, coalesce(p.email, l.email) as email, o.slug as organisation, l.role, l.created_by,
+           to_json(l.expires_at) as expires_at
+      from portal_links l
+      left join organisations o on o.id = l.organisation_id
+      left join people p on p.id = l.person_id
+     where l.used_at is null and l.expires_at > now()
+     order by l.expires_at, l.id`.execute(db);
+  return rows;
+}
+
+/** Null if there is no such link that can be used. */
+export async function withdrawLink(
+  tx: Tx,
+  id: number,
+): Promise<{ kind: LinkRow['kind']; email: string | null; organisationId: number | null } | null> {
+  const { rows } = await sql<{
+    kind: LinkRow['kind'];
+    email: string | null;
+    organisationId: number | null;
+  }>`
+    delete from portal_links where id = ${id} and used_at is null
+    returning kind, email, organisation_id as "organisationId"`.execute(tx);
+  return rows[0] ?? null;
+}
+
 /** A link for the first operator, or for another one; `portcullis portal link` and the first start print it. */
 export function createOperatorLink(
   tx: Tx,

@@ -97,6 +97,26 @@ test('an invitation expires, can be withdrawn, and gives no role above the invit
   );
 });
 
+test('an operator sees links that nobody used and withdraws one', async (t) => {
+  const env = await startEnvironment(t);
+  const operator = env.session('operator');
+  const invitation = { email: 'x@example.net', organisation: null, role: null };
+  const token = tokenOfLink(await operator.post('/api/portal/operator/invitations', invitation));
+  const list = async () =>
+    ((await operator.get('/api/portal/operator/links')).body as { data: Record<string, unknown>[] })
+      .data;
+  const [link, ...others] = await list();
+  const { id, expires_at: expiresAt, created_by: by, ...rest } = link ?? {};
+  assert.deepEqual(rest, { ...invitation, kind: 'invitation' });
+  assert.deepEqual([others, typeof expiresAt, typeof by], [[], 'string', 'string']);
+  const path = `/api/portal/operator/links/${String(id)}`;
+  assertRefused(await env.session('owner').send('DELETE', path), 403, 'role_missing');
+  assert.equal((await operator.send('DELETE', path)).status, 200);
+  assertRefused(await read(env, token), 404, 'not_found');
+  assertRefused(await operator.send('DELETE', path), 404, 'not_found');
+  assert.deepEqual(await list(), []);
+});
+
 test('administrators decide about members and readers, owners about all, and one owner stays', async (t) => {
   const env = await startEnvironment(t);
   const { rows } = await sql<{ id: number; name: string }>`select id, name from people`.execute(

@@ -5,9 +5,11 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { type LinkDeps, makeLink } from './link-mail.ts';
+import { listOpenLinks, withdrawLink } from './link-store.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
 
 type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';
+type LinkNames = 'listLinks' | 'withdrawLink';
 
 /** What an operator does with people. */
 export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
@@ -49,6 +51,22 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       const link = { kind: 'invitation', email, organisation: slug, ...within } as const;
       const data = await makeLink(call, tx, link, { ...deps, actor: actorOf(call) });
       return { status: 201, body: { data } };
+    },
+  };
+}
+
+/** Links that nobody used yet: whoever gets hold of one can use it until it is withdrawn. */
+export function openLinkHandlers(): Pick<Handlers, LinkNames> {
+  return {
+    listLinks: async (_call, db) => ({ status: 200, body: { data: await listOpenLinks(db) } }),
+    async withdrawLink(call, tx) {
+      const id = idOf(call, 'link');
+      const withdrawn = await withdrawLink(tx, id);
+      if (withdrawn === null) throw notThere();
+      const { organisationId, ...detail } = withdrawn;
+      const entry = { action: 'link.withdraw', target: `link:${id}`, detail };
+      await record(tx, call, entry, organisationId);
+      return DONE;
     },
   };
 }

@@ -359,6 +359,16 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('searchbox').fill('acting.');
     await page.getByRole('row', { name: /ada@example.net acting\.begin .*blocks/ }).waitFor();
     await page.getByRole('row', { name: /ada@example.net acting\.end .*acme/ }).waitFor();
+    await page.goto(`${browser.url}/operator?tab=people`);
+    await page.getByRole('button', { name: 'Invite a person' }).click();
+    await page.getByRole('textbox', { name: 'Email' }).fill('erin@example.net');
+    await page.getByRole('combobox', { name: 'Belongs to' }).click();
+    await page.getByRole('option', { name: 'All of them, as an operator' }).click();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    await readSecret(ada);
+    const withdraw = page.getByRole('button', { name: 'Withdraw the link for erin@example.net' });
+    await withdraw.click();
+    await withdraw.waitFor({ state: 'detached' });
     assert.deepEqual(ada.faults, []);
     await page.goto(`${browser.url}/operator`);
     await page.getByRole('button', { name: 'Act for it: acme' }).click();

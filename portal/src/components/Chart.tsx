@@ -116,6 +116,8 @@ function optionsOf(element: HTMLElement, shape: Shape): uPlot.Options {
     height,
     legend: { show: false },
     cursor: { y: false },
+    // Half of the last label stands beyond the end of the axis.
+    padding: [null, 40, null, null],
     series: plotted,
     bands,
     scales: {

@@ -164,6 +164,19 @@ export const operatorMessages = {
             : `${name} is signed out everywhere and cannot sign in. Roles stay for when it is enabled again.`,
       },
       none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
+      links: {
+        title: 'Open links',
+        lead: 'Nobody used them yet. Whoever gets hold of one can, until it is withdrawn.',
+        columns: { email: 'For', what: 'Makes', by: 'Made by', ends: 'Ends', actions: 'Actions' },
+        anybody: 'whoever opens it',
+        what: (kind: string, organisation: string | null, role: string | null) =>
+          organisation !== null && role !== null
+            ? `${role} of ${organisation}`
+            : kind === 'reset'
+              ? 'a new password'
+              : 'an operator',
+        withdrawOf: (email: string) => `Withdraw the link for ${email}`,
+      },
     },
     fleet: {
       edges: 'Edges',

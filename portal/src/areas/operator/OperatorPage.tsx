@@ -6,6 +6,7 @@ import { messages } from '../../messages/index.ts';
 import { AuditPanel } from './audit/AuditPanel.tsx';
 import { FleetPanel } from './fleet/FleetPanel.tsx';
 import { OrganisationsPanel } from './organisations/OrganisationsPanel.tsx';
+import { OpenLinks } from './people/OpenLinks.tsx';
 import { PeoplePanel } from './people/PeoplePanel.tsx';
 import { isTab, TABS } from './tabs.ts';
 
@@ -37,7 +38,10 @@ export function OperatorPage() {
             <OrganisationsPanel />
           </Tabs.Panel>
           <Tabs.Panel value="people">
-            <PeoplePanel />
+            <div className="stack">
+              <PeoplePanel />
+              <OpenLinks />
+            </div>
           </Tabs.Panel>
           <Tabs.Panel value="fleet">
             <FleetPanel />

@@ -25,6 +25,15 @@ export function usePeople() {
   });
 }
 
+/** Links that nobody used yet. */
+export function useLinks() {
+  return useQuery({
+    queryKey: ['operator', 'links'],
+    queryFn: async ({ signal }) => (await personClient.listLinks({}, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
+}
+
 export function useFleet() {
   return useQuery({
     queryKey: ['operator', 'fleet'],

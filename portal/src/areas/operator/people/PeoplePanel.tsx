@@ -7,7 +7,7 @@ import { SearchField } from '../../../components/SearchField.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { type KnownPerson, type MadeLink, usePeople } from '../queries.ts';
+import { type KnownPerson, type MadeLink, usePeople, useRefreshOperator } from '../queries.ts';
 import { InvitePersonForm } from './InvitePersonForm.tsx';
 import { PersonTable } from './PersonTable.tsx';
 
@@ -19,6 +19,11 @@ export function PeoplePanel() {
   const [search, setSearch] = useState('');
   const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<MadeLink | null>(null);
+  const refresh = useRefreshOperator();
+  const show = (made: MadeLink): void => {
+    setLink(made);
+    refresh();
+  };
   const matches = ({ email, name, organisations }: KnownPerson): boolean =>
     [email, name, ...organisations.map(({ slug }) => slug)]
       .join(' ')
@@ -42,14 +47,14 @@ export function PeoplePanel() {
           onClose={() => setInviting(false)}
           onInvited={(made) => {
             setInviting(false);
-            setLink(made);
+            show(made);
           }}
         />
       )}
       <Loaded query={people}>
         {(list) => {
           const shown = list.filter(matches);
-          if (shown.length > 0) return <PersonTable people={shown} onLink={setLink} />;
+          if (shown.length > 0) return <PersonTable people={shown} onLink={show} />;
           return <EmptyState icon={Users} title={text.none.title} text={text.none.text} />;
         }}
       </Loaded>
