@@ -22,6 +22,7 @@ import {
   FOREIGN,
   OWN,
   PASSWORD,
+  RECEIVER,
   signInAs,
   TWO_ORGANISATIONS,
 } from './people.ts';
@@ -42,9 +43,6 @@ const PAGES = [
 /** What a browser would run if a name became markup; the policy of the page would report it as a fault. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">`;
 /** An answer to every request, in the namespace of the stack. */
-const RECEIVER =
-  "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";
-
 describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS) }, () => {
   let internet: Internet;
   let stack: Stack;

@@ -68,6 +68,10 @@ export async function acceptLink(
   return visit;
 }
 
+/** The program of a receiver of webhooks, which accepts whatever comes. */
+export const RECEIVER =
+  "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";
+
 /** Calls the interface as the page of this visit would: with its cookie. */
 export async function callAs(
   { page }: Visit,
