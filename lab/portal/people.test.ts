@@ -42,7 +42,7 @@ const PAGES = [
 ] as const;
 /** What a browser would run if a name became markup; the policy of the page would report it as a fault. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">`;
-/** An answer to every request, in the namespace of the stack. */
+
 describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS) }, () => {
   let internet: Internet;
   let stack: Stack;
