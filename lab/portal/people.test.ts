@@ -22,6 +22,7 @@ import {
   FOREIGN,
   OWN,
   PASSWORD,
+  readSecret,
   RECEIVER,
   signInAs,
   TWO_ORGANISATIONS,
@@ -77,13 +78,6 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const made = await callAs(ada, api('/operator/invitations'), 'POST', body);
     assert.equal(made.status, 201, JSON.stringify(made.body));
     return (made.body as { data: { url: string } }).data.url;
-  }
-
-  async function readSecret({ page }: Visit): Promise<string> {
-    await page.getByText('This is shown once').waitFor();
-    const secret = await page.getByRole('dialog').locator('output').innerText();
-    await page.getByRole('button', { name: 'I have saved it' }).click();
-    return secret;
   }
 
   it('signs in with a code of an app, with a recovery code, and with a passkey', async () => {

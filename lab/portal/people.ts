@@ -68,6 +68,14 @@ export async function acceptLink(
   return visit;
 }
 
+/** What a dialog shows once. */
+export async function readSecret({ page }: Visit): Promise<string> {
+  await page.getByText('This is shown once').waitFor();
+  const secret = await page.getByRole('dialog').locator('output').innerText();
+  await page.getByRole('button', { name: 'I have saved it' }).click();
+  return secret;
+}
+
 /** The program of a receiver of webhooks, which accepts whatever comes. */
 export const RECEIVER =
   "require('node:http').createServer((_, reply) => reply.writeHead(204).end()).listen(9911, '127.0.0.1')";

@@ -59,7 +59,7 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
               required
             />
           )}
-          {about?.has_account === false && (
+          {about?.has_account === false && about.kind !== 'reset' && (
             <TextInput
               label={text.name}
               autoComplete="name"
