@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { SYSTEM_INSTALLATION } from './choose.ts';
 
-/** Where commands find the control plane unless they are told. */
+/** The URL of the control plane for commands without `--url`. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 

@@ -1350,13 +1350,13 @@ export type ObjectNames = {
   readonly filters: readonly string[];
 };
 
-/** Links that nobody used and that can still be used. */
+/** Unused links that have not expired. */
 export type OpenLinks = {
   readonly data: ReadonlyArray<{
     readonly id: number;
     /** Makes an operator, an account with a role, or a new password. Later versions may add values. */
     readonly kind: 'operator' | 'invitation' | 'reset' | (string & {});
-    /** Null: whoever opens it says. */
+    /** Null if the person gives it when it accepts the link. */
     readonly email: string | null;
     /** Slug. */
     readonly organisation: string | null;
@@ -2322,7 +2322,7 @@ export interface PortalOperations {
     headers: never;
     result: NewLink;
   };
-  /** List links that nobody used yet. */
+  /** List unused links. */
   listLinks: {
     params: {};
     query: never;

@@ -148,7 +148,7 @@ export const PORTAL_PEOPLE_ENDPOINTS = [
     ...read,
     operationId: 'listLinks',
     path: '/operator/links',
-    summary: 'List links that nobody used yet',
+    summary: 'List unused links',
     description:
       'Of all organisations, the next to expire first. The links themselves are not stored.',
     responses: readAnswers('The links.', OpenLinks),

@@ -241,7 +241,7 @@ export const OpenLinks = Type.Object(
         kind: openChoice(LINK_KINDS, {
           description: 'Makes an operator, an account with a role, or a new password.',
         }),
-        email: textOrNull({ description: 'Null: whoever opens it says.' }),
+        email: textOrNull({ description: 'Null if the person gives it when it accepts the link.' }),
         organisation: textOrNull({ description: 'Slug.' }),
         role: openChoiceOrNull(ROLES, { description: 'In the organisation.' }),
         created_by: Type.String(),
@@ -249,7 +249,7 @@ export const OpenLinks = Type.Object(
       }),
     ),
   },
-  { title: 'OpenLinks', description: 'Links that nobody used and that can still be used.' },
+  { title: 'OpenLinks', description: 'Unused links that have not expired.' },
 );
 export const OrganisationName = Type.Object(
   { name: sentName },

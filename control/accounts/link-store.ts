@@ -70,7 +70,7 @@ export async function findLink(db: Db | Tx, token: string, lock = false): Promis
   return rows[0] ?? null;
 }
 
-/** Links that can be used now, of all organisations; without their tokens, which are not stored. */
+/** Lists unused links of all organisations that have not expired. Their tokens are not stored. */
 export async function listOpenLinks(db: Db): Promise<object[]> {
   const { rows } = await sql<object>`
     select l.id, l.kind, coalesce(p.email, l.email) as email, o.slug as organisation, l.role, l.created_by,
@@ -83,18 +83,17 @@ export async function listOpenLinks(db: Db): Promise<object[]> {
   return rows;
 }
 
-/** Null if there is no such link that can be used. */
+/** Deletes an unused link, of one organisation if it is given. Returns null when there is none. */
 export async function withdrawLink(
   tx: Tx,
   id: number,
-): Promise<{ kind: LinkRow['kind']; email: string | null; organisationId: number | null } | null> {
-  const { rows } = await sql<{
-    kind: LinkRow['kind'];
-    email: string | null;
-    organisationId: number | null;
-  }>`
-    delete from portal_links where id = ${id} and used_at is null
-    returning kind, email, organisation_id as "organisationId"`.execute(tx);
+  organisationId: number | null = null,
+): Promise<Pick<LinkRow, 'kind' | 'email' | 'role' | 'organisation_id'> | null> {
+  const { rows } = await sql<Pick<LinkRow, 'kind' | 'email' | 'role' | 'organisation_id'>>`
+    delete from portal_links
+     where id = ${id} and used_at is null
+       and (${organisationId}::bigint is null or organisation_id = ${organisationId}::bigint)
+    returning kind, email, role, organisation_id`.execute(tx);
   return rows[0] ?? null;
 }
 

@@ -7,6 +7,7 @@ import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { DONE, idOf, notThere } from './call.ts';
 import { type LinkDeps, makeLink } from './link-mail.ts';
+import { withdrawLink } from './link-store.ts';
 import { requireEmail } from './person-store.ts';
 
 type MemberNames = 'listMembers' | 'changeMember' | 'removeMember';
@@ -61,12 +62,9 @@ export function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNam
     },
     async withdrawInvitation(call, tx) {
       const id = idOf(call, 'invitation');
-      const { rows } = await sql<{ role: Role }>`
-        delete from portal_links
-         where id = ${id} and organisation_id = ${call.caller.organisationId} and used_at is null
-        returning role`.execute(tx);
-      if (rows[0] === undefined) throw notThere();
-      requireAbove(call.caller, rows[0].role);
+      const withdrawn = await withdrawLink(tx, id, call.caller.organisationId);
+      if (withdrawn === null || withdrawn.role === null) throw notThere();
+      requireAbove(call.caller, withdrawn.role);
       await record(tx, call, 'link.withdraw', `link:${id}`, {});
       return DONE;
     },

@@ -55,7 +55,7 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
   };
 }
 
-/** Links that nobody used yet: whoever gets hold of one can use it until it is withdrawn. */
+/** Lists and withdraws unused links. A link works for anyone who has it. */
 export function openLinkHandlers(): Pick<Handlers, LinkNames> {
   return {
     listLinks: async (_call, db) => ({ status: 200, body: { data: await listOpenLinks(db) } }),
@@ -63,7 +63,7 @@ export function openLinkHandlers(): Pick<Handlers, LinkNames> {
       const id = idOf(call, 'link');
       const withdrawn = await withdrawLink(tx, id);
       if (withdrawn === null) throw notThere();
-      const { organisationId, ...detail } = withdrawn;
+      const { organisation_id: organisationId, ...detail } = withdrawn;
       const entry = { action: 'link.withdraw', target: `link:${id}`, detail };
       await record(tx, call, entry, organisationId);
       return DONE;

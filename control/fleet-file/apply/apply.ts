@@ -145,8 +145,6 @@ async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<Flee
 
 /** Changes of one kind that are applied together. */
 const MOST_TOGETHER = 5_000;
-/** After so many the statistics of tables mislead the planner: what follows would take minutes. */
-const MANY = 1_000;
 
 async function applyPlan(
   batch: Batch,
@@ -157,7 +155,6 @@ async function applyPlan(
   let done = 0;
   for (const changes of runsOf(plan.changes)) {
     await applyRun(batch.tx, run, plan, changes);
-    if (changes.length >= MANY) await sql`select refresh_statistics()`.execute(batch.tx);
     done += changes.length;
     onProgress({ done, total: plan.changes.length });
   }

@@ -62,7 +62,7 @@ test('thousands of objects are applied in a few statements, and a conflict among
   assert.equal(left.length, 0);
 });
 
-test('hundreds of organisations are created without waiting for each, and nothing of them is left when one fails', async (t) => {
+test('hundreds of organisations are written in a few steps, and none is left when one fails', async (t) => {
   const { db } = await testDatabase(t);
   const organisations = Array.from(
     { length: 300 },

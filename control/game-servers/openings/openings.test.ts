@@ -131,17 +131,17 @@ test('the ports of a lost node close, after it had the whole time to return, als
   assert.deepEqual(await openPorts(db), []);
   await report('running');
   assert.deepEqual(await openPorts(db), OPEN);
-  const told = await db
+  const nodeEvents = await db
     .selectFrom('events')
     .select(['kind', 'target', 'organisation_id'])
     .where('kind', 'like', 'agent.%')
     .orderBy('id')
     .execute();
   assert.deepEqual(
-    told.map(({ kind }) => kind),
+    nodeEvents.map(({ kind }) => kind),
     ['agent.joined', 'agent.lost', 'agent.joined'],
   );
-  assert.deepEqual([told[0]?.target, told[0]?.organisation_id], ['node:node-1', null]);
+  assert.deepEqual([nodeEvents[0]?.target, nodeEvents[0]?.organisation_id], ['node:node-1', null]);
 });
 
 test('a node that is heard keeps its ports open', async (t) => {

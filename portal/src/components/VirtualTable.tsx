@@ -39,7 +39,7 @@ export function VirtualTable<Row, Sort extends string>(props: Props<Row, Sort>) 
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
-    overscan: 5,
+    overscan: 10,
   });
   const style = {
     '--columns': columns.map(({ width }) => width).join(' '),

@@ -165,17 +165,15 @@ export const operatorMessages = {
       },
       none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
       links: {
-        title: 'Open links',
-        lead: 'Nobody used them yet. Whoever gets hold of one can, until it is withdrawn.',
-        columns: { email: 'For', what: 'Makes', by: 'Made by', ends: 'Ends', actions: 'Actions' },
-        anybody: 'whoever opens it',
-        what: (kind: string, organisation: string | null, role: string | null) =>
+        title: 'Unused links',
+        lead: 'A link works for anyone who has it, until it is used, withdrawn or expired.',
+        anyEmail: 'any email',
+        gives: (kind: string, organisation: string | null, role: string | null) =>
           organisation !== null && role !== null
             ? `${role} of ${organisation}`
             : kind === 'reset'
               ? 'a new password'
               : 'an operator',
-        withdrawOf: (email: string) => `Withdraw the link for ${email}`,
       },
     },
     fleet: {

@@ -1,7 +1,7 @@
 import { Button, Modal } from '@mantine/core';
 import type { AcceptedRule, RuleNote } from '@portcullis/client/index.ts';
 import { StickyNote } from 'lucide-react';
-import { memo, type SubmitEvent, useState } from 'react';
+import { type SubmitEvent, useState } from 'react';
 import { Pill } from '../../../components/Pill.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
@@ -20,7 +20,7 @@ interface Props {
 }
 
 /** The tags and the note of a rule, and the button that edits them. */
-export const NoteCell = memo(({ rule, note = EMPTY, known }: Props) => {
+export function NoteCell({ rule, note = EMPTY, known }: Props) {
   const [isOpen, setOpen] = useState(false);
   const isEmpty = note.note === null && note.tags.length === 0;
   return (
@@ -46,8 +46,7 @@ export const NoteCell = memo(({ rule, note = EMPTY, known }: Props) => {
       )}
     </span>
   );
-});
-NoteCell.displayName = 'NoteCell';
+}
 
 interface EditorProps {
   readonly rule: AcceptedRule;

@@ -2,7 +2,6 @@ import { Checkbox, Tooltip } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { AcceptedRule } from '@portcullis/client/index.ts';
 import { Layers, SearchX, Trash2 } from 'lucide-react';
-import { type Dispatch, memo, type SetStateAction } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
@@ -21,8 +20,7 @@ interface Props {
   readonly selected: ReadonlySet<number>;
   /** The rule that decided about a packet; null: none. */
   readonly highlighted?: number | null;
-  /** The same function at every render, as `onDelete`, so that only rows that changed are drawn again. */
-  readonly onSelected: Dispatch<SetStateAction<ReadonlySet<number>>>;
+  onSelected(selected: ReadonlySet<number>): void;
   onDelete(rule: AcceptedRule): void;
 }
 
@@ -38,6 +36,11 @@ export function RuleTable(props: Props) {
   }
   const own = rules.filter(isOwn);
   const all = own.length > 0 && own.every(({ id }) => selected.has(id));
+  const toggle = (id: number): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    onSelected(next);
+  };
   const columns: Column<AcceptedRule, never>[] = [
     {
       id: 'select',
@@ -53,7 +56,12 @@ export function RuleTable(props: Props) {
       width: '22px',
       cell: (rule) =>
         isOwn(rule) && (
-          <SelectCell rule={rule} isSelected={selected.has(rule.id)} onSelected={onSelected} />
+          <Checkbox
+            size="xs"
+            aria-label={text.select(describeRule(rule))}
+            checked={selected.has(rule.id)}
+            onChange={() => toggle(rule.id)}
+          />
         ),
     },
     ...RULE_COLUMNS,
@@ -74,7 +82,16 @@ export function RuleTable(props: Props) {
       id: 'delete',
       title: <span className="hidden">{text.actions}</span>,
       width: '32px',
-      cell: (rule) => (isOwn(rule) ? <DeleteCell rule={rule} onDelete={onDelete} /> : null),
+      cell: (rule) =>
+        isOwn(rule) ? (
+          <RoleIcon
+            needs="member"
+            label={text.deleteOne(describeRule(rule))}
+            onClick={() => onDelete(rule)}
+          >
+            <Trash2 size={15} />
+          </RoleIcon>
+        ) : null,
     },
   ];
   return (
@@ -88,42 +105,6 @@ export function RuleTable(props: Props) {
     />
   );
 }
-
-interface SelectProps extends Pick<Props, 'onSelected'> {
-  readonly rule: AcceptedRule;
-  readonly isSelected: boolean;
-}
-
-const SelectCell = memo(({ rule, isSelected, onSelected }: SelectProps) => (
-  <Checkbox
-    size="xs"
-    aria-label={text.select(describeRule(rule))}
-    checked={isSelected}
-    onChange={() =>
-      onSelected((selected) => {
-        const next = new Set(selected);
-        if (!next.delete(rule.id)) next.add(rule.id);
-        return next;
-      })
-    }
-  />
-));
-SelectCell.displayName = 'SelectCell';
-
-interface DeleteProps extends Pick<Props, 'onDelete'> {
-  readonly rule: AcceptedRule;
-}
-
-const DeleteCell = memo(({ rule, onDelete }: DeleteProps) => (
-  <RoleIcon
-    needs="member"
-    label={text.deleteOne(describeRule(rule))}
-    onClick={() => onDelete(rule)}
-  >
-    <Trash2 size={15} />
-  </RoleIcon>
-));
-DeleteCell.displayName = 'DeleteCell';
 
 const STATE: readonly Column<AcceptedRule, never>[] = [
   {

@@ -1,6 +1,6 @@
 import type { AcceptedRule } from '@portcullis/client/index.ts';
 import { ClipboardPaste, Plus, ShieldQuestion, Trash2 } from 'lucide-react';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
@@ -16,7 +16,6 @@ import { searchRules } from './search-rules.ts';
 import { useRuleWrites } from './use-rule-writes.ts';
 
 const text = messages.rules;
-const NO_TAGS: readonly string[] = [];
 
 interface Props {
   readonly ip: string;
@@ -35,8 +34,6 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
   const { notes, knownTags } = useNotes(ip);
   const shown = useMemo(() => searchRules(rules, notes, search), [rules, notes, search]);
   const chosen = rules.filter(({ id, status }) => selected.has(id) && status !== 'going');
-  const { mutate } = writes.remove;
-  const remove = useCallback((rule: AcceptedRule) => mutate([rule]), [mutate]);
   useAddKey(() => onDraft(EMPTY_DRAFT));
   return (
     <section className="card grid">
@@ -105,10 +102,10 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
         <RuleTable
           rules={shown}
           notes={notes}
-          knownTags={knownTags ?? NO_TAGS}
+          knownTags={knownTags ?? []}
           selected={selected}
           onSelected={setSelected}
-          onDelete={remove}
+          onDelete={(rule) => writes.remove.mutate([rule])}
         />
       )}
     </section>

@@ -3,15 +3,17 @@ import type { NewLink } from '@portcullis/client/index.ts';
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
+import { LinkTable } from '../../../components/LinkTable.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
+import { useRole } from '../../../session/rights.ts';
 import { ROLES } from '../../../session/roles.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { InviteForm } from './InviteForm.tsx';
-import { InvitationTable } from './InvitationTable.tsx';
+import { mayDecide } from './member-roles.ts';
 import { MemberTable } from './MemberTable.tsx';
 
 const text = messages.members;
@@ -20,6 +22,7 @@ const MEMBERS = ['members'] as const;
 /** Who belongs to the organisation, with which role, and who is invited. */
 export default function MembersPanel() {
   const client = usePeopleClient();
+  const own = useRole();
   const queries = useQueryClient();
   const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<(NewLink['data'] & { readonly email: string }) | null>(null);
@@ -64,7 +67,20 @@ export default function MembersPanel() {
         </Loaded>
       </section>
       {members.data !== undefined && members.data.invitations.length > 0 && (
-        <InvitationTable invitations={members.data.invitations} onChanged={refresh} />
+        <LinkTable
+          title={text.invitations}
+          lead={text.invitationsLead}
+          links={members.data.invitations.map((each) => ({
+            id: each.id,
+            email: each.email,
+            gives: text.roleName(each.role),
+            createdBy: each.created_by,
+            expiresAt: each.expires_at,
+            mayWithdraw: mayDecide(own, each.role),
+          }))}
+          withdraw={(invitation) => client.withdrawInvitation({ invitation })}
+          onChanged={refresh}
+        />
       )}
       <RolesExplained />
       {link !== null && (
