@@ -34,6 +34,7 @@ const CHECKS: readonly Check[] = [
     command: node,
     args: ['control/fleet-file/schema/build-schema.ts', '--check'],
   },
+  { name: 'tables', command: node, args: ['control/db/build-tables.ts', '--check'] },
   { name: 'rooms', command: node, args: ['lab/structure/build-picture.ts', '--check'] },
   // A lock file made where a package of another platform cannot be had loses it, and `npm ci` then refuses.
   { name: 'lock file', command: 'npm', args: ['ci', '--dry-run', '--ignore-scripts'] },

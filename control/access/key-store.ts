@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../db/database.ts';
-import type { ApiKey, Organisation, Owner } from '../db/schema.ts';
+import type { ApiKey, Db, Organisation, Tx } from '../db/database.ts';
+import type { Owner } from '../db/schema.ts';
 
 /** A key with its organisation. */
 export interface KeyWithOrganisation {

@@ -8,9 +8,9 @@ import {
   parseKey,
 } from '@portcullis/core/access/key-format.ts';
 import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { Db, Tx } from '../db/database.ts';
+import type { ApiKey, Db, Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
-import type { ApiKey, Owner } from '../db/schema.ts';
+import type { Owner } from '../db/schema.ts';
 import { type FieldError, Problem } from '../problem.ts';
 import { type Actor, recordAudit, recordAudits } from './audit.ts';
 import {

@@ -1,6 +1,5 @@
 import { FLAGS } from '@portcullis/core/access/abilities.ts';
-import type { Db, Tx } from '../db/database.ts';
-import type { Organisation } from '../db/schema.ts';
+import type { Db, Organisation, Tx } from '../db/database.ts';
 import type { OrganisationView } from './caller.ts';
 
 /** Every organisation, by slug. */

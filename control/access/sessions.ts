@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
-import type { Db } from '../db/database.ts';
-import type { Organisation } from '../db/schema.ts';
+import type { Db, Organisation } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import { unauthenticated } from './authenticate.ts';
 import type { Caller, Person, Session } from './caller.ts';

@@ -39,11 +39,11 @@ export async function keptDays(db: Db): Promise<number> {
 async function forgetVersions(db: Db): Promise<number> {
   const old = sql`superseded_at < now() - ${VERSIONS_KEPT_HOURS} * interval '1 hour'`;
   await sql`
-    update attack_clock set forgotten = gone.revision
+    update attack_revision set pruned_revision = gone.revision
       from (select max(until_revision) as revision from attacks where ${old}) gone
-     where gone.revision > forgotten`.execute(db);
+     where gone.revision > pruned_revision`.execute(db);
   const { numAffectedRows } = await sql`
     delete from attacks where ${old}
-       and until_revision <= (select forgotten from attack_clock)`.execute(db);
+       and until_revision <= (select pruned_revision from attack_revision)`.execute(db);
   return Number(numAffectedRows ?? 0);
 }

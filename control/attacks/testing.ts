@@ -23,7 +23,7 @@ export async function putAttack(db: Db, attack: TestAttack): Promise<number> {
   await ensurePartitions(db, startedAt, 0);
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ id: number }>`
-      with tick as (update attack_clock set revision = revision + 1 returning revision), held as (
+      with tick as (update attack_revision set revision = revision + 1 returning revision), held as (
         select id, organisation_id, cidr from holdings
          where cidr >>= ${subject}::cidr and during @> ${startedAt}::timestamptz
          order by masklen(cidr) desc limit 1)
@@ -43,7 +43,7 @@ export async function putAttack(db: Db, attack: TestAttack): Promise<number> {
 export async function endAttack(db: Db, id: number, endedAt: Date | null): Promise<void> {
   await db.transaction().execute(async (tx) => {
     const { rows } = await sql<{ revision: number }>`
-      update attack_clock set revision = revision + 1 returning revision`.execute(tx);
+      update attack_revision set revision = revision + 1 returning revision`.execute(tx);
     const revision = rows[0]?.revision ?? 0;
     await sql`
       with old as (

@@ -122,7 +122,7 @@ async function loadNews(db: Db | Tx, loaded: Loaded | null): Promise<News> {
                 or pg_snapshot_xmin(pg_current_snapshot()) < ${mark}::xid8, true) as "isUnknown",
            coalesce((select json_agg(c) from (
              select distinct cidr, service_id as "serviceId", organisation_id as "organisationId"
-               from scope_changes where transaction >= ${mark}::xid8 limit ${MAX_CHANGES + 1}) c), '[]') as changes`.execute(
+               from detection_changes where transaction >= ${mark}::xid8 limit ${MAX_CHANGES + 1}) c), '[]') as changes`.execute(
     db,
   );
   const [news] = rows;

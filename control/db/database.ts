@@ -1,10 +1,12 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect, type Selectable, type Transaction } from 'kysely';
 import pg from 'pg';
-import type { Schema } from './schema.ts';
+import type { Schema } from './generated/tables.ts';
 import { PreparingClient } from './statement.ts';
 
 export type Db = Kysely<Schema>;
 export type Tx = Transaction<Schema>;
+export type Organisation = Selectable<Schema['organisations']>;
+export type ApiKey = Selectable<Schema['api_keys']>;
 
 export interface DatabaseOptions {
   /** A PostgreSQL URL; `postgresql:///name?host=/run/dir` for a Unix socket. */

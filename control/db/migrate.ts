@@ -115,7 +115,7 @@ export function refuse(
       return `The database has migration ${done.name} where this Portcullis has ${ours.name}: another version, or another program, made it. Nothing was changed.`;
     }
     if (ours.hash !== done.hash) {
-      return `Migration ${done.name} was changed after this database was made with it. Start the version that made the database. Nothing was changed.`;
+      return `The database was made by an unreleased version of Portcullis with another ${done.name}, and cannot be carried over. Start that version, or give this one an empty database (the embedded server: move the folder postgres out of the data folder) and apply the fleet file again. Nothing was changed.`;
     }
   }
   return null;

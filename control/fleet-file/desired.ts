@@ -4,7 +4,7 @@ import type { CrashPolicy, ServerLimits, ServerPort } from '@portcullis/core/gam
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter, EdgeManagement } from '../db/schema.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
-import type { ResponderSpec } from '../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';

@@ -3,7 +3,7 @@ import type { ServerPort, ServerState } from '@portcullis/core/game-servers/powe
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
-import type { BuildState } from '../db/schema-game-servers.ts';
+import type { BuildState } from '../db/schema.ts';
 
 /** A server of the list. */
 export interface ListedServer {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import type { DeliveryState, LoggedAttempt } from '../db/schema-webhooks.ts';
+import type { DeliveryState, LoggedAttempt } from '../db/schema.ts';
 
 export interface DeliveryRow {
   readonly id: number;

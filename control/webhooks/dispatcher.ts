@@ -1,7 +1,7 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { ATTEMPTS, retryAfterMs } from '@portcullis/core/webhooks/retry.ts';
 import type { Db } from '../db/database.ts';
-import type { LoggedAttempt } from '../db/schema-webhooks.ts';
+import type { LoggedAttempt } from '../db/schema.ts';
 import type { WebhookEvents } from './events.ts';
 import { messageBody, messageHeaders, messageId } from './message.ts';
 import {

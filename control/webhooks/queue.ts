@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { recordAudit } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
-import type { LoggedAttempt } from '../db/schema-webhooks.ts';
+import type { LoggedAttempt } from '../db/schema.ts';
 import type { WebhookEvent } from './message.ts';
 import { giveUpPending } from './store.ts';
 

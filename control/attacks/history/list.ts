@@ -100,10 +100,10 @@ async function loadPage(
 }
 
 /** Row versions of an old snapshot may be deleted: then the list shows the present state. */
-function revisionOf(asked: Snapshot | null, { revision, forgotten }: Clock): number {
+function revisionOf(asked: Snapshot | null, { revision, prunedRevision }: Clock): number {
   if (asked === null) return revision;
   if (asked.revision > revision) throw invalid('snapshot', 'must be taken from a link of a page');
-  return asked.revision < forgotten ? revision : asked.revision;
+  return asked.revision < prunedRevision ? revision : asked.revision;
 }
 
 function snapshotOf({ snapshot }: ListCall['query'], ground: SnapshotScope): Snapshot | null {

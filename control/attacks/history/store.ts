@@ -9,7 +9,7 @@ import type { AttackWindow } from './window.ts';
 export interface Clock {
   readonly revision: number;
   /** The oldest revision that a snapshot can show. */
-  readonly forgotten: number;
+  readonly prunedRevision: number;
   /** The signing secret of snapshots. */
   readonly snapshotKey: string;
 }
@@ -23,7 +23,7 @@ export async function loadView(
   const { rows } = await sql<
     Clock & { readonly holdings: readonly HoldingText[]; readonly carved: readonly string[] }
   >`
-    select revision, forgotten, snapshot_key as "snapshotKey",
+    select revision, pruned_revision as "prunedRevision", snapshot_key as "snapshotKey",
            (select coalesce(json_agg(json_build_object(
                      'id', h.id, 'cidr', h.cidr, 'asn', h.asn, 'since', lower(h.during))), '[]')
               from holdings h left join services s on s.id = h.service_id
@@ -34,9 +34,9 @@ export async function loadView(
               from holdings h join holdings c on c.cidr << h.cidr
              where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
                and h.service_id is null and c.during @> statement_timestamp()) as carved
-      from attack_clock`.execute(db);
+      from attack_revision`.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('attack_clock has no row');
+  if (row === undefined) throw new Error('attack_revision has no row');
   const { holdings, carved, ...clock } = row;
   return {
     clock,

@@ -198,14 +198,14 @@ test('keeps one record for all concurrent recorders and ends it with the last of
 test('writes a record when the database is back, and announces nothing before', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
-  await sql`alter table attack_clock rename to gone`.execute(db);
+  await sql`alter table attack_revision rename to gone`.execute(db);
   const playing = watch.play(5, FLOOD);
   for (let tries = 0; watch.failures.length === 0; tries++) {
     assert.ok(tries < 1_000, 'nobody was told of the failure');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   assert.equal(watch.received.length, 0);
-  await sql`alter table gone rename to attack_clock`.execute(db);
+  await sql`alter table gone rename to attack_revision`.execute(db);
   await playing;
   assert.equal((await recordsOf(db)).length, 1);
   assert.equal(watch.received[0]?.kind, 'opened');
@@ -217,7 +217,7 @@ test('records an attack that started and ended during a database outage once and
   await sql`update organisations set detection = '{"holdSeconds": 2}'`.execute(db);
   await watch.scopes.load();
   await watch.play(10, QUIET);
-  await sql`alter table attack_clock rename to gone`.execute(db);
+  await sql`alter table attack_revision rename to gone`.execute(db);
   const beganMs = watch.nowMs;
   const playing = watch.play(5, FLOOD);
   const overMs = watch.nowMs;
@@ -226,7 +226,7 @@ test('records an attack that started and ended during a database outage once and
     assert.ok(tries < 1_000, 'nobody was told of the failure');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  await sql`alter table gone rename to attack_clock`.execute(db);
+  await sql`alter table gone rename to attack_revision`.execute(db);
   await Promise.all([playing, over]);
   const [one, ...others] = await recordsOf(db);
   assert.ok(one?.ended !== undefined && one.ended !== null, 'it is recorded, and over');

@@ -10,14 +10,14 @@ export const HOLDS = sql.raw('9223372036854775807');
 /** Serialises recorders until the end of the transaction and returns the newest revision. */
 export async function lockClock(tx: Tx): Promise<number> {
   const { rows } = await sql<{ revision: number }>`
-    select revision from attack_clock for update`.execute(tx);
+    select revision from attack_revision for update`.execute(tx);
   const [clock] = rows;
-  if (clock === undefined) throw new Error('attack_clock has no row');
+  if (clock === undefined) throw new Error('attack_revision has no row');
   return clock.revision;
 }
 
 export async function setClock(tx: Tx, revision: number): Promise<void> {
-  await sql`update attack_clock set revision = ${revision}`.execute(tx);
+  await sql`update attack_revision set revision = ${revision}`.execute(tx);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import { callWebhook } from './webhook.ts';
 import { runCommand } from './command.ts';
 import { type CallResult, OUTPUT_BYTES } from './result.ts';

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertHolding, insertOrganisation } from '../../fleet/testing.ts';
 import { recordOngoing, respondToAll } from '../mitigations/testing.ts';

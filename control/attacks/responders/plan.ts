@@ -1,5 +1,5 @@
 import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import type { EndedBecause } from '../mitigations/plan.ts';
 
 export interface NamedResponder {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import type { EndedBecause } from '../mitigations/plan.ts';
 import { type NamedResponder, planRuns, type ResponderRun } from './plan.ts';
 

@@ -1,4 +1,4 @@
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import { type CallResult, OUTPUT_BYTES } from './result.ts';
 
 type Webhook = Extract<ResponderSpec['call'], { kind: 'webhook' }>;

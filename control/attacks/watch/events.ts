@@ -44,7 +44,7 @@ export function createWatchEvents(log: Logger, registry: Registry): WatchEvents 
     registers,
   });
   const judging = new Gauge({
-    name: 'portcullis_watch_judges',
+    name: 'portcullis_detector_leader',
     help: '1 where this control plane judges what all agents count, 0 where it hands it on',
     registers,
   });

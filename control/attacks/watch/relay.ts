@@ -21,10 +21,10 @@ export async function forwardSamples(
 ): Promise<boolean> {
   const { rows } = await sql`
     with told as (
-      insert into watch_relay (kind, name, message)
+      insert into relayed_samples (kind, name, message)
       select ${from.kind}, ${from.name}, ${JSON.stringify(message)}
-       where (select count(*) from (select from watch_relay limit ${MAX_WAITING}) w) < ${MAX_WAITING}
-         and exists (select from attack_judge where judge is not null and until > now())
+       where (select count(*) from (select from relayed_samples limit ${MAX_WAITING}) w) < ${MAX_WAITING}
+         and exists (select from detector_lease where holder is not null and expires_at > now())
       returning 1)
     select pg_notify('portcullis_samples', '') from told`.execute(db);
   return rows.length > 0;
@@ -36,11 +36,11 @@ export async function takeForwarded(
 ): Promise<{ relayed: ForwardedSamples[]; more: boolean }> {
   const { rows } = await sql<{ kind: string; name: string; message: string; fresh: boolean }>`
     with taken as (
-      delete from watch_relay where id in (
-        select id from watch_relay order by id limit ${BATCH} for update skip locked)
+      delete from relayed_samples where id in (
+        select id from relayed_samples order by id limit ${BATCH} for update skip locked)
       returning *)
     select kind, name, message,
-           told_at > clock_timestamp() - ${STALE_SECONDS} * interval '1 second' as fresh
+           relayed_at > clock_timestamp() - ${STALE_SECONDS} * interval '1 second' as fresh
       from taken order by id`.execute(db);
   const relayed = rows
     .filter(({ fresh }) => fresh)

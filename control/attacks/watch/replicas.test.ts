@@ -39,7 +39,7 @@ async function startReplica(t: TestContext, db: Db, url: string, edge: string): 
   };
   t.after(stop);
   const judges = async (): Promise<number> => {
-    const metric = await registry.getSingleMetric('portcullis_watch_judges')?.get();
+    const metric = await registry.getSingleMetric('portcullis_detector_leader')?.get();
     return metric?.values[0]?.value ?? 0;
   };
   return { watching, edge, judges, stop };
@@ -89,7 +89,7 @@ test('sums the halves of an attack at edges of two control planes into one attac
   }
   assert.equal((await recordsOf(db)).length, 1);
   for (let look = 0; ; look++) {
-    const { rows } = await sql`select from watch_relay`.execute(db);
+    const { rows } = await sql`select from relayed_samples`.execute(db);
     if (rows.length === 0) break;
     assert.ok(look < 400, 'something is left lying');
     await delay(50);
@@ -127,7 +127,7 @@ test('a killed control plane keeps the detector only until its lease expires, an
   const { db, first, second, tell } = await startFleet(t);
   assert.equal(await first.judges(), 1);
   // Another process has it, as after a long stall; it is then killed and does not renew the lease.
-  await sql`update attack_judge set judge = 'killed', until = now() + interval '3 seconds'`.execute(
+  await sql`update detector_lease set holder = 'killed', expires_at = now() + interval '3 seconds'`.execute(
     db,
   );
   const became = async (replica: Replica, wanted: number): Promise<boolean> =>
@@ -141,10 +141,10 @@ test('a killed control plane keeps the detector only until its lease expires, an
     await delay(50);
   }
   const other = (await became(first, 1)) ? second : first;
-  await sql`alter table watch_relay rename to gone`.execute(db);
+  await sql`alter table relayed_samples rename to gone`.execute(db);
   // The edge gets an error and acts autonomously.
   await assert.rejects(tell([other], HALF_PPS));
-  await sql`alter table gone rename to watch_relay`.execute(db);
+  await sql`alter table gone rename to relayed_samples`.execute(db);
 });
 
 test('one of many control planes runs the detector, also after a database crash lost the lease', async (t) => {
@@ -157,7 +157,7 @@ test('one of many control planes runs the detector, also after a database crash 
   const first = await judges();
   assert.equal(first.length, 1);
   assert.deepEqual(await judges(), first);
-  await sql`delete from attack_judge`.execute(db);
+  await sql`delete from detector_lease`.execute(db);
   assert.equal((await judges()).length, 1);
 });
 
@@ -172,10 +172,12 @@ test('accepts no counts of an agent while no control plane runs the detector or 
     samples: [],
   } as const;
   assert.equal(await forwardSamples(db, { from, message }), false);
-  await sql`update attack_judge set judge = 'one', until = now() + interval '1 hour'`.execute(db);
+  await sql`update detector_lease set holder = 'one', expires_at = now() + interval '1 hour'`.execute(
+    db,
+  );
   assert.equal(await forwardSamples(db, { from, message }), true);
   await sql`
-    insert into watch_relay (kind, name, message)
+    insert into relayed_samples (kind, name, message)
     select 'edge', 'fra1', '{}' from generate_series(1, 2000)`.execute(db);
   assert.equal(await forwardSamples(db, { from, message }), false);
 });

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import type { DesiredResponder } from '../desired.ts';
 import type { Scope } from './scope.ts';
 import type { FleetText } from '../schema/schema.ts';

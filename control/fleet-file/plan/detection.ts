@@ -4,7 +4,7 @@ import {
   type ScopeSettings,
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter } from '../../db/schema.ts';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import type { Position } from '../mistakes.ts';
 import type { DetectionPlace } from './change.ts';
 import { describeDifferences, type PlanDraft, planNamed } from './draft.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 import { planChanges, renderPlan } from './plan.ts';
 import type { FleetState } from '../state/state.ts';
 import { mustParse } from '../testing.ts';

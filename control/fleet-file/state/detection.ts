@@ -5,7 +5,7 @@ import {
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { CollectorExporter, Owner } from '../../db/schema.ts';
-import type { ResponderSpec } from '../../db/schema-mitigations.ts';
+import type { ResponderSpec } from '../../db/schema.ts';
 
 /** Detection and mitigation settings by id; scopes without settings are left out. */
 export interface CurrentDetection {

@@ -3,7 +3,7 @@ import type { ControlledTransaction } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import type { Schema } from '../../db/schema.ts';
+import type { Schema } from '../../db/generated/tables.ts';
 import { readMoment, streamPolicies } from '../policies/policies.ts';
 import { storedCidr } from '../policies/assembly.ts';
 import { type ContentPage, cutPages } from './pages.ts';

@@ -127,7 +127,7 @@ test('keeps the evidence of attacks for 30 days, whatever their records are kept
 test('deletes changes for detection after an hour, which every control plane has read', async (t) => {
   const { db } = await testDatabase(t);
   await sql`
-    insert into scope_changes (at, cidr)
+    insert into detection_changes (at, cidr)
     select now() - minutes * interval '1 minute', '203.0.113.0/24' from unnest(array[1, 59, 61]) minutes`.execute(
     db,
   );

@@ -87,8 +87,8 @@ async function sweepOlder(
 
 async function sweepScopeChanges(db: Db): Promise<number> {
   const { numAffectedRows } = await sql`
-    delete from scope_changes where ctid = any (array(
-      select ctid from scope_changes
+    delete from detection_changes where ctid = any (array(
+      select ctid from detection_changes
        where at < now() - ${KEPT.scopeChangeHours} * interval '1 hour'
        limit ${BATCH} for update skip locked))`.execute(db);
   return Number(numAffectedRows ?? 0);

@@ -5,7 +5,7 @@ import type {
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
-import type { BuildState } from '../../db/schema-game-servers.ts';
+import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { settleNode, type SettledPorts } from '../openings/settle.ts';
 

@@ -25,7 +25,7 @@ export async function fillAttacks(db: Db, say: (line: string) => void): Promise<
     say(`${Math.min(ATTACKS, from + BATCH - 1)} attacks`);
   }
   for (const index of indexes) await unhurried(db, (tx) => sql.raw(index).execute(tx));
-  await sql`update attack_clock set revision = ${ATTACKS}`.execute(db);
+  await sql`update attack_revision set revision = ${ATTACKS}`.execute(db);
   say('indexes are made');
   // As its own housekeeping leaves it.
   await db.connection().execute(async (one) => {
