@@ -37,7 +37,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
 /** Reads a fleet file and applies it to every area; only the cli uses it. */
 const FLEET_FILE = join('control', 'fleet-file', sep);
 
-const MAX_LINES = 400;
+const MAX_LINES = 500;
 const MAX_FILES = 24;
 /** `core` decides and touches nothing; `isIP` is a pure function that happens to live in node:net. */
 const PURE_BUILTINS = new Set(['node:net']);
