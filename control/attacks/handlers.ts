@@ -3,7 +3,6 @@ import { keyActor } from '../access/index.ts';
 import { noAttack } from '../http/operations/not-found.ts';
 import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './history/list.ts';
-import { listMeaning } from './history/meaning.ts';
 import { cancelIn } from './mitigations/cancel.ts';
 
 /** Operation 11 of the interface, and the x1 operations on attacks. */
@@ -13,8 +12,7 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
   const list = createList(deps);
   return {
     async listAttacks(call, db) {
-      const body = await list(call, db);
-      return { status: 200, body, meaning: listMeaning(call.query, body) };
+      return { status: 200, body: await list(call, db) };
     },
     async readAttack(call, db) {
       const attack = await findAttack(db, call.caller, call.attack);

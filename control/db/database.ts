@@ -34,7 +34,6 @@ export function openDatabase(options: DatabaseOptions): Db {
     max: options.poolSize ?? 10,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: options.idleExit ?? false,
-    pipeline: true,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
   });

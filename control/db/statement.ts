@@ -21,69 +21,33 @@ export function statementName(text: string): string | null {
   return name;
 }
 
-/** At the end of a statement: the COMMIT is sent with it, before its answer. Nothing may follow in its transaction. */
-export const THEN_COMMIT = '/* then commit */';
-const END = /^(?:commit|rollback)$/i;
-const BEGIN = /^(?:begin|start transaction)\b/i;
-const NOTHING = { rows: [], fields: [], command: 'BEGIN', rowCount: null, oid: 0 };
-
-/**
- * A pg.Client that prepares what kysely sends: a text, and an array of values. It does not wait for the answer to BEGIN,
- * which is sent with the first statement of the transaction, nor sends a COMMIT of its own after `THEN_COMMIT`: while a
- * transaction holds a lock that others wait for, a round trip is time for all of them.
- */
+/** A pg.Client that prepares what kysely sends: a text, and an array of values. */
 export class PreparingClient extends pg.Client {
-  /** Why no transaction began. */
-  #failure: unknown = null;
-  /** The answer to a COMMIT that was sent early. */
-  #ended: Promise<unknown> | null = null;
-
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     // Defined as a value, because an override cannot repeat the dozen overloads of `query`.
     const original = super.query;
     Object.defineProperty(this, 'query', {
       value: (...args: unknown[]): unknown => {
-        if (this.#failure !== null) return Promise.reject(this.#failure);
-        const [text] = args;
-        const ended = this.#ended;
-        if (ended !== null && END.test(String(text))) {
-          this.#ended = null;
-          return ended;
-        }
-        const asked: unknown = Reflect.apply(original, this, withName(args));
-        if (typeof text === 'string' && text.endsWith(THEN_COMMIT)) {
-          this.#ended = Reflect.apply(original, this, ['commit']) as Promise<unknown>;
-          this.#ended.catch(() => {});
-        }
-        if (asked instanceof Promise && BEGIN.test(String(args[0]))) {
-          asked.catch((error: unknown) => this.#giveUp(error));
-          return Promise.resolve(NOTHING);
-        }
-        return asked instanceof Promise ? asked.catch((error) => this.#giveUpStale(error)) : asked;
+        const answer: unknown = Reflect.apply(original, this, withName(args));
+        return answer instanceof Promise
+          ? answer.catch((error: unknown) => this.#endIfStale(error))
+          : answer;
       },
     });
   }
 
-  /** Nothing may run outside the transaction that did not begin. */
-  #giveUp(failure: unknown): void {
-    this.#failure = failure;
-    void this.end();
-  }
-
-  /** Removes the connection from the pool, because it has stale plans. */
-  #giveUpStale(failure: unknown): never {
-    if (isStalePlan(failure)) void this.end();
+  /**
+   * Ends a connection with stale plans, so that the pool replaces it: a newer replica migrated a table. PostgreSQL does
+   * not replan a statement whose columns changed, so the connection would fail forever:
+   * https://github.com/postgres/postgres/blob/REL_18_STABLE/src/backend/utils/cache/plancache.c
+   */
+  #endIfStale(failure: unknown): never {
+    if (failure instanceof Error && failure.message === 'cached plan must not change result type') {
+      void this.end();
+    }
     throw failure;
   }
-}
-
-/**
- * A newer replica migrated a table. PostgreSQL does not replan a statement whose columns changed, so this connection
- * would fail forever: https://github.com/postgres/postgres/blob/REL_18_STABLE/src/backend/utils/cache/plancache.c
- */
-function isStalePlan(error: unknown): boolean {
-  return error instanceof Error && error.message === 'cached plan must not change result type';
 }
 
 function withName(args: unknown[]): unknown[] {

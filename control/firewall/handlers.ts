@@ -4,8 +4,7 @@ import { notHeld } from '../http/operations/not-found.ts';
 import { createFilters, deleteFiltersByKey, managedTypes } from './writes/filters.ts';
 import { createRules, deleteRulesById } from './writes/rules.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
-import { loadAddress, loadAddressRow, loadManagedFilters, readAddress } from './store.ts';
-import { ViewCache } from './view-cache.ts';
+import { loadAddress, loadManagedFilters } from './store.ts';
 import { addressView, catalogueView, readHeaders, writeHeaders } from './views.ts';
 
 /** Operations 1 to 6 of the interface. */
@@ -20,18 +19,11 @@ export type FirewallHandlers = Pick<
 >;
 
 export function createHandlers(deps: ServiceDeps): FirewallHandlers {
-  const cache = new ViewCache();
   return {
     async readFirewallAddress(call, db) {
-      const row = await loadAddressRow(db, 'live', call.caller, call.ip);
-      if (row === null) throw notHeld();
-      const { organisationId, organisation } = call.caller;
-      const { rulesPerIp, filtersPerIp, maxPortsPerRequest } = organisation.limits;
-      const limits = `${rulesPerIp} ${filtersPerIp} ${maxPortsPerRequest}`;
-      const body = cache.view(`${organisationId} ${call.ip}`, { ...row, limits }, () =>
-        addressView(call, readAddress(row)),
-      );
-      return { status: 200, body, headers: readHeaders(row) };
+      const state = await loadAddress(db, 'live', call.caller, call.ip);
+      if (state === null) throw notHeld();
+      return { status: 200, body: addressView(call, state), headers: readHeaders(state) };
     },
     async listAvailableFilters(call, db) {
       const state = await loadAddress(db, 'live', call.caller, call.ip);

@@ -20,8 +20,8 @@ type RuleRow = [
 ];
 type FilterRow = [number, string, number, number | null, string | null];
 
-/** An address with its objects as unparsed JSON, which `readAddress` parses. */
-export type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
+/** An address with its objects as unparsed JSON. */
+type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
   readonly rulesJson: string;
   readonly filtersJson: string;
 };
@@ -30,31 +30,18 @@ export type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
  * Loads the state that every edge serving the address has (`live`), or the written one (`accepted`), in one round
  * trip. Returns null when the caller does not hold it.
  */
-export async function loadAddressRow(
-  db: Db | Tx,
-  asOf: 'live' | 'accepted',
-  holder: Holder,
-  ip: string,
-): Promise<AddressRow | null> {
-  const text = asOf === 'live' ? LIVE : ACCEPTED;
-  const { rows } = await db.executeQuery<AddressRow>(
-    CompiledQuery.raw(text, [ip, holder.organisationId, holder.prefixes]),
-  );
-  return rows[0] ?? null;
-}
-
-/** Like `loadAddressRow`, parsed. */
 export async function loadAddress(
   db: Db | Tx,
   asOf: 'live' | 'accepted',
   holder: Holder,
   ip: string,
 ): Promise<AddressState | null> {
-  const row = await loadAddressRow(db, asOf, holder, ip);
-  return row && readAddress(row);
-}
-
-export function readAddress({ rulesJson, filtersJson, ...row }: AddressRow): AddressState {
+  const text = asOf === 'live' ? LIVE : ACCEPTED;
+  const { rows } = await db.executeQuery<AddressRow>(
+    CompiledQuery.raw(text, [ip, holder.organisationId, holder.prefixes]),
+  );
+  if (rows[0] === undefined) return null;
+  const { rulesJson, filtersJson, ...row } = rows[0];
   const rules = JSON.parse(rulesJson) as RuleRow[];
   const filters = JSON.parse(filtersJson) as FilterRow[];
   return { ...row, rules: rules.map(toRule), filters: filters.map(toFilter) };

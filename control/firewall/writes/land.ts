@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { keyActor } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
-import { THEN_COMMIT } from '../../db/statement.ts';
 import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import type { FilterContent, RuleContent } from '../objects.ts';
@@ -26,7 +25,7 @@ export interface LandedChange {
 
 /**
  * Takes a generation, changes the address with it and writes the audit entry, in one statement: until the commit after
- * it every other write of the fleet waits. It is the last of its transaction unless the call has more to write.
+ * it every other write of the fleet waits.
  */
 export async function landChange(
   tx: Tx,
@@ -51,11 +50,9 @@ export async function landChange(
       ? sql`(select array_agg(id order by id) from created)`
       : sql`'{}'::bigint[]`;
   parts.push(audited(call, change, ids));
-  call.commitEarly?.();
-  const last = sql.raw(call.commitEarly === null ? '' : THEN_COMMIT);
   const { rows } = await sql<{ generation: number; ids: number[] }>`
     with ${sql.join(parts, sql`, `)}
-    select generation, ${ids} as ids, ${announced()} from taken ${last}`.execute(tx);
+    select generation, ${ids} as ids, ${announced()} from taken`.execute(tx);
   const landed = rows[0];
   if (landed === undefined) throw lostFleet();
   return landed;

@@ -186,9 +186,7 @@ async function applyDifference(
   await markConfigured(tx, call, scope, count > 0);
   const deleted = { rules: deletedIds, filters: keys.deleted };
   const { noteOf } = wanted;
-  // Notes need the ids, so they are written after it.
-  const last = noteOf === undefined ? call : { ...call, commitEarly: null };
-  const { generation, ids } = await landChange(tx, last, scope.address.id, {
+  const { generation, ids } = await landChange(tx, call, scope.address.id, {
     cause: wanted.cause,
     detail: { ...wanted.detail, created: keys.created, deleted },
     createRules: rules.created,

@@ -2,52 +2,47 @@ import { Problem } from '../../problem.ts';
 
 const RETRY_AFTER = { 'retry-after': '5' };
 
-/** The time by which a request is answered, whatever the database does. */
+/** The time that the server may spend on a request, whatever the database does. Receiving the body does not count. */
 export class Deadline {
-  readonly #atMs: number;
-  #phase: 'open' | 'committing' | 'expired' = 'open';
+  #leftMs: number;
+  #isExpired = false;
+  #isCommitting = false;
 
   constructor(withinMs: number) {
-    this.#atMs = performance.now() + withinMs;
+    this.#leftMs = withinMs;
   }
 
-  /** Resolves like `work`. Throws 503 when the deadline passes first; then a later `commit` of `work` throws too. */
+  /** Resolves like `work`. Throws 503 when the time is over; then a later `begin` or `commit` of `work` throws too. */
   async limit<T>(work: Promise<T>): Promise<T> {
+    const begunMs = performance.now();
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => {
-        const isKnown = this.#phase !== 'committing';
-        this.#phase = 'expired';
-        reject(isKnown ? notAnswered() : outcomeUnknown());
-      },
-      Math.max(0, this.#atMs - performance.now()),
-    );
+    const timer = setTimeout(() => {
+      this.#isExpired = true;
+      reject(this.#isCommitting ? outcomeUnknown() : notAnswered());
+    }, this.#leftMs);
     try {
       return await Promise.race([work, late]);
     } finally {
       clearTimeout(timer);
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunMs));
     }
   }
 
   /** Whether a COMMIT was sent whose answer has not come. */
   get isCommitting(): boolean {
-    return this.#phase === 'committing';
+    return this.#isCommitting;
   }
 
-  /** Called when a transaction begins, or begins again. Throws when the deadline has passed. */
+  /** Called when a transaction begins. Throws when the time is over. */
   begin(): void {
-    this.#requireTime();
-    this.#phase = 'open';
+    if (this.#isExpired) throw notAnswered();
+    this.#isCommitting = false;
   }
 
-  /** Called before COMMIT is sent, once or twice. Throws when the deadline has passed, so that the transaction is rolled back. */
+  /** Called before COMMIT is sent. Throws when the time is over, so that the transaction is rolled back. */
   commit(): void {
-    this.#requireTime();
-    this.#phase = 'committing';
-  }
-
-  #requireTime(): void {
-    if (this.#phase === 'expired') throw notAnswered();
+    if (this.#isExpired) throw notAnswered();
+    this.#isCommitting = true;
   }
 }
 

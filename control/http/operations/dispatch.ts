@@ -2,7 +2,7 @@ import type { Ability } from '@portcullis/contract/endpoint.ts';
 import type { Access, Caller } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
-import { contentTag, stateTag, weakTag } from './etag.ts';
+import { entityTag } from './etag.ts';
 import {
   claimKey,
   hashBody,
@@ -35,7 +35,7 @@ export interface DispatchDeps {
 
 /** An authenticated and authorised request with its validation results. */
 export interface Incoming
-  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'isRepeated' | 'commitEarly'> {
+  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'isRepeated'> {
   /** Null for a person without an organisation. */
   readonly caller: Caller | null;
   /** Null for a person. */
@@ -70,12 +70,12 @@ export async function dispatch(
   const { handler } = operation;
   if (handler.kind === 'stream') throw new Error('a stream is not dispatched');
   if (handler.kind === 'read') {
-    const call = await judge(deps, deps.db, incoming, []);
+    const call = await requireValidCall(deps, deps.db, incoming, []);
     return toReply(await handler.run(call, deps.db));
   }
   if (handler.kind === 'instruct') {
     const run = async () =>
-      toReply(await handler.run(await judge(deps, deps.db, incoming, []), deps.db));
+      toReply(await handler.run(await requireValidCall(deps, deps.db, incoming, []), deps.db));
     const { once } = incoming;
     if (once === null) return run();
     await requireSubject(deps, deps.db, incoming);
@@ -85,9 +85,8 @@ export async function dispatch(
   const effects: Effect[] = [];
   const write = async (tx: Tx, isRepeated: boolean) => {
     effects.length = 0;
-    const call = await judge(deps, tx, incoming, effects);
-    const commitEarly = once === null ? () => incoming.deadline.commit() : null;
-    return toReply(await handler.run({ ...call, isRepeated, commitEarly }, tx));
+    const call = await requireValidCall(deps, tx, incoming, effects);
+    return toReply(await handler.run({ ...call, isRepeated }, tx));
   };
   const reply = await runTransaction(deps.db, incoming.deadline, async (tx, isRepeated) => {
     if (once === null) return write(tx, isRepeated);
@@ -124,11 +123,11 @@ export async function openStream(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<string, void>> {
   if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
-  return operation.handler.run(await judge(deps, deps.db, incoming, []), signal);
+  return operation.handler.run(await requireValidCall(deps, deps.db, incoming, []), signal);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */
-async function judge(
+async function requireValidCall(
   deps: DispatchDeps,
   db: Db | Tx,
   incoming: Incoming,
@@ -148,7 +147,6 @@ async function judge(
     caller: rest.caller as Caller,
     afterCommit: (effect) => void effects.push(effect),
     isRepeated: false,
-    commitEarly: null,
     ...(values as { query: never; body: never }),
   };
 }
@@ -198,31 +196,12 @@ async function requireSubject(
   if (server !== '' && !(await deps.access.seesServer(db, caller, needed, server))) throw notSeen();
 }
 
-function toReply(answer: Answer): Reply {
-  const { payload, tag } = serialise(answer.body);
+function toReply({ status, body, state, headers: own }: Answer): Reply {
+  const payload = Buffer.from(JSON.stringify(body));
   const headers: Record<string, string> = {
-    ...answer.headers,
+    ...own,
     'content-type': 'application/json; charset=utf-8',
   };
-  if (answer.state !== undefined) headers['etag'] = stateTag(answer.state, payload);
-  if (answer.meaning !== undefined) headers['etag'] = weakTag(answer.meaning);
-  return { status: answer.status, headers, payload, tag };
-}
-
-interface Serialised {
-  readonly payload: Buffer;
-  readonly tag: () => string;
-}
-
-/** An area that returns the same object again has it serialised and tagged once. */
-const serialised = new WeakMap<object, Serialised>();
-
-function serialise(body: object): Serialised {
-  const known = serialised.get(body);
-  if (known !== undefined) return known;
-  const payload = Buffer.from(JSON.stringify(body));
-  let tag: string | undefined;
-  const made = { payload, tag: () => (tag ??= contentTag(payload)) };
-  serialised.set(body, made);
-  return made;
+  if (state !== undefined) headers['etag'] = entityTag(payload, state);
+  return { status, headers, payload };
 }

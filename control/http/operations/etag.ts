@@ -1,17 +1,11 @@
 import { hash } from 'node:crypto';
 
-/** A strong entity tag of this representation. */
-export function contentTag(payload: string | Buffer): string {
-  return `"${digest(payload)}"`;
-}
-
 /**
- * A strong tag in two parts: the state that a later write depends on, and the rest. `If-Match` compares only the first
- * (`sameState`), so that confirmations of edges between a read and a replace do not fail the replace; `If-None-Match`
- * compares both.
+ * The strong entity tag of a representation. `state`: the part that a later write depends on, which `If-Match` compares
+ * alone (`sameState`), so that confirmations of edges between a read and a replace do not fail the replace.
  */
-export function stateTag(state: string, payload: string | Buffer): string {
-  return `"${digest(state)}.${digest(payload)}"`;
+export function entityTag(payload: string | Buffer, state?: string): string {
+  return state === undefined ? `"${digest(payload)}"` : `"${digest(state)}.${digest(payload)}"`;
 }
 
 /** Whether an `If-Match` header allows a write to the state with this tag. `*` needs any state at all. */
@@ -24,14 +18,9 @@ export function sameState(ifMatch: string, state: string): boolean {
   });
 }
 
-/** A weak tag: of what a representation says, where its bytes change with the clock. */
-export function weakTag(meaning: string): string {
-  return `W/"${digest(meaning)}"`;
-}
-
 /** The tag of the same representation, compressed: a strong tag names bytes. */
 export function gzipTag(etag: string): string {
-  return etag.startsWith('W/') ? etag : etag.replace(/"$/, '~gzip"');
+  return etag.replace(/"$/, '~gzip"');
 }
 
 /** Whether `If-None-Match` names the representation that the caller would get (weak comparison). */

@@ -42,11 +42,6 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
-  /**
-   * For writes: called before a statement that ends with `THEN_COMMIT`, which must be the last. Null: more statements
-   * follow in this transaction. Throws when the deadline has passed.
-   */
-  readonly commitEarly: (() => void) | null;
   /** For writes: an earlier transaction of this request was rolled back. */
   readonly isRepeated: boolean;
 }
@@ -58,8 +53,6 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
-  /** What a read says, where its bytes change with the clock alone: it gets a weak tag of this. */
-  readonly meaning?: string;
 }
 
 /** A response as bytes, for sending and for idempotency keys. */
@@ -67,8 +60,6 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly payload: Buffer;
-  /** The strong tag of the payload, computed on first use. */
-  readonly tag?: () => string;
 }
 
 /** Reads get the pool, writes the transaction that http/ opens and commits. */

@@ -11,7 +11,7 @@ import { dispatch, type Incoming, openStream, type Operation } from './dispatch.
 import { addStreams, sendStream } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
-import { contentTag, namesTag } from './etag.ts';
+import { entityTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
 import { Problem } from '../../problem.ts';
 import type { OperationRow, Reply } from './operation.ts';
@@ -24,6 +24,8 @@ declare module 'fastify' {
     readonly operationId?: string;
   }
   interface FastifyRequest {
+    /** Set when the request arrives. */
+    deadline: Deadline;
     /** Set once the request is authenticated. */
     caller: Caller | null;
     /** The signed-in person; null for a key. */
@@ -45,7 +47,7 @@ export interface RouteDeps {
   >;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
-  /** Within this every request is answered, once its body has arrived. */
+  /** The time that the server may spend on a request. */
   readonly deadlineMs: number;
 }
 
@@ -53,6 +55,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Creates a route for every endpoint row, with all common checks. */
 export function registerOperations(app: FastifyInstance, deps: RouteDeps): void {
+  app.decorateRequest('deadline');
   app.decorateRequest('caller', null);
   app.decorateRequest('person', null);
   app.decorateRequest('address', '');
@@ -84,7 +87,8 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  await new Deadline(deps.deadlineMs).limit(authenticated(operation, deps, request));
+  request.deadline = new Deadline(deps.deadlineMs);
+  await request.deadline.limit(authenticated(operation, deps, request));
   if (isForSessions(operation)) requireSameSite(request);
   const { caller, person } = request;
   reply.headers(deps.rateLimiter.take(limitOf(request)));
@@ -165,10 +169,9 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { caller, person } = request;
+  const { caller, person, deadline } = request;
   const mark = request.url.indexOf('?');
   const query = mark === -1 ? '' : request.url.slice(mark + 1);
-  const deadline = new Deadline(deps.deadlineMs);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
@@ -214,7 +217,7 @@ function lastEventIdOf({ headers }: FastifyRequest): string | null {
 /** Reads carry a strong tag; an unchanged representation is 304 without a body. */
 function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof sendReply>[1] {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
-  const etag = reply.headers['etag'] ?? reply.tag?.() ?? contentTag(reply.payload);
+  const etag = reply.headers['etag'] ?? entityTag(reply.payload);
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };

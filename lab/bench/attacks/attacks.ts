@@ -153,6 +153,5 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     lastEventId: null,
     afterCommit: () => {},
     isRepeated: false,
-    commitEarly: null,
   };
 }
