@@ -1,10 +1,14 @@
+import Type, { type Static } from 'typebox';
+import { readProcessConfig } from '@portcullis/agent/process-config.ts';
+
 /** The configuration of a collector process. Control sends everything else. */
-export interface CollectorConfig {
-  readonly name: string;
+const ConfigSchema = Type.Object({
+  name: Type.String({ minLength: 1 }),
   /** The Unix socket of the control plane. */
-  readonly linkPath: string;
-  readonly credential: string;
-}
+  linkPath: Type.String({ minLength: 1 }),
+  credential: Type.String({ minLength: 1 }),
+});
+export type CollectorConfig = Static<typeof ConfigSchema>;
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
 
@@ -12,13 +16,5 @@ export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
 export function readConfig(env: NodeJS.ProcessEnv): CollectorConfig {
   const text = env[CONFIG_VARIABLE];
   if (text === undefined) throw new Error(`a collector needs ${CONFIG_VARIABLE}`);
-  const fields = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-  const read = (name: string): string => {
-    const value = fields[name];
-    if (typeof value !== 'string' || value === '') {
-      throw new Error(`the configuration lacks ${name}`);
-    }
-    return value;
-  };
-  return { name: read('name'), linkPath: read('linkPath'), credential: read('credential') };
+  return readProcessConfig(ConfigSchema, text);
 }

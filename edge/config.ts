@@ -1,3 +1,5 @@
+import Type from 'typebox';
+import { readProcessConfig } from '@portcullis/agent/process-config.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 
@@ -16,6 +18,24 @@ export interface EdgeConfig {
   readonly managementProblem: string | null;
 }
 
+const ConfigSchema = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  credential: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  linkPath: Type.String({ minLength: 1 }),
+  stateDir: Type.String({ minLength: 1 }),
+  mode: Type.Optional(Type.Union([Type.Literal('enforce'), Type.Literal('observe')])),
+  confirmWithinMs: Type.Optional(Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()])),
+  management: Type.Optional(
+    Type.Array(
+      Type.Object({
+        protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
+        port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+      }),
+    ),
+  ),
+  managementProblem: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+
 /** What the parent of the process sends when the management ports of the host change. */
 export type ManagementMessage = { readonly kind: 'management' } & Pick<
   EdgeConfig,
@@ -30,19 +50,13 @@ export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Edg
   if (text === undefined) {
     throw new Error(`an edge needs its configuration as an argument or in ${CONFIG_VARIABLE}`);
   }
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== 'object' || value === null)
-    throw new Error('the configuration must be a JSON object');
-  const fields = value as Readonly<Record<string, unknown>>;
   return {
-    name: textOf(fields, 'name'),
-    credential: typeof fields['credential'] === 'string' ? fields['credential'] : null,
-    linkPath: textOf(fields, 'linkPath'),
-    stateDir: textOf(fields, 'stateDir'),
-    mode: fields['mode'] === 'enforce' ? 'enforce' : 'observe',
-    confirmWithinMs: durationOf(fields['confirmWithinMs']),
-    management: portsOf(fields['management']),
-    managementProblem: problemOf(fields['managementProblem']),
+    credential: null,
+    mode: 'observe',
+    confirmWithinMs: null,
+    management: [],
+    managementProblem: null,
+    ...readProcessConfig(ConfigSchema, text),
   };
 }
 
@@ -60,35 +74,4 @@ export function readEarlyDropCapacity(env: NodeJS.ProcessEnv): number {
   if (text === '') return Infinity;
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new Error(`PORTCULLIS_EARLY_DROP_ROOM: "${text}" is not a number of addresses`);
-}
-
-function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
-  const value = fields[name];
-  if (typeof value !== 'string' || value === '') throw new Error(`the configuration lacks ${name}`);
-  return value;
-}
-
-function problemOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-function durationOf(value: unknown): number | null {
-  if (value === undefined || value === null) return null;
-  if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
-  throw new Error('confirmWithinMs must be a positive number');
-}
-
-function portsOf(value: unknown): ManagementPort[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) throw new Error('management must be a list');
-  return value.map((item: unknown) => {
-    const { protocol, port } = (item ?? {}) as Readonly<Record<string, unknown>>;
-    const known = protocol === 'tcp' || protocol === 'udp';
-    if (!known || !Number.isInteger(port) || Number(port) < 1 || Number(port) > 65_535) {
-      throw new Error(
-        'each entry of management needs a protocol (tcp or udp) and a port (1 to 65535)',
-      );
-    }
-    return { protocol, port: Number(port) };
-  });
 }

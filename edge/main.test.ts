@@ -15,7 +15,11 @@ describe('the process of an edge', () => {
         'warn',
         /the state directory \/dev\/null\/edge cannot be used: ENOTDIR/,
       ],
-      [JSON.stringify({ ...CONFIG, name: '' }), 'warn', /the configuration lacks name/],
+      [
+        JSON.stringify({ ...CONFIG, name: '' }),
+        'warn',
+        /the configuration is invalid: name must not be empty/,
+      ],
       [JSON.stringify(CONFIG), 'loud', /PORTCULLIS_LOG_LEVEL: "loud" is none of trace, debug/],
     ];
     for (const [config, level, line] of cases) {

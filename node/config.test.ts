@@ -16,33 +16,34 @@ const CONFIG: NodeConfig = {
 };
 const read = (value: unknown) => readConfig({ [CONFIG_VARIABLE]: JSON.stringify(value) });
 
-test('accepts a complete configuration and drops unknown fields', () => {
-  assert.deepEqual(read({ ...CONFIG, colour: 'red' }), CONFIG);
+test('accepts a complete configuration', () => {
+  assert.deepEqual(read(CONFIG), CONFIG);
 });
 
 test('names missing or wrong fields without their values, because the credential is a secret', () => {
   assert.throws(() => readConfig({}), /PORTCULLIS_NODE_CONFIG/);
-  for (const name of Object.keys(CONFIG).filter((one) => !/onStop|Networks|imagePull/.test(one))) {
+  for (const name of Object.keys(CONFIG)) {
     assert.throws(
       () => read({ ...CONFIG, [name]: '' }),
       (error: Error) => {
         assert.doesNotMatch(error.message, /secret/);
-        return name === 'engine' || error.message.includes(name);
+        return error.message.includes(name);
       },
     );
   }
-  assert.throws(() => read({ ...CONFIG, engine: 'podman' }), /docker or process/);
+  assert.throws(
+    () => read({ ...CONFIG, engine: 'podman' }),
+    /engine must be "docker" or "process"/,
+  );
   assert.throws(() => read(7), /object/);
 });
 
 test('accepts only canonical networks as closed networks, because they become part of a script', () => {
-  assert.deepEqual(read({ ...CONFIG, closedNetworks: undefined }).closedNetworks, []);
   assert.deepEqual(parseNetworks(' 10.0.0.0/8, 2001:DB8:0::/32,192.0.2.1,'), [
     '10.0.0.0/8',
     '2001:db8::/32',
     '192.0.2.1',
   ]);
-  for (const wrong of ['10.0.0.1/8', 'example.net', '10.0.0.0/8 }; add rule', 7, null])
+  for (const wrong of ['10.0.0.1/8', 'example.net', '10.0.0.0/8 }; add rule'])
     assert.throws(() => read({ ...CONFIG, closedNetworks: [wrong] }), /network is invalid/);
-  assert.throws(() => read({ ...CONFIG, closedNetworks: '10.0.0.0/8' }), /networks are not/);
 });

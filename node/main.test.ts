@@ -62,14 +62,17 @@ it('locks its state directory: rejects a second agent, and accepts the next one 
 });
 
 it('does not start with closed networks on an engine that cannot enforce them', () => {
-  const config = {
+  const config: NodeConfig = {
     name: 'node-1',
     linkPath: '/dev/null/no.sock',
     credential: 'none',
     stateDir: mkdtempSync(join(tmpdir(), 'pcl-closed-')),
     engine: 'process',
     dockerHost: 'unix:///nowhere',
+    imagePull: 'always',
     closedNetworks: ['10.0.0.0/8'],
+    openNetworks: [],
+    onStop: 'leave',
   };
   const { status, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'main.ts')], {
     env: { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) },

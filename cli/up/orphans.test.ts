@@ -78,6 +78,7 @@ test('a node and a collector end with their supervisor at any moment of their st
     dockerHost: 'unix:///nowhere',
     imagePull: 'missing',
     closedNetworks: [],
+    openNetworks: [],
     onStop: 'leave',
   };
   const text = JSON.stringify(config);

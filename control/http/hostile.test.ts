@@ -325,7 +325,6 @@ test('answers a clear 4xx to numbers and strings that JSON parsers interpret dif
     ['{"ids":[NaN]}', 400],
     ['{"ids":[1,]}', 400],
     ['{"ids":[1]}//', 400],
-    ['{"ids":[1],"ids":[2]}', 400],
     ['{"ids":[1],"__proto__":{"x":1}}', 422],
     ['{"ids":{"length":1,"0":1}}', 422],
     [`{"ids":${'[1'.repeat(100_000)}`, 400],

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../problem.ts';
 import { BODY_LIMIT_BYTES } from '../server/config.ts';
-import { parseStrictJson } from './strict-json.ts';
 
 /** A request body: the bytes for comparison, the value for validation. */
 export interface ReadBody {
@@ -45,9 +44,41 @@ function readBody(headers: Readonly<Record<string, unknown>>, raw: Buffer): Read
   if (encoding !== undefined && encoding !== 'identity') {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
   }
-  const parsed = parseStrictJson(raw);
-  if (!parsed.ok) throw new Problem('malformed_json', parsed.reason);
-  return { raw, value: parsed.value };
+  return { raw, value: parseBody(raw) };
+}
+
+/** The deepest nesting, enough for every body of the contract and for the stack of what reads it. */
+const MAX_DEPTH = 32;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Parses JSON; of a key that stands twice in an object the last value counts. */
+function parseBody(raw: Buffer): unknown {
+  if (raw.length === 0) throw malformed('The body is empty; a JSON object is expected.');
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(raw));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw malformed('The body is not valid UTF-8.');
+    // Without the content that the message quotes.
+    const place = /at position \d+/.exec(error.message)?.[0];
+    throw malformed(
+      `The body is not JSON${place === undefined ? '' : `: unexpected content ${place}`}.`,
+    );
+  }
+  if (nestsDeeper(value, MAX_DEPTH)) {
+    throw malformed(`The JSON nests deeper than ${MAX_DEPTH} levels.`);
+  }
+  return value;
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => nestsDeeper(item, levels - 1));
+}
+
+function malformed(detail: string): Problem {
+  return new Problem('malformed_json', detail);
 }
 
 export function unsupportedMediaType(): Problem {

@@ -1,7 +1,6 @@
+import { createValidator, MAX_ERRORS } from '@portcullis/core/schema/validator.ts';
 import type { FieldError } from '../../problem.ts';
-import { explainSchemaErrors } from './schema-errors.ts';
-import { MAX_ERRORS, textProblem } from './text.ts';
-import { compileSchema, type Validated } from './validation.ts';
+import { textProblem, type Validated } from './validation.ts';
 
 /** The query part of a schema that this reader understands: flat, each parameter of one simple type. */
 interface QuerySchema {
@@ -30,7 +29,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
  */
 export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
   const properties = new Map(Object.entries(schema?.properties ?? {}));
-  const validate = schema === undefined ? null : compileSchema(schema);
+  const validator = schema === undefined ? null : createValidator(schema);
   return (query) => {
     const errors: FieldError[] = [];
     const values: Record<string, unknown> = {};
@@ -40,8 +39,8 @@ export function queryValidator(schema: QuerySchema | undefined): ValidateQuery {
       if (typeof read === 'object') errors.push(read);
     }
     if (errors.length > 0) return { ok: false, errors, tooMany: false };
-    if (validate === null || validate(values)) return { ok: true, value: values };
-    const found = explainSchemaErrors(validate.errors ?? []).map(({ pointer, detail }) => ({
+    if (validator === null || validator.fits(values)) return { ok: true, value: values };
+    const found = validator.explain(values).map(({ pointer, detail }) => ({
       parameter: pointer.split('/')[1] ?? '',
       detail,
     }));

@@ -1,8 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import { createValidator, MAX_ERRORS, pointerStep } from '@portcullis/core/schema/validator.ts';
 import type { FieldError } from '../../problem.ts';
-import { explainSchemaErrors } from './schema-errors.ts';
-import { findBadText } from './text.ts';
 
 /** Valid input or errors. `tooMany`: only a list beyond its limit. */
 export type Validated =
@@ -11,24 +8,24 @@ export type Validated =
 
 export type Validate = (value: unknown) => Validated;
 
-/**
- * Compiles the schema of a body, or of query parameters parsed by `parseQuery`. Nothing is coerced, added or removed.
- */
-export function compileSchema(schema: object): ValidateFunction {
-  return ajv.compile(schema);
+/** Validates a parsed body: characters first, then the schema. Errors have JSON pointers. */
+export function bodyValidator(schema: object): Validate {
+  const validator = createValidator(schema);
+  // Decided by the schema, so that no other field gets line ends.
+  const hasLines = JSON.stringify(schema).includes('"x-multiline":true');
+  return (value) => {
+    const badText = findBadText(hasLines ? withoutLineEnds(value) : value);
+    if (badText.length > 0) return { ok: false, errors: badText, tooMany: false };
+    if (validator.fits(value)) return { ok: true, value };
+    const errors = validator.explain(value);
+    const tooMany = errors.every((error) => error.keyword === 'maxItems');
+    return {
+      ok: false,
+      errors: errors.map(({ pointer, detail }) => ({ pointer, detail })),
+      tooMany,
+    };
+  };
 }
-
-const ajv = new Ajv2020({
-  allErrors: true,
-  verbose: true,
-  coerceTypes: false,
-  useDefaults: false,
-  removeAdditional: false,
-  strictNumbers: true,
-  // The contract's schemas have OpenAPI keywords that ajv does not know.
-  strict: false,
-});
-addFormats.default(ajv);
 
 /** Fields of a body that may have several lines; the schema marks them with `x-multiline`. */
 const MULTILINE = new Set(['note']);
@@ -45,17 +42,28 @@ function withoutLineEnds(value: unknown): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
-/** Validates a parsed body: characters first, then the schema. Errors have JSON pointers. */
-export function bodyValidator(schema: object): Validate {
-  const validate = compileSchema(schema);
-  // Decided by the schema, so that no other field gets line ends.
-  const hasLines = JSON.stringify(schema).includes('"x-multiline":true');
-  return (value) => {
-    const badText = findBadText(hasLines ? withoutLineEnds(value) : value);
-    if (badText.length > 0) return { ok: false, errors: badText, tooMany: false };
-    if (validate(value)) return { ok: true, value };
-    const errors = validate.errors ?? [];
-    const tooMany = errors.every((error) => error.keyword === 'maxItems');
-    return { ok: false, errors: explainSchemaErrors(errors), tooMany };
-  };
+/** Includes the line and paragraph separators, which end a line in many programs. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Why a text is refused in a request. Null if it is valid. */
+export function textProblem(text: string): string | null {
+  if (CONTROL.test(text)) return 'must not contain control characters';
+  if (!text.isWellFormed()) return 'must be well-formed Unicode (it has half of a surrogate pair)';
+  return null;
+}
+
+/** Finds control characters and invalid Unicode in all strings and keys of a body, with pointers, up to a limit. */
+function findBadText(value: unknown, pointer = '', found: FieldError[] = []): FieldError[] {
+  if (found.length >= MAX_ERRORS) return found;
+  if (typeof value === 'string') {
+    const objection = textProblem(value);
+    if (objection !== null) found.push({ pointer, detail: objection });
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) findBadText(item, `${pointer}/${index}`, found);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      findBadText(item, `${pointer}/${pointerStep(key)}`, found);
+    }
+  }
+  return found;
 }

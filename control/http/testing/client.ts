@@ -4,7 +4,7 @@ import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { compileSchema } from '../input/validation.ts';
+import { createValidator } from '@portcullis/core/schema/validator.ts';
 
 export interface TestReply {
   readonly status: number;
@@ -87,7 +87,7 @@ const rows: readonly { readonly pattern: RegExp; readonly row: Row }[] = [
   ...X1_ENDPOINTS.map((row) => ({ pattern: patternOf(X1_PREFIX, row), row })),
   ...PORTAL_ENDPOINTS.map((row) => ({ pattern: patternOf(PORTAL_PREFIX, row), row })),
 ];
-const validators = new Map<object, ReturnType<typeof compileSchema>>();
+const validators = new Map<object, ReturnType<typeof createValidator>>();
 
 function patternOf(prefix: string, row: Row): RegExp {
   return new RegExp(`^${prefix}${row.path.replace(/\{\w+\}/g, '[^/]+')}$`);
@@ -131,9 +131,9 @@ function checkProblem(reply: TestReply): void {
 }
 
 function fits(schema: object, body: unknown): void {
-  const validate = validators.get(schema) ?? compileSchema(schema);
-  validators.set(schema, validate);
-  assert.ok(validate(body), JSON.stringify(validate.errors));
+  const validator = validators.get(schema) ?? createValidator(schema);
+  validators.set(schema, validator);
+  assert.ok(validator.fits(body), JSON.stringify(validator.explain(body)));
 }
 
 /** The member `data` of a success. */

@@ -258,6 +258,7 @@ class Host {
       imagePull: 'always',
       closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
       openNetworks: [],
+      onStop: 'leave',
     };
     const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
     const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };

@@ -1,0 +1,176 @@
+import type { Static, TSchema } from 'typebox';
+import { Format } from 'typebox/format';
+import { Compile } from 'typebox/schema';
+import { Settings } from 'typebox/system';
+import type { Parsed } from '../net/parsed.ts';
+
+/** The most errors of one value that are explained. */
+export const MAX_ERRORS = 20;
+/** A union has an error for each branch, so the library collects more. */
+Settings.Set({ maxErrors: 200 });
+
+/** RFC 3339 only: the library also takes the time zone of RFC 9557 in brackets, which Date does not parse. */
+Format.Set('date-time', (text) => !text.includes('[') && Format.IsDateTime(text));
+
+/** A place where a value does not fit its schema. */
+export interface SchemaError {
+  /** The JSON pointer of the place; of a missing or unknown field its own. */
+  readonly pointer: string;
+  /** A sentence without its subject, such as `must be an integer`. */
+  readonly detail: string;
+  /** The keyword of JSON Schema that refused the value. */
+  readonly keyword: string;
+}
+
+/** Checks values against a TypeBox schema. Nothing is coerced, added or removed. */
+export interface Validator<T> {
+  fits(value: unknown): value is T;
+  /** Why a value does not fit, one error a place, at most `MAX_ERRORS`. */
+  explain(value: unknown): SchemaError[];
+}
+
+export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
+  const compiled = Compile(schema);
+  return {
+    fits: (value): value is Static<S> => compiled.Check(value),
+    explain(value) {
+      const [, errors] = compiled.Errors(value);
+      return explainErrors(schema, errors);
+    },
+  };
+}
+
+/** Reads a value as its validator says; the reason names the first place, as in `ports/0 must be an integer`. */
+export function readAs<T>(validator: Validator<T>, value: unknown, what: string): Parsed<T> {
+  if (validator.fits(value)) return { ok: true, value };
+  const [first] = validator.explain(value);
+  const place = first === undefined || first.pointer === '' ? what : first.pointer.slice(1);
+  return { ok: false, reason: `${place} ${first?.detail ?? 'is not valid'}` };
+}
+
+/** One step of a JSON pointer (RFC 6901), cut in case of a hostile key. */
+export function pointerStep(key: string): string {
+  const short = key.length > 64 ? `${key.slice(0, 64)}…` : key;
+  return short.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+type LibraryError = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number];
+
+/**
+ * Of a union (`string or null`) the library reports every branch: the branch that fits the value's type is explained,
+ * or the union.
+ */
+function explainErrors(schema: TSchema, errors: readonly LibraryError[]): SchemaError[] {
+  const explained = new Map<string, SchemaError>();
+  for (const error of withoutUnionNoise(errors)) {
+    for (const pointer of pointersOf(error)) {
+      if (explained.size >= MAX_ERRORS) break;
+      if (explained.has(pointer)) continue;
+      explained.set(pointer, { pointer, detail: describe(schema, error), keyword: error.keyword });
+    }
+  }
+  return [...explained.values()];
+}
+
+/** An error of an unrelated branch. */
+const MISFITS = new Set(['type', 'const', 'format']);
+
+function withoutUnionNoise(errors: readonly LibraryError[]): LibraryError[] {
+  // `additionalProperties: false` is reported as a false schema too.
+  const real = errors.filter(({ keyword }) => keyword !== 'boolean');
+  const unions = real.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
+  if (unions.length === 0) return real;
+  const spoken = new Set<string>();
+  const kept: LibraryError[] = [];
+  for (const error of real) {
+    if (unions.includes(error)) continue;
+    const within = unions.some(({ schemaPath, keyword }) =>
+      error.schemaPath.startsWith(`${schemaPath}/${keyword}/`),
+    );
+    if (within && MISFITS.has(error.keyword)) continue;
+    if (within) spoken.add(error.instancePath);
+    kept.push(error);
+  }
+  return [...kept, ...unions.filter((union) => !spoken.has(union.instancePath))];
+}
+
+function pointersOf({ instancePath, params }: LibraryError): string[] {
+  const names: unknown = Object.entries(params).find(([name]) => NAMING.has(name))?.[1];
+  if (!Array.isArray(names)) return [instancePath];
+  return names.map((name) => `${instancePath}/${pointerStep(String(name))}`);
+}
+
+const NAMING = new Set(['requiredProperties', 'additionalProperties', 'unevaluatedProperties']);
+
+const DESCRIPTIONS: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
+  required: () => 'is required',
+  additionalProperties: () => 'is not a known field',
+  unevaluatedProperties: () => 'is not a known field',
+  type: ({ type }) => `must be ${namesOf(type)}`,
+  enum: ({ allowedValues }) => `must be one of ${listOf(allowedValues)}`,
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  minLength: ({ limit }) =>
+    limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`,
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  minItems: ({ limit }) => `must name at least ${limit}`,
+  maxItems: ({ limit }) => `must name at most ${limit}`,
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  exclusiveMinimum: ({ limit }) => `must be greater than ${limit}`,
+  exclusiveMaximum: ({ limit }) => `must be less than ${limit}`,
+  minProperties: ({ limit }) => `must have at least ${limit} fields`,
+  uniqueItems: () => 'must not name the same twice',
+  pattern: () => 'does not have the expected form',
+  format: ({ format }) => `must be a valid ${String(format)}`,
+};
+
+function describe(schema: TSchema, { keyword, params, schemaPath }: LibraryError): string {
+  if (keyword === 'anyOf' || keyword === 'oneOf') return describeUnion(schema, schemaPath, keyword);
+  return DESCRIPTIONS[keyword]?.({ ...params }) ?? 'is not valid';
+}
+
+/** `string, integer or null` from the branches of a union; constants by their value. */
+function describeUnion(schema: TSchema, schemaPath: string, keyword: string): string {
+  const branches: unknown = Object(schemaAt(schema, schemaPath))[keyword];
+  if (!Array.isArray(branches)) return 'is not valid';
+  const names = branches.map((branch: unknown): string => {
+    if (typeof branch !== 'object' || branch === null) return 'something else';
+    if ('const' in branch) return JSON.stringify(branch.const);
+    if ('type' in branch) return namesOf(branch.type);
+    return 'format' in branch ? `a valid ${String(branch.format)}` : 'something else';
+  });
+  return `must be ${join(names)}`;
+}
+
+/** The part of a schema at a path such as `#/properties/source/anyOf/0`. */
+function schemaAt(schema: TSchema, path: string): unknown {
+  const steps = path.split('/').slice(1);
+  return steps.reduce<unknown>((part, step) => {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    return (Object(part) as Readonly<Record<string, unknown>>)[name];
+  }, schema);
+}
+
+const ARTICLES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+
+function namesOf(type: unknown): string {
+  const types = Array.isArray(type) ? type : [type];
+  return join(types.map((one: unknown) => ARTICLES[String(one)] ?? String(one)));
+}
+
+function listOf(values: unknown): string {
+  return Array.isArray(values) ? join(values.map((value: unknown) => JSON.stringify(value))) : '';
+}
+
+function join(words: readonly string[]): string {
+  if (words.length < 2) return words.join('');
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
