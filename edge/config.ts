@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from 'typebox';
 import { readProcessConfig } from '@portcullis/agent/process-config.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { readProcessConfig } from '@portcullis/agent/process-config.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 
