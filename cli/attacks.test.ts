@@ -5,10 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { after, test, type TestContext } from 'node:test';
 import { endAttack, putAttack, putEvidence } from '@portcullis/control/attacks/testing.ts';
-import {
-  startEnvironment,
-  type TestEnvironment,
-} from '@portcullis/control/http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { sparkline } from './commands/attacks/show.ts';
 import { changesOf } from './commands/attacks/watch.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';

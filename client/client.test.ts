@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startEnvironment } from '@portcullis/control/http/testing/fixture.ts';
+import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 import {
   ConnectionError,
   createClient,

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { ensurePartitions } from '@portcullis/control/attacks/partitions.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
-import {
-  startEnvironment,
-  type TestEnvironment,
-} from '@portcullis/control/http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 import { createParser } from './event-stream.ts';
 import { AuthenticationError, createClient, type KeyClient, type ReceivedEvent } from './index.ts';
 

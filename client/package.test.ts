@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { startEnvironment } from '@portcullis/control/http/testing/fixture.ts';
+import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, createSessionClient, type TestReply } from '../http/testing/client.ts';
-import { ACME, startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, createSessionClient, type TestReply } from '../testing/client.ts';
+import { ACME, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { createOperatorLink } from './index.ts';
 import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from './testing.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { createSessionClient } from '../http/testing/client.ts';
-import { ACME, startEnvironment } from '../http/testing/fixture.ts';
+import { createSessionClient } from '../testing/client.ts';
+import { ACME, startEnvironment } from '../testing/fixture.ts';
 import { addPerson, signIn, tokenIn } from './testing.ts';
 
 const RULES = '/api/portal/organisations/acme/v1/firewall/ips/203.0.113.1/rules';

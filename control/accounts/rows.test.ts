@@ -5,9 +5,9 @@ import { ROLES } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS } from '@portcullis/contract/endpoints.ts';
 import { PORTAL_ENDPOINTS } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS } from '@portcullis/contract/x1-endpoints.ts';
-import { assertRefused, type TestReply } from '../http/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
-import { PEOPLE, type TestPerson, tokenOf } from '../http/testing/people.ts';
+import { assertRefused, type TestReply } from '../testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
+import { PEOPLE, type TestPerson, tokenOf } from '../testing/people.ts';
 import { SAME_SITE } from './testing.ts';
 
 /** Every row that takes a session: the portal's own, and those for keys below the organisation. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, createSessionClient } from '../http/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, createSessionClient } from '../testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { addPerson, PASSWORD, signIn, tokenIn } from './testing.ts';
 import { encodeBase32, matchTotp, stepAt, totpCode } from './totp.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, createSessionClient } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, createSessionClient } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 import { sessionCookieName } from '../access/index.ts';
 import { requireEncrypted } from './session-store.ts';
 import { addPerson, PASSWORD, signIn, tokenIn } from './testing.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { TestEnvironment } from '../http/testing/fixture.ts';
+import type { TestEnvironment } from '../testing/fixture.ts';
 import { hashPassword } from './password.ts';
 
 export const PASSWORD = 'correct horse battery';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, createTestClient, dataOf } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, createTestClient, dataOf } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 
 const KEYS = '/api/portal/organisations/acme/keys';
 const OPERATOR = '/api/portal/operator';

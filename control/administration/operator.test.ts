@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, dataOf, type TestReply } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, dataOf, type TestReply } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 
 const ORGANISATIONS = '/api/portal/operator/organisations';
 const HIVE = `${ORGANISATIONS}/hive`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 import { recordOngoing, respondTo } from './mitigations/testing.ts';
 import { ScopeTable } from './watch/scopes.ts';
 

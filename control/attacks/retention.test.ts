@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 import { ensurePartitions } from './partitions.ts';
 import { sweepAttacks } from './retention.ts';
 import { endAttack, putAttack } from './testing.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import { assertRefused, type TestClient, type TestReply } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, type TestClient, type TestReply } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const X1 = '/api/x1/firewall/ips';

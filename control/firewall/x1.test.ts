@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, type TestReply } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, type TestReply } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 
 const X1 = '/api/x1/firewall/ips';
 const V1 = '/api/v1/firewall/ips';

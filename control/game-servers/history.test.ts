@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused } from '../http/testing/client.ts';
-import { OTHER, startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused } from '../testing/client.ts';
+import { OTHER, startEnvironment } from '../testing/fixture.ts';
 import { type SampleRow, sampleView } from './history.ts';
 import { RESOURCES, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';

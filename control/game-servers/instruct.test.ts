@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, type TestReply } from '../http/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, type TestReply } from '../testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused } from '../http/testing/client.ts';
-import { OTHER, startEnvironment, type TestEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused } from '../testing/client.ts';
+import { OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { stateAnswer, TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { OTHER, startEnvironment } from '../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../testing/fixture.ts';
 import { TestNode } from './testing/node.ts';
 import { addNode, addServer, uuidOf } from './testing/servers.ts';
 

@@ -5,8 +5,8 @@ import type { Endpoint } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { Db } from '../db/database.ts';
-import type { TestReply } from './testing/client.ts';
-import { ALL_ABILITIES, startEnvironment } from './testing/fixture.ts';
+import type { TestReply } from '../testing/client.ts';
+import { ALL_ABILITIES, startEnvironment } from '../testing/fixture.ts';
 
 /** Parts 7 and 8 of the interface, row by row, with the complete bodies that clients may rely on. */
 const V1 = '/api/v1/firewall/ips';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { startEnvironment, type TestEnvironment } from './testing/fixture.ts';
-import { sendRaw } from './testing/raw.ts';
+import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
+import { sendRaw } from '../testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;

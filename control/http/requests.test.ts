@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { assertRefused } from './testing/client.ts';
-import { startEnvironment } from './testing/fixture.ts';
-import { sendRaw } from './testing/raw.ts';
+import { assertRefused } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
+import { sendRaw } from '../testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;

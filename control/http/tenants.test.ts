@@ -10,8 +10,8 @@ import type { Db } from '../db/database.ts';
 import { recordDrops } from '../fleet/edges/drops.ts';
 import { insertEdge } from '../fleet/testing.ts';
 import { addNode, addServer } from '../game-servers/testing/servers.ts';
-import { dataOf, type TestClient } from './testing/client.ts';
-import { OTHER, startEnvironment, type TestEnvironment } from './testing/fixture.ts';
+import { dataOf, type TestClient } from '../testing/client.ts';
+import { OTHER, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 
 /** Addresses of the other organisation: of its own prefix, and of one out of acme's prefix. */
 const ADDRESSES = ['192.0.2.10', '203.0.113.200'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, dataOf } from '../http/testing/client.ts';
-import { startEnvironment } from '../http/testing/fixture.ts';
+import { assertRefused, dataOf } from '../testing/client.ts';
+import { startEnvironment } from '../testing/fixture.ts';
 
 const HOOKS = '/api/portal/organisations/acme/webhooks';
 const WANTED = { name: 'pager', url: 'https://hooks.example.net/a', events: ['attack.opened'] };

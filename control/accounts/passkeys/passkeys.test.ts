@@ -5,8 +5,8 @@ import {
   createSessionClient,
   type TestClient,
   type TestReply,
-} from '../../http/testing/client.ts';
-import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
+} from '../../testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
 import { SoftwareAuthenticator } from './authenticator-testing.ts';
 import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from '../testing.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused } from '../../http/testing/client.ts';
-import { ACME, OTHER, startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused } from '../../testing/client.ts';
+import { ACME, OTHER, startEnvironment } from '../../testing/fixture.ts';
 import { endAttack, putAttack } from '../testing.ts';
 import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused } from '../../http/testing/client.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import { endAttack, putAttack } from '../testing.ts';
 import { ATTACKS, idsOf, list, moment, pageOf, path } from './testing.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { TestClient, TestReply } from '../../http/testing/client.ts';
+import type { TestClient, TestReply } from '../../testing/client.ts';
 
 export const ATTACKS = '/api/v1/attacks';
 

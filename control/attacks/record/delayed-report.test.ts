@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
-import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../../testing/fixture.ts';
 import { list, path } from '../history/testing.ts';
 import { loadAutonomousActions } from '../autonomous-actions.ts';
 import { createDetectionService } from '../watch/agent-requests.ts';

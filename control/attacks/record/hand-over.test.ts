@@ -6,7 +6,7 @@ import {
   type ScopeSettings,
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
-import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../../testing/fixture.ts';
 import { list } from '../history/testing.ts';
 import { respondToAll, activeKinds } from '../mitigations/testing.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { OTHER, startEnvironment } from '../../http/testing/fixture.ts';
+import { OTHER, startEnvironment } from '../../testing/fixture.ts';
 import { list } from '../history/testing.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 import type { Seen } from './plan.ts';

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Measured, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackSeries } from '@portcullis/core/attacks/detector/series.ts';
 import type { Db } from '../../db/database.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 
 const flood = (pps: number) => ({ [SUBJECT]: pps });

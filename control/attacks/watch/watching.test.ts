@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { list } from '../history/testing.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { assertRefused, dataOf, type TestReply } from '../../http/testing/client.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused, dataOf, type TestReply } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '203.0.113.10';
 const X1 = `/api/x1/firewall/ips/${IP}`;

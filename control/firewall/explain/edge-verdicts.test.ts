@@ -9,8 +9,8 @@ import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { serveEdges } from '../../fleet/test-edge.ts';
 import { assignGroup, insertEdge } from '../../fleet/testing.ts';
-import type { TestReply } from '../../http/testing/client.ts';
-import { ACME, startEnvironment } from '../../http/testing/fixture.ts';
+import type { TestReply } from '../../testing/client.ts';
+import { ACME, startEnvironment } from '../../testing/fixture.ts';
 
 const X1 = '/api/x1/firewall/ips';
 const V1 = '/api/v1/firewall/ips';

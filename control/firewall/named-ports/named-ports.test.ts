@@ -5,8 +5,8 @@ import type { Db } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import { addNode, addServer, uuidOf } from '../../game-servers/testing/servers.ts';
-import { assertRefused, dataOf, type TestReply } from '../../http/testing/client.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused, dataOf, type TestReply } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import { followPorts } from './index.ts';
 
 const IP = '198.51.100.10';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyText } from '../../fleet-file/testing.ts';
-import { assertRefused, dataOf } from '../../http/testing/client.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused, dataOf } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const BASE = '/api/portal/organisations/acme';
 const IP = '203.0.113.10';

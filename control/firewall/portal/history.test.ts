@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, dataOf } from '../../http/testing/client.ts';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { assertRefused, dataOf } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '203.0.113.10';
 const BASE = `/api/portal/organisations/acme/firewall/ips/${IP}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { startEnvironment } from '../../http/testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 test('lists the number of configured addresses that the limit counts, with each assigned target once', async (t) => {
   const { acme, db } = await startEnvironment(t);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
-import { assertRefused, type TestReply } from '../../http/testing/client.ts';
+import { startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
+import { assertRefused, type TestReply } from '../../testing/client.ts';
 
 const V1 = '/api/v1/firewall/ips';
 const IP = `${V1}/203.0.113.10`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { startEnvironment, type TestEnvironment } from '../../http/testing/fixture.ts';
+import { startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
 import { enrolAgent } from '../../agent-credential.ts';
 import { stateAnswer, TestNode } from '../testing/node.ts';
 import { addNode, addServer, uuidOf } from '../testing/servers.ts';

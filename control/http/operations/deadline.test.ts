@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused } from '../testing/client.ts';
-import { startEnvironment } from '../testing/fixture.ts';
+import { assertRefused } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULE = { action: 'allow', protocol: 'tcp', destination_port: '80' };

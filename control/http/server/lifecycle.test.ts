@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openDatabase } from '../../db/database.ts';
 import type { HttpServer } from './server.ts';
-import { assertRefused } from '../testing/client.ts';
-import { startEnvironment } from '../testing/fixture.ts';
+import { assertRefused } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 const RULES = `${IP}/rules`;

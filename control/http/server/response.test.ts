@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'node:test';
-import { assertRefused } from '../testing/client.ts';
-import { startEnvironment } from '../testing/fixture.ts';
+import { assertRefused } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 

@@ -4,9 +4,9 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { TEST_CERTIFICATE } from '../testing/certificate.ts';
-import { startEnvironment } from '../testing/fixture.ts';
-import { sendRaw } from '../testing/raw.ts';
+import { TEST_CERTIFICATE } from '../../testing/certificate.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
+import { sendRaw } from '../../testing/raw.ts';
 
 const IP = '/api/v1/firewall/ips/203.0.113.10';
 

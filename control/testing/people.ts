@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { hashToken } from '../../access/index.ts';
-import type { Db } from '../../db/database.ts';
+import { hashToken } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
 
 /** A person for each role in acme, one without a role, and an operator, also one that acts for acme. */
 export const PEOPLE = [
