@@ -66,13 +66,9 @@ const VARIABLES = {
 
 /** The configuration of control from the options, else from the environment. Errors name the option that was given. */
 export async function controlConfig(options: ControlOptions): Promise<ControlConfig> {
-  const [{ decideConfig }, { readEnvironment }] = await Promise.all([
-    import('@portcullis/control/config/config.ts'),
-    import('@portcullis/control/config/env.ts'),
-  ]);
-  const environment = readEnvironment(controlEnvironment(options));
+  const { decideConfig } = await import('@portcullis/control/config/config.ts');
   const isRoot = process.getuid?.() === 0;
-  const decided = decideConfig(environment, { isRoot });
+  const decided = decideConfig(controlEnvironment(options), { isRoot });
   if (!decided.ok) throw usageError(withOptionNames(decided.reason, options));
   const { dataDir } = decided.value;
   requireNotMoved(dataDir);

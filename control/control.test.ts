@@ -11,7 +11,6 @@ import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { pino } from 'pino';
 import { enrolAgent } from './agent-credential.ts';
 import { type ControlConfig, decideConfig } from './config/config.ts';
-import { readEnvironment } from './config/env.ts';
 import { type ControlFacts, createControl } from './control.ts';
 import type { Db } from './db/database.ts';
 import { testDatabase } from './db/testing.ts';
@@ -96,13 +95,13 @@ async function configFor(
   const dataDir = await mkdtemp(join(tmpdir(), 'pcl-'));
   t.after(() => rm(dataDir, { recursive: true, force: true }));
   const config = decideConfig(
-    readEnvironment({
+    {
       DATABASE_URL: databaseUrl,
       PORTCULLIS_DATA: dataDir,
       PORTCULLIS_LISTEN: listen,
       PORTCULLIS_METRICS_LISTEN: '127.0.0.1:0',
       PORTCULLIS_WEBHOOK_NETWORKS: '127.0.0.0/8',
-    }),
+    },
     { isRoot: false },
   );
   assert.ok(config.ok, config.ok ? '' : config.reason);

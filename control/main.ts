@@ -1,10 +1,9 @@
 import { decideConfig } from './config/config.ts';
-import { readEnvironment } from './config/env.ts';
 import { createLogger } from './log.ts';
 import { EXIT_CONFIG, runControl } from './process.ts';
 
 /** The control process: configuration from the environment, log on standard error. */
-const config = decideConfig(readEnvironment(), { isRoot: process.getuid?.() === 0 });
+const config = decideConfig(process.env, { isRoot: process.getuid?.() === 0 });
 if (config.ok) {
   const code = await runControl(config.value, createLogger({ level: config.value.logLevel }));
   process.exit(code);

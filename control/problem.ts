@@ -13,6 +13,15 @@ export interface ProblemExtra {
   readonly cause?: unknown;
 }
 
+/** 422 for one value: `what` names it in the sentence, the location is as in `FieldError`. */
+export function invalidValue(
+  what: string,
+  at: { readonly pointer: string } | { readonly parameter: string },
+  detail: string,
+): Problem {
+  return new Problem('invalid_request', `${what} ${detail}.`, { errors: [{ ...at, detail }] });
+}
+
 /**
  * An error for the caller, thrown by an area and rendered as `application/problem+json` by http/.
  * `detail` is a full sentence that the caller can act on; it names nothing internal.

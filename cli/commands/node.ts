@@ -72,9 +72,9 @@ async function runNode(options: NodeOptions): Promise<void> {
 }
 
 async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
-  const { readEnvironment } = await import('@portcullis/control/config/env.ts');
+  const { readVariable } = await import('@portcullis/control/config/config.ts');
   const dataDir = await dataDirectory(options);
-  const link = options.link ?? readEnvironment().nodeSocket;
+  const link = options.link ?? readVariable(process.env, 'PORTCULLIS_NODE_SOCKET');
   const name = options.name ?? LOCAL_NAME;
   const file = options.credentialFile ?? credentialFile(dataDir, 'node');
   const credential = process.env['PORTCULLIS_NODE_CREDENTIAL'] ?? readCredential(file);

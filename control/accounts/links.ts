@@ -12,8 +12,7 @@ import {
   requireEmail,
   setPassword,
 } from './person-store.ts';
-import { provePassword } from './prove.ts';
-import { forgetAttempts } from './attempts.ts';
+import { forgetAttempts, provePassword } from './prove.ts';
 import { removeSecondFactor } from './second-factor.ts';
 
 const MIN_PASSWORD = 12;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
-import { Problem } from '../problem.ts';
+import { invalidValue, type Problem } from '../problem.ts';
 
 export interface PersonRow {
   readonly id: number;
@@ -26,9 +26,7 @@ export function requireEmail(text: string): string {
 }
 
 export function refuse(pointer: string, detail: string): Problem {
-  return new Problem('invalid_request', `The field ${pointer.slice(1)} ${detail}.`, {
-    errors: [{ pointer, detail }],
-  });
+  return invalidValue(`The field ${pointer.slice(1)}`, { pointer }, detail);
 }
 
 export async function findPersonByEmail(db: Db | Tx, email: string): Promise<PersonRow | null> {

@@ -1,8 +1,7 @@
 import { unauthenticated } from '../access/index.ts';
 import { sql } from 'kysely';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { forgetAttempts } from './attempts.ts';
-import { provePassword } from './prove.ts';
+import { forgetAttempts, provePassword } from './prove.ts';
 import { hasTotp, useCode } from './second-factor.ts';
 import { beginSession, endCookie, requireEncrypted } from './session-store.ts';
 import { requirePerson } from './call.ts';

@@ -2,7 +2,7 @@ import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.
 import { BITS } from '@portcullis/core/net/address.ts';
 import type { Tx } from '../db/database.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/path-id.ts';
+import { pathId } from '../http/operations/not-found.ts';
 import {
   changeHolding,
   createHoldings,

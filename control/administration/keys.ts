@@ -1,6 +1,6 @@
 import { createKey, keyActor, type KeyView, listKeys, revokeKey } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/path-id.ts';
+import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { timeView, timeViewOrNull } from './views.ts';
 

@@ -4,7 +4,7 @@ import type { Tx } from '../db/database.ts';
 import type { ManagedFilter } from '../db/schema.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
-import { pathId } from '../http/operations/path-id.ts';
+import { pathId } from '../http/operations/not-found.ts';
 import { closeService, deleteService, saveServices } from '../organisations/index.ts';
 import { Problem } from '../problem.ts';
 import { type Done, invalid, type Written, writeOrganisation } from './organisation-write.ts';

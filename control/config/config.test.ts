@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { formatCidr } from '@portcullis/core/net/cidr.ts';
 import fc from 'fast-check';
 import { decideConfig } from './config.ts';
-import { readEnvironment } from './env.ts';
 
 function decide(env: Readonly<Record<string, string>>, isRoot = false) {
-  return decideConfig(readEnvironment(env), { isRoot });
+  return decideConfig(env, { isRoot });
 }
 function must(env: Readonly<Record<string, string>>, isRoot = false) {
   const config = decide(env, isRoot);

@@ -5,7 +5,6 @@ import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
 import type { MailConfig } from '../mail/index.ts';
-import type { ControlEnvironment } from './env.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -15,34 +14,45 @@ export interface ListenAddress {
 
 /** The configuration of control: values only, no file read or opened yet. */
 export interface ControlConfig {
+  /** `PORTCULLIS_DATA`; by default below `XDG_STATE_HOME` or `HOME`. */
   readonly dataDir: string;
-  /** Null means the embedded PostgreSQL in `dataDir`. */
+  /** `DATABASE_URL`. Null means the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** The same database as a role that may create tables; null means the role of `databaseUrl`. */
+  /** `DATABASE_MIGRATION_URL`: the same database as a role that may create tables; null means the role of `databaseUrl`. */
   readonly migrationUrl: string | null;
-  /** Connections to the database at most. */
+  /** `PORTCULLIS_DATABASE_POOL`: connections to the database at most. */
   readonly databasePool: number;
+  /** `PORTCULLIS_LISTEN`: HOST:PORT of the API. */
   readonly listen: ListenAddress;
-  /** Null disables metrics. */
+  /** `PORTCULLIS_METRICS_LISTEN`: HOST:PORT of /metrics, or `off`, which is null. */
   readonly metricsListen: ListenAddress | null;
-  /** Without a trailing slash. */
+  /** `PORTCULLIS_PUBLIC_URL`: the base of absolute links, without a trailing slash. */
   readonly publicUrl: string;
+  /** `PORTCULLIS_TRUSTED_PROXY`: addresses and CIDRs, separated by commas. */
   readonly trustedProxies: readonly string[];
-  /** Networks that webhooks may reach though they are not public. */
+  /** `PORTCULLIS_WEBHOOK_NETWORKS`: networks that webhooks may reach though they are not public. */
   readonly webhookNetworks: readonly Cidr[];
-  /** Null: no mail is sent. */
+  /** `PORTCULLIS_SMTP_URL` and `PORTCULLIS_MAIL_FROM`. Null: no mail is sent. */
   readonly mail: MailConfig | null;
-  /** Paths of PEM files; null means plain HTTP. */
+  /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
-  /** Unix socket for edges of this host. */
+  /** `PORTCULLIS_LINK_SOCKET`: Unix socket for edges of this host. */
   readonly linkSocket: string;
-  /** Unix socket for nodes of this host. */
+  /** `PORTCULLIS_NODE_SOCKET`: Unix socket for nodes of this host. */
   readonly nodeSocket: string;
-  /** The account to switch to when started as root; null lets embedded/account.ts choose. */
+  /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
+  /** `PORTCULLIS_LOG_LEVEL`. */
   readonly logLevel: string;
-  /** Not ready before the supervisor has applied its fleet file. */
+  /** `PORTCULLIS_AWAIT_FLEET`, set by `up`: not ready before `up` has applied the fleet file. */
   readonly awaitsFleet: boolean;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The trimmed value of a variable; null when it is unset or blank. */
+export function readVariable(env: Environment, name: string): string | null {
+  return env[name]?.trim() || null;
 }
 
 const DEFAULT_POOL = 10;
@@ -53,7 +63,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 
 /** Parses the environment. Reports all mistakes at once, one per line. */
 export function decideConfig(
-  env: ControlEnvironment,
+  env: Environment,
   options: { readonly isRoot: boolean },
 ): Parsed<ControlConfig> {
   const problems: string[] = [];
@@ -62,38 +72,47 @@ export function decideConfig(
     problems.push(parsed.reason);
     return otherwise;
   };
+  const text = (name: string): string | null => readVariable(env, name);
   const dataDir = dataDirectory(env, options.isRoot);
-  const listen = take(parseListen('PORTCULLIS_LISTEN', env.listen, DEFAULT_LISTEN), DEFAULT_LISTEN);
-  const tlsFiles = take(decideTls(env), null);
+  const listen = take(
+    parseListen('PORTCULLIS_LISTEN', text('PORTCULLIS_LISTEN'), DEFAULT_LISTEN),
+    DEFAULT_LISTEN,
+  );
+  const tlsFiles = take(decideTls(text('PORTCULLIS_TLS_CERT'), text('PORTCULLIS_TLS_KEY')), null);
+  const publicUrl = decidePublicUrl(text('PORTCULLIS_PUBLIC_URL'), listen, tlsFiles !== null);
+  const mail = decideMail(text('PORTCULLIS_SMTP_URL'), text('PORTCULLIS_MAIL_FROM'));
   const config: ControlConfig = {
     dataDir,
-    databaseUrl: take(decideDatabase('DATABASE_URL', env.databaseUrl), null),
-    migrationUrl: take(decideDatabase('DATABASE_MIGRATION_URL', env.migrationUrl), null),
-    databasePool: take(decidePool(env.databasePool), DEFAULT_POOL),
+    databaseUrl: take(decideDatabase('DATABASE_URL', text('DATABASE_URL')), null),
+    migrationUrl: take(
+      decideDatabase('DATABASE_MIGRATION_URL', text('DATABASE_MIGRATION_URL')),
+      null,
+    ),
+    databasePool: take(decidePool(text('PORTCULLIS_DATABASE_POOL')), DEFAULT_POOL),
     listen,
-    metricsListen: take(decideMetrics(env.metricsListen), null),
-    publicUrl: take(decidePublicUrl(env.publicUrl, listen, tlsFiles !== null), ''),
-    trustedProxies: take(decideProxies(env.trustedProxy), []),
-    webhookNetworks: take(decideWebhookNetworks(env.webhookNetworks), []),
-    mail: take(decideMail(env), null),
+    metricsListen: take(decideMetrics(text('PORTCULLIS_METRICS_LISTEN')), null),
+    publicUrl: take(publicUrl, ''),
+    trustedProxies: take(decideProxies(text('PORTCULLIS_TRUSTED_PROXY')), []),
+    webhookNetworks: take(decideWebhookNetworks(text('PORTCULLIS_WEBHOOK_NETWORKS')), []),
+    mail: take(mail, null),
     tlsFiles,
-    linkSocket:
-      env.linkSocket === null ? join(dataDir, 'link', 'control.sock') : resolve(env.linkSocket),
-    nodeSocket:
-      env.nodeSocket === null
-        ? join(dataDir, 'node-link', 'control.sock')
-        : resolve(env.nodeSocket),
-    account: env.account,
-    awaitsFleet: env.awaitFleet !== null,
-    logLevel: take(decideLogLevel(env.logLevel), 'info'),
+    linkSocket: resolve(text('PORTCULLIS_LINK_SOCKET') ?? join(dataDir, 'link', 'control.sock')),
+    nodeSocket: resolve(
+      text('PORTCULLIS_NODE_SOCKET') ?? join(dataDir, 'node-link', 'control.sock'),
+    ),
+    account: text('PORTCULLIS_ACCOUNT'),
+    awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
+    logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
 }
 
-function dataDirectory(env: ControlEnvironment, isRoot: boolean): string {
-  if (env.data !== null) return resolve(env.data);
+function dataDirectory(env: Environment, isRoot: boolean): string {
+  const data = readVariable(env, 'PORTCULLIS_DATA');
+  if (data !== null) return resolve(data);
   if (isRoot) return '/var/lib/portcullis';
-  return join(env.stateHome ?? join(env.home ?? '.', '.local', 'state'), 'portcullis');
+  const home = readVariable(env, 'HOME') ?? '.';
+  return join(readVariable(env, 'XDG_STATE_HOME') ?? join(home, '.local', 'state'), 'portcullis');
 }
 
 /** Parses HOST:PORT, [IPv6]:PORT or :PORT (loopback); port 0 to 65535. */
@@ -171,7 +190,7 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
 const MAIL_ADDRESS = /^[^\s@<>,]+@[^\s@<>,]+$/;
 
 /** The messages do not quote the URL, because it may contain a password. */
-function decideMail({ smtpUrl, mailFrom }: ControlEnvironment): Parsed<MailConfig | null> {
+function decideMail(smtpUrl: string | null, mailFrom: string | null): Parsed<MailConfig | null> {
   if (smtpUrl === null) return ok(null);
   const url = URL.parse(smtpUrl);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
@@ -190,15 +209,15 @@ function itemsOf(text: string | null): string[] {
   return items.filter((item) => item !== '');
 }
 
-function decideTls({
-  tlsCert,
-  tlsKey,
-}: ControlEnvironment): Parsed<{ cert: string; key: string } | null> {
-  if (tlsCert === null && tlsKey === null) return ok(null);
-  if (tlsCert === null || tlsKey === null) {
+function decideTls(
+  cert: string | null,
+  key: string | null,
+): Parsed<{ cert: string; key: string } | null> {
+  if (cert === null && key === null) return ok(null);
+  if (cert === null || key === null) {
     return no('TLS needs both PORTCULLIS_TLS_CERT and PORTCULLIS_TLS_KEY.');
   }
-  return ok({ cert: resolve(tlsCert), key: resolve(tlsKey) });
+  return ok({ cert: resolve(cert), key: resolve(key) });
 }
 
 function decideLogLevel(text: string | null): Parsed<string> {

@@ -3,7 +3,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
-import { Problem } from '../problem.ts';
+import { invalidValue } from '../problem.ts';
 import type { EventFeed } from './feed.ts';
 import { type Cursor, isKept, type StoredEvent } from './store.ts';
 
@@ -84,7 +84,5 @@ function readCursor(text: string): Cursor {
   const [, transaction, id] = /^(\d{1,19})-(\d{1,15})$/.exec(text) ?? [];
   if (transaction !== undefined && id !== undefined) return { transaction, id: Number(id) };
   const detail = 'must be the id of an event of this stream';
-  throw new Problem('invalid_request', `The header Last-Event-ID ${detail}.`, {
-    errors: [{ parameter: 'Last-Event-ID', detail }],
-  });
+  throw invalidValue('The header Last-Event-ID', { parameter: 'Last-Event-ID' }, detail);
 }

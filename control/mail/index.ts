@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 
@@ -61,7 +62,9 @@ export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDe
       } catch (error) {
         const waitMs = retryMs[tries];
         log.warn({ error, isLast: waitMs === undefined }, 'a mail was not taken');
-        if (waitMs === undefined || !(await pause(waitMs, stopping.signal))) break;
+        if (waitMs === undefined) break;
+        await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => {});
+        if (stopping.signal.aborted) break;
       }
     }
     sent.inc({ result: 'failed' });
@@ -111,20 +114,6 @@ async function sendOnce({ url: text, from }: MailConfig, message: Message): Prom
   } finally {
     transport.close();
   }
-}
-
-/** False when the signal is aborted first. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve(!signal.aborted);
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
 }
 
 /** So many mails of a sender in an hour, by this process: an invitation goes to an address that anybody types. */

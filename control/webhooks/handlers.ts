@@ -4,7 +4,7 @@ import { keyActor, recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Call } from '../http/operations/operation.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { pathId } from '../http/operations/path-id.ts';
+import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { loadDeliveries, lockDelivery } from './deliveries.ts';
 import {

@@ -84,9 +84,9 @@ async function runEdge(options: EdgeOptions): Promise<void> {
 async function edgeConfig(
   options: EdgeOptions,
 ): Promise<Omit<EdgeConfig, 'management' | 'managementProblem'>> {
-  const { readEnvironment } = await import('@portcullis/control/config/env.ts');
+  const { readVariable } = await import('@portcullis/control/config/config.ts');
   const dataDir = await dataDirectory(options);
-  const link = options.link ?? readEnvironment().linkSocket;
+  const link = options.link ?? readVariable(process.env, 'PORTCULLIS_LINK_SOCKET');
   const within = options.confirmWithin;
   if (within !== undefined && options.enforce !== true)
     throw usageError('--confirm-within needs --enforce: give both');

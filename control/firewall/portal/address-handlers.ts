@@ -1,9 +1,8 @@
 import type { Access } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
-import { notHeld } from '../../http/operations/not-found.ts';
+import { notHeld, pathId } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { pathId } from '../../http/operations/path-id.ts';
 import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';

@@ -6,7 +6,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import type { Answer, Call } from '../../http/operations/operation.ts';
-import { pathId } from '../../http/operations/path-id.ts';
+import { pathId } from '../../http/operations/not-found.ts';
 import { Problem } from '../../problem.ts';
 import { deleteGeoRule, findGeoRule, listGeoRules, saveGeoRule } from '../geo/index.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import { Problem } from '../../problem.ts';
+import { invalidValue, Problem } from '../../problem.ts';
 import type { Reply } from './operation.ts';
 
 /** How long a response is stored. */
@@ -24,10 +24,11 @@ export interface IdempotentRequest {
 /** The key of an `Idempotency-Key` header; throws `invalid_request` if invalid. */
 export function parseIdempotencyKey(header: string | string[]): string {
   if (typeof header === 'string' && KEY.test(header)) return header;
-  const detail = 'must be 1 to 255 visible ASCII characters, sent once';
-  throw new Problem('invalid_request', `The Idempotency-Key header ${detail}.`, {
-    errors: [{ parameter: 'Idempotency-Key', detail }],
-  });
+  throw invalidValue(
+    'The Idempotency-Key header',
+    { parameter: 'Idempotency-Key' },
+    'must be 1 to 255 visible ASCII characters, sent once',
+  );
 }
 
 export function hashBody(raw: Uint8Array): Buffer {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../../problem.ts';
+import type { Call } from './operation.ts';
 
 /** Collects the routes, to distinguish an unknown path from an unsupported method. */
 export interface KnownPaths {
@@ -69,5 +70,15 @@ export function notSeen(): Problem {
   return new Problem(
     'not_found',
     'No such server among those this key may see. A server is named by its uuid, as the list of servers has it.',
+  );
+}
+
+/** An id of the path; 404 for what is no id, as for one that does not exist. */
+export function pathId(call: Pick<Call, 'params'>, name: string): number {
+  const text = call.params[name] ?? '';
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new Problem(
+    'not_found',
+    `There is no ${name.replaceAll('_', ' ')} "${text.slice(0, 50)}".`,
   );
 }

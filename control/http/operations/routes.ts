@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Endpoint, type PortalEndpoint, ROLES } from '@portcullis/contract/endpoint.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
-import { authorise } from './authorisation.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/client-address.ts';
 import { Deadline } from './deadline.ts';
@@ -13,7 +13,7 @@ import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
-import { Problem } from '../../problem.ts';
+import { invalidValue, Problem } from '../../problem.ts';
 import type { OperationRow, Reply } from './operation.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
@@ -250,9 +250,7 @@ function refuseConditions({ write, requestHeaders = [] }: OperationRow, request:
   );
   if (wrong === undefined) return;
   const detail = 'is not checked by this operation; send the request without it';
-  throw new Problem('invalid_request', `The header ${wrong} ${detail}.`, {
-    errors: [{ parameter: wrong, detail }],
-  });
+  throw invalidValue(`The header ${wrong}`, { parameter: wrong }, detail);
 }
 
 function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): string | undefined {
@@ -262,4 +260,47 @@ function paramOf(request: FastifyRequest, name: 'ip' | 'slice' | 'attack'): stri
 
 function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
   return Object(request.params) as Readonly<Record<string, string>>;
+}
+
+/** No handler decides who may call it: the row of the endpoint does. */
+function authorise(row: OperationRow, caller: Caller | null, person: Person | null): void {
+  if ('role' in row) return requireRole(row.role, person);
+  if (caller === null) throw new Error('an operation for keys was reached without a caller');
+  requireAbility(row, caller);
+}
+
+function requireRole(role: PortalEndpoint['role'], person: Person | null): void {
+  if (role === 'anyone' || (role === 'user' && person !== null)) return;
+  if (role === 'operator') {
+    if (person?.isOperator === true) return;
+    throw new Problem('role_missing', 'Only an operator may do this.');
+  }
+  const rank = (one: string | null | undefined): number => ROLES.findIndex((each) => each === one);
+  if (rank(person?.role) >= rank(role)) return;
+  throw new Problem('role_missing', `This needs the role ${role} in the organisation.`);
+}
+
+/** Flag first, then ability. Flags close an area for keys only; a person may see all of its organisation. */
+function requireAbility(row: Pick<Endpoint, 'ability' | 'flag'>, caller: Caller): void {
+  if (row.ability === null) return;
+  const { person } = caller;
+  if (person !== undefined) {
+    if (caller.abilities.has(row.ability)) return;
+    throw new Problem(
+      'ability_missing',
+      `The role ${person.role} does not have the ability ${row.ability}.`,
+    );
+  }
+  if (row.flag !== null && !caller.organisation.flags.has(row.flag)) {
+    throw new Problem(
+      'area_not_enabled',
+      `This area is not enabled for the organisation (${row.flag}). The operator's staff enable it on request.`,
+    );
+  }
+  if (!caller.abilities.has(row.ability)) {
+    throw new Problem(
+      'ability_missing',
+      `This key lacks the ability ${row.ability}. Use a key that has it.`,
+    );
+  }
 }

@@ -8,14 +8,6 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  */
 export function clientAddress(ip: string | undefined): string | null {
   if (ip === undefined) return null;
-  if (last?.ip !== ip) last = { ip, address: canonical(ip) };
-  return last.address;
-}
-
-/** Cached, because a request needs it several times. */
-let last: { readonly ip: string; readonly address: string | null } | null = null;
-
-function canonical(ip: string): string | null {
   const plain = MAPPED.exec(ip)?.[1] ?? ip.split('%', 1)[0] ?? ip;
   return canonicalAddress(plain);
 }

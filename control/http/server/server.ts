@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -23,7 +25,6 @@ import { createRateLimiter } from '../operations/rate-limit.ts';
 import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
-import { requestIdOf } from './request-id.ts';
 import { registerOperations } from '../operations/routes.ts';
 import { refuseSocket } from './socket-errors.ts';
 
@@ -165,4 +166,15 @@ function answered(
     },
     'answered',
   );
+}
+
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+
+/**
+ * The request id of the response, the log and the audit trail. A caller's own id is kept if it is 8 to 64 letters,
+ * digits, dots, underscores or dashes, so that both logs can be correlated; any other is replaced.
+ */
+function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
 }
