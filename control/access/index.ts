@@ -21,7 +21,7 @@ import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
-export type { Caller, Person, Session } from './caller.ts';
+export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
 export type { Holding } from './holding-store.ts';
 export type { HeldPrefix, Holder } from './holdings.ts';
 export { notifyAccess } from './key-store.ts';
@@ -71,7 +71,7 @@ export function createAccess({
   clock = () => new Date(),
 }: AccessDeps): Access {
   const cache = new KeyCache<KnownKey>(() => performance.now());
-  const budget = new UnknownKeyBudget(() => performance.now());
+  const budget = new UnknownKeyBudget();
   const lastUse = createLastUse(db, log);
 
   async function load(hash: Buffer): Promise<KnownKey | null> {

@@ -1,17 +1,10 @@
 import { Problem } from '../problem.ts';
+import { TokenBuckets } from '../token-buckets.ts';
 
 /** Unknown keys that one source may try: a burst, and how many come back each second. */
-const BURST = 20;
-const PER_SECOND = 1;
-/** Sources with a full budget are dropped when there are many. */
-const MAX_SOURCES = 10_000;
+const SIZE = { capacity: 20, perSecond: 1 } as const;
 /** Keys that were good lately, so that a source that is out of budget does not keep others behind its address out. */
 const MAX_PROVEN = 10_000;
-
-interface Bucket {
-  tokens: number;
-  atMs: number;
-}
 
 /**
  * Bounds what strangers cost: each unknown key is a query. Without budget only keys that were good before are looked up.
@@ -19,12 +12,11 @@ interface Bucket {
  * share a budget: many strangers must not keep a caller out who was never seen.
  */
 export class UnknownKeyBudget {
-  readonly #nowMs: () => number;
-  readonly #sources = new Map<string, Bucket>();
+  readonly #sources: TokenBuckets;
   readonly #proven = new Set<string>();
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(nowMs?: () => number) {
+    this.#sources = new TokenBuckets(nowMs);
   }
 
   /**
@@ -33,9 +25,7 @@ export class UnknownKeyBudget {
    */
   take(hash: string, source: string): void {
     if (this.#proven.has(hash)) return;
-    const bucket = this.#bucketOf(source);
-    if (bucket.tokens < 1) throw tooMany();
-    bucket.tokens -= 1;
+    if (!this.#sources.take(blockOf(source), SIZE).isTaken) throw tooMany();
   }
 
   /** The key was found. */
@@ -49,29 +39,12 @@ export class UnknownKeyBudget {
 
   /** The look-up failed, which says nothing of the key. */
   giveBack(source: string): void {
-    const bucket = this.#bucketOf(source);
-    bucket.tokens = Math.min(BURST, bucket.tokens + 1);
+    this.#sources.giveBack(blockOf(source), SIZE);
   }
 
   /** The key was looked up and is unknown. */
   unknown(hash: string): void {
     this.#proven.delete(hash);
-  }
-
-  #bucketOf(source: string): Bucket {
-    const now = this.#nowMs();
-    const block = blockOf(source);
-    const bucket = this.#sources.get(block) ?? { tokens: BURST, atMs: now };
-    bucket.tokens = refilled(bucket, now);
-    bucket.atMs = now;
-    if (this.#sources.size > MAX_SOURCES) this.#dropFull(now);
-    this.#sources.set(block, bucket);
-    return bucket;
-  }
-
-  #dropFull(now: number): void {
-    for (const [block, bucket] of this.#sources)
-      if (refilled(bucket, now) >= BURST) this.#sources.delete(block);
   }
 }
 
@@ -82,15 +55,11 @@ function tooMany(): Problem {
     {
       headers: {
         'retry-after': '1',
-        'ratelimit-policy': `"source";q=${BURST};w=${BURST / PER_SECOND}`,
+        'ratelimit-policy': `"source";q=${SIZE.capacity};w=${SIZE.capacity / SIZE.perSecond}`,
         ratelimit: '"source";r=0;t=1',
       },
     },
   );
-}
-
-function refilled({ tokens, atMs }: Bucket, now: number): number {
-  return Math.min(BURST, tokens + ((now - atMs) / 1_000) * PER_SECOND);
 }
 
 /** Sources are canonical, so the first groups of an IPv6 address may be shortened by `::`. */

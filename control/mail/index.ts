@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { TokenBuckets } from '../token-buckets.ts';
 
 /** Where mail goes out. */
 export interface MailConfig {
@@ -36,8 +37,8 @@ interface MailDeps {
   readonly retryMs?: readonly number[];
 }
 
-const PER_HOUR = 30;
-const HOUR_MS = 3_600_000;
+/** Mails of a sender in an hour, by this process: an invitation goes to an address that anybody types. */
+const PER_SENDER = { capacity: 30, perSecond: 30 / 3_600 } as const;
 const TIMEOUT_MS = 10_000;
 const RETRY_MS: readonly number[] = [2_000, 30_000];
 
@@ -51,7 +52,7 @@ export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDe
   });
   const stopping = new AbortController();
   const underWay = new Set<Promise<void>>();
-  const allows = createBudget(() => performance.now());
+  const senders = new TokenBuckets();
 
   async function attempt(message: Message): Promise<void> {
     for (let tries = 0; ; tries++) {
@@ -71,7 +72,7 @@ export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDe
   }
 
   return {
-    allows,
+    allows: (sender) => senders.take(sender, PER_SENDER).isTaken,
     send(message) {
       const running = attempt(message).finally(() => underWay.delete(running));
       underWay.add(running);
@@ -114,17 +115,4 @@ async function sendOnce({ url: text, from }: MailConfig, message: Message): Prom
   } finally {
     transport.close();
   }
-}
-
-/** So many mails of a sender in an hour, by this process: an invitation goes to an address that anybody types. */
-function createBudget(nowMs: () => number): (sender: string) => boolean {
-  const times = new Map<string, number[]>();
-  return (sender) => {
-    const since = nowMs() - HOUR_MS;
-    for (const [one, at] of times) if ((at.at(-1) ?? 0) < since) times.delete(one);
-    const recent = (times.get(sender) ?? []).filter((at) => at >= since);
-    if (recent.length >= PER_HOUR) return false;
-    times.set(sender, [...recent, nowMs()]);
-    return true;
-  };
 }

@@ -2,6 +2,7 @@
  * What organisations are and have: ASNs, services, holdings, limits and thresholds. Written by the fleet file and by
  * operators in the portal, each its own.
  */
+export type { OrganisationLimits } from '../access/index.ts';
 export {
   changeHolding,
   createHoldings,
@@ -19,7 +20,6 @@ export {
   deleteAsn,
   deleteService,
   lockFleet,
-  type OrganisationLimits,
   saveAsns,
   saveDetections,
   saveOrganisations,

@@ -1,17 +1,9 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { sql } from 'kysely';
+import type { OrganisationLimits } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import type { ManagedFilter } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
-
-export interface OrganisationLimits {
-  readonly rulesPerIp: number;
-  readonly filtersPerIp: number;
-  readonly maxPortsPerRequest: number;
-  readonly attackHistoryDays: number;
-  readonly configuredAddresses: number;
-  readonly requestsPerMinute: number;
-}
 
 export interface OrganisationContent {
   readonly slug: string;
