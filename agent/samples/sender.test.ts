@@ -109,22 +109,6 @@ test('control without a database counts as silent, control of an older version d
   assert.equal(await hearsAfter(unsupported), true);
 });
 
-test('a bucket that control missed is reported once: refused, lost or never sent', async (t) => {
-  const { sender, answer, lose } = await meet(t);
-  sender.push(wireSample(0));
-  await answer(DONE);
-  assert.equal(sender.takeMissed(), null);
-  sender.push(wireSample(1));
-  await answer(unavailable);
-  assert.equal(sender.takeMissed(), wireSample(1).atMs);
-  assert.equal(sender.takeMissed(), null);
-  for (let index = 2; index <= 3 + MAX_SAMPLES_PER_MESSAGE; index++) sender.push(wireSample(index));
-  assert.equal(sender.takeMissed(), wireSample(3).atMs);
-  await answer(DONE);
-  await lose();
-  while (sender.takeMissed() !== wireSample(3 + MAX_SAMPLES_PER_MESSAGE).atMs) await setImmediate();
-});
-
 test('a malformed sample is not sent', async (t) => {
   const { sender, taken, answer, errors } = await meet(t);
   sender.push({ ...wireSample(0), durationMs: Number.NaN });

@@ -31,7 +31,6 @@ export class SampleSender {
   #sequence = 0;
   #sending: Promise<void> | null = null;
   #repliedAtMs = performance.now();
-  #missedAtMs: number | null = null;
   #answers = true;
   #stopped = false;
 
@@ -54,13 +53,6 @@ export class SampleSender {
     return this.#answers;
   }
 
-  /** Returns the end of the newest bucket since the last call that control did not receive, or null. */
-  takeMissed(): number | null {
-    const atMs = this.#missedAtMs;
-    this.#missedAtMs = null;
-    return atMs;
-  }
-
   /** Control replied, here or to another request. */
   noteReply(): void {
     this.#answers = true;
@@ -78,7 +70,7 @@ export class SampleSender {
       return;
     }
     this.#waiting.push(sample);
-    while (this.#waiting.length > MAX_SAMPLES_PER_MESSAGE) this.#missed(this.#waiting.shift());
+    while (this.#waiting.length > MAX_SAMPLES_PER_MESSAGE) this.#waiting.shift();
     this.#sending ??= this.#sendAll();
   }
 
@@ -101,20 +93,7 @@ export class SampleSender {
       capacity -= addresses.length + prefixes.length;
       return capacity < 0;
     });
-    const first = Math.min(begin + 1, all.length - 1);
-    this.#missed(all[first - 1]);
-    return all.slice(first);
-  }
-
-  #refused(samples: readonly WireSample[]): void {
-    this.#answers = false;
-    this.#missed(samples.at(-1));
-  }
-
-  /** Control's detector runs without this bucket and those before it. */
-  #missed(sample: WireSample | undefined): void {
-    if (sample === undefined) return;
-    this.#missedAtMs = Math.max(this.#missedAtMs ?? sample.atMs, sample.atMs);
+    return all.slice(Math.min(begin + 1, all.length - 1));
   }
 
   async #send(samples: readonly WireSample[]): Promise<void> {
@@ -124,10 +103,10 @@ export class SampleSender {
     try {
       const message = { kind: 'watch.samples', instance, sequence, atMs, samples } as const;
       if (isWorking(await link.request(message, timeoutMs))) this.noteReply();
-      else this.#refused(samples);
+      else this.#answers = false;
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
-      this.#refused(samples);
+      this.#answers = false;
       log.debug({ error }, 'control did not receive samples');
     }
   }

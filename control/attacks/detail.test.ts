@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
 import type { OverlayAction } from '@portcullis/link/messages/attacks.ts';
 import { recordDrops } from '../fleet/edges/drops.ts';
 import { assertRefused } from '../testing/client.ts';
 import { startEnvironment } from '../testing/fixture.ts';
 import { recordOngoing, respondTo, activeKinds } from './mitigations/testing.ts';
-import { recordDelayed } from './record/delayed-report.ts';
-import { wireAttack } from './watch/testing.ts';
+import { recordOutageAttacks } from './record/outage.ts';
+import { outageAttack } from './watch/testing.ts';
 
 const X1 = '/api/x1/attacks';
 
@@ -100,38 +99,28 @@ test('shows the dropped and observed packets of an attack once, and of no other 
   assert.equal((await read(single.attackId)).dropped.packets, 1_001);
 });
 
-test('shows autonomous mitigations of an edge next to those of control, with edge name and time', async (t) => {
+test('shows the autonomous mitigations of an attack during an outage with edge name and time', async (t) => {
   const { acme, db } = await startEnvironment(t);
-  const received = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondTo(db, received);
-  const { startedAtMs } = received.attack;
+  const startedAtMs = Date.now() - 60_000;
+  const endedAtMs = startedAtMs + 9_000;
   const second = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}+00:00`;
-  const reflector = { kind: 'reflector', reflector: 'ntp' } as const;
-  const done: OverlayAction = {
-    action: reflector,
-    mode: 'enforce',
-    sinceMs: startedAtMs + 1_000,
-    untilMs: startedAtMs + 9_000,
-  };
-  const before = { ...done, sinceMs: startedAtMs - 9_000, untilMs: startedAtMs - 5_000 };
-  const attack = { ...wireAttack(startedAtMs, null), actions: [before, done] };
-  const late = { edge: 'fra1', attack, thresholds: DEFAULT_THRESHOLDS };
-  const reported = await recordDelayed(db, late);
-  assert.equal(reported?.attackId, received.attackId);
-  const read = (await acme.get(`${X1}/${received.attackId}`)).body as Detail;
-  const [first, ...others] = read.data.mitigations.filter(({ edge }) => edge !== null);
-  assert.deepEqual(others, []);
-  assert.deepEqual(first, {
-    id: null,
-    edge: 'fra1',
-    action: 'UDP from port 123 (ntp) is dropped',
-    mode: 'enforce',
-    since: second(done.sinceMs),
-    until: second(startedAtMs + 9_000),
-    ended_because: null,
-  });
-  const sinces = read.data.mitigations.map(({ since }) => since);
-  assert.deepEqual([sinces.length, sinces], [3, sinces.toSorted()]);
+  const action = { kind: 'reflector', reflector: 'ntp' } as const;
+  const sinceMs = startedAtMs + 1_000;
+  const actions: OverlayAction[] = [{ action, mode: 'enforce', sinceMs, untilMs: null }];
+  const attack = { ...outageAttack(startedAtMs, endedAtMs), actions };
+  const [reported] = await recordOutageAttacks(db, 'fra1', [attack]);
+  const read = (await acme.get(`${X1}/${reported?.attackId}`)).body as Detail;
+  assert.deepEqual(read.data.mitigations, [
+    {
+      id: null,
+      edge: 'fra1',
+      action: 'UDP from port 123 (ntp) is dropped',
+      mode: 'enforce',
+      since: second(sinceMs),
+      until: second(endedAtMs),
+      ended_because: null,
+    },
+  ]);
 });
 
 test('answers 404 alike for an attack on another organisation, an unknown id and an invalid id', async (t) => {

@@ -3,12 +3,13 @@ import {
   describeAction,
   type MitigationAction,
 } from '@portcullis/core/attacks/mitigation/actions.ts';
+import { overlayAction, type OverlayAction } from '@portcullis/link/messages/attacks.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
 import { filterHoldings, sinceHeld, withinReach } from './history/visible-attacks.ts';
 import { ATTACK_COLUMNS, type AttackRow, loadView } from './history/store.ts';
-import { type AutonomousAction, loadAutonomousActions } from './autonomous-actions.ts';
 import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
@@ -53,7 +54,7 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
       from mitigations where attack_id = ${attack.id} order by id`.execute(db);
   const { rows: responses } = await sql<{ at: Date | null }>`
     select cancelled_at as at from attack_responses where attack_id = ${attack.id}`.execute(db);
-  const alone = await loadAutonomousActions(db, attack);
+  const autonomous = await loadAutonomousActions(db, attack);
   const { rows: drops } = await sql<Counted & { what: 'dropped' | 'observed' }>`
     select what, packets, bytes from attack_drops where attack_id = ${attack.id}`.execute(db);
   const countedAs = (what: 'dropped' | 'observed'): Counted => {
@@ -64,8 +65,8 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
   return {
     data: {
       attack: attackView(attack, now),
-      mitigations: [...mitigations.map(mitigationView), ...alone.map(loneView)].toSorted((a, b) =>
-        a.since < b.since ? -1 : Number(a.since > b.since),
+      mitigations: [...mitigations.map(mitigationView), ...autonomous.map(autonomousView)].toSorted(
+        (a, b) => (a.since < b.since ? -1 : Number(a.since > b.since)),
       ),
       dropped: countedAs('dropped'),
       would_drop: countedAs('observed'),
@@ -87,7 +88,7 @@ function mitigationView({ id, action, mode, since, until, because }: MitigationR
   };
 }
 
-function loneView({ edge, action, mode, sinceMs, untilMs }: AutonomousAction) {
+function autonomousView({ edge, action, mode, sinceMs, untilMs }: AutonomousAction) {
   return {
     id: null,
     edge,
@@ -97,4 +98,26 @@ function loneView({ edge, action, mode, sinceMs, untilMs }: AutonomousAction) {
     until: untilMs === null ? null : secondView(new Date(untilMs)),
     ended_because: null,
   };
+}
+
+/** An action of an edge during an outage of control, in control's time. */
+interface AutonomousAction extends OverlayAction {
+  readonly edge: string;
+}
+
+/** Empty unless an edge reported the attack. An action without an end ended with the attack. */
+async function loadAutonomousActions(
+  db: Db,
+  { id, endedAt }: AttackRow,
+): Promise<AutonomousAction[]> {
+  const { rows } = await sql<{ edge: string; action: unknown }>`
+    select evidence ->> 'edge' as edge, jsonb_array_elements(evidence -> 'actions') as action
+      from attack_evidence where attack_id = ${id}`.execute(db);
+  return rows.flatMap(({ edge, action }) => {
+    // Written by any version.
+    const parsed = check(overlayAction, action);
+    if (!parsed.ok) return [];
+    const untilMs = parsed.value.untilMs ?? endedAt?.getTime() ?? null;
+    return [{ ...parsed.value, untilMs, edge }];
+  });
 }

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
 import { recordConfirmed } from './mitigations/confirm.ts';
 import type { ReportedAttack } from './mitigations/facts.ts';
 import { recordOngoing, respondToAll, sweepAll } from './mitigations/testing.ts';
-import { recordDelayed } from './record/delayed-report.ts';
+import { recordOutageAttacks } from './record/outage.ts';
 import { recordBatch } from './record/recorder.ts';
-import { wireAttack } from './watch/testing.ts';
+import { outageAttack } from './watch/testing.ts';
 
 const ATTACKS = 60;
 const ROUNDS = 12;
@@ -64,10 +63,12 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
       .transaction()
       .execute((tx) => recordBatch(tx, 'one', batch, { handOver: () => null, goOn: () => null }));
   };
-  const late = async (round: number): Promise<void> => {
+  const outage = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();
-    const reported = { ...wireAttack(attack.startedAtMs - round, null), subject: attack.subject };
-    await recordDelayed(db, { edge: 'fra1', attack: reported, thresholds: DEFAULT_THRESHOLDS });
+    const { startedAtMs, subject } = attack;
+    await recordOutageAttacks(db, 'fra1', [
+      { ...outageAttack(startedAtMs - round, startedAtMs), id: `${round}`, subject },
+    ]);
   };
   // Each round has a new date.
   const date = async (): Promise<void> => {
@@ -85,13 +86,13 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
     rounds(records),
     rounds(date),
     rounds(date),
-    rounds(late),
+    rounds(outage),
     rounds(() => respondToAll(db, received)),
     rounds(() => respondToAll(db, backwards)),
     rounds(() => sweepAll(db)),
   ]);
   const { rows } = await sql<{ dated: number; records: number }>`
     select count(mitigated_at)::int as dated, count(*)::int as records from attacks
-     where until_revision = 9223372036854775807`.execute(db);
+     where until_revision = 9223372036854775807 and reported_as is null`.execute(db);
   assert.deepEqual(rows, [{ dated: ATTACKS, records: ATTACKS }]);
 });

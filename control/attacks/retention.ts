@@ -20,7 +20,6 @@ export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<numb
   await sql`
     delete from attack_drops d
      where not exists (select from attacks a where a.id = d.attack_id)`.execute(db);
-  await sql`delete from late_budgets where at < now() - interval '1 day'`.execute(db);
   await sql`delete from responder_turns where served_at < now() - interval '1 day'`.execute(db);
   const responses = Number(numAffectedRows ?? 0);
   return dropped + deleted + responses + (await forgetVersions(db));

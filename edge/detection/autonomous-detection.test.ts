@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { CancelledAttack, WireAttack } from '@portcullis/link/messages/attacks.ts';
+import type { CancelledAttack, OutageAttack } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { createFakeCounters } from '@portcullis/dataplane/counters/fake.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
@@ -41,13 +41,13 @@ const AWAY_MS = 1_000;
 const FLOOD = { [A]: { pps: 100_000, vector: 'udp_dns', prefix: SCOPE.scope } } as const;
 
 /** An edge whose clock advances by a bucket every two milliseconds, and a control plane that can be stopped. */
-function loneEdge(
+function autonomousEdge(
   t: TestContext,
   scope: WatchScope = SCOPE,
   cancelled: readonly CancelledAttack[] = [],
 ) {
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-alone-'));
-  const reported: WireAttack[] = [];
+  const reported: OutageAttack[] = [];
   const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
     if (request.kind === 'edge.attacks') reported.push(...request.attacks);
     if (request.kind !== 'watch.ask') return { kind: 'done' };
@@ -113,7 +113,7 @@ function loneEdge(
 }
 
 test('a flood while control is away is mitigated and reported once afterwards', async (t) => {
-  const { reported, start, until, lose, come } = loneEdge(t);
+  const { reported, start, until, lose, come } = autonomousEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
@@ -132,15 +132,15 @@ test('a flood while control is away is mitigated and reported once afterwards', 
   assert.equal(reported.length, 1);
   const [attack] = reported;
   assert.deepEqual([attack?.subject, attack?.type], [A, 'udp_flood']);
-  assert.ok(attack?.endedAtMs !== null && attack?.mitigatedAtMs !== null);
+  assert.ok(attack?.mitigatedAtMs !== null);
   assert.ok((attack?.mitigatedAtMs ?? 0) >= (attack?.openedAtMs ?? Infinity));
   assert.ok(attack?.actions.length);
   assert.ok(attack?.actions.every(({ mode, untilMs }) => mode === 'enforce' && untilMs !== null));
-  assert.ok(attack?.series.pps.some((pps) => pps > 90_000));
+  assert.ok((attack?.peakPps.value ?? 0) > 90_000);
 });
 
 test('an edge mitigates nothing by itself while control answers', async (t) => {
-  const { reported, start, until } = loneEdge(t);
+  const { reported, start, until } = autonomousEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   counters.rates = FLOOD;
@@ -150,7 +150,7 @@ test('an edge mitigates nothing by itself while control answers', async (t) => {
 });
 
 test('a flood whose start control missed is reported, even after a short outage', async (t) => {
-  const { reported, start, until, lose, come } = loneEdge(t);
+  const { reported, start, until, lose, come } = autonomousEdge(t);
   const { counters } = start();
   await until(() => counters.watched.length > 0);
   const passing = async (count: number): Promise<void> => {
@@ -162,32 +162,30 @@ test('a flood whose start control missed is reported, even after a short outage'
   await passing(10);
   come();
   counters.rates = {};
-  await until(() => reported.some(({ endedAtMs }) => endedAtMs !== null));
-  assert.equal(new Set(reported.map(({ id }) => id)).size, 1);
-  assert.ok(reported.every(({ subject, actions }) => subject === A && actions.length === 0));
+  await until(() => reported.length === 1);
+  assert.deepEqual([reported[0]?.subject, reported[0]?.actions], [A, []]);
 });
 
-test('an attack that control saw start is mitigated when control goes away', async (t) => {
-  const { reported, start, until, lose, come } = loneEdge(t);
+test('an attack that control saw start is mitigated when control goes away, and reported from then on', async (t) => {
+  const { reported, start, until, lose, come } = autonomousEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   counters.rates = FLOOD;
+  // Longer than a detector dates an attack back.
+  await delay(2_500);
   const reads = counters.reads + 30;
   await until(() => counters.reads > reads);
   await lose();
   await until(() => kernel.mitigations.length > 0);
   come();
   await until(() => reported.length === 1);
-  assert.equal(reported[0]?.endedAtMs, null);
+  assert.ok(reported[0]?.actions.length);
   counters.rates = {};
-  await until(() => reported.length === 2);
-  assert.equal(reported[1]?.id, reported[0]?.id);
-  assert.ok(reported[1]?.endedAtMs !== null);
   await until(() => kernel.mitigations.length === 0);
 });
 
 test('a killed agent continues its mitigations as the same attack', async (t) => {
-  const { reported, start, until, lose, come, dead } = loneEdge(t);
+  const { reported, start, until, lose, come, dead } = autonomousEdge(t);
   const first = start();
   await until(() => first.counters.watched.length > 0);
   await lose();
@@ -203,13 +201,12 @@ test('a killed agent continues its mitigations as the same attack', async (t) =>
   assert.deepEqual(second.kernel.mitigations, first.kernel.mitigations);
   come();
   await until(() => reported.length > 0);
-  second.counters.rates = {};
-  await until(() => reported.some(({ endedAtMs }) => endedAtMs !== null));
-  assert.equal(new Set(reported.map(({ id }) => id)).size, 1);
+  await delay(100);
+  assert.equal(reported.length, 1);
 });
 
 test('a scope with mitigation off is counted and not mitigated', async (t) => {
-  const { reported, start, until, lose, come } = loneEdge(t, { ...SCOPE, mitigation: 'off' });
+  const { reported, start, until, lose, come } = autonomousEdge(t, { ...SCOPE, mitigation: 'off' });
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
@@ -226,7 +223,7 @@ test('a scope with mitigation off is counted and not mitigated', async (t) => {
 test('a cancelled attack is not mitigated autonomously, also after a kill', async (t) => {
   const B = '203.0.113.11';
   const cancelled = [{ subject: A, startedAtMs: Date.now() - 1_000 }];
-  const { start, until, lose, dead } = loneEdge(t, SCOPE, cancelled);
+  const { start, until, lose, dead } = autonomousEdge(t, SCOPE, cancelled);
   const first = start();
   await until(() => first.counters.watched.length > 0);
   await lose();
@@ -245,7 +242,7 @@ test('a cancelled attack is not mitigated autonomously, also after a kill', asyn
 });
 
 test('a clock jump of a day neither opens nor closes an attack', async (t) => {
-  const { reported, start, until, lose, come, setClock } = loneEdge(t);
+  const { reported, start, until, lose, come, setClock } = autonomousEdge(t);
   const { counters, kernel } = start();
   await until(() => counters.watched.length > 0);
   await lose();
@@ -272,9 +269,4 @@ test('a clock jump of a day neither opens nor closes an attack', async (t) => {
   await until(() => reported.length > 0);
   await delay(50);
   assert.equal(reported.length, 1);
-  const { startedAtMs = 0, endedAtMs = null } = reported[0] ?? {};
-  const lastedMs = (endedAtMs ?? 0) - startedAtMs;
-  assert.ok(lastedMs >= 0 && lastedMs < 60_000, `${lastedMs} ms`);
-  // The clock is corrected: the attack is dated by it.
-  assert.ok(Math.abs(startedAtMs - Date.now()) < 60_000);
 });

@@ -2,13 +2,9 @@ import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actio
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { planMitigations } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
-import type { Log } from '@portcullis/core/log.ts';
-import type { CancelledAttack, WireAttack } from '@portcullis/link/messages/attacks.ts';
-import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
-import { AttackJournal } from './journal.ts';
-import { AttackLedger } from './ledger.ts';
 import { CancelledAttacks } from './cancelled-attacks.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';
 import {
@@ -19,12 +15,10 @@ import {
 } from './overlay/overlay.ts';
 import { OverlayPolicies } from './overlay/overlay-policies.ts';
 import { OverlayStore } from './overlay/overlay-store.ts';
+import { OutageAttacks, type OutageAttacksOptions, type OngoingAttacks } from './outage-attacks.ts';
 import { withTimeout } from './timeout.ts';
 
-export interface AutonomousDetectionOptions {
-  readonly folder: string;
-  readonly log: Log;
-  readonly tops: (subject: string) => SubjectTops | null;
+export interface AutonomousDetectionOptions extends OutageAttacksOptions {
   readonly scopeOf: (subject: string) => WatchScope | null;
   /** Every network with a holding of its own; the same array while nothing changes. */
   readonly held: () => readonly string[];
@@ -38,16 +32,15 @@ export interface AutonomousDetectionOptions {
 export interface ControlContact {
   /** How long control has been answering. Null while it is away: then this edge acts. */
   readonly controlMs: number | null;
-  /** The end of the newest bucket that control did not receive and that was not named before. Null: it received all. */
-  readonly missedAtMs: number | null;
+  /** The time of its last answer, by the wall clock. Null if it received the last bucket. */
+  readonly silentSinceMs: number | null;
 }
 
 /** How often mitigations of an ongoing attack are planned again, and how often the disk is brought up to date. */
 const PLAN_TICKS = 40;
 const SAVE_TICKS = 120;
-/** A larger deviation between two buckets means that the wall clock was set. */
-const CLOCK_SET_MS = 1_000;
-const HOLD_MS = 60_000;
+/** The most attacks that mitigations are planned for. */
+const MAX_PLANNED = 512;
 
 /**
  * Detection and mitigation without the control plane. While control is away, the edge mitigates the attacks that it
@@ -56,9 +49,8 @@ const HOLD_MS = 60_000;
  */
 export class AutonomousDetection {
   readonly #options: AutonomousDetectionOptions;
-  readonly #journal: AttackJournal;
+  readonly #outage: OutageAttacks;
   readonly #store: OverlayStore;
-  readonly #ledger: AttackLedger;
   readonly #clock = createMachineClock();
   readonly #policies = new OverlayPolicies();
   readonly #cancelled = new CancelledAttacks();
@@ -71,17 +63,13 @@ export class AutonomousDetection {
   #applying: readonly OverlayEntry[] = [];
   #desired: Desired | null = null;
   #ticks = 0;
-  /** The wall clock and the monotonic clock at the last bucket. */
-  #before: { readonly wallMs: number; readonly steadyMs: number } | null = null;
 
   constructor(options: AutonomousDetectionOptions) {
-    const { folder, log, tops, scopeOf } = options;
+    const { folder, log } = options;
     this.#options = options;
-    this.#journal = new AttackJournal(folder, log);
+    this.#outage = new OutageAttacks(options);
     this.#store = new OverlayStore(folder, this.#clock, log);
     this.#entries = this.#store.load();
-    const holdMsOf = (subject: string): number => scopeOf(subject)?.holdMs ?? HOLD_MS;
-    this.#ledger = new AttackLedger({ tops, holdMsOf }, this.#journal.load());
   }
 
   /** The number of subjects with autonomous mitigations. */
@@ -90,43 +78,33 @@ export class AutonomousDetection {
   }
 
   problems(): string[] {
-    const { lost } = this.#ledger;
-    const { problem } = this.#journal;
-    return [
-      ...(problem === null ? [] : [`Autonomously detected attacks cannot be saved: ${problem}.`]),
-      ...(lost === 0
-        ? []
-        : [`${lost} autonomously detected attacks are in no report: there were too many.`]),
-    ];
+    return this.#outage.problems();
   }
 
-  /** Takes the next bucket. */
+  /** Takes the next bucket, with the detector's ongoing attacks and its events. */
   async step(
     sample: Sample,
+    ongoing: OngoingAttacks,
     events: readonly AttackEvent[],
-    { controlMs, missedAtMs }: ControlContact,
+    { controlMs, silentSinceMs }: ControlContact,
   ): Promise<void> {
-    this.#followClock(sample.atMs);
-    if (this.#ticks === 0) this.#ledger.mitigating(this.#entries, sample.atMs);
-    const ended = this.#ledger.note(sample, events, controlMs === null ? sample.atMs : missedAtMs);
-    this.#journal.save(this.#ledger.unsaved(false));
+    const { atMs, durationMs } = sample;
+    const ended = new Set(
+      events.flatMap(({ kind, attack }) => (kind === 'ended' ? [attack.subject] : [])),
+    );
+    const isControlThere = controlMs !== null;
     const cancelled = this.#cancelled.step(this.#options.cancelled(), {
-      durationMs: sample.durationMs,
-      isControlThere: controlMs !== null,
-      ongoing: this.#ledger.ongoing(),
+      durationMs,
+      isControlThere,
+      ongoing,
     });
-    await this.#mitigate({ ended, cancelled }, controlMs, sample.atMs);
-    this.#journal.save(this.#ledger.unsaved(this.#ticks % SAVE_TICKS === SAVE_TICKS - 1));
-    this.#ticks++;
-  }
-
-  unreported(): WireAttack[] {
-    return this.#ledger.unreported();
-  }
-
-  acknowledged(attacks: readonly WireAttack[]): void {
-    this.#journal.forget(this.#ledger.acknowledged(attacks));
-    this.#journal.save(this.#ledger.unsaved(false));
+    const isChanged = await this.#mitigate(ongoing, { ended, cancelled }, controlMs);
+    if (silentSinceMs === null) this.#outage.report();
+    else {
+      this.#outage.note(ongoing, this.#entries, { atMs, silentSinceMs });
+      if (++this.#ticks % SAVE_TICKS === 0) this.#outage.save();
+    }
+    if (isChanged) this.#options.changed();
   }
 
   /** Adds the overlay to the desired state. */
@@ -142,49 +120,51 @@ export class AutonomousDetection {
       .filter(({ mode }) => mode === 'enforce')
       .map(({ subject }) => subject)
       .filter((subject) => !refused.has(subject));
-    if (enforced.length > 0) this.#ledger.mitigated(new Set(enforced), atMs);
+    if (enforced.length > 0) this.#outage.mitigated(new Set(enforced), atMs);
   }
 
   async stop(): Promise<void> {
-    this.#journal.save(this.#ledger.unsaved(true));
-    await Promise.all([this.#journal.settled(), this.#store.settled()]);
+    await Promise.all([this.#outage.stop(), this.#store.settled()]);
   }
 
+  /** Brings the overlay up to date. Returns whether the policies must be applied. */
   async #mitigate(
+    ongoing: OngoingAttacks,
     { ended, cancelled }: Pick<OverlayFacts, 'ended' | 'cancelled'>,
     controlMs: number | null,
-    atMs: number,
-  ): Promise<void> {
-    const { scopeOf, changed, log } = this.#options;
-    const isIdle = this.#entries.length === 0 && controlMs !== null;
-    if (isIdle) return this.#planned.clear();
+  ): Promise<boolean> {
+    const { scopeOf, log } = this.#options;
+    if (this.#entries.length === 0 && controlMs !== null) {
+      this.#planned.clear();
+      return false;
+    }
     const next = stepOverlay(this.#entries, {
       nowMs: this.#clock.nowMs(),
       controlMs,
-      attacks: controlMs === null ? this.#wanted() : NONE,
+      attacks: controlMs === null ? this.#wanted(ongoing) : NONE,
       ended,
       cancelled,
       scopeOf,
       controlPolicyOf: (subject) => this.#desired?.policies.get(subject) ?? null,
     });
-    if (next === this.#entries) return;
+    if (next === this.#entries) return false;
     const differs = keysOf(next) !== keysOf(this.#entries);
-    // On disk first: an agent that starts after a kill must know what the kernel may have, and why.
-    await withTimeout(Promise.all([this.#store.save(next), this.#journal.settled()]));
+    // On disk first: an agent that starts after a kill must know what the kernel may have.
+    await withTimeout(this.#store.save(next));
     this.#entries = next;
-    if (!differs) return;
-    log.warn({ subjects: next.map(({ subject }) => subject) }, 'autonomous mitigations changed');
-    this.#ledger.mitigating(next, atMs);
-    changed();
+    if (differs) {
+      log.warn({ subjects: next.map(({ subject }) => subject) }, 'autonomous mitigations changed');
+    }
+    return differs;
   }
 
   /** The planned actions by subject. A plan is renewed when the attack changes its type, and at intervals. */
-  #wanted(): Map<string, readonly MitigationAction[]> {
+  #wanted(ongoing: OngoingAttacks): Map<string, readonly MitigationAction[]> {
     const { tops, scopeOf } = this.#options;
-    const ongoing = this.#ledger.ongoing();
     const isDue = this.#ticks % PLAN_TICKS === 0;
     const wanted = new Map<string, readonly MitigationAction[]>();
-    for (const [subject, attack] of ongoing) {
+    for (const [subject, { phase }] of [...ongoing].slice(0, MAX_PLANNED)) {
+      const { attack } = phase;
       const known = this.#planned.get(subject);
       const isKnown = known !== undefined && known.type === attack.type && !isDue;
       const thresholds = scopeOf(subject) ?? DEFAULT_THRESHOLDS;
@@ -196,15 +176,6 @@ export class AutonomousDetection {
       if (!ongoing.has(subject)) this.#planned.delete(subject);
     }
     return wanted;
-  }
-
-  #followClock(wallMs: number): void {
-    const steadyMs = this.#clock.nowMs();
-    const before = this.#before;
-    this.#before = { wallMs, steadyMs };
-    if (before === null) return;
-    const jumpedMs = wallMs - before.wallMs - (steadyMs - before.steadyMs);
-    if (Math.abs(jumpedMs) >= CLOCK_SET_MS) this.#ledger.shift(Math.round(jumpedMs));
   }
 }
 

@@ -1,5 +1,6 @@
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
+import { ongoingIn } from '@portcullis/core/attacks/detector/resume.ts';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
@@ -14,7 +15,6 @@ import { AutonomousDetection } from './autonomous-detection.ts';
 import { SampleSender } from '@portcullis/agent/samples/sender.ts';
 import { WatchSettingsCache } from '@portcullis/agent/watch-settings/settings.ts';
 import { SettingsStore } from '@portcullis/agent/watch-settings/store.ts';
-import { AttackReporter } from './attack-reporter.ts';
 import { downsample } from '@portcullis/agent/samples/downsample.ts';
 import { tick } from './ticks.ts';
 
@@ -64,7 +64,6 @@ export class EdgeWatch {
   #sender: SampleSender | null = null;
   #settings: WatchSettingsCache | null = null;
   #autonomous: AutonomousDetection | null = null;
-  #reporter: AttackReporter | null = null;
   #ticks: ReturnType<typeof tick> | null = null;
   #nearest = new NearestScope<WatchScope>([]);
   #held: readonly string[] = [];
@@ -93,19 +92,14 @@ export class EdgeWatch {
       changed: (scopes, cancelled) => this.#watch(scopes, cancelled),
     });
     this.#settings.load();
-    const autonomous = new AutonomousDetection({
+    this.#autonomous = new AutonomousDetection({
+      ...common,
       folder,
-      log,
       changed,
       tops: (subject) => counters.tops(subject),
       scopeOf: (subject) => this.#nearest.of(subject),
       held: () => this.#held,
       cancelled: () => this.#cancelled,
-    });
-    this.#autonomous = autonomous;
-    this.#reporter = new AttackReporter({
-      ...common,
-      acknowledged: (attacks) => autonomous.acknowledged(attacks),
     });
     link.onNotice((notice) => {
       if (notice.kind === 'watch') this.#settings?.poke(notice.version);
@@ -117,7 +111,6 @@ export class EdgeWatch {
   greeted(): void {
     this.#sender?.noteReply();
     this.#settings?.greeted();
-    this.#reporter?.greeted();
   }
 
   /** Sets the devices to count on. With none, nothing is counted. */
@@ -152,7 +145,7 @@ export class EdgeWatch {
   async stop(): Promise<void> {
     await this.#ticks?.stop();
     await Promise.all([this.#sender?.stop(), this.#settings?.stop()]);
-    await Promise.all([this.#reporter?.stop(), this.#autonomous?.stop()]);
+    await this.#autonomous?.stop();
     await this.#options.counters.close();
   }
 
@@ -199,13 +192,9 @@ export class EdgeWatch {
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
     this.#sender?.push(downsample(sample, { thresholdsOf, tops }));
     const controlMs = this.#controlMs();
-    const missedAtMs = this.#sender?.takeMissed() ?? null;
-    await this.#autonomous?.step(sample, events, { controlMs, missedAtMs });
-    // While messages do not arrive, an attack would wait here and be out of date on arrival.
-    const answers = controlMs !== null && this.#sender?.answers === true;
-    if (answers && this.#reporter?.ready === true) {
-      this.#reporter.report(this.#autonomous?.unreported() ?? []);
-    }
+    const isSilent = controlMs === null || this.#sender?.answers === false;
+    const silentSinceMs = isSilent ? this.#nowMs() - (this.#sender?.silentMs ?? 0) : null;
+    await this.#autonomous?.step(sample, ongoingIn(state), events, { controlMs, silentSinceMs });
   }
 
   #logEvents(events: readonly AttackEvent[]): void {

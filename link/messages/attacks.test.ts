@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { VECTOR_COUNT } from '@portcullis/core/attacks/vectors.ts';
@@ -74,14 +73,13 @@ const ATTACK = {
   peakPps: { value: 1, low: 1, high: 1 },
   peakBps: { value: 1, low: 1, high: 1 },
   startedAtMs: 1,
-  endedAtMs: null,
+  endedAtMs: 4,
   openedAtMs: 2,
   mitigatedAtMs: 3,
   actions: ACTIONS.map((action) => ({ action, mode: 'enforce', sinceMs: 3, untilMs: null })),
   tops: TOPS,
-  series: { startMs: 1, stepMs: 1_000, pps: [1, 2], bps: [8, 16] },
 };
-const ATTACKS = { kind: 'edge.attacks', instance: 'one', sequence: 2, atMs: 5, attacks: [ATTACK] };
+const ATTACKS = { kind: 'edge.attacks', instance: 'one', atMs: 5, attacks: [ATTACK] };
 
 const sample = (change: object): object => ({ ...SAMPLES, samples: [{ ...SAMPLE, ...change }] });
 const subject = (change: object): object => sample({ addresses: [{ ...SUBJECT, ...change }] });
@@ -141,9 +139,6 @@ describe('attack messages', () => {
     'an attack of an unknown type': attack({ type: 'toString' }),
     'an attack with an id that is too long': attack({ id: 'x'.repeat(129) }),
     'a share above 1': attack({ shares: [{ type: 'udp_flood', share: 1.01 }] }),
-    'a series that is too long': attack({
-      series: { ...ATTACK.series, pps: many(MAX_SERIES_POINTS + 1, 1) },
-    }),
     'an action against an invalid network': attack({
       actions: [{ ...ATTACK.actions[2], action: { ...ACTIONS[2], source: 'all' } }],
     }),
@@ -180,12 +175,6 @@ describe('attack messages', () => {
     const newer = { vector: VECTOR_COUNT, packets: 1, bytes: 1 };
     const parsed = parseRequest('edge', subject({ vectors: [...SUBJECT.vectors, newer] }));
     assert.deepEqual(parsed, { ok: true, value: SAMPLES });
-  });
-
-  it('have both lists of a series cut to one length', () => {
-    const parsed = parseRequest('edge', attack({ series: { ...ATTACK.series, bps: [8] } }));
-    assert.ok(parsed.ok && parsed.value.kind === 'edge.attacks');
-    assert.deepEqual(parsed.value.attacks[0]?.series, { ...ATTACK.series, pps: [1], bps: [8] });
   });
 
   it('never make the parser throw', () => {

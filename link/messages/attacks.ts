@@ -6,7 +6,6 @@ import {
   MITIGATION_MODES,
   type WatchScope,
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
 import {
   MAX_TOPS,
   type SubjectTops,
@@ -196,31 +195,19 @@ export const overlayAction = object({
 });
 export type OverlayAction = Static<typeof overlayAction>;
 
-const points = array(count, MAX_SERIES_POINTS);
-const anySeries = object<AttackSeries>({
-  startMs: moment,
-  stepMs: integer(1, MAX_HOLD_MS),
-  pps: points,
-  bps: points,
-});
-/** Cuts both lists to the length of the shorter one. */
-const series: Schema<AttackSeries> = (value, at) => {
-  const { startMs, stepMs, pps, bps } = anySeries(value, at);
-  const length = Math.min(pps.length, bps.length);
-  return { startMs, stepMs, pps: pps.slice(0, length), bps: bps.slice(0, length) };
-};
-
-export interface WireAttack extends Attack {
+/** An attack that an edge detected while control did not answer. */
+export interface OutageAttack extends Attack {
+  /** The time of its last traffic, at most that of the report. */
+  readonly endedAtMs: number;
   /** When the edge's detector opened it. */
   readonly openedAtMs: number;
   /** When the kernel had the first mitigation of the edge itself; null if there was none. */
   readonly mitigatedAtMs: number | null;
   readonly actions: readonly OverlayAction[];
   readonly tops: SubjectTops | null;
-  readonly series: AttackSeries;
 }
 /** Edges also store it on disk. */
-export const wireAttack = object<WireAttack>({
+export const outageAttack = object<OutageAttack>({
   id: text(128),
   subject: network,
   type: attackType,
@@ -228,18 +215,12 @@ export const wireAttack = object<WireAttack>({
   peakPps: measured,
   peakBps: measured,
   startedAtMs: moment,
-  endedAtMs: nullable(moment),
+  endedAtMs: moment,
   openedAtMs: moment,
   mitigatedAtMs: nullable(moment),
   actions: array(overlayAction, MAX_OVERLAY_ACTIONS),
   tops: nullable(subjectTops),
-  series,
 });
-
-/** Whether control accepts it; see `isWireSample`. */
-export function isWireAttack(value: WireAttack): boolean {
-  return check(wireAttack, value).ok;
-}
 
 /** Detection continues without an answer. */
 export const WATCH_REQUESTS = kinds({
@@ -261,17 +242,12 @@ export const WATCH_REQUESTS = kinds({
     /** Oldest first. */
     samples: array(wireSample, MAX_SAMPLES_PER_MESSAGE),
   },
-  /**
-   * Attacks that an edge detected while control was away. The edge stores them until they are answered, and control
-   * records each once. An attack that continues when control is back is reported then and again when it ends, under
-   * the same id.
-   */
+  /** Attacks of an outage of control. The edge stores them until they are answered; control records each once. */
   'edge.attacks': {
     instance,
-    sequence,
-    /** The edge's clock at sending; control derives the error of that clock from it. */
+    /** The edge's clock at sending: control dates attacks by their age. */
     atMs: moment,
-    attacks: array(wireAttack, MAX_ATTACKS_PER_MESSAGE),
+    attacks: array(outageAttack, MAX_ATTACKS_PER_MESSAGE),
   },
 });
 export type WatchRequest = StaticUnion<typeof WATCH_REQUESTS>;

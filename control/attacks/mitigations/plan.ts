@@ -1,4 +1,4 @@
-import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
+import { keyOf, type MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ResolvedScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   MAX_ACTIONS,
@@ -81,13 +81,4 @@ function endOf({ ended, expired, cancelled, scope }: ResponseState): EndedBecaus
   if (ended) return 'over';
   if (expired) return 'expired';
   return scope?.mitigation === 'off' ? 'settings' : null;
-}
-
-/** Independent of the order of fields in the database. */
-function keyOf(action: MitigationAction): string {
-  return JSON.stringify(action, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
 }

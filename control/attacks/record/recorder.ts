@@ -261,7 +261,7 @@ async function joinReopened(
   });
 }
 
-/** Records by another recorder or by a delayed report while this recorder could not write. */
+/** Records by another recorder, or of an outage, while this recorder could not write. */
 async function leaveRecorded(tx: Tx, planned: readonly Planned[]): Promise<readonly Planned[]> {
   const whole = planned.flatMap(({ seen, step }) => (step === 'whole' ? [seen] : []));
   const recorded = await loadRecorded(tx, whole);

@@ -78,20 +78,13 @@ const ITEM = sql.raw(
 
 /**
  * Inserts records for the holders at their start, by subject. The previous record of the subject ended long ago and is
- * replaced, or kept if the new one is older.
+ * replaced.
  */
 export async function openRecords(
   tx: Tx,
   revision: number,
   seen: readonly Seen[],
-  standing: 'replaced' | 'kept' = 'replaced',
 ): Promise<Map<string, number>> {
-  const conflict =
-    standing === 'kept'
-      ? sql`do nothing`
-      : sql`do update set attack_id = excluded.attack_id, revision = excluded.revision,
-              started_at = excluded.started_at, opened_at = excluded.opened_at, ended_at = excluded.ended_at,
-              seen_at = now(), detector = excluded.detector`;
   const { rows } = await sql<{ id: number; asked: string }>`
     with made as materialized (
       select nextval('attack_ids') as id, i.*, case when i.ended is not null then greatest(i.ended, i.started) end as over, h.id as holding, h.organisation_id, h.cidr as held
@@ -108,7 +101,9 @@ export async function openRecords(
     ), ongoing as (
       insert into ongoing_attacks as o
       select subject, id, ${revision}, started, opened, over, now(), detector from made
-      on conflict (subject) ${conflict}
+      on conflict (subject) do update set attack_id = excluded.attack_id, revision = excluded.revision,
+        started_at = excluded.started_at, opened_at = excluded.opened_at, ended_at = excluded.ended_at,
+        seen_at = now(), detector = excluded.detector
     )
     select id, asked from made`.execute(tx);
   return new Map(rows.map(({ id, asked }) => [asked, id]));
@@ -171,10 +166,7 @@ export interface Change {
   readonly endedAt: Date | null;
 }
 
-/**
- * Old versions stay for pages of their snapshot. A record never ends earlier than a delayed report says, because a
- * restarted recorder does not know it.
- */
+/** Old versions stay for pages of their snapshot. */
 export async function changeRecords(
   tx: Tx,
   revision: number,
@@ -187,10 +179,7 @@ export async function changeRecords(
           as c (id bigint, "from" timestamptz, "startedAt" timestamptz, "endedAt" timestamptz)
        where a.id = c.id and a.started_at = c."from" and a.until_revision = ${HOLDS}
       returning a.*, c."startedAt" as new_start,
-                case when c."endedAt" is not null then greatest(c."endedAt", c."startedAt", (
-                  select to_timestamp(max((edge.value ->> 'endedAtMs')::float8) / 1000)
-                    from attack_evidence e, jsonb_each(e.evidence -> 'edges') as edge
-                   where e.attack_id = a.id)) end as new_end
+                case when c."endedAt" is not null then greatest(c."endedAt", c."startedAt") end as new_end
     ), history as (
       insert into attacks (id, revision, organisation_id, holding_id, subject, prefix, attack_type,
                            peak_pps, peak_bps, started_at, mitigated_at, ended_at)

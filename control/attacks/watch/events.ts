@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
-import type { DelayedRefusal } from './delayed-report-rules.ts';
 
-export type WatchRefusal = DelayedRefusal | 'too_many' | 'unrecordable';
+export type WatchRefusal = 'not_held' | 'not_served' | 'too_old';
 
 /** A refused part of an agent's samples. */
 export interface Refused {
@@ -16,10 +15,14 @@ export interface Refused {
   readonly first: string;
 }
 
+type Recorded = Pick<ReportedAttack, 'attackId' | 'kind'> & {
+  readonly attack: Pick<ReportedAttack['attack'], 'subject' | 'type'>;
+};
+
 /** Events of detection: each function writes its log line and its metric together. */
 export interface WatchEvents {
   /** An attack was recorded. */
-  recorded(heard: ReportedAttack): void;
+  recorded(reported: Recorded): void;
   /** Logged once a minute per agent and reason, because samples arrive several times a second. */
   refused(refused: Refused): void;
   /** The detection lease moved to or from this replica. */

@@ -100,7 +100,6 @@ class Watch implements Watching {
       scopes: this.#scopes,
       judge: this.#judge,
       events,
-      onAttack,
     });
   }
 

@@ -1,6 +1,6 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
-import type { WatchSamples, WireAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
+import type { WatchSamples, OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
@@ -132,12 +132,8 @@ export class TestWatch {
   }
 }
 
-/** A delayed report of an edge. */
-export function wireAttack(
-  startedAtMs: number,
-  endedAtMs: number | null,
-  pps = 50_000,
-): WireAttack {
+/** An attack of an outage, as an edge reports it. */
+export function outageAttack(startedAtMs: number, endedAtMs: number, pps = 50_000): OutageAttack {
   const measured = (value: number) => ({ value, low: value, high: value });
   return {
     id: `${SUBJECT}@${startedAtMs}`,
@@ -152,6 +148,5 @@ export function wireAttack(
     mitigatedAtMs: null,
     actions: [],
     tops: null,
-    series: { startMs: startedAtMs, stepMs: 1_000, pps: [pps], bps: [pps * 800] },
   };
 }

@@ -86,6 +86,7 @@ export interface Schema {
     started_at: Date;
     mitigated_at: Date | null;
     ended_at: Date | null;
+    reported_as: string | null;
   };
   audit: {
     id: GeneratedAlways<number>;
@@ -370,11 +371,6 @@ export interface Schema {
     headers: Json<ColumnTypes['idempotency_keys.headers']>;
     body: string;
     created_at: Generated<Date>;
-  };
-  late_budgets: {
-    edge: string;
-    spent: number;
-    at: Generated<Date>;
   };
   members: {
     organisation_id: number;

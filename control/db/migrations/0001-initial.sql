@@ -816,14 +816,6 @@ create unlogged table relayed_samples (
   relayed_at timestamptz not null default clock_timestamp()
 );
 
--- Attacks that each edge reported late: what it has spent is given back over an hour.
-create table late_budgets (
-  edge text primary key,
-  spent double precision not null,
-  -- the time of `spent`
-  at timestamptz not null default now()
-);
-
 -- Changes that concern detection: holdings, and the settings of services and organisations. Each control plane reads
 -- only the changes since its last read, by transactions as with events. Kept for an hour: a control plane that missed
 -- more loads everything.
@@ -929,6 +921,8 @@ create table attacks (
   started_at timestamptz not null,
   mitigated_at timestamptz,
   ended_at timestamptz check (ended_at >= started_at),
+  -- EDGE/ID of an attack that an edge reported after an outage of control; null: detected by control
+  reported_as text,
   primary key (id, revision, started_at),
   check (prefix >>= subject)
 ) partition by range (started_at);

@@ -13,7 +13,7 @@ const DONE: ControlReply = { kind: 'done' };
 const MESSAGES: readonly AgentRequest[] = [
   { kind: 'watch.ask', instance: 'one', version: null, cursor: null },
   { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 1, samples: [] },
-  { kind: 'edge.attacks', instance: 'one', sequence: 1, atMs: 1, attacks: [] },
+  { kind: 'edge.attacks', instance: 'one', atMs: 1, attacks: [] },
 ];
 
 test('passes measurements of an edge to the service with the authenticated name', async (t) => {

@@ -14,7 +14,7 @@ const FIRST_STEP_MS = 1_000;
  * buckets, not with the wall clock.
  */
 export class Series {
-  #startMs: number;
+  readonly #startMs: number;
   #stepMs: number;
   readonly #pps: number[];
   readonly #bps: number[];
@@ -47,11 +47,6 @@ export class Series {
   skip(durationMs: number): void {
     // A gap longer than the capacity would only halve the series repeatedly.
     this.add(Math.min(durationMs, this.#stepMs * MAX_SERIES_POINTS), 0, 0);
-  }
-
-  /** The wall clock was set. */
-  shift(byMs: number): void {
-    this.#startMs = Math.max(0, this.#startMs + byMs);
   }
 
   get value(): AttackSeries {

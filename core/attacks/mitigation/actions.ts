@@ -141,3 +141,12 @@ export function describeMitigation(mitigation: Mitigation): string {
   if (limit === null || limit.pps === 0) return `drops ${parts.join(' ')}`;
   return `limits ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
 }
+
+/** JSON with sorted keys: equal actions give equal text, whatever the order of their fields. */
+export function keyOf(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );
+}

@@ -9,7 +9,7 @@ import {
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
-import { keyOf } from '../action-key.ts';
+import { keyOf } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { OverlayEntry } from './overlay.ts';
 
 /** The part that is added to a policy. */

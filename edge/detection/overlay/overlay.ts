@@ -1,10 +1,10 @@
 import {
+  keyOf,
   type MitigationAction,
   renderAction,
 } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { MitigationMode } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
-import { keyOf } from '../action-key.ts';
 
 /** The autonomous mitigations of one attack. */
 export interface OverlayEntry {

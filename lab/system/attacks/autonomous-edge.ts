@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { FakeControl } from '@portcullis/edge/testing/control.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
-import type { WireAttack } from '@portcullis/link/messages/attacks.ts';
+import type { OutageAttack } from '@portcullis/link/messages/attacks.ts';
 import { linkOf } from '../../bench/generator/traffic.ts';
 import { mountBpffs, unmountBpffs } from '../../kernel/bpffs.ts';
 import { sendFloods } from '../../floods/flood.ts';
@@ -31,7 +31,7 @@ export class AutonomousEdge {
   }
 
   /** What the edge reported, in order. */
-  get told(): WireAttack[] {
+  get reported(): OutageAttack[] {
     return this.control.received.flatMap((one) => (one.kind === 'edge.attacks' ? one.attacks : []));
   }
 

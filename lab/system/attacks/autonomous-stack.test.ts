@@ -117,9 +117,10 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
       },
       60_000,
     );
-    assert.equal(attacks.length, 1);
+    // What control sees after its restart is a row of its own.
+    attacks = attacks.toSorted((a, b) => (a.started_at < b.started_at ? -1 : 1));
     const startedMs = Date.parse(attacks[0]?.started_at ?? '') - report.beganAtMs;
-    const endedMs = Date.parse(attacks[0]?.ended_at ?? '') - report.beganAtMs;
+    const endedMs = Date.parse(attacks.at(-1)?.ended_at ?? '') - report.beganAtMs;
     t.diagnostic(`started ${startedMs} ms off, ended after ${endedMs} ms`);
     assert.ok(Math.abs(startedMs) <= DATED_MS, `started ${startedMs} ms off`);
     assert.ok(endedMs > startedMs && endedMs <= 10_000, `ended after ${endedMs} ms`);
