@@ -82,6 +82,15 @@ test('answers 401 to an invalid key with the reason and without the key', async 
   }
 });
 
+test('lets in a burst of first requests with a good key, which are one query', async (t) => {
+  const access = open(t);
+  const { secret } = await create({ name: 'burst' });
+  const burst = Array.from({ length: 100 }, () =>
+    access.authenticate(`Bearer ${secret}`, '192.0.2.9'),
+  );
+  assert.equal((await Promise.all(burst)).length, 100);
+});
+
 test('expires a key on time, also while it is cached', async (t) => {
   let now = new Date();
   const access = open(t, () => now);

@@ -74,9 +74,19 @@ export function createAccess({
   const budget = new UnknownKeyBudget();
   const lastUse = createLastUse(db, log);
 
-  async function load(hash: Buffer): Promise<KnownKey | null> {
-    const found = await loadKeyByHash(db, hash);
-    return found && toKnownKey(found);
+  /** One query, which is charged to the source unless the key exists. */
+  async function load(hash: Buffer, name: string, source: string): Promise<KnownKey | null> {
+    budget.take(name, source);
+    const found = await loadKeyByHash(db, hash).catch((error: unknown) => {
+      budget.giveBack(source);
+      throw error;
+    });
+    if (found === null) {
+      budget.unknown(name);
+      return null;
+    }
+    budget.found(name, source);
+    return toKnownKey(found);
   }
 
   return {
@@ -86,15 +96,7 @@ export function createAccess({
       // The look-up is by hash, so its time reveals nothing about a guess.
       const hash = hashSecret(secret.value);
       const name = hash.toString('base64');
-      budget.take(name, source);
-      const known = await cache
-        .get(name, () => load(hash))
-        .catch((error: unknown) => {
-          budget.giveBack(source);
-          throw error;
-        });
-      if (known === null) budget.unknown(name);
-      else budget.found(name, source);
+      const known = await cache.get(name, () => load(hash, name, source));
       const now = clock();
       const caller = admit(known, source, now);
       lastUse.record(caller.keyId, now);

@@ -1,19 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Role } from '@portcullis/contract/endpoint.ts';
-import { type Person, personActor, recordAudit } from '../access/index.ts';
-import type { Db, Tx } from '../db/database.ts';
+import type { Person } from '../access/index.ts';
+import type { Db } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
-import { DONE, idOf, notThere, requirePerson } from './call.ts';
+import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
 import { hashPassword } from './password.ts';
 import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
 import { requirePassword } from './prove.ts';
 import { hasTotp, removeSecondFactor, renewRecoveryCodes, useCode } from './second-factor.ts';
 import { encodeBase32 } from './totp.ts';
-
-type Call = Parameters<Handlers['confirmTotp']>[0] | Parameters<Handlers['endSession']>[0];
 
 type SessionNames =
   | 'readSession'
@@ -51,7 +49,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
         tx,
       );
       if (ended.rows.length === 0) throw notThere();
-      await audit(tx, call, 'session.end');
+      await auditOwn(tx, call, 'session.end');
       return DONE;
     },
     async renameAccount(call, tx) {
@@ -59,7 +57,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
         update people set name = ${call.body.name} where id = ${requirePerson(call).id}`.execute(
         tx,
       );
-      await audit(tx, call, 'person.rename');
+      await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
     async changePassword(call, db) {
@@ -68,7 +66,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       const passwordHash = await hashPassword(call.body.new_password);
       await db.transaction().execute(async (tx) => {
         await setPassword(tx, person.id, passwordHash, sessionId);
-        await audit(tx, call, 'password.change');
+        await auditOwn(tx, call, 'password.change');
       });
       return DONE;
     },
@@ -101,7 +99,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       }
       await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
       await endSessions(tx, id, sessionId);
-      await audit(tx, call, 'totp.on');
+      await auditOwn(tx, call, 'totp.on');
       const codes = await renewRecoveryCodes(tx, id);
       return { status: 200, body: { data: { recovery_codes: codes } } };
     },
@@ -111,7 +109,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
         throw new Problem('invalid_request', 'Turn the authenticator app on first.');
       }
       const codes = await db.transaction().execute(async (tx) => {
-        await audit(tx, call, 'recovery-codes.renew');
+        await auditOwn(tx, call, 'recovery-codes.renew');
         return renewRecoveryCodes(tx, person.id);
       });
       return { status: 201, body: { data: { recovery_codes: codes } } };
@@ -120,21 +118,11 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       const person = await requirePassword(db, requirePerson(call).email, call.body.password);
       await db.transaction().execute(async (tx) => {
         await removeSecondFactor(tx, person.id);
-        await audit(tx, call, 'totp.off');
+        await auditOwn(tx, call, 'totp.off');
       });
       return DONE;
     },
   };
-}
-
-async function audit(tx: Tx, call: Omit<Call, 'body' | 'query'>, action: string): Promise<void> {
-  const person = requirePerson(call);
-  await recordAudit(tx, {
-    actor: personActor({ ...call, person }),
-    organisationId: null,
-    action,
-    target: `person:${person.id}`,
-  });
 }
 
 interface OrganisationRow {

@@ -1,4 +1,5 @@
-import type { Person } from '../access/index.ts';
+import { type Person, personActor, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 
 /** The signed-in person of an operation whose row needs one. */
@@ -19,3 +20,22 @@ export function notThere(): Problem {
 }
 
 export const DONE = { status: 200, body: { data: { done: true } } } as const;
+
+/** Records what a person does with its own account. */
+export async function auditOwn(
+  tx: Tx,
+  call: {
+    readonly person: Person | null;
+    readonly source: string | null;
+    readonly requestId: string;
+  },
+  action: string,
+): Promise<void> {
+  const person = requirePerson(call);
+  await recordAudit(tx, {
+    actor: personActor({ ...call, person }),
+    organisationId: null,
+    action,
+    target: `person:${person.id}`,
+  });
+}

@@ -5,10 +5,10 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { sql } from 'kysely';
-import { personActor, recordAudit, unauthenticated } from '../../access/index.ts';
+import { unauthenticated } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Handlers } from '../../http/operations/handlers.ts';
-import { DONE, idOf, notThere, requirePerson } from '../call.ts';
+import { auditOwn, DONE, idOf, notThere, requirePerson } from '../call.ts';
 import { refuse } from '../person-store.ts';
 import { requirePassword } from '../prove.ts';
 import { beginSession } from '../session-store.ts';
@@ -106,7 +106,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
         insert into passkeys (person_id, name, credential_id, public_key, counter, transports)
         values (${person.id}, ${call.body.name}, ${credential.id}, ${Buffer.from(credential.publicKey)},
                 ${credential.counter}, ${credential.transports ?? []})`.execute(tx);
-      await audit(tx, call, 'passkey.add');
+      await auditOwn(tx, call, 'passkey.add');
       return { ...DONE, status: 201 };
     },
     async deletePasskey(call, tx) {
@@ -114,7 +114,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
         delete from passkeys where id = ${idOf(call, 'passkey')} and person_id = ${requirePerson(call).id}
         returning 1`.execute(tx);
       if (rows.length === 0) throw notThere();
-      await audit(tx, call, 'passkey.delete');
+      await auditOwn(tx, call, 'passkey.delete');
       return DONE;
     },
   };
@@ -156,19 +156,4 @@ async function takeChallenge(
      where challenge = ${challenge} and person_id is not distinct from ${personId} and expires_at > now()
     returning 1`.execute(db);
   return rows.length === 1;
-}
-
-async function audit(
-  tx: Tx,
-  call: Parameters<Handlers['deletePasskey']>[0] | Parameters<Handlers['addPasskey']>[0],
-  action: string,
-): Promise<void> {
-  const person = requirePerson(call);
-  const { source, requestId } = call;
-  await recordAudit(tx, {
-    actor: personActor({ person, source, requestId }),
-    organisationId: null,
-    action,
-    target: `person:${person.id}`,
-  });
 }
