@@ -53,7 +53,7 @@ function meet(t: TestContext, first: CollectorAssignment) {
       const periods = { reportMs: 50, resyncMs: 60_000 };
       return { kind: 'collector.welcome', protocolVersion: 1, settings, ...periods };
     }
-    if (request.kind !== 'watch.ask') return { kind: 'done' };
+    if (request.kind !== 'detection.getSettings') return { kind: 'done' };
     return { kind: 'watch.settings', version: 'v1', scopes: wants.scopes, next: null };
   });
   const agent = new CollectorAgent({

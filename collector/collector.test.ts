@@ -54,21 +54,21 @@ describe('a collector', () => {
     t.after(() => collector.close());
     const [four, six] = collector.sockets;
     assert.ok(four !== undefined && six !== undefined);
-    const stranger = createSocket('udp4');
-    t.after(() => stranger.close());
-    stranger.bind(0, '127.0.0.2');
-    await once(stranger, 'listening');
+    const unknown = createSocket('udp4');
+    t.after(() => unknown.close());
+    unknown.bind(0, '127.0.0.2');
+    await once(unknown, 'listening');
     await new Promise<void>((sent) =>
-      stranger.send(netflowV5([FLOW]), four.port, '127.0.0.1', () => sent()),
+      unknown.send(netflowV5([FLOW]), four.port, '127.0.0.1', () => sent()),
     );
     await send('127.0.0.1', four.port, netflowV5([FLOW]));
     await send('::1', six.port, netflowV5([{ ...FLOW, destination: '203.0.113.11' }]));
     await promise;
     assert.deepEqual(Object.fromEntries(total), { '203.0.113.10': 10, '203.0.113.11': 1000 });
-    const { datagrams, records, strangers, malformed } = collector.counters();
+    const { datagrams, records, unknownExporters, malformed } = collector.counters();
     assert.deepEqual(
-      { datagrams, records, strangers, malformed },
-      { datagrams: 2, records: 2, strangers: 1, malformed: 0 },
+      { datagrams, records, unknownExporters, malformed },
+      { datagrams: 2, records: 2, unknownExporters: 1, malformed: 0 },
     );
   });
 

@@ -42,7 +42,7 @@ export interface CollectorCounters {
   /** Lost datagrams or records, by the exporters' sequence numbers. */
   lost: number;
   /** Datagrams of unlisted exporters. */
-  strangers: number;
+  unknownExporters: number;
   /** Datagrams that the kernel dropped because the socket buffer was full. */
   socketDrops: number;
   /** Records to unprotected destinations, or to networks that the exporter may not report. */
@@ -50,7 +50,7 @@ export interface CollectorCounters {
   crowdedOut: number;
   unspread: number;
   /** Egress records of packets that were exported on ingress already. */
-  toldTwice: number;
+  reportedTwice: number;
 }
 
 /** The socket buffer holds a second of exports at a high rate. If the kernel grants less, socketDrops shows it. */
@@ -67,7 +67,7 @@ export class Collector {
   readonly #sockets: Socket[] = [];
   /** The number of exporters so far: each gets its own. */
   #numbers = 0;
-  #strangers = 0;
+  #unknownExporters = 0;
   #timer: NodeJS.Timeout | null = null;
   /** The start of the open bucket. Buckets have an exact length, whenever they are closed. */
   #beganMs = gridMs();
@@ -129,8 +129,8 @@ export class Collector {
       templatesRefused: 0,
       agentDrops: 0,
       lost: 0,
-      toldTwice: 0,
-      strangers: this.#strangers,
+      reportedTwice: 0,
+      unknownExporters: this.#unknownExporters,
       socketDrops: readSocketDrops(this.#sockets.map(endpointOf)),
       ...this.#aggregate.counters,
     };
@@ -142,7 +142,7 @@ export class Collector {
       total.templatesRefused += counters.templatesRefused;
       total.agentDrops += counters.agentDrops;
       total.lost += sequences.lost;
-      total.toldTwice += counters.toldTwice;
+      total.reportedTwice += counters.reportedTwice;
       total.outside += counters.beyond;
     }
     return total;
@@ -173,11 +173,11 @@ export class Collector {
   #read(bytes: Buffer, address: string): void {
     const exporter = this.#exporters.get(address);
     if (exporter === undefined) {
-      this.#strangers++;
+      this.#unknownExporters++;
       return;
     }
     const nowMs = performance.now();
-    exporter.heardAtMs = nowMs;
+    exporter.receivedAtMs = nowMs;
     decode(bytes, { exporter, nowMs, emit: (record) => this.#aggregate.add(record, nowMs) });
   }
 

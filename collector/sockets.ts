@@ -55,17 +55,17 @@ export class ExporterSockets {
 
   status(): CollectorStatus {
     const collector = this.#open?.collector;
-    const { socketDrops = 0, strangers = 0, outside = 0 } = collector?.counters() ?? {};
+    const { socketDrops = 0, unknownExporters = 0, outside = 0 } = collector?.counters() ?? {};
     const exporters = collector?.exporters() ?? [];
     return {
       listening: this.#open?.listen ?? null,
       problem: this.#problem,
       bufferBytes: collector?.sockets[0]?.receiveBufferBytes ?? 0,
       socketDrops,
-      strangers,
+      unknownExporters,
       outside,
       exporters: exporters
-        .toSorted((a, b) => (b.heardAtMs ?? -1) - (a.heardAtMs ?? -1))
+        .toSorted((a, b) => (b.receivedAtMs ?? -1) - (a.receivedAtMs ?? -1))
         .slice(0, MAX_REPORTED_EXPORTERS)
         .map(statusOf),
     };
@@ -134,13 +134,13 @@ function parseListen(text: string): Listen {
 
 function statusOf({
   address,
-  heardAtMs,
+  receivedAtMs,
   counters,
   sequences,
   templates,
 }: Exporter): ExporterStatus {
   const { datagrams, records, malformed, withoutTemplate } = counters;
-  const heardAgoMs = heardAtMs === null ? null : Math.round(performance.now() - heardAtMs);
+  const heardAgoMs = receivedAtMs === null ? null : Math.round(performance.now() - receivedAtMs);
   return {
     ip: address,
     heardAgoMs,

@@ -150,7 +150,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const registry = createRegistry();
   const { publicUrl } = config;
   const attacks = createAttacks({ db, publicUrl, registry, log });
-  const watch = attacks.watching.desk;
+  const watch = attacks.watching.detection;
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks });
   const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
   stops.push('access', () => access.stop());

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { CancelledAttack, WatchAsk } from '@portcullis/link/messages/attacks.ts';
+import type { CancelledAttack, SettingsRequest } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { WatchSettingsCache } from './settings.ts';
 import { SettingsStore } from './store.ts';
@@ -24,11 +24,11 @@ const PAGES: readonly (readonly WatchScope[])[] = [
 
 const CANCELLED = [{ subject: '203.0.113.7', startedAtMs: 1_790_000_000_000 }];
 
-async function meet(t: TestContext, answer: (requested: WatchAsk) => ControlReply) {
+async function meet(t: TestContext, answer: (requested: SettingsRequest) => ControlReply) {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-watch-'));
-  const requested: WatchAsk[] = [];
+  const requested: SettingsRequest[] = [];
   const link = createMemoryLink(async (_, request) => {
-    assert.ok(request.kind === 'watch.ask');
+    assert.ok(request.kind === 'detection.getSettings');
     requested.push(request);
     return answer(request);
   });
@@ -62,7 +62,7 @@ async function meet(t: TestContext, answer: (requested: WatchAsk) => ControlRepl
 }
 
 /** Two pages of one version. */
-function paged(version: () => string): (requested: WatchAsk) => ControlReply {
+function paged(version: () => string): (requested: SettingsRequest) => ControlReply {
   return ({ version: held, cursor }) => {
     if (held === version()) {
       return { kind: 'watch.settings', version: held, scopes: null, next: null };

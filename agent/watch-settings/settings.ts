@@ -111,6 +111,10 @@ export class WatchSettingsCache {
   #page(cursor: string | null): Promise<WatchSettings> {
     const { link, instance } = this.#options;
     const version = this.#held?.version ?? null;
-    return request(link, { kind: 'watch.ask', instance, version, cursor }, 'watch.settings');
+    return request(
+      link,
+      { kind: 'detection.getSettings', instance, version, cursor },
+      'watch.settings',
+    );
   }
 }

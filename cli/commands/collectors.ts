@@ -60,7 +60,7 @@ async function listCollectors(options: DatabaseOptions): Promise<void> {
       formatConnection(one),
       `${one.report?.exporters.filter(({ heardAgoMs }) => heardAgoMs !== null).length ?? 0} of ${one.listed}`,
       String(one.report?.socketDrops ?? '-'),
-      String(one.report?.strangers ?? '-'),
+      String(one.report?.unknownExporters ?? '-'),
       formatAgo(one.lastSeenAt),
     ]),
   );
@@ -114,7 +114,7 @@ function collectorView({ report, ...one }: KnownCollector): object {
       problem: report.problem,
       buffer_bytes: report.bufferBytes,
       socket_drops: report.socketDrops,
-      strangers: report.strangers,
+      strangers: report.unknownExporters,
       outside: report.outside,
       exporters: report.exporters.map(exporterView),
     },

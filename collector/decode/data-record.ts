@@ -62,29 +62,29 @@ export function readFields(
   fields: Uint16Array,
   offsets: Uint16Array,
   lengths: Uint16Array,
-  told: Reported,
+  reported: Reported,
   record: FlowRecord,
 ): void {
-  told.clear();
+  reported.clear();
   clearRecord(record);
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] as number;
     const at = begin + (offsets[index] as number);
     const length = lengths[index] as number;
-    if (readHeaderField(field, bytes, at, length, told, record)) continue;
-    if (readAddress(field, bytes, at, told, record)) continue;
-    readOtherField(field, bytes, at, length, told);
+    if (readHeaderField(field, bytes, at, length, reported, record)) continue;
+    if (readAddress(field, bytes, at, reported, record)) continue;
+    readOtherField(field, bytes, at, length, reported);
   }
-  if (told.section !== 0) readSection(bytes, told, record);
-  if (told.fragmentOffset > 0) record.part = 2;
-  else if (told.moreFragments) record.part = 1;
+  if (reported.section !== 0) readSection(bytes, reported, record);
+  if (reported.fragmentOffset > 0) record.part = 2;
+  else if (reported.moreFragments) record.part = 1;
 }
 
 function readAddress(
   field: number,
   bytes: Uint8Array,
   at: number,
-  told: Reported,
+  reported: Reported,
   record: FlowRecord,
 ): boolean {
   switch (field) {
@@ -93,10 +93,10 @@ function readAddress(
       if (u32(bytes, at) !== 0) record.source[3] = u32(bytes, at);
       return true;
     case FIELD.destination4:
-      if (u32(bytes, at) === 0 && told.addressed) return true;
+      if (u32(bytes, at) === 0 && reported.addressed) return true;
       record.family = 4;
       record.destination[3] = u32(bytes, at);
-      told.addressed = true;
+      reported.addressed = true;
       return true;
     case FIELD.source6:
       if (!isZero(bytes, at)) readWords(bytes, at, record.source);
@@ -105,7 +105,7 @@ function readAddress(
       if (isZero(bytes, at)) return true;
       record.family = 6;
       readWords(bytes, at, record.destination);
-      told.addressed = true;
+      reported.addressed = true;
       return true;
     default:
       return false;
@@ -118,15 +118,15 @@ function readHeaderField(
   bytes: Uint8Array,
   at: number,
   length: number,
-  told: Reported,
+  reported: Reported,
   record: FlowRecord,
 ): boolean {
   switch (field) {
     case FIELD.octets:
-      told.bytes = unsigned(bytes, at, length);
+      reported.bytes = unsigned(bytes, at, length);
       return true;
     case FIELD.packets:
-      told.packets = unsigned(bytes, at, length);
+      reported.packets = unsigned(bytes, at, length);
       return true;
     case FIELD.protocol:
       record.protocol = unsigned(bytes, at, length) & 255;
@@ -159,88 +159,89 @@ function readOtherField(
   bytes: Uint8Array,
   at: number,
   length: number,
-  told: Reported,
+  reported: Reported,
 ): void {
   switch (field) {
     case FIELD.ipSection:
     case FIELD.frameSection:
     case FIELD.packetSection9:
-      told.section = field;
-      told.sectionAt = at;
-      told.sectionBytes = length;
+      reported.section = field;
+      reported.sectionAt = at;
+      reported.sectionBytes = length;
       return;
     case FIELD.startMicroseconds:
     case FIELD.startNanoseconds:
-      told.startMs = ntpMs(bytes, at, length);
+      reported.startMs = ntpMs(bytes, at, length);
       return;
     case FIELD.endMicroseconds:
     case FIELD.endNanoseconds:
-      told.endMs = ntpMs(bytes, at, length);
+      reported.endMs = ntpMs(bytes, at, length);
       return;
     default:
-      readNumber(field, unsigned(bytes, at, length), told);
+      readNumber(field, unsigned(bytes, at, length), reported);
   }
 }
 
-const NUMBERS: Readonly<Record<number, (told: Reported, value: number) => void>> = {
-  [FIELD.inputInterface]: (told, value) => (told.input = value),
-  [FIELD.flowDirection]: (told, value) => (told.direction = directionOf(value)),
-  [FIELD.octetsTotal]: (told, value) => (told.bytesTotal = value),
-  [FIELD.packetsTotal]: (told, value) => (told.packetsTotal = value),
-  [FIELD.layer2Octets]: (told, value) => (told.bytesTotal ||= value),
-  [FIELD.frameBytes]: (told, value) => (told.frameBytes = value),
-  [FIELD.packetSectionBytes9]: (told, value) => (told.frameBytes = value),
-  [FIELD.startUptime]: (told, value) => (told.startUptime = value),
-  [FIELD.endUptime]: (told, value) => (told.endUptime = value),
-  [FIELD.startSeconds]: (told, value) => (told.startMs = value * 1000),
-  [FIELD.endSeconds]: (told, value) => (told.endMs = value * 1000),
-  [FIELD.startMilliseconds]: (told, value) => (told.startMs = value),
-  [FIELD.endMilliseconds]: (told, value) => (told.endMs = value),
-  [FIELD.startDeltaMicroseconds]: (told, value) => (told.startAgoMs = value / 1000),
-  [FIELD.endDeltaMicroseconds]: (told, value) => (told.endAgoMs = value / 1000),
-  [FIELD.durationMilliseconds]: (told, value) => (told.durationMs = value),
-  [FIELD.durationMicroseconds]: (told, value) => (told.durationMs = value / 1000),
-  [FIELD.samplingInterval]: (told, value) => (told.samplingRate = value),
-  [FIELD.samplerInterval]: (told, value) => (told.samplingRate = value),
-  [FIELD.sampler]: (told, value) => (told.sampler = value),
-  [FIELD.selector]: (told, value) => (told.sampler = value),
-  [FIELD.samplingPacketInterval]: (told, value) => (told.interval = value),
-  [FIELD.samplingPacketSpace]: (told, value) => (told.space = value),
-  [FIELD.samplingSize]: (told, value) => (told.size = value),
-  [FIELD.samplingPopulation]: (told, value) => (told.population = value),
-  [FIELD.fragmentOffset]: (told, value) => (told.fragmentOffset = value),
-  [FIELD.packets + REVERSE]: (told, value) => (told.reversePackets = value),
-  [FIELD.packetsTotal + REVERSE]: (told, value) => (told.reversePackets ||= value),
-  [FIELD.octets + REVERSE]: (told, value) => (told.reverseBytes = value),
-  [FIELD.octetsTotal + REVERSE]: (told, value) => (told.reverseBytes ||= value),
-  [FIELD.tcpFlags + REVERSE]: (told, value) => (told.reverseTcpFlags = value & 255),
-  [FIELD.fragmentFlags]: (told, value) => (told.moreFragments = (value & 0x20) !== 0),
+const NUMBERS: Readonly<Record<number, (reported: Reported, value: number) => void>> = {
+  [FIELD.inputInterface]: (reported, value) => (reported.input = value),
+  [FIELD.flowDirection]: (reported, value) => (reported.direction = directionOf(value)),
+  [FIELD.octetsTotal]: (reported, value) => (reported.bytesTotal = value),
+  [FIELD.packetsTotal]: (reported, value) => (reported.packetsTotal = value),
+  [FIELD.layer2Octets]: (reported, value) => (reported.bytesTotal ||= value),
+  [FIELD.frameBytes]: (reported, value) => (reported.frameBytes = value),
+  [FIELD.packetSectionBytes9]: (reported, value) => (reported.frameBytes = value),
+  [FIELD.startUptime]: (reported, value) => (reported.startUptime = value),
+  [FIELD.endUptime]: (reported, value) => (reported.endUptime = value),
+  [FIELD.startSeconds]: (reported, value) => (reported.startMs = value * 1000),
+  [FIELD.endSeconds]: (reported, value) => (reported.endMs = value * 1000),
+  [FIELD.startMilliseconds]: (reported, value) => (reported.startMs = value),
+  [FIELD.endMilliseconds]: (reported, value) => (reported.endMs = value),
+  [FIELD.startDeltaMicroseconds]: (reported, value) => (reported.startAgoMs = value / 1000),
+  [FIELD.endDeltaMicroseconds]: (reported, value) => (reported.endAgoMs = value / 1000),
+  [FIELD.durationMilliseconds]: (reported, value) => (reported.durationMs = value),
+  [FIELD.durationMicroseconds]: (reported, value) => (reported.durationMs = value / 1000),
+  [FIELD.samplingInterval]: (reported, value) => (reported.samplingRate = value),
+  [FIELD.samplerInterval]: (reported, value) => (reported.samplingRate = value),
+  [FIELD.sampler]: (reported, value) => (reported.sampler = value),
+  [FIELD.selector]: (reported, value) => (reported.sampler = value),
+  [FIELD.samplingPacketInterval]: (reported, value) => (reported.interval = value),
+  [FIELD.samplingPacketSpace]: (reported, value) => (reported.space = value),
+  [FIELD.samplingSize]: (reported, value) => (reported.size = value),
+  [FIELD.samplingPopulation]: (reported, value) => (reported.population = value),
+  [FIELD.fragmentOffset]: (reported, value) => (reported.fragmentOffset = value),
+  [FIELD.packets + REVERSE]: (reported, value) => (reported.reversePackets = value),
+  [FIELD.packetsTotal + REVERSE]: (reported, value) => (reported.reversePackets ||= value),
+  [FIELD.octets + REVERSE]: (reported, value) => (reported.reverseBytes = value),
+  [FIELD.octetsTotal + REVERSE]: (reported, value) => (reported.reverseBytes ||= value),
+  [FIELD.tcpFlags + REVERSE]: (reported, value) => (reported.reverseTcpFlags = value & 255),
+  [FIELD.fragmentFlags]: (reported, value) => (reported.moreFragments = (value & 0x20) !== 0),
 };
 
 function directionOf(value: number): Direction {
   return value === INGRESS ? INGRESS : value === EGRESS ? EGRESS : UNREPORTED;
 }
 
-function readNumber(field: number, value: number, told: Reported): void {
-  NUMBERS[field]?.(told, value);
+function readNumber(field: number, value: number, reported: Reported): void {
+  NUMBERS[field]?.(reported, value);
 }
 
 /** The record's sampling rate, in one of three forms; 0 if absent. RFC 5476 section 6.5.2. */
-export function reportedRate(told: Reported): number {
-  if (told.samplingRate > 0) return told.samplingRate;
-  if (told.space >= 0 && told.interval > 0) return (told.interval + told.space) / told.interval;
-  return told.size > 0 ? told.population / told.size : 0;
+export function reportedRate(reported: Reported): number {
+  if (reported.samplingRate > 0) return reported.samplingRate;
+  if (reported.space >= 0 && reported.interval > 0)
+    return (reported.interval + reported.space) / reported.interval;
+  return reported.size > 0 ? reported.population / reported.size : 0;
 }
 
 /** A sampled packet: its header replaces the fields. */
-function readSection(bytes: Uint8Array, told: Reported, record: FlowRecord): void {
-  const first = told.section === FIELD.ipSection ? RAW_IP : ETHERNET;
-  const end = told.sectionAt + told.sectionBytes;
+function readSection(bytes: Uint8Array, reported: Reported, record: FlowRecord): void {
+  const first = reported.section === FIELD.ipSection ? RAW_IP : ETHERNET;
+  const end = reported.sectionAt + reported.sectionBytes;
   clearRecord(record);
-  if (!readPacket(bytes, told.sectionAt, end, first, told.frameBytes, record)) return;
-  told.addressed = true;
-  told.packets ||= 1;
-  told.bytes ||= record.bytes;
+  if (!readPacket(bytes, reported.sectionAt, end, first, reported.frameBytes, record)) return;
+  reported.addressed = true;
+  reported.packets ||= 1;
+  reported.bytes ||= record.bytes;
 }
 
 const NTP_EPOCH_SECONDS = 2_208_988_800;

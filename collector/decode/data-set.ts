@@ -28,7 +28,7 @@ export interface Message {
 /** More is forged, or a counter that wrapped. */
 const MAX_PACKETS = 2 ** 40;
 
-const told = new Reported();
+const reported = new Reported();
 const walked = { offsets: new Uint16Array(256), lengths: new Uint16Array(256) };
 
 /**
@@ -88,7 +88,7 @@ function readRecords(
       break;
     }
     if (useful) {
-      readFields(bytes, at, fields, offsets, lengths, told, record);
+      readFields(bytes, at, fields, offsets, lengths, reported, record);
       if (template.kind === 'options') learnRate(message);
       else emitRecord(record, message);
     }
@@ -98,26 +98,26 @@ function readRecords(
 }
 
 function learnRate({ store, domain }: Message): void {
-  const rate = reportedRate(told);
-  if (rate >= 1 && rate <= MAX_SAMPLING_RATE) store.setRate(domain, told.sampler, rate);
+  const rate = reportedRate(reported);
+  if (rate >= 1 && rate <= MAX_SAMPLING_RATE) store.setRate(domain, reported.sampler, rate);
 }
 
 function emitRecord(record: FlowRecord, message: Message): void {
-  if (!told.addressed) return;
-  const own = reportedRate(told);
+  if (!reported.addressed) return;
+  const own = reportedRate(reported);
   const rate = message.arrival.exporter.rate(
-    own > 0 ? own : (message.store.rate(message.domain, told.sampler) ?? 0),
+    own > 0 ? own : (message.store.rate(message.domain, reported.sampler) ?? 0),
   );
   datePackets(record, message);
   if (record.protocol === 1 || record.protocol === 58) clearPorts(record);
   else record.icmpType = -1;
-  const { direction, input } = told;
-  const packets = told.packets > 0 ? told.packets : told.packetsTotal;
-  const bytes = told.bytes > 0 ? told.bytes : told.bytesTotal;
+  const { direction, input } = reported;
+  const packets = reported.packets > 0 ? reported.packets : reported.packetsTotal;
+  const bytes = reported.bytes > 0 ? reported.bytes : reported.bytesTotal;
   emitPackets(record, { packets, bytes, rate, direction, input }, message);
-  if (told.reversePackets === 0) return;
+  if (reported.reversePackets === 0) return;
   reverse(record);
-  const reversed = { packets: told.reversePackets, bytes: told.reverseBytes, rate };
+  const reversed = { packets: reported.reversePackets, bytes: reported.reverseBytes, rate };
   emitPackets(record, { ...reversed, direction: UNREPORTED, input: 0 }, message);
 }
 
@@ -149,7 +149,7 @@ function reverse(record: FlowRecord): void {
   const { sourcePort } = record;
   record.sourcePort = record.destinationPort;
   record.destinationPort = sourcePort;
-  record.tcpFlags = told.reverseTcpFlags;
+  record.tcpFlags = reported.reverseTcpFlags;
   record.icmpType = -1;
 }
 
@@ -162,7 +162,7 @@ function clearPorts(record: FlowRecord): void {
 
 function datePackets(record: FlowRecord, message: Message): void {
   const { arrival, exportMs, uptimeMs, sentMs, aheadMs } = message;
-  const { startMs, endMs, startUptime, endUptime, durationMs, startAgoMs, endAgoMs } = told;
+  const { startMs, endMs, startUptime, endUptime, durationMs, startAgoMs, endAgoMs } = reported;
   let agoMs = 0;
   let length = 0;
   let delayMs = arrival.nowMs - sentMs;

@@ -69,7 +69,7 @@ for (const version of [9, 10] as const) {
       const both = reported(WITH_INPUT, flow(INGRESS, 1, 2, 700), flow(EGRESS, 1, 2, 700));
       const { packets, exporter } = counted([both]);
       assert.equal(packets, 700);
-      assert.equal(exporter.counters.toldTwice, 1);
+      assert.equal(exporter.counters.reportedTwice, 1);
     });
 
     it('counts egress of interfaces that export no ingress for it', () => {
@@ -121,11 +121,11 @@ describe('direction in sFlow', () => {
 describe('interfaces of an exporter', () => {
   it('are bounded, and silent ones are dropped', () => {
     const interfaces = new Interfaces();
-    for (let input = 1; input <= 20_000; input++) interfaces.judge(INGRESS, input, 0);
+    for (let input = 1; input <= 20_000; input++) interfaces.classify(INGRESS, input, 0);
     assert.ok(interfaces.size <= 8_192);
-    assert.equal(interfaces.judge(EGRESS, 20_000, 1), 'twice');
-    assert.equal(interfaces.judge(EGRESS, 0, 1), 'unsure');
-    assert.equal(interfaces.judge(EGRESS, 20_000, 601_000), 'once');
-    assert.equal(interfaces.judge(EGRESS, 0, 601_000), 'once');
+    assert.equal(interfaces.classify(EGRESS, 20_000, 1), 'twice');
+    assert.equal(interfaces.classify(EGRESS, 0, 1), 'unsure');
+    assert.equal(interfaces.classify(EGRESS, 20_000, 601_000), 'once');
+    assert.equal(interfaces.classify(EGRESS, 0, 601_000), 'once');
   });
 });

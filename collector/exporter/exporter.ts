@@ -25,7 +25,7 @@ export interface ExporterCounters {
   /** Samples that the sFlow agent reports as dropped. */
   agentDrops: number;
   /** Egress records of packets that were exported on ingress already. */
-  toldTwice: number;
+  reportedTwice: number;
   /** Records to networks that the exporter may not report. */
   beyond: number;
 }
@@ -42,13 +42,13 @@ export class Exporter {
     withoutTemplate: 0,
     templatesRefused: 0,
     agentDrops: 0,
-    toldTwice: 0,
+    reportedTwice: 0,
     beyond: 0,
   };
   /** The networks that it may report. Null means all. */
   within: Networks | null = null;
   /** In monotonic time. Null before the first datagram. */
-  heardAtMs: number | null = null;
+  receivedAtMs: number | null = null;
   readonly sequences = new Sequences();
   readonly clock = new ExportClock();
   readonly pace = new SamplePace();
@@ -77,18 +77,18 @@ export class Exporter {
       this.counters.beyond++;
       return;
     }
-    const told = this.interfaces.judge(direction, input, nowMs);
-    if (told === 'twice') {
-      this.counters.toldTwice++;
+    const observed = this.interfaces.classify(direction, input, nowMs);
+    if (observed === 'twice') {
+      this.counters.reportedTwice++;
       return;
     }
-    record.observer = told === 'unsure' ? this.#observer + 1 : this.#observer;
+    record.observer = observed === 'unsure' ? this.#observer + 1 : this.#observer;
     emit(record);
   }
 
   /** Implausible exported rates are ignored. */
-  rate(told: number): number {
-    return told >= 1 && told <= MAX_SAMPLING_RATE ? told : this.defaultRate;
+  rate(reported: number): number {
+    return reported >= 1 && reported <= MAX_SAMPLING_RATE ? reported : this.defaultRate;
   }
 }
 

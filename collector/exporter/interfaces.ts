@@ -25,7 +25,7 @@ export class Interfaces {
   #ingressMs = -Infinity;
 
   /** `input`: the exporter's interface number; 0 if absent. */
-  judge(direction: Direction, input: number, nowMs: number): Reported {
+  classify(direction: Direction, input: number, nowMs: number): Reported {
     if (direction === UNREPORTED) return 'once';
     if (direction === INGRESS) {
       this.#note(input, nowMs);

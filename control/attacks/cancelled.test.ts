@@ -14,7 +14,12 @@ test('sends cancelled attacks to edges with their watch settings until they can 
   await scopes.load();
   const before = scopes.version;
   const reported = () => {
-    const settings = scopes.page({ kind: 'watch.ask', instance: 'i', version: null, cursor: null });
+    const settings = scopes.page({
+      kind: 'detection.getSettings',
+      instance: 'i',
+      version: null,
+      cursor: null,
+    });
     assert.ok(settings.kind === 'watch.settings');
     return settings.cancelled;
   };

@@ -36,7 +36,7 @@ export function createAttacks({ db, publicUrl, registry, log }: AttackDeps): Att
       const mitigations = startMitigations({ db, events });
       const calls = startCalls({ db, events });
       return {
-        onAttack: (heard) => mitigations.onAttack(heard),
+        onAttack: (reported) => mitigations.onAttack(reported),
         wake: () => mitigations.wake(),
         async stop() {
           await Promise.all([mitigations.stop(), calls.stop()]);

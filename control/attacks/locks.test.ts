@@ -61,7 +61,9 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
     });
     await db
       .transaction()
-      .execute((tx) => recordBatch(tx, 'one', batch, { handOver: () => null, goOn: () => null }));
+      .execute((tx) =>
+        recordBatch(tx, 'one', batch, { handOver: () => null, resumeRecord: () => null }),
+      );
   };
   const outage = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();

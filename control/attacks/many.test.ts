@@ -116,7 +116,7 @@ test('an attack whose plan fails does not delay the others of its batch', async 
   const failed: string[] = [];
   let reported = 0;
   await respondToReports(db, received, {
-    tell: () => void reported++,
+    responded: () => void reported++,
     failed: (what) => void failed.push(what),
   });
   assert.deepEqual([reported, failed], [19, ['mitigating an attack']]);

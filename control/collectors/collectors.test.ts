@@ -17,7 +17,7 @@ const STATUS: CollectorStatus = {
   problem: null,
   bufferBytes: 1000,
   socketDrops: 3,
-  strangers: 2,
+  unknownExporters: 2,
   outside: 1,
   exporters: [
     {

@@ -38,7 +38,7 @@ const GAUGES: readonly CollectorGauge[] = [
   ofReport(
     'strangers_total',
     'Datagrams since its start of exporters that are not listed.',
-    (report) => report.strangers,
+    (report) => report.unknownExporters,
   ),
   ofReport(
     'lost_exports_total',

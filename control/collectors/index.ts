@@ -54,7 +54,7 @@ export function createCollectors({ db, registry, log, watch }: CollectorDeps): C
 function isOfCollector(request: AgentRequest): request is CollectorRequest {
   return (
     request.kind.startsWith('collector.') ||
-    request.kind === 'watch.ask' ||
+    request.kind === 'detection.getSettings' ||
     request.kind === 'watch.samples'
   );
 }

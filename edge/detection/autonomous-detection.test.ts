@@ -50,7 +50,7 @@ function autonomousEdge(
   const reported: OutageAttack[] = [];
   const handler = async (_: unknown, request: AgentRequest): Promise<ControlReply> => {
     if (request.kind === 'edge.attacks') reported.push(...request.attacks);
-    if (request.kind !== 'watch.ask') return { kind: 'done' };
+    if (request.kind !== 'detection.getSettings') return { kind: 'done' };
     const scopes = request.version === 'v1' ? null : [scope];
     return { kind: 'watch.settings', version: 'v1', scopes, cancelled, next: null };
   };

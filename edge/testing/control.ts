@@ -97,7 +97,7 @@ export class FakeControl {
         resyncMs: 60_000,
       };
     }
-    if (request.kind === 'watch.ask') {
+    if (request.kind === 'detection.getSettings') {
       const scopes = request.version === this.watchVersion ? null : this.scopes;
       return { kind: 'watch.settings', version: this.watchVersion, scopes, next: null };
     }

@@ -129,7 +129,7 @@ function answer(request: AgentRequest, { device, scopes }: WatchedEdgeOptions): 
       next: null,
     };
   }
-  if (request.kind === 'watch.ask') {
+  if (request.kind === 'detection.getSettings') {
     const isHeld = request.version === 'w1';
     return { kind: 'watch.settings', version: 'w1', scopes: isHeld ? null : scopes, next: null };
   }

@@ -17,8 +17,8 @@ import { eventually } from '../system/stack-fixture.ts';
 const MAIN = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
 const FUZZ = join(import.meta.dirname, '..', 'flows', 'fuzz-process.ts');
 /** The one that sends what it likes, one beside it, and one that is not listed. */
-const [FUZZED, OTHER, STRANGER] = ['127.0.0.1', '127.0.0.3', '127.0.0.2'] as const;
-const TARGETS = { [FUZZED]: '198.51.100.1', [OTHER]: '198.51.100.3', [STRANGER]: '198.51.100.2' };
+const [FUZZED, OTHER, UNKNOWN] = ['127.0.0.1', '127.0.0.3', '127.0.0.2'] as const;
+const TARGETS = { [FUZZED]: '198.51.100.1', [OTHER]: '198.51.100.3', [UNKNOWN]: '198.51.100.2' };
 const READ = 200_000;
 /** After so many the process is warm: what is remembered by then is as much as ever. */
 const WARM = 50_000;
@@ -68,14 +68,17 @@ it('a running collector that reads 200,000 fuzzed datagrams neither ends nor gro
     async () => lines.length >= linesThen + 3 && isDrained(),
     FUZZ_MS,
   );
-  const ignored = count('strangers');
-  for (const from of [FUZZED, OTHER, STRANGER] as const) await exportFrom(from, port);
+  const ignored = count('unknownExporters');
+  for (const from of [FUZZED, OTHER, UNKNOWN] as const) await exportFrom(from, port);
   const counted = (from: keyof typeof TARGETS): number => packetsTo(lines, TARGETS[from]);
   const isCounted = async (): Promise<boolean> => counted(FUZZED) > 0 && counted(OTHER) > 0;
   await eventually('right exports count', isCounted, COUNTED_MS);
-  await eventually('strangers are noticed', async () => count('strangers') > ignored);
+  await eventually(
+    'the unknown exporter is noticed',
+    async () => count('unknownExporters') > ignored,
+  );
   assert.deepEqual([counted(FUZZED), counted(OTHER)], [PACKETS * RECORDS, PACKETS * RECORDS]);
-  assert.equal(counted(STRANGER), 0);
+  assert.equal(counted(UNKNOWN), 0);
 });
 
 async function collector(

@@ -89,7 +89,7 @@ const many = (length: number, one: unknown): unknown[] => Array.from({ length },
 
 describe('attack messages', () => {
   it('are accepted unchanged', () => {
-    const ask = { kind: 'watch.ask', instance: 'one', version: null, cursor: null };
+    const ask = { kind: 'detection.getSettings', instance: 'one', version: null, cursor: null };
     for (const message of [ask, SAMPLES, ATTACKS]) {
       assert.deepEqual(parseRequest('edge', message), { ok: true, value: message });
     }

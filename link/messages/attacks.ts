@@ -225,7 +225,7 @@ export const outageAttack = object<OutageAttack>({
 /** Detection continues without an answer. */
 export const WATCH_REQUESTS = kinds({
   /** Requests the settings of detection: after hello, at each resync, and on a `watch` notice. */
-  'watch.ask': {
+  'detection.getSettings': {
     instance,
     /** Version of the settings that the agent holds completely; null for none. */
     version: nullable(version),
@@ -251,7 +251,7 @@ export const WATCH_REQUESTS = kinds({
   },
 });
 export type WatchRequest = StaticUnion<typeof WATCH_REQUESTS>;
-export type WatchAsk = Static<(typeof WATCH_REQUESTS)['watch.ask']>;
+export type SettingsRequest = Static<(typeof WATCH_REQUESTS)['detection.getSettings']>;
 export type WatchSamples = Static<(typeof WATCH_REQUESTS)['watch.samples']>;
 export type EdgeAttacks = Static<(typeof WATCH_REQUESTS)['edge.attacks']>;
 

@@ -48,7 +48,7 @@ export const collectorStatus = object({
   /** Datagrams that the full receive buffer dropped. */
   socketDrops: natural,
   /** Datagrams of exporters that are not listed. */
-  strangers: natural,
+  unknownExporters: natural,
   /** Records to destinations that are not protected, or for which their exporter is not accepted. */
   outside: natural,
   /** Those seen last come first. */
@@ -77,7 +77,7 @@ export const COLLECTOR_REQUESTS = {
     /** Sent every `reportMs`. A restarted control plane answers `resync`, which asks for a hello. */
     'collector.report': { instance, report: collectorStatus },
   }),
-  'watch.ask': WATCH_REQUESTS['watch.ask'],
+  'detection.getSettings': WATCH_REQUESTS['detection.getSettings'],
   'watch.samples': WATCH_REQUESTS['watch.samples'],
 };
 export type CollectorRequest = StaticUnion<typeof COLLECTOR_REQUESTS>;

@@ -158,10 +158,10 @@ function reportJson(summary: FlowSummary, counters: CollectorCounters): void {
 
 function reportLines(summary: FlowSummary, counters: CollectorCounters): void {
   const { at, destinations, top, events } = summary;
-  const { records, lost, strangers, malformed, socketDrops } = counters;
+  const { records, lost, unknownExporters, malformed, socketDrops } = counters;
   const problems = Object.entries({
     lost,
-    'from unknown exporters': strangers,
+    'from unknown exporters': unknownExporters,
     malformed,
     dropped: socketDrops,
   })

@@ -33,8 +33,8 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
     const at = now();
     const asked = requestedWindow(call.query, at);
     const { clock, reach } = await loadView(db, call.caller);
-    const ground = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
-    const before = snapshotOf(call.query, { ...ground, ...asked });
+    const scope = { key: clock.snapshotKey, organisationId: call.caller.organisationId };
+    const before = snapshotOf(call.query, { ...scope, ...asked });
     const { attackHistoryDays } = call.caller.organisation.limits;
     const entitlement = { heldSince: heldSince(reach), historyDays: attackHistoryDays };
     const window = attackWindow(asked, entitlement, before, at);
@@ -49,7 +49,7 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
         : partsOf({ holdings, reach: condition, window, revision, ongoing });
     const found = await loadPage(db, counts, parts, { offset, limit: perPage });
     const { from, to, clamp } = window;
-    const snapshot = formatSnapshot({ revision, clamp }, { ...ground, from, to });
+    const snapshot = formatSnapshot({ revision, clamp }, { ...scope, from, to });
     const last = Math.max(1, Math.ceil(found.total / perPage));
     return {
       data: found.rows.map((row) => attackView(row, at)),
@@ -106,9 +106,9 @@ function revisionOf(asked: Snapshot | null, { revision, prunedRevision }: Clock)
   return asked.revision < prunedRevision ? revision : asked.revision;
 }
 
-function snapshotOf({ snapshot }: ListCall['query'], ground: SnapshotScope): Snapshot | null {
+function snapshotOf({ snapshot }: ListCall['query'], scope: SnapshotScope): Snapshot | null {
   if (snapshot === undefined) return null;
-  const asked = parseSnapshot(snapshot, ground);
+  const asked = parseSnapshot(snapshot, scope);
   if (asked === null) throw invalid('snapshot', 'must be taken from a link of a page');
   return asked;
 }

@@ -30,17 +30,17 @@ const CLAMPS: Readonly<Record<string, Clamp>> = { '': 'none', c: 'from', e: 'all
 const SNAPSHOT = /^((0|[1-9][0-9]{0,14})([ce]?))\.([\w-]{22})$/;
 const SIGNATURE_BYTES = 16;
 
-export function formatSnapshot({ revision, clamp }: Snapshot, ground: SnapshotScope): string {
+export function formatSnapshot({ revision, clamp }: Snapshot, scope: SnapshotScope): string {
   const said = `${revision}${MARKS[clamp]}`;
-  return `${said}.${signatureOf(said, ground).toString('base64url')}`;
+  return `${said}.${signatureOf(said, scope).toString('base64url')}`;
 }
 
 /** Null if the signature is invalid. */
-export function parseSnapshot(text: string, ground: SnapshotScope): Snapshot | null {
+export function parseSnapshot(text: string, scope: SnapshotScope): Snapshot | null {
   const [, said = '', revision, mark = '', signature = ''] = SNAPSHOT.exec(text) ?? [];
   const clamp = CLAMPS[mark];
   if (revision === undefined || clamp === undefined) return null;
-  const isOurs = timingSafeEqual(Buffer.from(signature, 'base64url'), signatureOf(said, ground));
+  const isOurs = timingSafeEqual(Buffer.from(signature, 'base64url'), signatureOf(said, scope));
   return isOurs ? { revision: Number(revision), clamp } : null;
 }
 

@@ -121,10 +121,10 @@ export function sinceHeld(
   holdings: readonly VisibleHolding[],
   after: Date | 'all',
 ): RawBuilder<unknown> {
-  const judged = after === 'all' ? holdings : holdings.filter(({ since }) => since > after);
-  if (judged.length === 0) return sql`true`;
-  const ids = judged.map(({ id }) => id);
-  const since = judged.map((one) => one.since.toISOString());
+  const checked = after === 'all' ? holdings : holdings.filter(({ since }) => since > after);
+  if (checked.length === 0) return sql`true`;
+  const ids = checked.map(({ id }) => id);
+  const since = checked.map((one) => one.since.toISOString());
   return sql`(a.holding_id <> all(${ids}::bigint[]) or exists (
     select from unnest(${ids}::bigint[], ${since}::timestamptz[]) h (id, since)
      where h.id = a.holding_id and a.started_at >= h.since))`;

@@ -55,11 +55,11 @@ export function createMitigationEvents(log: Logger, registry: Registry): Mitigat
     },
     called(responder, event, { succeeded, said }, settled) {
       calls.inc({ responder, event, outcome: succeeded ? 'succeeded' : 'failed' });
-      const told = { responder, event, said };
-      if (succeeded) log.info(told, 'a responder was called');
+      const fields = { responder, event, said };
+      if (succeeded) log.info(fields, 'a responder was called');
       else if (settled)
-        log.error(told, 'a responder could not be called, and will not be called again');
-      else log.warn(told, 'a responder could not be called; it is tried again');
+        log.error(fields, 'a responder could not be called, and will not be called again');
+      else log.warn(fields, 'a responder could not be called; it is tried again');
     },
     failed(what, error) {
       failures.inc();

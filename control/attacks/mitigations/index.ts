@@ -14,7 +14,7 @@ export interface MitigationOptions {
 /** The mitigations of the control plane. */
 export interface Mitigations {
   /** Called after the attack was recorded. Never rejects: the next sweep repeats what failed. */
-  onAttack(heard: ReportedAttack): Promise<void>;
+  onAttack(reported: ReportedAttack): Promise<void>;
   /** Called when settings changed. */
   wake(): void;
   stop(): Promise<void>;
@@ -38,9 +38,9 @@ class Responder implements Mitigations {
   readonly #sweepMs: number;
   readonly #hooks: RespondHooks;
   /** The latest unprocessed report of each attack. */
-  readonly #heard = new Map<number, ReportedAttack>();
-  #answering: Promise<void> | null = null;
-  #turn: Promise<void> = Promise.resolve();
+  readonly #reports = new Map<number, ReportedAttack>();
+  #flushing: Promise<void> | null = null;
+  #queue: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #sweepAtMs = 0;
@@ -52,24 +52,27 @@ class Responder implements Mitigations {
     this.#events = events;
     this.#sweepMs = sweepMs;
     this.#hooks = {
-      tell: (responded) => this.#tell(responded),
+      responded: (responded) => this.#logResponse(responded),
       failed: (what, error) => events.failed(what, error),
     };
     this.#arm(0);
   }
 
   /** Reports that arrive during a run are processed together. */
-  onAttack(heard: ReportedAttack): Promise<void> {
-    const before = this.#heard.get(heard.attackId);
-    this.#heard.set(heard.attackId, { ...heard, tops: heard.tops ?? before?.tops ?? null });
-    this.#answering ??= this.#inTurn('mitigating attacks', async () => {
-      this.#answering = null;
-      const all = [...this.#heard.values()];
-      this.#heard.clear();
+  onAttack(reported: ReportedAttack): Promise<void> {
+    const before = this.#reports.get(reported.attackId);
+    this.#reports.set(reported.attackId, {
+      ...reported,
+      tops: reported.tops ?? before?.tops ?? null,
+    });
+    this.#flushing ??= this.#enqueue('mitigating attacks', async () => {
+      this.#flushing = null;
+      const all = [...this.#reports.values()];
+      this.#reports.clear();
       await respondToReports(this.#db, all, this.#hooks);
       this.#arm(CONFIRM_MS);
     });
-    return this.#answering;
+    return this.#flushing;
   }
 
   wake(): void {
@@ -81,22 +84,24 @@ class Responder implements Mitigations {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#turn;
+    await this.#queue;
   }
 
-  #inTurn(what: string, work: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(work).catch((error: unknown) => this.#events.failed(what, error));
-    return this.#turn;
+  #enqueue(what: string, work: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue
+      .then(work)
+      .catch((error: unknown) => this.#events.failed(what, error));
+    return this.#queue;
   }
 
   #arm(waitMs: number): void {
     clearTimeout(this.#timer);
-    if (!this.#stopped) this.#timer = setTimeout(() => void this.#look(), waitMs);
+    if (!this.#stopped) this.#timer = setTimeout(() => void this.#poll(), waitMs);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     let waitMs = this.#sweepMs;
-    await this.#inTurn('mitigating attacks', async () => {
+    await this.#enqueue('mitigating attacks', async () => {
       await this.#sweepWhenDue();
       for (const id of await recordConfirmed(this.#db)) this.#events.mitigated(id);
       const awaits = performance.now() < this.#awaitedUntilMs;
@@ -112,7 +117,7 @@ class Responder implements Mitigations {
     await sweepResponses(this.#db, all, this.#hooks);
   }
 
-  #tell(responded: Responded): void {
+  #logResponse(responded: Responded): void {
     this.#awaitedUntilMs = performance.now() + AWAITED_MS;
     this.#events.responded(responded);
   }

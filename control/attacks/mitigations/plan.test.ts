@@ -24,7 +24,7 @@ const port = fc.record({ port: fc.integer({ min: 1, max: 8 }), packets: fc.nat(9
 const seldom = fc.integer({ min: 0, max: 5 }).map((drawn) => drawn === 0);
 
 /** The events and settings at one time, independent of the existing mitigations. */
-const moment: fc.Arbitrary<Omit<ResponseState, 'standing'>> = fc.record({
+const moment: fc.Arbitrary<Omit<ResponseState, 'active'>> = fc.record({
   subject: fc.constant(SUBJECT),
   facts: fc.record({
     type,
@@ -54,12 +54,12 @@ const moment: fc.Arbitrary<Omit<ResponseState, 'standing'>> = fc.record({
 
 let lastId = 0;
 function carriedOut(
-  standing: readonly ActiveMitigation[],
+  active: readonly ActiveMitigation[],
   plan: PlannedResponse,
 ): ActiveMitigation[] {
   const gone = new Set(plan.end.map(({ id }) => id));
   return [
-    ...standing.filter(({ id }) => !gone.has(id)),
+    ...active.filter(({ id }) => !gone.has(id)),
     ...plan.begin.map((one) => ({ ...one, id: ++lastId })),
   ];
 }
@@ -67,31 +67,29 @@ function carriedOut(
 test('an applied plan leaves nothing to plan, and all mitigations are bounded and required, for any order of events', () => {
   fc.assert(
     fc.property(fc.array(moment, { minLength: 1, maxLength: 8 }), (moments) => {
-      let standing: ActiveMitigation[] = [];
+      let active: ActiveMitigation[] = [];
       for (const now of moments) {
-        const before = standing;
-        const plan = planResponse({ ...now, standing });
-        standing = carriedOut(standing, plan);
-        const again = planResponse({ ...now, standing });
+        const before = active;
+        const plan = planResponse({ ...now, active });
+        active = carriedOut(active, plan);
+        const again = planResponse({ ...now, active });
         assert.deepEqual([again.begin, again.end], [[], []]);
-        const actions = standing.map(({ action }) => JSON.stringify(action));
+        const actions = active.map(({ action }) => JSON.stringify(action));
         assert.equal(new Set(actions).size, actions.length);
-        assert.ok(standing.length <= MAX_ACTIONS);
+        assert.ok(active.length <= MAX_ACTIONS);
         const { scope, ended, expired, cancelled } = now;
         if (ended || expired || cancelled || scope === null || scope.mitigation === 'off') {
-          assert.deepEqual(standing, []);
+          assert.deepEqual(active, []);
           continue;
         }
         const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
         assert.ok(
-          standing.every(
-            (one) => one.mode === mode && one.safelist.join() === scope.safelist.join(),
-          ),
+          active.every((one) => one.mode === mode && one.safelist.join() === scope.safelist.join()),
         );
         // No action is withdrawn while the attack is ongoing.
         const kept = new Set(actions);
         assert.ok(before.every(({ action }) => kept.has(JSON.stringify(action))));
-        assert.ok(standing.length > 0);
+        assert.ok(active.length > 0);
       }
     }),
     { numRuns: 500 },

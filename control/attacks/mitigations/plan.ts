@@ -24,7 +24,7 @@ export interface ResponseState {
   readonly cancelled: boolean;
   /** The settings of the subject. Null if it is no longer held. */
   readonly scope: Pick<ResolvedScope, 'pps' | 'mitigation' | 'safelist'> | null;
-  readonly standing: readonly ActiveMitigation[];
+  readonly active: readonly ActiveMitigation[];
 }
 
 export interface PlannedResponse {
@@ -41,13 +41,13 @@ export interface PlannedResponse {
  * withdrawing one in a pause would let the attack in.
  */
 export function planResponse(state: ResponseState): PlannedResponse {
-  const { standing, scope } = state;
+  const { active, scope } = state;
   const because = endOf(state);
   if (because !== null || scope === null) {
     const why = because ?? 'settings';
     const lasting = why === 'settings' && scope !== null;
     return {
-      end: standing.map(({ id }) => ({ id, because: why })),
+      end: active.map(({ id }) => ({ id, because: why })),
       begin: [],
       closed: !lasting,
       uncalled: why,
@@ -56,16 +56,16 @@ export function planResponse(state: ResponseState): PlannedResponse {
   const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
   const isWanted = (one: ActiveMitigation): boolean =>
     one.mode === mode && one.safelist.join() === scope.safelist.join();
-  const wanted = new Map(standing.map((one) => [keyOf(one.action), one.action]));
+  const wanted = new Map(active.map((one) => [keyOf(one.action), one.action]));
   const planned = planMitigations({ ...state.facts, subject: state.subject }, state.facts.tops, {
     thresholds: { pps: scope.pps },
   });
   for (const action of planned) {
     if (wanted.size < MAX_ACTIONS) wanted.set(keyOf(action), action);
   }
-  const kept = new Set(standing.filter(isWanted).map(({ action }) => keyOf(action)));
+  const kept = new Set(active.filter(isWanted).map(({ action }) => keyOf(action)));
   return {
-    end: standing
+    end: active
       .filter((one) => !isWanted(one))
       .map(({ id }) => ({ id, because: 'settings' as const })),
     begin: [...wanted]

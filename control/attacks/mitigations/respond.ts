@@ -23,7 +23,7 @@ export interface Responded {
 }
 
 export interface RespondHooks {
-  readonly tell: (responded: Responded) => void;
+  readonly responded: (responded: Responded) => void;
   /** Planning failed for this attack only. */
   readonly failed: (what: string, error: unknown) => void;
 }
@@ -34,10 +34,10 @@ const BATCH = 256;
 /** Stores the reports and acts on them in one transaction, so that a kill leaves neither or both. */
 export async function respondToReports(
   db: Db,
-  heard: readonly ReportedAttack[],
+  reported: readonly ReportedAttack[],
   hooks: RespondHooks,
 ): Promise<void> {
-  await inBatches(heard, hooks, (batch) =>
+  await inBatches(reported, hooks, (batch) =>
     db.transaction().execute(async (tx) => {
       await saveReports(tx, batch);
       return respondIn(
@@ -65,11 +65,9 @@ export async function respondIn(tx: Tx, attackIds: readonly number[]): Promise<R
   );
   const generation = await saveResponses(tx, planned);
   if (generation === null) return [];
-  return planned.flatMap(({ attackId, subject, standing, plan: { begin, end } }) => {
+  return planned.flatMap(({ attackId, subject, active, plan: { begin, end } }) => {
     if (begin.length + end.length === 0) return [];
-    return [
-      { attackId, subject, generation, actions: standing.length - end.length + begin.length },
-    ];
+    return [{ attackId, subject, generation, actions: active.length - end.length + begin.length }];
   });
 }
 
@@ -103,7 +101,7 @@ async function halving<T>(
   work: (batch: readonly T[]) => Promise<Responded[]>,
 ): Promise<void> {
   try {
-    for (const responded of await work(batch)) hooks.tell(responded);
+    for (const one of await work(batch)) hooks.responded(one);
   } catch (error) {
     if (isUnavailable(error)) throw error;
     if (batch.length === 1) return hooks.failed('mitigating an attack', error);

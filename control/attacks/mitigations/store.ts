@@ -8,8 +8,8 @@ import type { PlannedResponse, ActiveMitigation } from './plan.ts';
 export const EXPIRY_SECONDS = 900;
 
 /** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
-export async function saveReports(tx: Tx, heard: readonly ReportedAttack[]): Promise<void> {
-  const items = heard.map(({ attackId, kind, attack, tops }) => {
+export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): Promise<void> {
+  const items = reported.map(({ attackId, kind, attack, tops }) => {
     const { type, shares, subject, startedAtMs } = attack;
     const startedAt = new Date(startedAtMs);
     return { attackId, subject, startedAt, ended: kind === 'ended', facts: { type, shares, tops } };
@@ -40,12 +40,12 @@ export interface KeptResponse {
   readonly ended: boolean;
   readonly expired: boolean;
   readonly cancelled: boolean;
-  readonly standing: readonly ActiveMitigation[];
+  readonly active: readonly ActiveMitigation[];
 }
 
 /** Locks the existing responses in the order of their ids until the end of the transaction. */
 export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promise<KeptResponse[]> {
-  const { rows } = await sql<Omit<KeptResponse, 'standing'>>`
+  const { rows } = await sql<Omit<KeptResponse, 'active'>>`
     select attack_id as "attackId",
            case when masklen(target) = case family(target) when 4 then 32 else 128 end
                 then host(target) else target::text end as subject,
@@ -57,14 +57,14 @@ export async function lockResponses(tx: Tx, attackIds: readonly number[]): Promi
     select attack_id as "attackId", id, action, mode, safelist from mitigations
      where attack_id = any(${attackIds}::bigint[]) and deleted_generation is null
      order by id`.execute(tx);
-  const standing = Map.groupBy(all, ({ attackId }) => attackId);
+  const active = Map.groupBy(all, ({ attackId }) => attackId);
   return rows.map((row) => ({
     ...row,
-    standing: (standing.get(row.attackId) ?? []).map(toStanding),
+    active: (active.get(row.attackId) ?? []).map(toActive),
   }));
 }
 
-function toStanding({ id, action, mode, safelist }: ActiveMitigation): ActiveMitigation {
+function toActive({ id, action, mode, safelist }: ActiveMitigation): ActiveMitigation {
   return { id, action, mode, safelist };
 }
 

@@ -46,7 +46,7 @@ export async function mitigatedAt(db: Db, attackId: number): Promise<Date | null
 /** Fails if planning fails. */
 function hooksInto(all: Responded[]): RespondHooks {
   return {
-    tell: (one) => void all.push(one),
+    responded: (one) => void all.push(one),
     failed(what, error) {
       throw new Error(what, { cause: error });
     },

@@ -53,7 +53,7 @@ type HandOver = (subject: string, sinceMs: number) => HandedOver | null;
 export interface Detecting {
   readonly handOver: HandOver;
   /** The opened attack is a recorded one that continues. */
-  readonly goOn: (kept: StoredAttack) => Seen | null;
+  readonly resumeRecord: (kept: StoredAttack) => Seen | null;
 }
 
 export type RecordStep =

@@ -31,7 +31,7 @@ export interface RecorderOptions {
   readonly db: Db;
   /** The instance id of this process. */
   readonly name: string;
-  readonly onAttack: (heard: ReportedAttack) => void;
+  readonly onAttack: (reported: ReportedAttack) => void;
   readonly topsOf: (subject: string) => AttackTops | null;
   /** The detector of this recorder. */
   readonly detector: Detecting;
@@ -98,8 +98,8 @@ export class Recorder {
       const evidence = [...this.#evidence].map(([subject, one]) => ({ subject, evidence: one }));
       this.#evidence.clear();
       try {
-        const heard = await this.#write(batch, evidence);
-        for (const one of heard) this.#options.onAttack(one);
+        const reported = await this.#write(batch, evidence);
+        for (const one of reported) this.#options.onAttack(one);
       } catch (error) {
         this.#options.failed('recording attacks', error);
         for (const one of batch) {
@@ -234,8 +234,8 @@ export async function recordBatch(
     revision,
     of('open', 'hand-over', 'whole').map(({ seen }) => seen),
   );
-  const goOn = of('open', 'hand-over', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
-  await noteSightings(tx, recorder, goOn);
+  const ongoing = of('open', 'hand-over', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
+  await noteSightings(tx, recorder, ongoing);
   await endSightings(
     tx,
     recorder,
@@ -256,7 +256,7 @@ async function joinReopened(
   const all = await loadKept(tx, subjects);
   return planned.map((one) => {
     const kept = one.step === 'reopen' ? all.get(one.seen.attack.subject) : undefined;
-    const seen = kept === undefined ? null : detector.goOn(kept);
+    const seen = kept === undefined ? null : detector.resumeRecord(kept);
     return seen === null ? one : { ...one, seen, isAnew: true };
   });
 }

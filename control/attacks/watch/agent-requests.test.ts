@@ -37,7 +37,7 @@ async function startService(t: TestContext, serves = '{203.0.113.0/25}') {
   const service = createDetectionService({
     db,
     scopes,
-    judge: evaluate,
+    leader: evaluate,
     events: { ...silentWatchEvents(), refused: (one) => void refused.push(one) },
   });
   const reportAttacks = (
@@ -73,7 +73,7 @@ test('tells an edge about a lost database, so that it acts autonomously, and sti
   const service = createDetectionService({
     db,
     scopes,
-    judge: evaluate,
+    leader: evaluate,
     events: silentWatchEvents(),
   });
   const answer = async (): Promise<string> => {
@@ -165,6 +165,6 @@ test('evaluates counts and senders of an agent only for the prefixes it serves',
     count: 5,
     first: '203.0.113.200',
   });
-  assert.equal(watch.host.trails.topsOf('203.0.113.200'), null);
-  assert.notEqual(watch.host.trails.topsOf('203.0.113.20'), null);
+  assert.equal(watch.host.evidence.topsOf('203.0.113.200'), null);
+  assert.notEqual(watch.host.evidence.topsOf('203.0.113.20'), null);
 });

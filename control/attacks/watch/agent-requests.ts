@@ -12,7 +12,7 @@ import type { ScopeTable } from './scopes.ts';
 export interface DetectionServiceOptions {
   readonly db: Db;
   readonly scopes: ScopeTable;
-  readonly judge: Pick<DetectionLeader, 'accept'>;
+  readonly leader: Pick<DetectionLeader, 'accept'>;
   readonly events: Pick<WatchEvents, 'recorded' | 'refused'>;
 }
 
@@ -22,22 +22,22 @@ const LOST_MS = 12_000;
 
 /** Answers the requests of edges and collectors about attacks. */
 export function createDetectionService(options: DetectionServiceOptions): DetectionService {
-  const { db, scopes, judge, events } = options;
+  const { db, scopes, leader, events } = options;
   return {
     async settings(_from, asked) {
       await scopes.ready();
       return scopes.page(asked);
     },
-    async samples(from, told) {
+    async samples(from, sent) {
       await scopes.ready();
       const agent = scopes.agents.of(from);
       if (agent === null) return unknown(from);
-      const { message, first, refused: count } = servedSamples(told, agent.served);
+      const { message, first, refused: count } = servedSamples(sent, agent.served);
       if (first !== null) {
         events.refused({ from, what: 'samples', why: 'not_served', count, first });
       }
-      const isJudged = await judge.accept(from, agent.site, message);
-      return !isJudged || scopes.ageMs > LOST_MS ? unable() : DONE;
+      const isAccepted = await leader.accept(from, agent.site, message);
+      return !isAccepted || scopes.ageMs > LOST_MS ? unable() : DONE;
     },
     async attacks(from, message) {
       await scopes.ready();
@@ -74,7 +74,7 @@ function refusalOf(
 /** Without the database nothing can be detected or mitigated here: edges that get this act autonomously. */
 function unable(): ControlReply {
   const detail =
-    'Attacks can be neither judged nor recorded at the moment: the database does not answer, or no control plane judges.';
+    'Attacks can be neither detected nor recorded at the moment: the database does not answer, or no control plane runs the detector.';
   return { kind: 'refused', code: 'unavailable', detail };
 }
 

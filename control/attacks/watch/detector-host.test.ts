@@ -33,7 +33,7 @@ function startHost() {
     wallMs: () => nowMs,
   });
   let sequence = 0;
-  const tell = (samples: readonly WireSample[], message: Partial<WatchSamples> = {}) => {
+  const send = (samples: readonly WireSample[], message: Partial<WatchSamples> = {}) => {
     sequence++;
     host.accept({ kind: 'edge', name: 'a' }, 'x', {
       kind: 'watch.samples',
@@ -44,7 +44,7 @@ function startHost() {
       ...message,
     });
   };
-  return { host, noted, tell, pass: (ms: number) => void (nowMs += ms), now: () => nowMs };
+  return { host, noted, send, pass: (ms: number) => void (nowMs += ms), now: () => nowMs };
 }
 
 test('survives samples with any numbers and detects the next flood', () => {
@@ -76,14 +76,14 @@ test('survives samples with any numbers and detects the next flood', () => {
   });
   fc.assert(
     fc.property(fc.array(fc.array(sample, { maxLength: 8 }), { maxLength: 10 }), (messages) => {
-      const { noted, tell, pass, now } = startHost();
+      const { noted, send, pass, now } = startHost();
       for (const samples of messages) {
         pass(250);
-        tell(samples);
+        send(samples);
       }
       for (let bucket = 0; bucket < 20; bucket++) {
         pass(250);
-        tell([floodSample(now(), { '10.9.9.9': 100_000 })]);
+        send([floodSample(now(), { '10.9.9.9': 100_000 })]);
       }
       assert.ok(noted.some(({ attack }) => attack.subject === '10.9.9.9'));
       for (const { attack } of noted) {
@@ -96,7 +96,7 @@ test('survives samples with any numbers and detects the next flood', () => {
 });
 
 test('reports the senders of a flood when known, and again only when known much better', () => {
-  const { noted, tell, pass } = startHost();
+  const { noted, send, pass } = startHost();
   const flood = floodSample(0, { '10.0.0.1': 100_000 });
   const sampledTops = (samples: number) =>
     flood.tops.map((one) => ({ ...one, sampled: { samples, packets: samples * 64 } }));
@@ -104,7 +104,7 @@ test('reports the senders of a flood when known, and again only when known much 
     noted.length = 0;
     for (let bucket = 0; bucket < 12; bucket++) {
       pass(250);
-      tell([{ ...flood, tops }]);
+      send([{ ...flood, tops }]);
     }
     return noted.filter(({ isNews }) => isNews).length;
   };
@@ -117,24 +117,24 @@ test('reports the senders of a flood when known, and again only when known much 
 });
 
 test('counts repeated or late messages once, and restarts the count with the agent', () => {
-  const { noted, tell, pass, now } = startHost();
+  const { noted, send, pass, now } = startHost();
   const half = () => [floodSample(now(), { '10.0.0.1': 14_000 })];
   for (let bucket = 1; bucket <= 40; bucket++) {
     pass(250);
-    tell(half(), { sequence: bucket });
-    tell(half(), { sequence: bucket });
-    tell(half(), { sequence: Math.max(1, bucket - 3) });
+    send(half(), { sequence: bucket });
+    send(half(), { sequence: bucket });
+    send(half(), { sequence: Math.max(1, bucket - 3) });
   }
   assert.deepEqual(noted, []);
   for (let bucket = 1; bucket <= 10; bucket++) {
     pass(250);
-    tell([floodSample(now(), { '10.0.0.1': 60_000 })], { instance: 'again', sequence: bucket });
+    send([floodSample(now(), { '10.0.0.1': 60_000 })], { instance: 'again', sequence: bucket });
   }
   assert.ok(noted.length > 0);
 });
 
 test('keeps memory bounded and the detector on time with a hundred thousand addresses', () => {
-  const { host, tell, pass, now } = startHost();
+  const { host, send, pass, now } = startHost();
   const beganMs = performance.now();
   for (let block = 0; block < 5; block++) {
     const rates: Record<string, number> = {};
@@ -143,7 +143,7 @@ test('keeps memory bounded and the detector on time with a hundred thousand addr
       rates[`10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`] = 5_000;
     }
     pass(250);
-    tell([floodSample(now(), rates)]);
+    send([floodSample(now(), rates)]);
   }
   // Even on a loaded machine.
   const tookMs = performance.now() - beganMs;

@@ -56,12 +56,15 @@ const MAX_AGE_MS = 10_000;
 
 /** Runs the detector on the samples of all agents. No I/O: results go to the recorder. */
 export class DetectorHost {
-  readonly trails = new EvidenceStore();
+  readonly evidence = new EvidenceStore();
   readonly #options: HostOptions;
   readonly #nowMs: () => number;
   readonly #wallMs: () => number;
   /** The instance and last sequence number of each agent. */
-  readonly #heard = new Map<string, { readonly instance: string; readonly sequence: number }>();
+  readonly #lastSequence = new Map<
+    string,
+    { readonly instance: string; readonly sequence: number }
+  >();
   /** Continued attacks without traffic since, with the time they were last seen. */
   readonly #unseen = new Map<string, number>();
   /** The last reported type of each attack. */
@@ -71,7 +74,7 @@ export class DetectorHost {
   #counters: Counters = NO_COUNTERS;
   #state: DetectorState = INITIAL;
   /** The clock changes since the start of each ongoing attack. */
-  readonly #setBy = new Map<string, number>();
+  readonly #clockShiftMs = new Map<string, number>();
   /** The offset of the wall clock to the monotonic clock. */
   #clockMs: number;
   #steppedMs: number;
@@ -90,9 +93,9 @@ export class DetectorHost {
   accept({ kind, name: of }: AgentRef, site: string, message: WatchSamples): void {
     const name = `${kind}/${of}`;
     const { instance, sequence, atMs, samples } = message;
-    const before = this.#heard.get(name);
+    const before = this.#lastSequence.get(name);
     if (before?.instance === instance && sequence <= before.sequence) return;
-    this.#heard.set(name, { instance, sequence });
+    this.#lastSequence.set(name, { instance, sequence });
     const wallMs = this.#wallMs();
     const dated = samples.map((sample) => {
       // By our clock, because theirs may be wrong.
@@ -132,11 +135,11 @@ export class DetectorHost {
     const known = this.#resumable(kept, subject);
     this.#state = resume(this.#state, known);
     this.#unseen.set(subject, seenAtMs);
-    this.#goOnTrail(known, kept);
+    this.#resumeEvidence(known, kept);
   }
 
   /** The opened attack is a recorded one that continues. Idempotent. */
-  goOn(kept: StoredAttack): Seen | null {
+  resumeRecord(kept: StoredAttack): Seen | null {
     const subject = shownSubject(kept.subject);
     const one = ongoingOf(this.#state, subject);
     if (one === null) return null;
@@ -145,11 +148,11 @@ export class DetectorHost {
       this.#state = continueAs(this.#state, this.#resumable(kept, subject), thresholds);
     }
     const whole = ongoingOf(this.#state, subject) ?? one;
-    this.#goOnTrail(whole.phase, kept);
+    this.#resumeEvidence(whole.phase, kept);
     const seen = this.#seenOf(whole, true);
     // Replaces the pending state, which covers the newer part only.
     this.#options.note({ ...seen, isNews: false });
-    this.#options.noteEvidence(subject, this.trails.evidenceOf(whole.phase.attack));
+    this.#options.noteEvidence(subject, this.evidence.evidenceOf(whole.phase.attack));
     return seen;
   }
 
@@ -157,8 +160,8 @@ export class DetectorHost {
     return resumableOfStored(kept, subject, this.#options.scopes.thresholdsOf(subject));
   }
 
-  #goOnTrail(ongoing: Pick<Ongoing, 'attack' | 'limits'>, kept: StoredAttack): void {
-    this.trails.goOn(ongoing, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
+  #resumeEvidence(ongoing: Pick<Ongoing, 'attack' | 'limits'>, kept: StoredAttack): void {
+    this.evidence.resume(ongoing, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
   }
 
   /** Splits an ongoing attack at a change of the holder. Idempotent. */
@@ -168,17 +171,17 @@ export class DetectorHost {
     const { attack } = one.phase;
     const atMs = this.#wallMs();
     if (attack.startedAtMs >= sinceMs) return { seen: this.#seenOf(one, false), before: null };
-    const before = this.trails.evidenceOf(attack, sinceMs);
+    const before = this.evidence.evidenceOf(attack, sinceMs);
     // It may have continued only in the new holder's time.
-    const wentOnMs = (this.trails.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
-    const startedAtMs = Math.round(Math.max(sinceMs, wentOnMs));
+    const resumedAtMs = (this.evidence.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
+    const startedAtMs = Math.round(Math.max(sinceMs, resumedAtMs));
     const thresholds = this.#options.scopes.thresholdsOf(subject);
     this.#state = handOver(this.#state, subject, thresholds, startedAtMs, atMs);
     const anew = ongoingOf(this.#state, subject) ?? one;
-    this.#setBy.delete(subject);
-    this.trails.end(subject);
-    this.trails.begin(anew.phase, atMs);
-    this.#options.noteEvidence(subject, this.trails.evidenceOf(anew.phase.attack));
+    this.#clockShiftMs.delete(subject);
+    this.evidence.end(subject);
+    this.evidence.begin(anew.phase, atMs);
+    this.#options.noteEvidence(subject, this.evidence.evidenceOf(anew.phase.attack));
     const seen = this.#seenOf(anew, true);
     // Replaces the pending state, which covers both parts.
     this.#options.note({ ...seen, isNews: false });
@@ -194,7 +197,7 @@ export class DetectorHost {
     const { scopes } = this.#options;
     const isHeld = (one: SubjectSample): boolean => scopes.of(one.subject) !== null;
     for (const tops of sample.tops) {
-      if (scopes.of(tops.subject) !== null) this.trails.noteTops(tops);
+      if (scopes.of(tops.subject) !== null) this.evidence.noteTops(tops);
     }
     return {
       atMs,
@@ -211,7 +214,7 @@ export class DetectorHost {
     this.#clockMs = clockMs;
     if (Math.abs(byMs) < CLOCK_SET_MS) return;
     for (const subject of ongoingIn(this.#state).keys()) {
-      this.#setBy.set(subject, (this.#setBy.get(subject) ?? 0) + byMs);
+      this.#clockShiftMs.set(subject, (this.#clockShiftMs.get(subject) ?? 0) + byMs);
     }
   }
 
@@ -222,30 +225,30 @@ export class DetectorHost {
       maxSubjects: MAX_SUBJECTS,
     });
     this.#state = state;
-    for (const event of events) this.#tell(event);
-    this.trails.add(sample);
+    for (const event of events) this.#noteEvent(event);
+    this.evidence.add(sample);
     for (const subject of this.#unseen.keys()) {
       const one = state.addresses.get(subject) ?? state.prefixes.get(subject);
       if (one?.phase.name === 'ongoing' && one.phase.quietMs === 0) this.#unseen.delete(subject);
     }
   }
 
-  #tell({ kind, attack, atMs, quietMs }: AttackEvent): void {
+  #noteEvent({ kind, attack, atMs, quietMs }: AttackEvent): void {
     const { subject } = attack;
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const ongoing = state?.phase.name === 'ongoing' ? state.phase : null;
-    if (ongoing !== null && kind !== 'ended') this.trails.begin(ongoing, atMs);
-    const openedAtMs = this.trails.openedAtMs(subject) ?? atMs;
+    if (ongoing !== null && kind !== 'ended') this.evidence.begin(ongoing, atMs);
+    const openedAtMs = this.evidence.openedAtMs(subject) ?? atMs;
     if (kind === 'ended') {
       const seenAtMs = this.#unseen.get(subject) ?? Infinity;
-      const overAtMs = atMs - quietMs - (this.#setBy.get(subject) ?? 0);
+      const overAtMs = atMs - quietMs - (this.#clockShiftMs.get(subject) ?? 0);
       const endedAtMs = Math.max(attack.startedAtMs, Math.min(Math.round(overAtMs), seenAtMs));
-      this.#setBy.delete(subject);
+      this.#clockShiftMs.delete(subject);
       this.#unseen.delete(subject);
       this.#named.delete(subject);
       this.#traced.delete(subject);
-      this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
-      this.trails.end(subject);
+      this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
+      this.evidence.end(subject);
       const ended = { ...attack, endedAtMs };
       const busyAtMs = endedAtMs;
       this.#options.note({ attack: ended, openedAtMs, busyAtMs, resumable: null, isNews: true });
@@ -261,7 +264,7 @@ export class DetectorHost {
       const busyAtMs = atMs - quietMs;
       this.#options.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
     }
-    if (kind !== 'changed') this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
+    if (kind !== 'changed') this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
   }
 
   /** Reports all ongoing attacks again, so that records are updated and lost writes repeated. */
@@ -274,13 +277,13 @@ export class DetectorHost {
       if (this.#unseen.has(subject)) continue;
       this.#options.note(this.#seenOf(state, this.#isTraced(subject)));
       const { attack } = state.phase;
-      if (keeps) this.#options.noteEvidence(subject, this.trails.evidenceOf(attack));
+      if (keeps) this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
     }
   }
 
   #seenOf(state: SubjectState & { phase: Ongoing }, isNews: boolean): Seen {
     const { attack, quietMs } = state.phase;
-    const openedAtMs = this.trails.openedAtMs(attack.subject) ?? attack.startedAtMs;
+    const openedAtMs = this.evidence.openedAtMs(attack.subject) ?? attack.startedAtMs;
     const busyAtMs = this.#wallMs() - quietMs;
     return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews };
   }
@@ -288,14 +291,14 @@ export class DetectorHost {
   /** A flood is detected before its sources are known; mitigation waits for neither. */
   #isTraced(subject: string): boolean {
     const samples = this.#samplesOf(subject);
-    const told = this.#traced.get(subject) ?? 0;
-    if (samples < Math.max(WORTH_SAMPLES, told * WORTH_TIMES)) return false;
+    const reported = this.#traced.get(subject) ?? 0;
+    if (samples < Math.max(WORTH_SAMPLES, reported * WORTH_TIMES)) return false;
     this.#traced.set(subject, samples);
     return true;
   }
 
   #samplesOf(subject: string): number {
-    const tops = this.trails.topsOf(subject);
+    const tops = this.evidence.topsOf(subject);
     return tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
   }
 }

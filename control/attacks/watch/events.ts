@@ -26,7 +26,7 @@ export interface WatchEvents {
   /** Logged once a minute per agent and reason, because samples arrive several times a second. */
   refused(refused: Refused): void;
   /** The detection lease moved to or from this replica. */
-  judges(isMine: boolean): void;
+  leads(isMine: boolean): void;
   failed(what: string, error: unknown): void;
 }
 
@@ -42,13 +42,13 @@ export function createWatchEvents(log: Logger, registry: Registry): WatchEvents 
   });
   const refusals = new Counter({
     name: 'portcullis_watch_refusals_total',
-    help: 'Samples and attacks that agents told and that were not taken',
+    help: 'Samples and attacks that agents reported and that were refused',
     labelNames: ['agent', 'what', 'why'] as const,
     registers,
   });
-  const judging = new Gauge({
+  const leading = new Gauge({
     name: 'portcullis_detector_leader',
-    help: '1 where this control plane judges what all agents count, 0 where it hands it on',
+    help: '1 where this control plane runs the detector, 0 where it forwards samples',
     registers,
   });
   const loggedMs = new Map<string, number>();
@@ -64,12 +64,12 @@ export function createWatchEvents(log: Logger, registry: Registry): WatchEvents 
       const nowMs = performance.now();
       if (nowMs - (loggedMs.get(key) ?? -Infinity) < REFUSALS_LOGGED_MS) return;
       loggedMs.set(key, nowMs);
-      log.warn({ agent, what, why, count, first }, 'what an agent told is not taken');
+      log.warn({ agent, what, why, count, first }, 'a report of an agent is refused');
     },
-    judges(isMine) {
-      judging.set(isMine ? 1 : 0);
+    leads(isMine) {
+      leading.set(isMine ? 1 : 0);
       const who = isMine ? 'this control plane' : 'another control plane';
-      log.info(`${who} judges what agents count from now on`);
+      log.info(`${who} runs the detector from now on`);
     },
     failed: (what, error) => log.error({ error }, `${what} failed; it is tried again`),
   };

@@ -44,7 +44,7 @@ test('stores the variances of sampled traffic, and continues them in another pro
   const { series } = evidenceOf(store);
   assert.deepEqual([series.ppsVariance, series.bpsVariance], [[400], [128]]);
   const next = new EvidenceStore();
-  next.goOn({ attack, limits }, series, 0, 3000);
+  next.resume({ attack, limits }, series, 0, 3000);
   next.add(second({}));
   assert.deepEqual(evidenceOf(next).series.ppsVariance, [400, 0, 0, 0]);
 });

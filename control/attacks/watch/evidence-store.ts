@@ -9,13 +9,13 @@ import type { Ongoing } from '@portcullis/core/attacks/detector/subject.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 
 /** The most attacks with evidence; others have only a record. */
-const MAX_TRAILS = 2_000;
+const MAX_ONGOING = 2_000;
 /** The most subjects with top sources before an attack. */
 const MAX_TOPS_KNOWN = 4_096;
 
 type Limits = Pick<Thresholds, 'pps' | 'bps'>;
 
-interface Trail {
+interface OngoingEvidence {
   readonly series: Series;
   /** The variances of its packets and bits per second, in the same steps; zero if every packet was counted. */
   readonly variances: Series;
@@ -23,7 +23,7 @@ interface Trail {
   readonly limits: Limits;
   readonly openedAtMs: number;
   /** It continues the recorded series. */
-  readonly goesOn: boolean;
+  readonly isResumed: boolean;
 }
 
 /** A stored series. The variances are missing if every packet was counted. */
@@ -36,7 +36,7 @@ const NOTHING = { packets: 0, bytes: 0, packetVariance: 0, byteVariance: 0 };
 
 /** The evidence of ongoing attacks: their traffic over time and their top sources. */
 export class EvidenceStore {
-  readonly #trails = new Map<string, Trail>();
+  readonly #ongoing = new Map<string, OngoingEvidence>();
   readonly #tops = new Map<string, SubjectTops>();
 
   noteTops(tops: SubjectTops): void {
@@ -54,27 +54,27 @@ export class EvidenceStore {
 
   begin({ attack, limits }: Pick<Ongoing, 'attack' | 'limits'>, atMs: number): void {
     const { subject } = attack;
-    if (this.#trails.has(subject) || this.#trails.size >= MAX_TRAILS) return;
-    this.#trails.set(subject, {
+    if (this.#ongoing.has(subject) || this.#ongoing.size >= MAX_ONGOING) return;
+    this.#ongoing.set(subject, {
       series: new Series(atMs),
       variances: new Series(atMs),
       limits,
       openedAtMs: atMs,
-      goesOn: false,
+      isResumed: false,
     });
   }
 
   /** Continues the recorded series; the gap since its end stays empty. Idempotent. */
-  goOn(
+  resume(
     { attack, limits }: Pick<Ongoing, 'attack' | 'limits'>,
     recorded: RecordedSeries | null,
     openedAtMs: number,
     nowMs: number,
   ): void {
     const { subject } = attack;
-    const trail = this.#trails.get(subject);
-    if (trail?.goesOn === true) return;
-    if (trail === undefined && this.#trails.size >= MAX_TRAILS) return;
+    const known = this.#ongoing.get(subject);
+    if (known?.isResumed === true) return;
+    if (known === undefined && this.#ongoing.size >= MAX_ONGOING) return;
     const series = new Series(nowMs, recorded);
     const variances = new Series(nowMs, recorded && variancesOf(recorded));
     if (recorded !== null) {
@@ -83,17 +83,17 @@ export class EvidenceStore {
       series.skip(gapMs);
       variances.skip(gapMs);
     }
-    this.#trails.set(subject, { series, variances, limits, openedAtMs, goesOn: true });
+    this.#ongoing.set(subject, { series, variances, limits, openedAtMs, isResumed: true });
   }
 
   /** Adds a bucket to every attack's series; zero if the sample does not contain it. */
   add({ addresses, prefixes, durationMs }: Sample): void {
-    if (this.#trails.size === 0) return;
+    if (this.#ongoing.size === 0) return;
     const got = new Map<string, SubjectSample>();
     for (const one of [...addresses, ...prefixes]) {
-      if (this.#trails.has(one.subject)) got.set(one.subject, one);
+      if (this.#ongoing.has(one.subject)) got.set(one.subject, one);
     }
-    for (const [subject, { series, variances }] of this.#trails) {
+    for (const [subject, { series, variances }] of this.#ongoing) {
       const { packets, bytes, packetVariance, byteVariance } = got.get(subject) ?? NOTHING;
       series.add(durationMs, packets, bytes * 8);
       variances.add(durationMs, packetVariance, byteVariance * 64);
@@ -101,30 +101,30 @@ export class EvidenceStore {
   }
 
   end(subject: string): void {
-    this.#trails.delete(subject);
+    this.#ongoing.delete(subject);
   }
 
   openedAtMs(subject: string): number | null {
-    return this.#trails.get(subject)?.openedAtMs ?? null;
+    return this.#ongoing.get(subject)?.openedAtMs ?? null;
   }
 
   /** The stored form. `untilMs` limits it to earlier traffic. */
   evidenceOf(attack: Attack, untilMs = Infinity): object {
-    const trail = this.#trails.get(attack.subject);
+    const known = this.#ongoing.get(attack.subject);
     return {
       shares: attack.shares,
       peakPps: attack.peakPps,
       peakBps: attack.peakBps,
       tops: this.topsOf(attack.subject),
-      ...(trail !== undefined && {
-        limits: trail.limits,
-        series: recordedSeries(trail, untilMs),
+      ...(known !== undefined && {
+        limits: known.limits,
+        series: recordedSeries(known, untilMs),
       }),
     };
   }
 }
 
-function recordedSeries({ series, variances }: Trail, untilMs: number): RecordedSeries {
+function recordedSeries({ series, variances }: OngoingEvidence, untilMs: number): RecordedSeries {
   const value = seriesUntil(series.value, untilMs);
   const { pps, bps } = seriesUntil(variances.value, untilMs);
   if (pps.every((one) => one === 0) && bps.every((one) => one === 0)) return value;

@@ -21,7 +21,7 @@ export interface WatchOptions {
 
 /** Control's detector: samples of agents in, records of attacks out. */
 export interface Watching {
-  readonly desk: DetectionService;
+  readonly detection: DetectionService;
   /** Called once the database is available. Never rejects. */
   start(hooks: WatchHooks): Promise<void>;
   /** Called when holdings or settings changed. */
@@ -33,7 +33,7 @@ export interface Watching {
 
 export interface WatchHooks {
   /** Called after an attack was recorded. */
-  readonly onAttack: (heard: ReportedAttack) => void;
+  readonly onAttack: (reported: ReportedAttack) => void;
   /** The detection settings have a new version. */
   readonly onScopes: (version: string) => void;
 }
@@ -41,7 +41,7 @@ export interface WatchHooks {
 /** Holdings begin and end without a write, and notifications may be lost. */
 const RELOAD_MS = 5_000;
 const ORPHANS_MS = 1_000;
-const JUDGE_MS = 500;
+const LEASE_MS = 500;
 const RELAY_MS = 1_000;
 const FORGET_MS = 60_000;
 /** The most attacks continued at a time. */
@@ -52,38 +52,38 @@ export function createWatching({ db, log, registry }: WatchOptions): Watching {
 }
 
 class Watch implements Watching {
-  readonly desk: DetectionService;
+  readonly detection: DetectionService;
   readonly #db: Db;
   readonly #events: WatchEvents;
   readonly #scopes: ScopeTable;
-  readonly #judge: DetectionLeader;
+  readonly #leader: DetectionLeader;
   readonly #recorder: Recorder;
   readonly #timers: NodeJS.Timeout[] = [];
   #hooks: WatchHooks | null = null;
-  #turn: Promise<void> = Promise.resolve();
+  #queue: Promise<void> = Promise.resolve();
   #reloads = 0;
   #isRelayed = false;
-  #taking: Promise<void> | null = null;
+  #relaying: Promise<void> | null = null;
 
   constructor(db: Db, log: Logger, registry: Registry) {
     this.#db = db;
     this.#events = createWatchEvents(log, registry);
     this.#scopes = new ScopeTable(db);
-    const onAttack = (heard: ReportedAttack): void => this.#tell(heard);
+    const onAttack = (reported: ReportedAttack): void => this.#recorded(reported);
     const name = randomUUID();
     const events = this.#events;
     this.#recorder = new Recorder({
       db,
       name,
       onAttack,
-      topsOf: (subject) => this.#judge.host?.trails.topsOf(subject) ?? null,
+      topsOf: (subject) => this.#leader.host?.evidence.topsOf(subject) ?? null,
       detector: {
-        handOver: (subject, sinceMs) => this.#judge.host?.handOver(subject, sinceMs) ?? null,
-        goOn: (kept) => this.#judge.host?.goOn(kept) ?? null,
+        handOver: (subject, sinceMs) => this.#leader.host?.handOver(subject, sinceMs) ?? null,
+        resumeRecord: (kept) => this.#leader.host?.resumeRecord(kept) ?? null,
       },
       failed: (what, error) => events.failed(what, error),
     });
-    this.#judge = new DetectionLeader({
+    this.#leader = new DetectionLeader({
       db,
       name,
       events,
@@ -95,10 +95,10 @@ class Watch implements Watching {
           noteEvidence: (subject, evidence) => this.#recorder.noteEvidence(subject, evidence),
         }),
     });
-    this.desk = createDetectionService({
+    this.detection = createDetectionService({
       db,
       scopes: this.#scopes,
-      judge: this.#judge,
+      leader: this.#leader,
       events,
     });
   }
@@ -106,25 +106,28 @@ class Watch implements Watching {
   async start(hooks: WatchHooks): Promise<void> {
     this.#hooks = hooks;
     await this.#reload();
-    await this.#judge.renew();
-    await this.#takeUp();
+    await this.#leader.renew();
+    await this.#resumeOrphans();
     const every = (ms: number, work: () => void): void => {
       this.#timers.push(setInterval(work, ms));
     };
     every(BUCKET_MS, () => this.#tick());
     every(RELOAD_MS, () => this.wake());
-    every(JUDGE_MS, () => void this.#inTurn('choosing who judges', () => this.#judge.renew()));
-    every(ORPHANS_MS, () => void this.#inTurn('taking up attacks', () => this.#takeUp()));
+    every(
+      LEASE_MS,
+      () => void this.#enqueue('renewing the detection lease', () => this.#leader.renew()),
+    );
+    every(ORPHANS_MS, () => void this.#enqueue('resuming attacks', () => this.#resumeOrphans()));
     // Notifications may be lost.
     every(RELAY_MS, () => this.relayed());
-    every(FORGET_MS, () => void this.#inTurn('forgetting attacks', () => forgetEnded(this.#db)));
+    every(FORGET_MS, () => void this.#enqueue('forgetting attacks', () => forgetEnded(this.#db)));
   }
 
   wake(): void {
     // Notifications come in bursts.
     if (this.#reloads > 0) return;
     this.#reloads++;
-    void this.#inTurn('loading what is watched', async () => {
+    void this.#enqueue('loading detection settings', async () => {
       this.#reloads--;
       await this.#reload();
     });
@@ -132,20 +135,20 @@ class Watch implements Watching {
 
   relayed(): void {
     this.#isRelayed = true;
-    this.#taking ??= this.#takeForwarded().finally(() => {
-      this.#taking = null;
+    this.#relaying ??= this.#takeForwarded().finally(() => {
+      this.#relaying = null;
     });
   }
 
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#turn;
-    await this.#taking;
+    await this.#queue;
+    await this.#relaying;
     await this.#recorder.stop();
     try {
-      await this.#judge.stop();
+      await this.#leader.stop();
     } catch (error) {
-      this.#events.failed('leaving it to others to judge', error);
+      this.#events.failed('releasing the detection lease', error);
     }
   }
 
@@ -154,18 +157,18 @@ class Watch implements Watching {
     try {
       while (this.#isRelayed) {
         this.#isRelayed = false;
-        await this.#judge.takeForwarded();
+        await this.#leader.takeForwarded();
       }
     } catch (error) {
-      this.#events.failed('taking what was handed on', error);
+      this.#events.failed('taking forwarded samples', error);
     }
   }
 
   #tick(): void {
     try {
-      this.#judge.host?.tick();
+      this.#leader.host?.tick();
     } catch (error) {
-      this.#events.failed('judging traffic', error);
+      this.#events.failed('detecting attacks', error);
     }
   }
 
@@ -174,20 +177,22 @@ class Watch implements Watching {
   }
 
   /** Unseen attacks continue here until they are seen or quiet for their hold time. */
-  async #takeUp(): Promise<void> {
-    if (this.#judge.host === null) return;
+  async #resumeOrphans(): Promise<void> {
+    if (this.#leader.host === null) return;
     for (const orphan of await loadOrphans(this.#db, MAX_ORPHANS)) {
-      this.#judge.host?.adopt(orphan, orphan.seenAt.getTime());
+      this.#leader.host?.adopt(orphan, orphan.seenAt.getTime());
     }
   }
 
-  #tell(heard: ReportedAttack): void {
-    this.#events.recorded(heard);
-    this.#hooks?.onAttack(heard);
+  #recorded(reported: ReportedAttack): void {
+    this.#events.recorded(reported);
+    this.#hooks?.onAttack(reported);
   }
 
-  #inTurn(what: string, work: () => Promise<void>): Promise<void> {
-    this.#turn = this.#turn.then(work).catch((error: unknown) => this.#events.failed(what, error));
-    return this.#turn;
+  #enqueue(what: string, work: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue
+      .then(work)
+      .catch((error: unknown) => this.#events.failed(what, error));
+    return this.#queue;
   }
 }

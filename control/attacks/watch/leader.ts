@@ -13,7 +13,7 @@ export interface LeaderOptions {
   readonly createHost: () => DetectorHost;
   /** Null if it is no known agent of the fleet. */
   readonly siteOf: (from: AgentRef) => string | null;
-  readonly events: Pick<WatchEvents, 'judges'>;
+  readonly events: Pick<WatchEvents, 'leads'>;
 }
 
 /**
@@ -50,7 +50,7 @@ export class DetectionLeader {
     if (isMine === (this.#host !== null)) return;
     // The state of an earlier lease is out of date.
     this.#host = isMine ? createHost() : null;
-    events.judges(isMine);
+    events.leads(isMine);
   }
 
   /** Processes the samples that other replicas forwarded. */

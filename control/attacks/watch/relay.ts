@@ -20,13 +20,13 @@ export async function forwardSamples(
   { from, message }: ForwardedSamples,
 ): Promise<boolean> {
   const { rows } = await sql`
-    with told as (
+    with forwarded as (
       insert into relayed_samples (kind, name, message)
       select ${from.kind}, ${from.name}, ${JSON.stringify(message)}
        where (select count(*) from (select from relayed_samples limit ${MAX_WAITING}) w) < ${MAX_WAITING}
          and exists (select from detector_lease where holder is not null and expires_at > now())
       returning 1)
-    select pg_notify('portcullis_samples', '') from told`.execute(db);
+    select pg_notify('portcullis_samples', '') from forwarded`.execute(db);
   return rows.length > 0;
 }
 

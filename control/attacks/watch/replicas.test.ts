@@ -21,7 +21,7 @@ interface Replica {
   readonly watching: Watching;
   readonly edge: string;
   /** 1 if it runs the detector. */
-  judges(): Promise<number>;
+  leads(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -38,11 +38,11 @@ async function startReplica(t: TestContext, db: Db, url: string, edge: string): 
     await watching.stop();
   };
   t.after(stop);
-  const judges = async (): Promise<number> => {
+  const leads = async (): Promise<number> => {
     const metric = await registry.getSingleMetric('portcullis_detector_leader')?.get();
     return metric?.values[0]?.value ?? 0;
   };
-  return { watching, edge, judges, stop };
+  return { watching, edge, leads, stop };
 }
 
 async function startFleet(t: TestContext) {
@@ -61,7 +61,7 @@ async function startFleet(t: TestContext) {
     const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
     return Promise.all(
       replicas.map(({ watching, edge }) =>
-        watching.desk.samples({ kind: 'edge', name: edge }, message),
+        watching.detection.samples({ kind: 'edge', name: edge }, message),
       ),
     );
   };
@@ -77,21 +77,21 @@ async function recordsOf(db: Db) {
 
 test('sums the halves of an attack at edges of two control planes into one attack', async (t) => {
   const { db, first, second, tell } = await startFleet(t);
-  assert.deepEqual(await Promise.all([first.judges(), second.judges()]), [1, 0]);
+  assert.deepEqual(await Promise.all([first.leads(), second.leads()]), [1, 0]);
   for (let bucket = 0; bucket < 24; bucket++) {
     for (const reply of await tell([first, second], HALF_PPS)) assert.equal(reply.kind, 'done');
     await delay(250);
   }
   const isWhole = (pps: number): boolean => Math.abs(pps - 2 * HALF_PPS) < 0.1 * HALF_PPS;
-  for (let look = 0; !isWhole((await recordsOf(db))[0]?.pps ?? 0); look++) {
-    assert.ok(look < 400, JSON.stringify(await recordsOf(db)));
+  for (let tries = 0; !isWhole((await recordsOf(db))[0]?.pps ?? 0); tries++) {
+    assert.ok(tries < 400, JSON.stringify(await recordsOf(db)));
     await delay(50);
   }
   assert.equal((await recordsOf(db)).length, 1);
-  for (let look = 0; ; look++) {
+  for (let tries = 0; ; tries++) {
     const { rows } = await sql`select from relayed_samples`.execute(db);
     if (rows.length === 0) break;
-    assert.ok(look < 400, 'something is left lying');
+    assert.ok(tries < 400, 'something is left lying');
     await delay(50);
   }
 });
@@ -108,7 +108,7 @@ test('another control plane takes over the detector and continues the same attac
   await flood(async () => (await recordsOf(db)).length > 0, 'nothing was recorded');
   const [before] = await recordsOf(db);
   await first.stop();
-  await flood(async () => (await second.judges()) === 1, 'nobody judges');
+  await flood(async () => (await second.leads()) === 1, 'no replica runs the detector');
   const since = new Date();
   const isSeen = async (): Promise<boolean> => {
     const { rows } = await sql`
@@ -125,19 +125,19 @@ test('another control plane takes over the detector and continues the same attac
 
 test('a killed control plane keeps the detector only until its lease expires, and a disconnected one forwards nothing', async (t) => {
   const { db, first, second, tell } = await startFleet(t);
-  assert.equal(await first.judges(), 1);
+  assert.equal(await first.leads(), 1);
   // Another process has it, as after a long stall; it is then killed and does not renew the lease.
   await sql`update detector_lease set holder = 'killed', expires_at = now() + interval '3 seconds'`.execute(
     db,
   );
   const became = async (replica: Replica, wanted: number): Promise<boolean> =>
-    (await replica.judges()) === wanted;
-  for (let look = 0; !(await became(first, 0)); look++) {
-    assert.ok(look < 100, 'it goes on judging beside another');
+    (await replica.leads()) === wanted;
+  for (let tries = 0; !(await became(first, 0)); tries++) {
+    assert.ok(tries < 100, 'it still runs the detector beside another');
     await delay(50);
   }
-  for (let look = 0; !(await became(first, 1)) && !(await became(second, 1)); look++) {
-    assert.ok(look < 200, 'nobody judges');
+  for (let tries = 0; !(await became(first, 1)) && !(await became(second, 1)); tries++) {
+    assert.ok(tries < 200, 'no replica runs the detector');
     await delay(50);
   }
   const other = (await became(first, 1)) ? second : first;
@@ -150,15 +150,15 @@ test('a killed control plane keeps the detector only until its lease expires, an
 test('one of many control planes runs the detector, also after a database crash lost the lease', async (t) => {
   const { db } = await testDatabase(t);
   const names = Array.from({ length: 8 }, (_, index) => `control-${index}`);
-  const judges = async (): Promise<string[]> => {
+  const leads = async (): Promise<string[]> => {
     const had = await Promise.all(names.map((name) => renewLease(db, name)));
     return names.filter((_, index) => had[index]);
   };
-  const first = await judges();
+  const first = await leads();
   assert.equal(first.length, 1);
-  assert.deepEqual(await judges(), first);
+  assert.deepEqual(await leads(), first);
   await sql`delete from detector_lease`.execute(db);
-  assert.equal((await judges()).length, 1);
+  assert.equal((await leads()).length, 1);
 });
 
 test('accepts no counts of an agent while no control plane runs the detector or that one is far behind', async (t) => {

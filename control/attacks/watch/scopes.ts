@@ -1,6 +1,6 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
-import { MAX_SCOPES_PER_PAGE, type WatchAsk } from '@portcullis/link/messages/attacks.ts';
+import { MAX_SCOPES_PER_PAGE, type SettingsRequest } from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';
@@ -70,7 +70,7 @@ export class ScopeTable {
   thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;
 
   /** A page of the settings; cursors are `VERSION@INDEX`. */
-  page({ version, cursor }: WatchAsk): ControlReply {
+  page({ version, cursor }: SettingsRequest): ControlReply {
     const { version: current, scopes, cancelled } = this.#known;
     if (cursor === null && version === current) {
       return { kind: 'watch.settings', version: current, scopes: null, next: null };

@@ -86,10 +86,10 @@ export class TestWatch {
         this.received.push(received);
         onAttack(received);
       },
-      topsOf: (subject): AttackTops | null => this.host.trails.topsOf(subject),
+      topsOf: (subject): AttackTops | null => this.host.evidence.topsOf(subject),
       detector: {
         handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
-        goOn: (kept) => this.host.goOn(kept),
+        resumeRecord: (kept) => this.host.resumeRecord(kept),
       },
       failed: (_, error) => void this.failures.push(error),
     });
@@ -118,12 +118,12 @@ export class TestWatch {
     for (let bucket = 0; bucket < seconds * 4; bucket++) {
       this.nowMs += 250;
       const atMs = this.nowMs + this.edgeClockOffMs;
-      this.tell({ instance: 'i', atMs, samples: [floodSample(atMs, rates, vector)] });
+      this.send({ instance: 'i', atMs, samples: [floodSample(atMs, rates, vector)] });
     }
     await this.recorder.settled();
   }
 
-  tell(message: Omit<WatchSamples, 'kind' | 'sequence'>): void {
+  send(message: Omit<WatchSamples, 'kind' | 'sequence'>): void {
     this.host.accept({ kind: 'edge', name: 'fra1' }, 'fra', {
       kind: 'watch.samples',
       sequence: ++this.#sequence,

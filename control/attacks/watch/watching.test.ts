@@ -28,19 +28,24 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
     onScopes: (version) => void versions.push(version),
   });
   t.after(() => watching.stop());
-  const ask = { kind: 'watch.ask', instance: 'i', version: null, cursor: null } as const;
-  const settings = await watching.desk.settings(FRA1, ask);
+  const ask = {
+    kind: 'detection.getSettings',
+    instance: 'i',
+    version: null,
+    cursor: null,
+  } as const;
+  const settings = await watching.detection.settings(FRA1, ask);
   assert.ok(settings.kind === 'watch.settings' && settings.next === null);
   assert.deepEqual(versions, [settings.version]);
   assert.ok(settings.scopes?.some(({ scope }) => scope === '203.0.113.0/24'));
-  const again = await watching.desk.settings(FRA1, { ...ask, version: settings.version });
+  const again = await watching.detection.settings(FRA1, { ...ask, version: settings.version });
   assert.ok(again.kind === 'watch.settings' && again.scopes === null);
   for (let sequence = 1; received.length === 0; sequence++) {
     assert.ok(sequence < 120, 'no attack was recorded');
     const atMs = Date.now();
     const samples = [floodSample(atMs, { [SUBJECT]: 60_000 })];
     const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
-    assert.deepEqual(await watching.desk.samples(FRA1, message), { kind: 'done' });
+    assert.deepEqual(await watching.detection.samples(FRA1, message), { kind: 'done' });
     await delay(50);
   }
   const [attack] = (await list(acme, '?ongoing=true')).data;

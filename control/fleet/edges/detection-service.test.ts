@@ -11,7 +11,7 @@ import type { DetectionService } from './detection-service.ts';
 const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const DONE: ControlReply = { kind: 'done' };
 const MESSAGES: readonly AgentRequest[] = [
-  { kind: 'watch.ask', instance: 'one', version: null, cursor: null },
+  { kind: 'detection.getSettings', instance: 'one', version: null, cursor: null },
   { kind: 'watch.samples', instance: 'one', sequence: 1, atMs: 1, samples: [] },
   { kind: 'edge.attacks', instance: 'one', atMs: 1, attacks: [] },
 ];

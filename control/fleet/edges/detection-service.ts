@@ -1,7 +1,7 @@
 import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   EdgeAttacks,
-  WatchAsk,
+  SettingsRequest,
   WatchRequest,
   WatchSamples,
 } from '@portcullis/link/messages/attacks.ts';
@@ -11,7 +11,7 @@ import type {
  * it belongs to the fleet, and looks up its site.
  */
 export interface DetectionService {
-  settings(from: AgentRef, request: WatchAsk): Promise<ControlReply>;
+  settings(from: AgentRef, request: SettingsRequest): Promise<ControlReply>;
   samples(from: AgentRef, message: WatchSamples): Promise<ControlReply>;
   attacks(from: AgentRef, message: EdgeAttacks): Promise<ControlReply>;
 }
@@ -34,7 +34,7 @@ export function answerDetection(
   request: WatchRequest,
 ): Promise<ControlReply> {
   switch (request.kind) {
-    case 'watch.ask':
+    case 'detection.getSettings':
       return service.settings(from, request);
     case 'watch.samples':
       return service.samples(from, request);

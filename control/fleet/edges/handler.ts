@@ -92,7 +92,7 @@ class EdgeSession {
         // Accepted from any instance of the edge: the answer is about its kernel.
         this.#options.queries.receiveAnswer(name, request);
         return { kind: 'done' };
-      case 'watch.ask':
+      case 'detection.getSettings':
       case 'watch.samples':
       case 'edge.attacks':
         return answerDetection(
