@@ -1,3 +1,4 @@
+import { KEY_PREFIX } from '@portcullis/core/access/key-format.ts';
 import { sql } from 'kysely';
 import type { ApiKey, Db, Organisation, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
@@ -24,19 +25,29 @@ export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrgani
   return { key, organisation };
 }
 
-export interface NewKeyRow {
+export interface NewKey {
   readonly organisationId: number;
   readonly name: string;
-  readonly hash: Buffer;
-  readonly hint: string;
   readonly abilities: readonly string[];
-  readonly servers: readonly string[] | null;
-  readonly managedServers: readonly string[] | null;
-  readonly prefixes: readonly string[] | null;
-  readonly sources: readonly string[] | null;
-  readonly expiresAt: Date | null;
+  /** Uuids of visible servers; null or absent: all of the organisation. */
+  readonly servers?: readonly string[] | null;
+  /** Uuids of servers that it may instruct; null or absent: all that it sees. */
+  readonly managedServers?: readonly string[] | null;
+  /** CIDRs that the key is bound to; null or absent: all holdings. */
+  readonly prefixes?: readonly string[] | null;
+  /** CIDRs that it may be used from; null or absent: anywhere. */
+  readonly sources?: readonly string[] | null;
+  readonly expiresAt?: Date | null;
+  /** A given secret (`portcullis keys generate`); absent: a new one is generated. */
+  readonly secret?: string;
   readonly owner: Owner;
 }
+
+/** As stored: every field is given, and the secret is its hash. */
+export type NewKeyRow = Required<Omit<NewKey, 'secret'>> & {
+  readonly hash: Buffer;
+  readonly hint: string;
+};
 
 /** Stores keys and returns their ids, in order. The unique hash refuses a secret that was ever used. */
 export async function insertKeys(tx: Tx, keys: readonly NewKeyRow[]): Promise<number[]> {
@@ -64,14 +75,34 @@ export async function lockOrganisations(
   return new Map(rows.map(({ id, flags }) => [id, flags]));
 }
 
+/** A key without its secret. */
+export interface KeyView {
+  readonly id: number;
+  readonly name: string;
+  /** `pcl_` and the first characters, to identify the key. */
+  readonly hint: string;
+  readonly abilities: readonly string[];
+  readonly servers: readonly string[] | null;
+  readonly managedServers: readonly string[] | null;
+  readonly prefixes: readonly string[] | null;
+  readonly sources: readonly string[] | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** When it left the fleet file, with which it comes back. */
+  readonly suspendedAt: Date | null;
+  readonly lastUsedAt: Date | null;
+  readonly createdAt: Date;
+  readonly owner: Owner;
+}
+
 /** Every key of an organisation, also revoked ones, oldest first. */
-export async function loadKeys(db: Db | Tx, organisationId: number): Promise<ApiKey[]> {
-  return db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('organisation_id', '=', organisationId)
-    .orderBy('id')
-    .execute();
+export async function listKeys(db: Db | Tx, organisationId: number): Promise<KeyView[]> {
+  const { rows } = await sql<KeyView>`
+    select id, name, ${KEY_PREFIX} || hint as hint, abilities, servers, managed_servers as "managedServers", prefixes,
+           sources, expires_at as "expiresAt", revoked_at as "revokedAt", suspended_at as "suspendedAt",
+           last_used_at as "lastUsedAt", created_at as "createdAt", owner
+      from api_keys where organisation_id = ${organisationId} order by id`.execute(db);
+  return rows;
 }
 
 /** Revokes permanently. Null if there is no such key; otherwise when it was revoked, and whether just now. */

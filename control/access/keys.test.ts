@@ -4,7 +4,8 @@ import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { Problem } from '../problem.ts';
-import { createKey, generateSecret, hashSecret, listKeys, type NewKey, revokeKey } from './keys.ts';
+import { listKeys, type NewKey } from './key-store.ts';
+import { createKey, generateSecret, hashSecret, revokeKey } from './keys.ts';
 import { findOrganisation, listOrganisations } from './organisation-store.ts';
 import { addOrganisation, OPERATOR, type TestOrganisation } from './test-organisation.ts';
 

@@ -8,63 +8,24 @@ import {
   parseKey,
 } from '@portcullis/core/access/key-format.ts';
 import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { ApiKey, Db, Tx } from '../db/database.ts';
+import type { Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
-import type { Owner } from '../db/schema.ts';
 import { type FieldError, Problem } from '../problem.ts';
 import { type Actor, recordAudit, recordAudits } from './audit.ts';
 import {
   insertKeys,
-  loadKeys,
   lockOrganisations,
   markRevoked,
+  type NewKey,
   type NewKeyRow,
   notifyAccess,
 } from './key-store.ts';
-
-export interface NewKey {
-  readonly organisationId: number;
-  readonly name: string;
-  readonly abilities: readonly string[];
-  /** Uuids of visible servers; null or absent: all of the organisation. */
-  readonly servers?: readonly string[] | null;
-  /** Uuids of servers that it may instruct; null or absent: all that it sees. */
-  readonly managedServers?: readonly string[] | null;
-  /** CIDRs that the key is bound to; null or absent: all holdings. */
-  readonly prefixes?: readonly string[] | null;
-  /** CIDRs that it may be used from; null or absent: anywhere. */
-  readonly sources?: readonly string[] | null;
-  readonly expiresAt?: Date | null;
-  /** A given secret (`portcullis keys generate`); absent: a new one is generated. */
-  readonly secret?: string;
-  readonly owner: Owner;
-}
 
 export interface CreatedKey {
   readonly id: number;
   readonly name: string;
   /** The whole key, returned this once. */
   readonly secret: string;
-}
-
-/** A key without its secret. */
-export interface KeyView {
-  readonly id: number;
-  readonly name: string;
-  /** `pcl_` and the first characters, to identify the key. */
-  readonly hint: string;
-  readonly abilities: readonly string[];
-  readonly servers: readonly string[] | null;
-  readonly managedServers: readonly string[] | null;
-  readonly prefixes: readonly string[] | null;
-  readonly sources: readonly string[] | null;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  /** When it left the fleet file, with which it comes back. */
-  readonly suspendedAt: Date | null;
-  readonly lastUsedAt: Date | null;
-  readonly createdAt: Date;
-  readonly owner: Owner;
 }
 
 const HINT_LENGTH = 6;
@@ -146,11 +107,6 @@ function rowOf({ input, secret }: { readonly input: NewKey; readonly secret: str
     sources: canonicalCidrs(input.sources),
     expiresAt: input.expiresAt ?? null,
   };
-}
-
-/** Every key of an organisation, also revoked ones. */
-export async function listKeys(db: Db | Tx, organisationId: number): Promise<KeyView[]> {
-  return (await loadKeys(db, organisationId)).map(toView);
 }
 
 /** Revokes permanently; a repetition changes nothing. 404 if there is no such key. */
@@ -256,23 +212,4 @@ function explainConflict(error: unknown, name: string): unknown {
       cause: error,
     },
   );
-}
-
-function toView(row: ApiKey): KeyView {
-  return {
-    id: row.id,
-    name: row.name,
-    hint: KEY_PREFIX + row.hint,
-    abilities: row.abilities,
-    servers: row.servers,
-    managedServers: row.managed_servers,
-    prefixes: row.prefixes,
-    sources: row.sources,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    suspendedAt: row.suspended_at,
-    lastUsedAt: row.last_used_at,
-    createdAt: row.created_at,
-    owner: row.owner,
-  };
 }
