@@ -4,15 +4,14 @@ import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
 import {
-  claimKey,
+  answerOnce,
   hashBody,
   type IdempotentRequest,
+  instructOnce,
   parseIdempotencyKey,
-  storeAnswer,
 } from './idempotency.ts';
 import { notHeld, notSeen } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
-import { instructOnce } from './instruct-once.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import type { Deadline } from './deadline.ts';
 import { runTransaction } from './transaction.ts';
@@ -98,22 +97,6 @@ export async function dispatch(
 }
 
 type Effect = () => void;
-
-/**
- * Returns the stored response, or creates and stores it in the same transaction, so that a dead process leaves both or
- * neither. Only success is stored; after an error the key is free again.
- */
-async function answerOnce(
-  tx: Tx,
-  request: IdempotentRequest,
-  make: () => Promise<Reply>,
-): Promise<Reply> {
-  const stored = await claimKey(tx, request);
-  if (stored !== null) return stored;
-  const reply = await make();
-  await storeAnswer(tx, request, reply);
-  return reply;
-}
 
 /** The text of a stream, whose input is checked like that of a read. */
 export async function openStream(
