@@ -38,13 +38,8 @@ export async function openWriteScope(
   call: Call,
 ): Promise<AddressWriteScope> {
   const { caller, ip } = call;
-  // Sent together. The second one is executed after the first has its lock, and sees what was committed by then.
-  const [locked, there] = await Promise.all([
-    lockAddress(tx, caller, ip),
-    loadAddress(tx, 'accepted', caller, ip),
-  ]);
-  const address = locked ?? (await addAddress(deps, tx, call));
-  const state = locked === null ? await loadAddress(tx, 'accepted', caller, ip) : there;
+  const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(deps, tx, call));
+  const state = await loadAddress(tx, 'accepted', caller, ip);
   if (state === null || state.holdingId !== address.holdingId) throw notHeld();
   return { address, state };
 }
