@@ -9,8 +9,13 @@ import {
   unauthenticated,
 } from './authenticate.ts';
 import type { Caller, Session } from './caller.ts';
-import type { Holding } from './holding-store.ts';
-import { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './holdings.ts';
+import {
+  findHolding,
+  type HeldPrefix,
+  type Holder,
+  type Holding,
+  listHeldPrefixes,
+} from './holdings.ts';
 import { KeyCache } from './key-cache.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
@@ -22,8 +27,7 @@ import { loadSession, sessionCookieName } from './sessions.ts';
 export type { Actor } from './audit.ts';
 export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
-export type { Holding } from './holding-store.ts';
-export type { HeldPrefix, Holder } from './holdings.ts';
+export type { HeldPrefix, Holder, Holding } from './holdings.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';

@@ -6,7 +6,18 @@ import { Problem } from '../problem.ts';
 import { unauthenticated } from './authenticate.ts';
 import type { Caller, Person, Session } from './caller.ts';
 import { toOrganisationView } from './organisation-store.ts';
-import { ROLE_ABILITIES } from './roles.ts';
+import type { Ability } from '@portcullis/core/access/abilities.ts';
+
+const READ: readonly Ability[] = ['firewall.read', 'attacks.read', 'game-servers.read'];
+const MANAGE: readonly Ability[] = [...READ, 'firewall.manage', 'game-servers.manage'];
+
+/** The abilities of a role in the interfaces for keys; rows of the portal name roles themselves. */
+const ROLE_ABILITIES: Readonly<Record<Role, ReadonlySet<Ability>>> = {
+  'read-only': new Set(READ),
+  member: new Set(MANAGE),
+  admin: new Set(MANAGE),
+  owner: new Set(MANAGE),
+};
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
