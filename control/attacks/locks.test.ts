@@ -59,11 +59,13 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
         isNews: true,
       };
     });
-    await db
-      .transaction()
-      .execute((tx) =>
-        recordBatch(tx, 'one', batch, { handOver: () => null, resumeRecord: () => null }),
-      );
+    await db.transaction().execute((tx) =>
+      recordBatch(tx, 'one', batch, {
+        handOver: () => null,
+        resumeRecord: () => null,
+        topsOf: () => null,
+      }),
+    );
   };
   const outage = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();

@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto';
+import { V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import { type RawBuilder, sql } from 'kysely';
+import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
-import { CountCache } from './counts.ts';
-import { pageLinks } from './links.ts';
 import {
   addressAsCidr,
   type AttackFilters,
@@ -13,7 +13,13 @@ import {
 } from './visible-attacks.ts';
 import { formatSnapshot, parseSnapshot, type Snapshot, type SnapshotScope } from './snapshot.ts';
 import { type AttackRow, type Clock, countParts, loadView, loadSlice, partsOf } from './store.ts';
-import { requestedWindow, type AttackWindow, attackWindow, invalid } from './window.ts';
+import {
+  requestedWindow,
+  type RequestedWindow,
+  type AttackWindow,
+  attackWindow,
+  invalid,
+} from './window.ts';
 import { attackView, momentView } from '../views.ts';
 
 type ListCall = CallOf<'listAttacks'>;
@@ -133,4 +139,83 @@ function prefixOf(text: string) {
   if (!text.includes('/'))
     throw invalid('prefix', `must have a length, such as ${text}/${cidr.value.length}`);
   return cidr.value;
+}
+
+const MAX_COUNTS = 2_000;
+
+/**
+ * A cache of counts: following the links of a long list needs the same count repeatedly. Counts as of a revision never
+ * change, so only the size is bounded.
+ */
+class CountCache {
+  readonly #counts = new Map<string, number>();
+
+  /** The counts of queries, in order. `count` counts the unknown ones, given by their places. */
+  async get(
+    queries: readonly CompiledQuery[],
+    count: (places: readonly number[]) => Promise<readonly number[]>,
+  ): Promise<readonly number[]> {
+    const keys = queries.map(keyOf);
+    const known = keys.map((key) => this.#counts.get(key));
+    const unknown = known.flatMap((one, place) => (one === undefined ? [place] : []));
+    const counted = unknown.length === 0 ? [] : await count(unknown);
+    for (const [at, place] of unknown.entries()) {
+      known[place] = counted[at] ?? 0;
+      this.#counts.set(keys[place] ?? '', counted[at] ?? 0);
+    }
+    for (const oldest of this.#counts.keys()) {
+      if (this.#counts.size <= MAX_COUNTS) break;
+      this.#counts.delete(oldest);
+    }
+    return known.map((one) => one ?? 0);
+  }
+}
+
+function keyOf({ sql, parameters }: CompiledQuery): string {
+  return createHash('sha256')
+    .update(JSON.stringify([sql, parameters]))
+    .digest('base64url');
+}
+
+type LinkedQuery = Readonly<Record<string, string | number | boolean | undefined>>;
+
+interface PageLinks {
+  readonly first: string;
+  readonly last: string;
+  readonly prev: string | null;
+  readonly next: string | null;
+}
+
+/**
+ * Builds links on the public URL, because a request's Host cannot be trusted. They keep every parameter and pin window
+ * and snapshot, so that a caller who follows them sees each attack once.
+ */
+function pageLinks(
+  publicUrl: string,
+  query: LinkedQuery,
+  pinned: { readonly window: RequestedWindow; readonly snapshot: string },
+  pages: { readonly current: number; readonly last: number },
+): PageLinks {
+  const { window, snapshot } = pinned;
+  const to = (page: number): string => {
+    const params = new URLSearchParams();
+    const all = {
+      ...query,
+      from: momentView(window.from),
+      to: momentView(window.to),
+      snapshot,
+      page,
+    };
+    for (const [name, value] of Object.entries(all)) {
+      if (value !== undefined) params.set(name, String(value));
+    }
+    return `${publicUrl}${V1_PREFIX}/attacks?${params.toString()}`;
+  };
+  const { current, last } = pages;
+  return {
+    first: to(1),
+    last: to(last),
+    prev: current > 1 ? to(Math.min(current - 1, last)) : null,
+    next: current < last ? to(current + 1) : null,
+  };
 }

@@ -1,4 +1,5 @@
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
+import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Resumable } from '@portcullis/core/attacks/detector/resume.ts';
 
 /** The stored state with which a detector continues an attack. */
@@ -46,14 +47,19 @@ export interface HandedOver {
   readonly before: object | null;
 }
 
-/** An attack continues as a new record. */
-type HandOver = (subject: string, sinceMs: number) => HandedOver | null;
-
-/** The detector that sees the attack. Null if none here does. */
-export interface Detecting {
-  readonly handOver: HandOver;
+/** The detector of a recorder. Each returns null if it does not see the attack. */
+export interface RecordedDetector {
+  /** An attack continues as a new record. */
+  handOver(subject: string, sinceMs: number): HandedOver | null;
   /** The opened attack is a recorded one that continues. */
-  readonly resumeRecord: (kept: StoredAttack) => Seen | null;
+  resumeRecord(kept: StoredAttack): Seen | null;
+  topsOf(subject: string): AttackTops | null;
+}
+
+/** Where a detector reports to. */
+export interface AttackSink {
+  note(seen: Seen): void;
+  noteEvidence(subject: string, evidence: object): void;
 }
 
 export type RecordStep =

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { ensurePartitions } from '../partitions.ts';
 import {
-  type Detecting,
+  type AttackSink,
   inHolderTime,
   type Known,
   otherFromMs,
   planRecord,
+  type RecordedDetector,
   type RecordStep,
   type Seen,
 } from './plan.ts';
@@ -32,9 +32,7 @@ export interface RecorderOptions {
   /** The instance id of this process. */
   readonly name: string;
   readonly onAttack: (reported: ReportedAttack) => void;
-  readonly topsOf: (subject: string) => AttackTops | null;
-  /** The detector of this recorder. */
-  readonly detector: Detecting;
+  readonly detector: RecordedDetector;
   readonly failed: (what: string, error: unknown) => void;
 }
 
@@ -48,7 +46,7 @@ const RETRY_MS = 500;
  * Writes the detector's states by priority and repeats until they are written. Repetitions are written once. A dead
  * process loses nothing that the next detector does not report.
  */
-export class Recorder {
+export class Recorder implements AttackSink {
   readonly #options: RecorderOptions;
   readonly #pending = new Map<string, Seen>();
   readonly #evidence = new Map<string, object>();
@@ -127,7 +125,7 @@ export class Recorder {
     batch: readonly Seen[],
     evidence: readonly { readonly subject: string; readonly evidence: object }[],
   ): Promise<ReportedAttack[]> {
-    const { db, name, topsOf, detector } = this.#options;
+    const { db, name, detector } = this.#options;
     await this.#makePartitions(batch);
     const steps = await db.transaction().execute(async (tx) => {
       const done = batch.length === 0 ? [] : await recordBatch(tx, name, batch, detector);
@@ -145,7 +143,7 @@ export class Recorder {
       const kind = newsOf(step, seen);
       if (kind === null || attackId === null) return [];
       const { attack } = seen;
-      return [{ attackId, kind, attack, tops: topsOf(attack.subject) }];
+      return [{ attackId, kind, attack, tops: detector.topsOf(attack.subject) }];
     });
   }
 
@@ -204,7 +202,7 @@ export async function recordBatch(
   tx: Tx,
   recorder: string,
   batch: readonly Seen[],
-  detector: Detecting,
+  detector: RecordedDetector,
 ): Promise<Recorded[]> {
   const newest = await lockClock(tx);
   const subjects = batch.map(({ attack }) => attack.subject);
@@ -248,7 +246,7 @@ export async function recordBatch(
 async function joinReopened(
   tx: Tx,
   planned: readonly Planned[],
-  detector: Detecting,
+  detector: RecordedDetector,
 ): Promise<Planned[]> {
   const subjects = planned.flatMap(({ seen, step }) =>
     step === 'reopen' ? [seen.attack.subject] : [],
@@ -272,12 +270,12 @@ async function leaveRecorded(tx: Tx, planned: readonly Planned[]): Promise<reado
   );
 }
 
-function planOne(seen: Seen, row: Known | null, { handOver }: Detecting): Planned {
+function planOne(seen: Seen, row: Known | null, detector: RecordedDetector): Planned {
   const step = planRecord(seen, row);
   const opens = step === 'open' || step === 'hand-over';
   const sinceMs = row === null || !opens ? null : otherFromMs(row);
   if (row === null || sinceMs === null) return { seen, row, step, before: null, isAnew: false };
-  const handed = handOver(seen.attack.subject, sinceMs);
+  const handed = detector.handOver(seen.attack.subject, sinceMs);
   return {
     seen: inHolderTime(handed?.seen ?? seen, row),
     row,

@@ -3,10 +3,9 @@ import type { OutageAttack } from '@portcullis/link/messages/attacks.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
-import type { WatchAgent } from './agents.ts';
+import { servedSamples, type WatchAgent } from './agents.ts';
 import type { WatchEvents, WatchRefusal } from './events.ts';
 import type { DetectionLeader } from './leader.ts';
-import { servedSamples } from './samples.ts';
 import type { ScopeTable } from './scopes.ts';
 
 export interface DetectionServiceOptions {

@@ -1,7 +1,46 @@
 import { sql } from 'kysely';
+import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
+import { type Cidr, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
+import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
-import { Served } from './served-prefixes.ts';
+
+/** The size of the cache of checked addresses. */
+const MAX_REMEMBERED = 131_072;
+
+/** Checks subjects against the prefixes that an agent serves. */
+class Served {
+  readonly #prefixes: readonly Cidr[];
+  readonly #within: NearestScope<true>;
+  readonly #around = new Map<string, string>();
+
+  constructor(serves: readonly string[]) {
+    this.#prefixes = serves.flatMap((text) => {
+      const cidr = parseCidr(text);
+      return cidr.ok ? [cidr.value] : [];
+    });
+    this.#within = new NearestScope(serves.map((text) => [text, true] as const));
+  }
+
+  /** An address inside them, or a prefix that overlaps them. */
+  has(subject: string): boolean {
+    if (this.#within.of(subject) !== null) return true;
+    if (!subject.includes('/')) return false;
+    const cidr = parseCidr(subject);
+    return cidr.ok && this.#prefixes.some((prefix) => containsCidr(cidr.value, prefix));
+  }
+
+  /** Whether an address is in the prefix that the agent reports. */
+  isInside(subject: string, prefix: string): boolean {
+    if (this.#around.get(subject) === prefix) return true;
+    const [inner, outer] = [parseCidr(subject), parseCidr(prefix)];
+    if (!inner.ok || !outer.ok || !containsCidr(outer.value, inner.value)) return false;
+    if (this.#around.size >= MAX_REMEMBERED) this.#around.clear();
+    this.#around.set(subject, prefix);
+    return true;
+  }
+}
 
 export interface WatchAgent {
   /** Within a site the largest count wins; sites are added. */
@@ -44,4 +83,41 @@ export class WatchAgents {
       }),
     );
   }
+}
+
+interface ServedSamples {
+  readonly message: WatchSamples;
+  /** An example and the number of refused parts. */
+  readonly first: string | null;
+  readonly refused: number;
+}
+
+/** Keeps the parts of a sample that the agent may report. */
+export function servedSamples(message: WatchSamples, served: Served): ServedSamples {
+  let first: string | null = null;
+  let refused = 0;
+  const only = <T extends { readonly subject: string }>(
+    all: readonly T[],
+    isTrue: (one: T) => boolean,
+  ): readonly T[] => {
+    const kept = all.filter((one) => {
+      if (isTrue(one)) return true;
+      first ??= one.subject;
+      refused++;
+      return false;
+    });
+    return kept.length === all.length ? all : kept;
+  };
+  // An address with a wrong prefix would remove its traffic from that prefix.
+  const isTrue = ({ subject, prefix }: SubjectSample): boolean =>
+    served.has(subject) && (prefix === null || served.isInside(subject, prefix));
+  const samples = message.samples.map(
+    (sample): WireSample => ({
+      ...sample,
+      addresses: only(sample.addresses, isTrue),
+      prefixes: only(sample.prefixes, isTrue),
+      tops: only(sample.tops, ({ subject }) => served.has(subject)),
+    }),
+  );
+  return { message: { ...message, samples }, first, refused };
 }

@@ -27,8 +27,7 @@ function startHost() {
       of: (subject) => nearest.of(subject),
       thresholdsOf: (subject) => nearest.of(subject) ?? DEFAULT_THRESHOLDS,
     },
-    note: (seen) => void noted.push(seen),
-    noteEvidence: () => {},
+    recorder: { note: (seen) => void noted.push(seen), noteEvidence: () => {} },
     nowMs: () => nowMs,
     wallMs: () => nowMs,
   });

@@ -18,18 +18,24 @@ import {
 } from '@portcullis/core/attacks/detector/resume.ts';
 import type { Ongoing, SubjectState } from '@portcullis/core/attacks/detector/subject.ts';
 import { SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
+import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
-import type { HandedOver, Seen, StoredAttack } from '../record/plan.ts';
+import type {
+  AttackSink,
+  HandedOver,
+  RecordedDetector,
+  Seen,
+  StoredAttack,
+} from '../record/plan.ts';
 import { resumableOfStored, seriesOfStored, shownSubject } from './stored-state.ts';
 import type { ScopeTable } from './scopes.ts';
 import { EvidenceStore } from './evidence-store.ts';
 
 export interface HostOptions {
   readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf'>;
-  readonly note: (seen: Seen) => void;
-  readonly noteEvidence: (subject: string, evidence: object) => void;
+  readonly recorder: AttackSink;
   /** Monotonic time in milliseconds. */
   readonly nowMs?: () => number;
   readonly wallMs?: () => number;
@@ -55,7 +61,7 @@ const CLOCK_SET_MS = 1_000;
 const MAX_AGE_MS = 10_000;
 
 /** Runs the detector on the samples of all agents. No I/O: results go to the recorder. */
-export class DetectorHost {
+export class DetectorHost implements RecordedDetector {
   readonly evidence = new EvidenceStore();
   readonly #options: HostOptions;
   readonly #nowMs: () => number;
@@ -151,8 +157,8 @@ export class DetectorHost {
     this.#resumeEvidence(whole.phase, kept);
     const seen = this.#seenOf(whole, true);
     // Replaces the pending state, which covers the newer part only.
-    this.#options.note({ ...seen, isNews: false });
-    this.#options.noteEvidence(subject, this.evidence.evidenceOf(whole.phase.attack));
+    this.#options.recorder.note({ ...seen, isNews: false });
+    this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(whole.phase.attack));
     return seen;
   }
 
@@ -181,11 +187,15 @@ export class DetectorHost {
     this.#clockShiftMs.delete(subject);
     this.evidence.end(subject);
     this.evidence.begin(anew.phase, atMs);
-    this.#options.noteEvidence(subject, this.evidence.evidenceOf(anew.phase.attack));
+    this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(anew.phase.attack));
     const seen = this.#seenOf(anew, true);
     // Replaces the pending state, which covers both parts.
-    this.#options.note({ ...seen, isNews: false });
+    this.#options.recorder.note({ ...seen, isNews: false });
     return { seen, before };
+  }
+
+  topsOf(subject: string): SubjectTops | null {
+    return this.evidence.topsOf(subject);
   }
 
   ongoing(): Attack[] {
@@ -247,11 +257,17 @@ export class DetectorHost {
       this.#unseen.delete(subject);
       this.#named.delete(subject);
       this.#traced.delete(subject);
-      this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
+      this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
       this.evidence.end(subject);
       const ended = { ...attack, endedAtMs };
       const busyAtMs = endedAtMs;
-      this.#options.note({ attack: ended, openedAtMs, busyAtMs, resumable: null, isNews: true });
+      this.#options.recorder.note({
+        attack: ended,
+        openedAtMs,
+        busyAtMs,
+        resumable: null,
+        isNews: true,
+      });
       return;
     }
     const resumable =
@@ -262,9 +278,10 @@ export class DetectorHost {
     if (isNews) {
       this.#traced.set(subject, this.#samplesOf(subject));
       const busyAtMs = atMs - quietMs;
-      this.#options.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
+      this.#options.recorder.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
     }
-    if (kind !== 'changed') this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
+    if (kind !== 'changed')
+      this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
   }
 
   /** Reports all ongoing attacks again, so that records are updated and lost writes repeated. */
@@ -275,9 +292,9 @@ export class DetectorHost {
     for (const [subject, state] of ongoingIn(this.#state)) {
       // A continued attack without traffic was not seen.
       if (this.#unseen.has(subject)) continue;
-      this.#options.note(this.#seenOf(state, this.#isTraced(subject)));
+      this.#options.recorder.note(this.#seenOf(state, this.#isTraced(subject)));
       const { attack } = state.phase;
-      if (keeps) this.#options.noteEvidence(subject, this.evidence.evidenceOf(attack));
+      if (keeps) this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
     }
   }
 

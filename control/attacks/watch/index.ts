@@ -9,7 +9,6 @@ import { Recorder } from '../record/recorder.ts';
 import { forgetEnded, loadOrphans } from '../record/store.ts';
 import { createDetectionService } from './agent-requests.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
-import { DetectorHost } from './detector-host.ts';
 import { DetectionLeader } from './leader.ts';
 import { ScopeTable } from './scopes.ts';
 
@@ -76,25 +75,16 @@ class Watch implements Watching {
       db,
       name,
       onAttack,
-      topsOf: (subject) => this.#leader.host?.evidence.topsOf(subject) ?? null,
       detector: {
+        topsOf: (subject) => this.#leader.host?.topsOf(subject) ?? null,
         handOver: (subject, sinceMs) => this.#leader.host?.handOver(subject, sinceMs) ?? null,
-        resumeRecord: (kept) => this.#leader.host?.resumeRecord(kept) ?? null,
+        resumeRecord: (stored) => this.#leader.host?.resumeRecord(stored) ?? null,
       },
       failed: (what, error) => events.failed(what, error),
     });
-    this.#leader = new DetectionLeader({
-      db,
-      name,
-      events,
-      siteOf: (from) => this.#scopes.agents.of(from)?.site ?? null,
-      createHost: () =>
-        new DetectorHost({
-          scopes: this.#scopes,
-          note: (seen) => this.#recorder.note(seen),
-          noteEvidence: (subject, evidence) => this.#recorder.noteEvidence(subject, evidence),
-        }),
-    });
+    const scopes = this.#scopes;
+    const recorder = this.#recorder;
+    this.#leader = new DetectionLeader({ db, name, events, scopes, recorder });
     this.detection = createDetectionService({
       db,
       scopes: this.#scopes,

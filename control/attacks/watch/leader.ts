@@ -1,18 +1,18 @@
+import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { WatchEvents } from './events.ts';
-import type { DetectorHost } from './detector-host.ts';
-import { releaseLease, renewLease } from './lease.ts';
-import { forwardSamples, takeForwarded } from './relay.ts';
+import type { AttackSink } from '../record/plan.ts';
+import { DetectorHost } from './detector-host.ts';
+import type { ScopeTable } from './scopes.ts';
 
 export interface LeaderOptions {
   readonly db: Db;
   /** The instance id of this process. */
   readonly name: string;
-  readonly createHost: () => DetectorHost;
-  /** Null if it is no known agent of the fleet. */
-  readonly siteOf: (from: AgentRef) => string | null;
+  readonly scopes: ScopeTable;
+  readonly recorder: AttackSink;
   readonly events: Pick<WatchEvents, 'leads'>;
 }
 
@@ -44,12 +44,12 @@ export class DetectionLeader {
 
   /** Called more often than the lease expires. */
   async renew(): Promise<void> {
-    const { db, name, createHost, events } = this.#options;
+    const { db, name, scopes, recorder, events } = this.#options;
     if (this.#stopped) return;
     const isMine = await renewLease(db, name);
     if (isMine === (this.#host !== null)) return;
     // The state of an earlier lease is out of date.
-    this.#host = isMine ? createHost() : null;
+    this.#host = isMine ? new DetectorHost({ scopes, recorder }) : null;
     events.leads(isMine);
   }
 
@@ -58,8 +58,8 @@ export class DetectionLeader {
     for (let more = this.#host !== null; more; ) {
       const taken = await takeForwarded(this.#options.db);
       for (const { from, message } of taken.relayed) {
-        const site = this.#options.siteOf(from);
-        if (site !== null) this.#host?.accept(from, site, message);
+        const agent = this.#options.scopes.agents.of(from);
+        if (agent !== null) this.#host?.accept(from, agent.site, message);
       }
       ({ more } = taken);
     }
@@ -69,4 +69,73 @@ export class DetectionLeader {
     this.#stopped = true;
     if (this.#host !== null) await releaseLease(this.#options.db, this.#options.name);
   }
+}
+
+/** After this time without a renewal another replica takes the lease; several renewals may fail. */
+const LEASE_SECONDS = 3;
+
+/** Renews the detection lease, or takes it if it expired, by the database's clock. Returns whether it is held. */
+export async function renewLease(db: Db, holder: string): Promise<boolean> {
+  const { rows } = await sql`
+    insert into detector_lease as l (holder, expires_at)
+    values (${holder}, now() + ${LEASE_SECONDS} * interval '1 second')
+        on conflict (one) do update set holder = excluded.holder, expires_at = excluded.expires_at
+     where l.holder is null or l.holder = excluded.holder or l.expires_at < now()
+    returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Releases the lease for the next replica, which continues the attacks. */
+async function releaseLease(db: Db, holder: string): Promise<void> {
+  await sql`delete from attack_sightings where recorder = ${holder}`.execute(db);
+  await sql`update detector_lease set holder = null, expires_at = now() where holder = ${holder}`.execute(
+    db,
+  );
+}
+
+/** The most waiting samples; beyond it new ones are dropped. */
+const MAX_WAITING = 2_000;
+const BATCH = 256;
+/** Older samples are dropped. */
+const STALE_SECONDS = 2;
+
+interface ForwardedSamples {
+  readonly from: AgentRef;
+  readonly message: WatchSamples;
+}
+
+/** Forwards samples to the replica with the lease. False if there is none or it is far behind. */
+export async function forwardSamples(
+  db: Db,
+  { from, message }: ForwardedSamples,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with forwarded as (
+      insert into relayed_samples (kind, name, message)
+      select ${from.kind}, ${from.name}, ${JSON.stringify(message)}
+       where (select count(*) from (select from relayed_samples limit ${MAX_WAITING}) w) < ${MAX_WAITING}
+         and exists (select from detector_lease where holder is not null and expires_at > now())
+      returning 1)
+    select pg_notify('portcullis_samples', '') from forwarded`.execute(db);
+  return rows.length > 0;
+}
+
+/** The forwarded samples, oldest first, in batches. */
+async function takeForwarded(db: Db): Promise<{ relayed: ForwardedSamples[]; more: boolean }> {
+  const { rows } = await sql<{ kind: string; name: string; message: string; fresh: boolean }>`
+    with taken as (
+      delete from relayed_samples where id in (
+        select id from relayed_samples order by id limit ${BATCH} for update skip locked)
+      returning *)
+    select kind, name, message,
+           relayed_at > clock_timestamp() - ${STALE_SECONDS} * interval '1 second' as fresh
+      from taken order by id`.execute(db);
+  const relayed = rows
+    .filter(({ fresh }) => fresh)
+    .map(({ kind, name, message }) => ({
+      from: { kind: kind === 'edge' ? ('edge' as const) : ('collector' as const), name },
+      // Validated when the agent sent it.
+      message: JSON.parse(message) as WatchSamples,
+    }));
+  return { relayed, more: rows.length === BATCH };
 }

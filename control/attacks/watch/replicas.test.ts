@@ -10,8 +10,7 @@ import { insertEdge, insertHolding, insertOrganisation } from '../../fleet/testi
 import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { createWatching, type Watching } from './index.ts';
-import { renewLease } from './lease.ts';
-import { forwardSamples } from './relay.ts';
+import { forwardSamples, renewLease } from './leader.ts';
 import { floodSample, PREFIX, SUBJECT } from './testing.ts';
 
 /** Neither is an attack by itself: the threshold is 20,000 packets per second. */

@@ -1,5 +1,4 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
-import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { WatchSamples, OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
@@ -86,17 +85,16 @@ export class TestWatch {
         this.received.push(received);
         onAttack(received);
       },
-      topsOf: (subject): AttackTops | null => this.host.evidence.topsOf(subject),
       detector: {
+        topsOf: (subject) => this.host.topsOf(subject),
         handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
-        resumeRecord: (kept) => this.host.resumeRecord(kept),
+        resumeRecord: (stored) => this.host.resumeRecord(stored),
       },
       failed: (_, error) => void this.failures.push(error),
     });
     this.host = new DetectorHost({
       scopes: this.scopes,
-      note: (seen) => this.recorder.note(seen),
-      noteEvidence: (subject, evidence) => this.recorder.noteEvidence(subject, evidence),
+      recorder: this.recorder,
       nowMs: () => this.nowMs,
       wallMs: () => this.nowMs + this.clockOffMs,
     });
