@@ -1,15 +1,17 @@
-import type { Static, TSchema } from 'typebox';
-import { createValidator, readAs } from '@portcullis/core/schema/validator.ts';
+import { check, matching, type Schema } from '@portcullis/link/messages/schema.ts';
+
+/** A field that must not be empty. */
+export const filled: Schema<string> = matching(/\S/, 'text that is not empty');
 
 /** Reads the JSON configuration of an agent's process. Throws with the reason, which quotes no values: some are secret. */
-export function readProcessConfig<S extends TSchema>(schema: S, text: string): Static<S> {
+export function readProcessConfig<T>(schema: Schema<T>, text: string): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new Error('the configuration is not JSON');
   }
-  const read = readAs(createValidator(schema), value, 'the configuration');
+  const read = check(schema, value);
   if (!read.ok) throw new Error(`the configuration is invalid: ${read.reason}`);
   return read.value;
 }

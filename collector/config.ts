@@ -1,14 +1,19 @@
-import { type Static, Type } from 'typebox';
-import { readProcessConfig } from '@portcullis/agent/process-config.ts';
+import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
+import { object } from '@portcullis/link/messages/schema.ts';
 
 /** The configuration of a collector process. Control sends everything else. */
-const ConfigSchema = Type.Object({
-  name: Type.String({ minLength: 1 }),
+export interface CollectorConfig {
+  readonly name: string;
   /** The Unix socket of the control plane. */
-  linkPath: Type.String({ minLength: 1 }),
-  credential: Type.String({ minLength: 1 }),
+  readonly linkPath: string;
+  readonly credential: string;
+}
+
+const configSchema = object<CollectorConfig>({
+  name: filled,
+  linkPath: filled,
+  credential: filled,
 });
-export type CollectorConfig = Static<typeof ConfigSchema>;
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
 
@@ -16,5 +21,5 @@ export const CONFIG_VARIABLE = 'PORTCULLIS_COLLECTOR_CONFIG';
 export function readConfig(env: NodeJS.ProcessEnv): CollectorConfig {
   const text = env[CONFIG_VARIABLE];
   if (text === undefined) throw new Error(`a collector needs ${CONFIG_VARIABLE}`);
-  return readProcessConfig(ConfigSchema, text);
+  return readProcessConfig(configSchema, text);
 }

@@ -1,7 +1,16 @@
-import { Type } from 'typebox';
-import { readProcessConfig } from '@portcullis/agent/process-config.ts';
+import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
+import {
+  array,
+  integer,
+  nullable,
+  number,
+  object,
+  oneOf,
+  text,
+  withDefault,
+} from '@portcullis/link/messages/schema.ts';
 
 /** The configuration of an edge process. */
 export interface EdgeConfig {
@@ -18,22 +27,21 @@ export interface EdgeConfig {
   readonly managementProblem: string | null;
 }
 
-const ConfigSchema = Type.Object({
-  name: Type.String({ minLength: 1 }),
-  credential: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  linkPath: Type.String({ minLength: 1 }),
-  stateDir: Type.String({ minLength: 1 }),
-  mode: Type.Optional(Type.Union([Type.Literal('enforce'), Type.Literal('observe')])),
-  confirmWithinMs: Type.Optional(Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()])),
-  management: Type.Optional(
-    Type.Array(
-      Type.Object({
-        protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')]),
-        port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-      }),
+const configSchema = object<EdgeConfig>({
+  name: filled,
+  credential: withDefault(nullable(filled), null),
+  linkPath: filled,
+  stateDir: filled,
+  mode: withDefault(oneOf('enforce', 'observe'), 'observe'),
+  confirmWithinMs: withDefault(nullable(number(Number.MIN_VALUE, Number.MAX_VALUE)), null),
+  management: withDefault(
+    array(
+      object<ManagementPort>({ protocol: oneOf('tcp', 'udp'), port: integer(1, 65_535) }),
+      65_535,
     ),
+    [],
   ),
-  managementProblem: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  managementProblem: withDefault(nullable(text(10_000)), null),
 });
 
 /** What the parent of the process sends when the management ports of the host change. */
@@ -46,18 +54,11 @@ export const CONFIG_VARIABLE = 'PORTCULLIS_EDGE_CONFIG';
 
 /** Reads JSON from the first argument or the environment. Throws with the reason if it is invalid. */
 export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv): EdgeConfig {
-  const text = argv[2] ?? env[CONFIG_VARIABLE];
-  if (text === undefined) {
+  const given = argv[2] ?? env[CONFIG_VARIABLE];
+  if (given === undefined) {
     throw new Error(`an edge needs its configuration as an argument or in ${CONFIG_VARIABLE}`);
   }
-  return {
-    credential: null,
-    mode: 'observe',
-    confirmWithinMs: null,
-    management: [],
-    managementProblem: null,
-    ...readProcessConfig(ConfigSchema, text),
-  };
+  return readProcessConfig(configSchema, given);
 }
 
 /** Reads `PORTCULLIS_EARLY_DROP`, by default `on`. Throws on values other than on and off. */

@@ -33,7 +33,7 @@ test('names missing or wrong fields without their values, because the credential
   }
   assert.throws(
     () => read({ ...CONFIG, engine: 'podman' }),
-    /engine must be "docker" or "process"/,
+    /engine is not one of docker, process/,
   );
   assert.throws(() => read(7), /object/);
 });

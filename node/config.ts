@@ -1,31 +1,29 @@
-import { type Static, Type } from 'typebox';
-import { readProcessConfig } from '@portcullis/agent/process-config.ts';
+import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-
-const Text = Type.String({ minLength: 1 });
+import { array, object, oneOf, type Static } from '@portcullis/link/messages/schema.ts';
 
 /** The configuration of a node's process. */
-const ConfigSchema = Type.Object({
-  name: Text,
+const configSchema = object({
+  name: filled,
   /** The Unix socket on which the control plane serves nodes. */
-  linkPath: Text,
+  linkPath: filled,
   /** Authenticates this node to control; a secret. */
-  credential: Text,
+  credential: filled,
   /** The node's own directory: its journal, and the folders of its servers. */
-  stateDir: Text,
-  engine: Type.Union([Type.Literal('docker'), Type.Literal('process')]),
+  stateDir: filled,
+  engine: oneOf('docker', 'process'),
   /** In the form of `DOCKER_HOST`, `unix:///run/docker.sock`; used by the Docker engine only. */
-  dockerHost: Text,
+  dockerHost: filled,
   /** Whether a present image is requested from its registry: at each start, or never. Docker engine only. */
-  imagePull: Type.Union([Type.Literal('always'), Type.Literal('missing')]),
+  imagePull: oneOf('always', 'missing'),
   /** Networks (CIDR) that servers must not reach, such as that of a remote control plane; Docker engine only. */
-  closedNetworks: Type.Array(Type.String()),
+  closedNetworks: array(filled, 10_000),
   /** Private networks (CIDR) that servers may reach; Docker engine only. */
-  openNetworks: Type.Array(Type.String()),
+  openNetworks: array(filled, 10_000),
   /** What happens to the servers when the node stops; a killed node always leaves them running. */
-  onStop: Type.Union([Type.Literal('leave'), Type.Literal('end')]),
+  onStop: oneOf('leave', 'end'),
 });
-export type NodeConfig = Static<typeof ConfigSchema>;
+export type NodeConfig = Static<typeof configSchema>;
 
 /** The account that games run as if the agent is root: nobody's, so that games can touch no other files. */
 export const GAME_ACCOUNT = { uid: 25_565, gid: 25_565 } as const;
@@ -37,7 +35,7 @@ export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
 export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
   const text = env[CONFIG_VARIABLE];
   if (text === undefined) throw new Error(`a node needs its configuration in ${CONFIG_VARIABLE}`);
-  const config = readProcessConfig(ConfigSchema, text);
+  const config = readProcessConfig(configSchema, text);
   return {
     ...config,
     closedNetworks: canonicalNetworks(config.closedNetworks),

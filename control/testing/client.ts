@@ -4,7 +4,7 @@ import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { createValidator } from '@portcullis/core/schema/validator.ts';
+import { createValidator } from '@portcullis/contract/validator.ts';
 
 export interface TestReply {
   readonly status: number;

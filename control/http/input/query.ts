@@ -1,4 +1,4 @@
-import { createValidator, MAX_ERRORS } from '@portcullis/core/schema/validator.ts';
+import { createValidator, MAX_ERRORS } from '@portcullis/contract/validator.ts';
 import type { FieldError } from '../../problem.ts';
 import { textProblem, type Validated } from './validation.ts';
 

@@ -1,4 +1,4 @@
-import { createValidator, MAX_ERRORS, pointerStep } from '@portcullis/core/schema/validator.ts';
+import { createValidator, MAX_ERRORS, pointerStep } from '@portcullis/contract/validator.ts';
 import type { FieldError } from '../../problem.ts';
 
 /** Valid input or errors. `tooMany`: only a list beyond its limit. */

@@ -2,7 +2,6 @@ import type { Static, TSchema } from 'typebox';
 import { Format } from 'typebox/format';
 import { Compile } from 'typebox/schema';
 import { Settings } from 'typebox/system';
-import type { Parsed } from '../net/parsed.ts';
 
 /** The most errors of one value that are explained. */
 export const MAX_ERRORS = 20;
@@ -38,14 +37,6 @@ export function createValidator<S extends TSchema>(schema: S): Validator<Static<
       return explainErrors(schema, errors);
     },
   };
-}
-
-/** Reads a value as its validator says; the reason names the first place, as in `ports/0 must be an integer`. */
-export function readAs<T>(validator: Validator<T>, value: unknown, what: string): Parsed<T> {
-  if (validator.fits(value)) return { ok: true, value };
-  const [first] = validator.explain(value);
-  const place = first === undefined || first.pointer === '' ? what : first.pointer.slice(1);
-  return { ok: false, reason: `${place} ${first?.detail ?? 'is not valid'}` };
 }
 
 /** One step of a JSON pointer (RFC 6901), cut in case of a hostile key. */
