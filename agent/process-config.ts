@@ -1,7 +1,7 @@
 import { check, matching, type Schema } from '@portcullis/link/messages/schema.ts';
 
 /** A field that must not be empty. */
-export const filled: Schema<string> = matching(/\S/, 'text that is not empty');
+export const filled: Schema<string> = matching(/\S/, 'a non-empty string');
 
 /** Reads the JSON configuration of an agent's process. Throws with the reason, which quotes no values: some are secret. */
 export function readProcessConfig<T>(schema: Schema<T>, text: string): T {

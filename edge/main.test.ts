@@ -18,7 +18,7 @@ describe('the process of an edge', () => {
       [
         JSON.stringify({ ...CONFIG, name: '' }),
         'warn',
-        /the configuration is invalid: \/name is not text/,
+        /the configuration is invalid: \/name is not a non-empty string/,
       ],
       [JSON.stringify(CONFIG), 'loud', /PORTCULLIS_LOG_LEVEL: "loud" is none of trace, debug/],
     ];
