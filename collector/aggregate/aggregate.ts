@@ -4,9 +4,7 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { Evidence } from './evidence.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
-import { Sketch } from './sketch.ts';
 import { Leaders } from './leaders.ts';
-import { Playout } from './playout.ts';
 import {
   formatHost,
   formatPrefix,
@@ -324,4 +322,62 @@ function slotOf(table: SubjectTable, head: number, words: Uint32Array, packets: 
   if (slot < 0) return NO_ROOM;
   table.expect(slot, packets);
   return slot;
+}
+
+const ROWS = 2;
+const COLUMNS = 65_536;
+
+/**
+ * A count-min sketch: an estimate per key that is never too low. It decides whether a destination deserves a slot when
+ * forged destinations have taken them all.
+ */
+class Sketch {
+  readonly #counts = new Float32Array(ROWS * COLUMNS);
+
+  /** Adds and returns the new estimate of the key. */
+  add(hash: number, amount: number): number {
+    const first = hash & (COLUMNS - 1);
+    const second = COLUMNS + ((Math.imul(hash, 0x9e3779b1) >>> 16) & (COLUMNS - 1));
+    const counts = this.#counts;
+    counts[first] = (counts[first] as number) + amount;
+    counts[second] = (counts[second] as number) + amount;
+    return Math.min(counts[first], counts[second]);
+  }
+
+  clear(): void {
+    this.#counts.fill(0);
+  }
+}
+
+/** Records of a busy exporter with short timeouts are not older than this. */
+const USUAL_MS = 6_000;
+/** After silence delayed records arrive at once, older by this at most. */
+const MAX_SILENCE_MS = 16_000;
+/** The delay shrinks by this share of the time, which bounds the error of rates. */
+const SHRINKING = 0.01;
+
+/**
+ * The playout delay of an exporter. Records describe packets of different ages. Counted on arrival, an export by timer
+ * or after a stall would look like a burst. So younger records wait until they are as old as the oldest recent ones,
+ * and the traffic keeps its shape.
+ *
+ * The delay is bounded: an exporter with long timeouts must not delay all others.
+ */
+class Playout {
+  #waitMs = 0;
+  #patienceMs = USUAL_MS;
+  #noteMs: number | null = null;
+
+  /** `ageMs`: the age of the record's first packet. */
+  waitOf(ageMs: number, nowMs: number): number {
+    const elapsedMs = this.#noteMs === null ? 0 : Math.max(0, nowMs - this.#noteMs);
+    this.#noteMs = nowMs;
+    this.#patienceMs = Math.max(
+      this.#patienceMs - elapsedMs,
+      USUAL_MS + Math.min(MAX_SILENCE_MS, elapsedMs),
+    );
+    this.#waitMs = Math.max(0, this.#waitMs - elapsedMs * SHRINKING);
+    if (ageMs <= this.#patienceMs) this.#waitMs = Math.max(this.#waitMs, ageMs);
+    return this.#waitMs;
+  }
 }

@@ -14,9 +14,8 @@ import {
   stepOverlay,
 } from './overlay/overlay.ts';
 import { OverlayPolicies } from './overlay/overlay-policies.ts';
-import { OverlayStore } from './overlay/overlay-store.ts';
+import { OverlayStore, withTimeout } from './overlay/overlay-store.ts';
 import { OutageAttacks, type OutageAttacksOptions, type OngoingAttacks } from './outage-attacks.ts';
-import { withTimeout } from './timeout.ts';
 
 export interface AutonomousDetectionOptions extends OutageAttacksOptions {
   readonly scopeOf: (subject: string) => WatchScope | null;

@@ -14,7 +14,6 @@ import {
 } from '@portcullis/link/messages/schema.ts';
 import type { MachineClock } from '../../switch/machine-clock.ts';
 import { OVERLAY_TTL_MS, type OverlayEntry } from './overlay.ts';
-import { withTimeout } from '../timeout.ts';
 
 const FORMAT = 1;
 const shape = object({
@@ -84,4 +83,15 @@ export class OverlayStore {
   settled(): Promise<void> {
     return this.#saving;
   }
+}
+
+/** The longest time that a disk may delay a mitigation. */
+const TIMEOUT_MS = 500;
+
+/** Resolves with the work or after the timeout; the work then continues by itself. */
+export async function withTimeout(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, TIMEOUT_MS)));
+  await Promise.race([work, timeout]);
+  clearTimeout(timer);
 }
