@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import { type CompiledQuery, type RawBuilder, sql } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import {
@@ -33,7 +32,6 @@ export interface ListDeps {
 
 /** Operation 11: a page of the attacks that the caller may see. Throws 422. */
 export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
-  const counts = new CountCache();
   return async (call: ListCall, db: Db) => {
     const narrowing = narrowingOf(call.query);
     const at = now();
@@ -53,7 +51,7 @@ export function createList({ publicUrl, now = () => new Date() }: ListDeps) {
       holdings.length === 0 || window.isEmpty
         ? []
         : partsOf({ holdings, reach: condition, window, revision, ongoing });
-    const found = await loadPage(db, counts, parts, { offset, limit: perPage });
+    const found = await loadPage(db, parts, { offset, limit: perPage });
     const { from, to, clamp } = window;
     const snapshot = formatSnapshot({ revision, clamp }, { ...scope, from, to });
     const last = Math.max(1, Math.ceil(found.total / perPage));
@@ -81,21 +79,14 @@ function heldSince({ holdings }: Reach): Date | null {
 
 async function loadPage(
   db: Db,
-  counts: CountCache,
   parts: readonly RawBuilder<unknown>[],
   { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<{ readonly total: number; readonly rows: readonly AttackRow[] }> {
   const rows: AttackRow[] = [];
   let total = 0;
-  const compiled = parts.map((part) => sql`${part}`.compile(db));
-  const found = await counts.get(compiled, (places) =>
-    countParts(
-      db,
-      places.flatMap((place) => parts[place] ?? []),
-    ),
-  );
-  for (const [place, part] of parts.entries()) {
-    const count = found[place] ?? 0;
+  const found = await countParts(db, parts);
+  for (const [index, part] of parts.entries()) {
+    const count = found[index] ?? 0;
     const skipped = Math.max(0, offset + rows.length - total);
     rows.push(
       ...(await loadSlice(db, part, count, { offset: skipped, limit: limit - rows.length })),
@@ -139,42 +130,6 @@ function prefixOf(text: string) {
   if (!text.includes('/'))
     throw invalid('prefix', `must have a length, such as ${text}/${cidr.value.length}`);
   return cidr.value;
-}
-
-const MAX_COUNTS = 2_000;
-
-/**
- * A cache of counts: following the links of a long list needs the same count repeatedly. Counts as of a revision never
- * change, so only the size is bounded.
- */
-class CountCache {
-  readonly #counts = new Map<string, number>();
-
-  /** The counts of queries, in order. `count` counts the unknown ones, given by their places. */
-  async get(
-    queries: readonly CompiledQuery[],
-    count: (places: readonly number[]) => Promise<readonly number[]>,
-  ): Promise<readonly number[]> {
-    const keys = queries.map(keyOf);
-    const known = keys.map((key) => this.#counts.get(key));
-    const unknown = known.flatMap((one, place) => (one === undefined ? [place] : []));
-    const counted = unknown.length === 0 ? [] : await count(unknown);
-    for (const [at, place] of unknown.entries()) {
-      known[place] = counted[at] ?? 0;
-      this.#counts.set(keys[place] ?? '', counted[at] ?? 0);
-    }
-    for (const oldest of this.#counts.keys()) {
-      if (this.#counts.size <= MAX_COUNTS) break;
-      this.#counts.delete(oldest);
-    }
-    return known.map((one) => one ?? 0);
-  }
-}
-
-function keyOf({ sql, parameters }: CompiledQuery): string {
-  return createHash('sha256')
-    .update(JSON.stringify([sql, parameters]))
-    .digest('base64url');
 }
 
 type LinkedQuery = Readonly<Record<string, string | number | boolean | undefined>>;

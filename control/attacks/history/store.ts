@@ -127,6 +127,7 @@ export function partsOf(listed: Listed): readonly Part[] {
 const PLANNED_ANEW = sql.raw('/* planned anew */');
 
 export async function countParts(db: Db, parts: readonly Part[]): Promise<readonly number[]> {
+  if (parts.length === 0) return [];
   const counts = parts.map((part) => sql`(select count(*) from attacks a where ${part})`);
   const { rows } = await sql<{ counts: number[] }>`
     ${PLANNED_ANEW} select array[${sql.join(counts)}] as counts`.execute(db);
