@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { createComponents, type Json } from './components.ts';
@@ -11,11 +9,6 @@ for (const version of VERSIONS) {
   const document = buildOpenApi(version);
 
   describe(`the OpenAPI document of ${version}`, () => {
-    it('is committed as the tables say', () => {
-      const path = join(import.meta.dirname, 'openapi', `${version}.json`);
-      assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), document);
-    });
-
     it('resolves every reference within itself', () => {
       const references = find(document, '$ref');
       assert.ok(references.length > 50);

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
@@ -17,9 +17,21 @@ import { ATTACKED, GAME, LOBBY, PORTAL_FILES, PORTAL_FLEET, WITH_GAMES } from '.
 import { startFlood } from './flood.ts';
 import { preparePeople, takePeople } from './people-pictures.ts';
 
-/** `npm run build:screenshots [WIDTH HEIGHT FOLDER [people]]`: pictures of the portal over a real stack, as root. */
-const [width = '1280', height = '800', folder = join('docs', 'portal'), only = 'all'] =
-  process.argv.slice(2);
+/**
+ * `npm run build:screenshots [WIDTH HEIGHT FOLDER [people]]`: pictures of the portal over a real stack, as root. Without
+ * arguments all go into `pictures/`, which git ignores, and those that the documents show also into `docs/portal/`.
+ */
+const [width = '1280', height = '800', folder = 'pictures', only = 'all'] = process.argv.slice(2);
+const IN_DOCUMENTS = [
+  'rules-light',
+  'rules-dark',
+  'drops-light',
+  'explain-light',
+  'geo-light',
+  'attack-light',
+  'server-console-light',
+  'operator-fleet-light',
+];
 const SIZE = { width: Number(width), height: Number(height) };
 const IP = SERVER[4];
 const FLOOD_MS = 20_000;
@@ -57,6 +69,11 @@ try {
       await takeAll(browser, scheme);
       const isPrepared = scheme !== SCHEMES[0];
       await takeFirewall(browser, { scheme, size: SIZE, folder, isPrepared });
+    }
+  }
+  if (process.argv.length === 2) {
+    for (const name of IN_DOCUMENTS) {
+      copyFileSync(join(folder, `${name}.png`), join('docs', 'portal', `${name}.png`));
     }
   }
 } finally {
@@ -105,7 +122,6 @@ async function attack({ api }: Stack): Promise<() => Promise<void>> {
   return stop;
 }
 
-/** Takes a picture for the documentation. */
 function takeInto(scheme: Scheme) {
   return async (page: Page, name: string): Promise<void> => {
     const path = join(folder, `${name}-${scheme}.png`);
