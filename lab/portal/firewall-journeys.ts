@@ -163,7 +163,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.goto(`${browser.url}/addresses/${IP}?tab=geo`);
     await page.getByRole('button', { name: 'Add a geo rule' }).click();
     const form = page.getByRole('form', { name: 'Geo rule' });
-    await form.locator('path[data-code=BR]').click();
+    await form.locator('path[data-code=FR]').click();
     await form.getByLabel('Search: a country or its code').fill('germany');
     await form.getByRole('checkbox', { name: 'DE Germany' }).check();
     await form.getByText('2 chosen').waitFor();
@@ -171,7 +171,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await form.getByLabel('Networks (ASN)').press('Enter');
     await finish(visit, 'the form of a geo rule');
     await form.getByRole('button', { name: 'Add the rule' }).click();
-    const rule = page.getByRole('listitem').filter({ hasText: 'Brazil, Germany, AS64999' });
+    const rule = page.getByRole('listitem').filter({ hasText: 'France, Germany, AS64999' });
     await rule.getByText('on this address').waitFor();
     // The first geo rule has the edge fetch the data of its countries.
     await page

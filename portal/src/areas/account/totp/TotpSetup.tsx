@@ -2,12 +2,12 @@ import { Button, Modal, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { TotpSetup as Setup } from '@portcullis/client/index.ts';
 import { type SubmitEvent, useMemo, useState } from 'react';
+import { encode } from 'uqr';
 import { CopyIcon } from '../../../components/CopyIcon.tsx';
 import { PasswordPrompt } from '../../../components/PasswordPrompt.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { qrMatrix } from '../qr/matrix.ts';
 
 const text = messages.account.totp;
 
@@ -92,12 +92,12 @@ const QUIET_ZONE = 4;
 
 /** Black on white in both themes, because not every camera reads the inverse. */
 function QrCode({ text: encoded }: { readonly text: string }) {
-  const matrix = useMemo(() => qrMatrix(encoded), [encoded]);
-  const size = matrix.length + 2 * QUIET_ZONE;
-  const path = matrix
-    .flatMap((row, y) =>
-      row.map((dark, x) => (dark ? `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h1v1h-1z` : '')),
-    )
+  const { size, data } = useMemo(
+    () => encode(encoded, { ecc: 'M', border: QUIET_ZONE }),
+    [encoded],
+  );
+  const path = data
+    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('');
   return (
     <svg

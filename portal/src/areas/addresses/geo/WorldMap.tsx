@@ -25,17 +25,21 @@ export function WorldMap({ marked, action, onToggle }: Props) {
       role="img"
       aria-label={names === '' ? text.mapNone : text.map(names)}
     >
-      {Object.entries(WORLD).map(([code, path]) => (
-        <path
-          key={code}
-          d={path}
-          data-code={code}
-          data-marked={marked.has(code) ? '' : undefined}
-          onClick={() => onToggle?.(code)}
-        >
-          <title>{nameOf(code)}</title>
-        </path>
-      ))}
+      {WORLD.map(({ code, path }) =>
+        code === null ? (
+          <path key={path} d={path} />
+        ) : (
+          <path
+            key={code}
+            d={path}
+            data-code={code}
+            data-marked={marked.has(code) ? '' : undefined}
+            onClick={() => onToggle?.(code)}
+          >
+            <title>{nameOf(code)}</title>
+          </path>
+        ),
+      )}
     </svg>
   );
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { parseCountry } from '@portcullis/core/net/countries.ts';
 import { searchCountries } from './country-names.ts';
+import { WORLD } from './world.ts';
 import { describeGeo, findGeoMistake, inputOfGeo, newGeoDraft, targetOn } from './geo-draft.ts';
 
 const IP = '203.0.113.10';
@@ -26,6 +28,20 @@ describe('the form of a geo rule', () => {
     assert.ok(codes('south america').includes('BR'));
     assert.equal(codes('').length, 249);
     assert.deepEqual(codes('atlantis'), []);
+  });
+});
+
+describe('the map', () => {
+  it('has countries by the codes that rules take, each once', () => {
+    const codes = WORLD.flatMap(({ code }) => code ?? []);
+    for (const code of codes) assert.ok(parseCountry(code).ok, code);
+    assert.equal(new Set(codes).size, codes.length);
+    for (const code of ['FR', 'BJ', 'BF', 'NO', 'DE', 'XK']) assert.ok(codes.includes(code), code);
+    assert.ok(codes.length > 170);
+  });
+
+  it('draws every one', () => {
+    for (const { code, path } of WORLD) assert.match(path, /^M[\d.,LMZ-]+$/, code ?? 'no code');
   });
 });
 
