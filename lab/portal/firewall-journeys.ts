@@ -172,7 +172,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await form.getByLabel('Networks (ASN)').press('Enter');
     await finish(visit, 'the form of a geo rule');
     await form.getByRole('button', { name: 'Add the rule' }).click();
-    const rule = page.getByRole('listitem').filter({ hasText: 'France, Germany, AS64999' });
+    const rule = page.getByRole('listitem').filter({ hasText: 'Germany, France, AS64999' });
     await rule.getByText('on this address').waitFor();
     // The first geo rule has the edge fetch the data of its countries.
     await page
