@@ -38,7 +38,6 @@ import {
   countedBeforeRewrite,
   NftablesDrops,
 } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
-import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
 import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { openDriver } from '@portcullis/dataplane/nftables/open.ts';
 import { serialDriver } from '@portcullis/dataplane/nftables/serial-driver.ts';
@@ -98,7 +97,14 @@ const nftablesDrops = new NftablesDrops(() => openCounterReader());
 await nftablesDrops.read().catch(() => {});
 const nft = serialDriver(openDriver(log));
 const { stateDir } = config;
-const deniedFlowFile = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
+const deniedFlowFile = new DeniedFlowFile({
+  stateDir,
+  log,
+  open: openLearnedReader,
+  eachConnection,
+});
+// Of an earlier agent, in case another program deletes its table. Without rights there is none.
+await deniedFlowFile.save().catch(() => {});
 const driver = savingDeniedFlows(
   countedBeforeRewrite(nft, nftablesDrops),
   deniedFlowFile,
@@ -131,11 +137,10 @@ const watch = new EdgeWatch({
   onHeld: (networks) => passed.watch(networks),
 });
 const host = createHost();
-const memory = new LearnedMemory({ open: openLearnedReader, log, deniedFlowFile });
 const deniedFlows = new DeniedFlows({
   log,
   sweep: removeConnections,
-  memory: createDeniedMemory(driver, memory),
+  memory: createDeniedMemory(driver, (elements) => deniedFlowFile.copy(elements)),
   openOwnedConnections: (devices) => ownedConnections(devices, openRoutes(), deviceName),
   localAddresses: () => host.localAddresses(),
 });
@@ -149,7 +154,7 @@ const agent = createEdgeAgent({
   limits: { ...DEFAULT_LIMITS, fragmentLimits },
   reassembly,
   filters,
-  memory,
+  deniedFlowFile,
   deniedFlows,
   watchLinks,
   stateDir,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Change, DriverError } from '../nftables/driver.ts';
-import type { Learned } from '../nftables/elements/learned-elements.ts';
+import type { Learned } from '../nftables/elements/learned-reader.ts';
 import { createDeniedMemory, type Forgotten } from './denied-memory.ts';
 
 const DAYS = 24 * 3_600;
@@ -24,11 +24,9 @@ function forgotten(protocol: number, secondsLeft: number, more: object = {}): Fo
 function table() {
   const written: Change[] = [];
   const added: Learned[] = [];
-  const learned = {
-    add: (elements: readonly Learned[]) => void added.push(...elements),
-  };
+  const copy = (elements: readonly Learned[]) => void added.push(...elements);
   const driver = { change: async (change: Change) => void written.push(change) };
-  return { written, added, learned, driver };
+  return { written, added, copy, driver };
 }
 
 const keysOf = (change: Change | undefined): Record<string, string[]> =>
@@ -37,7 +35,7 @@ const keysOf = (change: Change | undefined): Record<string, string[]> =>
   );
 
 test('records deleted connections for their remaining time in one transaction', async () => {
-  const { written, added, learned, driver } = table();
+  const { written, added, copy, driver } = table();
   const flows = [
     forgotten(17, 30),
     forgotten(6, 5 * DAYS),
@@ -47,7 +45,7 @@ test('records deleted connections for their remaining time in one transaction', 
     forgotten(1, 30, { icmp: { type: 8, code: 0 } }),
     forgotten(17, 30, { family: 6, source: '2001:db8::1', destination: '2001:db8:5::10' }),
   ];
-  assert.equal(await createDeniedMemory(driver, learned).keep(flows), true);
+  assert.equal(await createDeniedMemory(driver, copy).keep(flows), true);
   assert.equal(written.length, 1);
   assert.deepEqual(keysOf(written[0]), {
     denied_flows4: [
@@ -63,9 +61,8 @@ test('records deleted connections for their remaining time in one transaction', 
 });
 
 test('deletes no connection beyond the capacity of the table', async () => {
-  const { learned } = table();
   const change = async (): Promise<void> => {
     throw new DriverError('refused', 'Too many open files in system');
   };
-  assert.equal(await createDeniedMemory({ change }, learned).keep([forgotten(17, 30)]), false);
+  assert.equal(await createDeniedMemory({ change }, () => {}).keep([forgotten(17, 30)]), false);
 });

@@ -1,9 +1,12 @@
 import type { FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
 import { deniedElement, LONGEST_SECONDS } from '../nftables/table/denied-flows.ts';
 import { type Driver, DriverError, type MapChange } from '../nftables/driver.ts';
-import type { Learned } from '../nftables/elements/learned-elements.ts';
-import type { LearnedMemory } from '../nftables/elements/learned-memory.ts';
+import type { FilterState } from '../nftables/filters/state.ts';
+import type { Learned } from '../nftables/elements/learned-reader.ts';
 import { elementCommands, linesOf } from '../nftables/table/render.ts';
+
+/** The sets of denied connections, which would otherwise pass as replies. */
+export const DENIED: readonly FilterState[] = ['denied_flows', 'denied_pairs'];
 
 /** A connection to delete, and the remaining timeout of its conntrack entry. */
 export interface Forgotten {
@@ -19,16 +22,16 @@ export interface DeniedMemory {
   keep(flows: readonly Forgotten[]): Promise<boolean>;
 }
 
-/** Keeps them in sets of the table, which a rewrite preserves. */
+/** Keeps them in sets of the table, which a rewrite preserves. `copy`: for a table that another program deletes. */
 export function createDeniedMemory(
   driver: Pick<Driver, 'change'>,
-  learned: Pick<LearnedMemory, 'add'>,
+  copy: (elements: readonly Learned[]) => void,
 ): DeniedMemory {
   return {
     keep: async (flows) => {
       const elements = flows.flatMap((one) => elementOf(one) ?? []);
       if (elements.length === 0) return true;
-      learned.add(elements);
+      copy(elements);
       try {
         await driver.change(asChange(elements));
         return true;
@@ -49,6 +52,11 @@ export function elementOf({ flow, secondsLeft }: Forgotten): Learned | null {
   const { set, fields } = element;
   const seconds = Math.min(LONGEST_SECONDS, Math.max(element.seconds, secondsLeft ?? 0));
   return { set, family, fields, expiresAtMs: performance.now() + seconds * 1_000 };
+}
+
+/** The nft commands that add these elements with their remaining timeouts. */
+export function addDenied(elements: readonly Learned[]): string {
+  return elements.length === 0 ? '' : asChange(elements).text;
 }
 
 function asChange(elements: readonly Learned[]): Parameters<Driver['change']>[0] {

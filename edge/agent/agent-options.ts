@@ -8,7 +8,7 @@ import type { Host } from '../host/host.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
-import type { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import type { DeniedFlowFile } from '../state/denied-flow-file.ts';
 import type { Reassembly } from '../host/reassembly.ts';
 import type { EdgeFacts } from '../report/report.ts';
 import type { MachineClock } from '../switch/machine-clock.ts';
@@ -42,8 +42,8 @@ export interface EdgeAgentOptions {
   readonly filters?: FilterSupervisor;
   /** Removes conntrack entries of flows that rules deny. Absent: they stay. */
   readonly deniedFlows?: DeniedFlows;
-  /** Copies learned set elements, to restore them when another program deletes the table. Absent: they are lost then. */
-  readonly memory?: LearnedMemory;
+  /** Denied flows for a table that another program deleted. Absent: they pass then. */
+  readonly deniedFlowFile?: Pick<DeniedFlowFile, 'recall'>;
   /** Reports devices that appear, disappear or are renamed. Absent: renames are not followed. */
   readonly watchLinks?: WatchLinks;
   /** Detects attacks; absent: this edge counts no traffic. */

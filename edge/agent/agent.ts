@@ -75,7 +75,7 @@ class Agent implements EdgeAgent {
     const serverAt: Filtering['serverAt'] = (address, port) =>
       options.filters?.serverAt(address, port) ?? null;
     const limits = options.limits ?? DEFAULT_LIMITS;
-    this.#reconciler = new Reconciler(options.driver, limits, { serverAt }, options.memory);
+    this.#reconciler = new Reconciler(options.driver, limits, { serverAt }, options.deniedFlowFile);
     options.filters?.onServers((addresses) => {
       this.#reconciler.recompile(addresses);
       this.#applying.poke();
@@ -161,10 +161,10 @@ class Agent implements EdgeAgent {
     const { watch } = this.#options;
     await Promise.all([watch?.stop(), synced, this.#applying.stop()]);
     await this.#confirmation.stop();
-    const { deniedFlows, memory } = this.#options;
+    const { deniedFlows } = this.#options;
     // Without rights there is no table to remove.
     const sampling = this.#options.passed?.close().catch(() => {});
-    await Promise.all([this.#disk.stop(), memory?.stop(), deniedFlows?.stop(), sampling]);
+    await Promise.all([this.#disk.stop(), deniedFlows?.stop(), sampling]);
     this.#options.earlyDrop?.close();
   }
 

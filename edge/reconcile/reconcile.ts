@@ -11,11 +11,7 @@ import {
 } from '@portcullis/dataplane/nftables/filters/compile.ts';
 import { LayoutDigest } from '@portcullis/dataplane/nftables/table/digest.ts';
 import { type Layout, planLayout } from '@portcullis/dataplane/nftables/table/layout.ts';
-import {
-  addLearned,
-  hasFilters,
-} from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
-import type { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
+import { addDenied, DENIED } from '@portcullis/dataplane/connections/denied-memory.ts';
 import type { TableObjects } from '@portcullis/dataplane/nftables/table/objects.ts';
 import { renderRewrite } from '@portcullis/dataplane/nftables/table/rewrite.ts';
 import {
@@ -27,7 +23,8 @@ import {
 import type { KnownTable } from '../state/kernel-record.ts';
 import type { LoadedTable } from '../state/table-text.ts';
 import { changedKeys } from '@portcullis/dataplane/compile/changed-keys.ts';
-import { changedPorts } from '@portcullis/dataplane/filters/changes.ts';
+import { stateSet } from '@portcullis/dataplane/nftables/filters/state.ts';
+import type { DeniedFlowFile } from '../state/denied-flow-file.ts';
 import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 
 /** The result of an apply. */
@@ -41,6 +38,7 @@ export interface Applied {
 
 /** The time until a refused target is tried again; the kernel may have lacked memory. */
 const RETRY_MS = 60_000;
+const FAMILIES = [4, 6] as const;
 /** The errors of nft if the table differs from the expected one. No policy is at fault then. */
 const DRIFT = /No such file or directory|File exists/;
 
@@ -76,17 +74,17 @@ export class Reconciler {
   #invalidations = 1;
   #coveredInvalidations = 0;
   #expected: KnownTable | null = null;
-  readonly #memory: LearnedMemory | null;
+  readonly #deniedFlows: Pick<DeniedFlowFile, 'recall'> | null;
 
-  /** `memory`: copies of learned elements, used if another program deletes the table. */
+  /** `deniedFlows`: what a new table must know. Sources that filters validated are validated again. */
   constructor(
     driver: Driver,
     limits: EdgeLimits,
     filtering: Partial<Filtering> = {},
-    memory: LearnedMemory | null = null,
+    deniedFlows: Pick<DeniedFlowFile, 'recall'> | null = null,
   ) {
     this.#driver = driver;
-    this.#memory = memory;
+    this.#deniedFlows = deniedFlows;
     this.#limits = limits;
     this.#compilation = new Compilation({ ...DEFAULT_FILTERING, ...filtering });
   }
@@ -104,7 +102,6 @@ export class Reconciler {
   /** The table was removed, and with it the last accepted policies. */
   forget(): void {
     this.#loaded = null;
-    this.#memory?.clear();
     this.invalidate();
   }
 
@@ -142,7 +139,6 @@ export class Reconciler {
    */
   async apply(desired: Desired): Promise<Applied> {
     const reasons: Reasons = new Map();
-    const before = this.targets;
     const wanted = this.#plan(desired, this.#compileAll(desired, reasons));
     if (reasons.size === 0) await this.#recognise(desired, wanted);
     try {
@@ -153,18 +149,7 @@ export class Reconciler {
       if (error.code !== 'refused') throw error;
       await this.#loadWithoutFaulty(desired, wanted, reasons);
     }
-    this.#forgetChanged(before, this.targets);
     return this.#applied(desired, reasons);
-  }
-
-  /** Forgets the validated sources of changed filters. */
-  #forgetChanged(before: Targets | null, after: Targets | null): void {
-    if (after === null) return;
-    if (before === null) return this.#memory?.watch(hasFilters(after));
-    const ports = changedPorts(before, after, changedKeys(before, after));
-    if (ports.length === 0) return;
-    this.#memory?.forget(ports);
-    this.#memory?.watch(hasFilters(after));
   }
 
   /** Renders everything and validates it in the kernel if possible. Changes nothing. */
@@ -299,7 +284,7 @@ export class Reconciler {
     if (there === null) return null;
     const { text, sizes, recreated } = renderRewrite(layout, there);
     try {
-      await this.#driver.apply(`${text}${await this.#restore(layout, recreated)}`);
+      await this.#driver.apply(`${text}${await this.#denied(recreated)}`);
       return sizes;
     } catch (error) {
       if (error instanceof DriverError && error.code === 'refused') return null;
@@ -309,15 +294,17 @@ export class Reconciler {
 
   async #replace(layout: Layout): Promise<Sizes> {
     const { text, sizes } = renderWhole(layout);
-    await this.#driver.apply(`${text}${await this.#restore(layout, null)}`);
+    await this.#driver.apply(`${text}${await this.#denied(null)}`);
     return sizes;
   }
 
-  /** Refills the sets of learned elements that the write creates; null means all. */
-  async #restore({ targets }: Layout, sets: ReadonlySet<string> | null): Promise<string> {
-    if (sets?.size === 0) return '';
-    const known = (await this.#memory?.recall(hasFilters(targets))) ?? [];
-    return addLearned(known.filter(({ set }) => sets?.has(set) ?? true));
+  /** Refills the sets of denied flows that the write creates; null means all. */
+  async #denied(sets: ReadonlySet<string> | null): Promise<string> {
+    const isCreated = (set: string): boolean => sets?.has(set) ?? true;
+    if (!FAMILIES.some((family) => DENIED.some((state) => isCreated(stateSet(state, family)))))
+      return '';
+    const known = (await this.#deniedFlows?.recall()) ?? [];
+    return addDenied(known.filter(({ set }) => isCreated(set)));
   }
 
   async #loadWithoutFaulty(desired: Desired, wanted: Layout, reasons: Reasons): Promise<void> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { type Address, parseAddress } from '@portcullis/core/net/address.ts';
 import { bytesOf, type Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
-import type { Learned } from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
+import type { Learned } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
 import { DeniedFlowFile } from './denied-flow-file.ts';
 
@@ -51,6 +51,7 @@ function ground(t: TestContext) {
   };
   const file = new DeniedFlowFile({
     stateDir,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
     open: () => ({
       read: async (state, family) =>
         kernel.table?.filter(({ set }) => set === `${state}${family}`) ?? null,
@@ -81,8 +82,17 @@ test('restores the still valid flows of a removed table by public address with t
   );
   for (const { expiresAtMs } of back)
     assert.ok(Math.abs((expiresAtMs - performance.now()) / 1_000 - 900) < 60);
-  file.delete();
-  assert.deepEqual(await file.load(), []);
+});
+
+test('has the flows that were denied since, if another program removed the table', async (t) => {
+  const { kernel, file } = ground(t);
+  kernel.table = null;
+  file.copy([denied(5), denied(6)]);
+  kernel.connections = [begunByServer(6), begunByServer(7)];
+  assert.deepEqual(
+    (await file.load()).map(({ fields }) => fields),
+    [denied(6).fields],
+  );
 });
 
 test('ignores a file that is missing, damaged or from another boot', async (t) => {

@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Log } from '@portcullis/core/log.ts';
 import { readIfThere } from '@portcullis/agent/durable-file.ts';
 import {
   array,
@@ -12,12 +13,14 @@ import {
 import type { Connection } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { addressText } from '@portcullis/dataplane/nftables/elements/dump.ts';
-import { DENIED, type Learned } from '@portcullis/dataplane/nftables/elements/learned-elements.ts';
-import type { LearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
+import type {
+  Learned,
+  LearnedReader,
+} from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { isThisKernel, kernelIdentity } from './boot.ts';
 import { enforcedFolder } from './disk.ts';
 import { CHAIN_START, frame, unframe } from './frames.ts';
-import { elementOf } from '@portcullis/dataplane/connections/denied-memory.ts';
+import { DENIED, elementOf } from '@portcullis/dataplane/connections/denied-memory.ts';
 
 const FILE = 'denied-flows.jsonl';
 /** Two sets for each of two families, with 65,536 elements each. */
@@ -31,19 +34,22 @@ const schema = object({
 
 export interface DeniedFlowFileOptions {
   readonly stateDir: string;
+  readonly log: Log;
   readonly open: () => LearnedReader;
   readonly eachConnection: (visit: (connection: Connection) => void) => Promise<unknown>;
 }
 
 /**
- * The table holds the denied flows (`nftables/table/denied-flows.ts`), and `edge off` removes it. If the protected host
- * keeps sending on such a flow, its conntrack entry looks as if the host had opened it, and the flow would pass as a
- * reply once the edge is on again. So the flows are saved before the table is removed, and the next table contains
- * those that conntrack still has in its first transaction.
+ * The table holds the denied flows (`nftables/table/denied-flows.ts`), and `edge off` or another program removes it. If
+ * the protected host keeps sending on such a flow, its conntrack entry looks as if the host had opened it, and the flow
+ * would pass as a reply once the edge is on again. So the flows are saved before the table is removed and copied as they
+ * are denied, and the next table contains those that conntrack still has in its first transaction.
  */
 export class DeniedFlowFile {
   readonly #options: DeniedFlowFileOptions;
   readonly #path: string;
+  /** The texts of what this process denied, oldest first. */
+  readonly #copied = new Set<string>();
 
   constructor(options: DeniedFlowFileOptions) {
     this.#options = options;
@@ -73,12 +79,30 @@ export class DeniedFlowFile {
     renameSync(draft, this.#path);
   }
 
-  /** Loads the flows for a new table. */
+  /** Copies flows that are about to be denied, in case another program deletes the table. */
+  copy(elements: readonly Learned[]): void {
+    for (const one of elements) this.#copied.add(textOf(one));
+    for (const oldest of this.#copied) {
+      if (this.#copied.size <= MAX_FLOWS) break;
+      this.#copied.delete(oldest);
+    }
+  }
+
+  /** The flows for sets that the next write creates: of the present table, saved and copied. A failure stops no write. */
+  async recall(): Promise<Learned[]> {
+    try {
+      await this.save();
+      return await this.load();
+    } catch (error) {
+      this.#options.log.warn({ error }, 'denied flows could not be read; they may pass as replies');
+      return [];
+    }
+  }
+
+  /** Loads the flows for a new table: saved and copied ones. */
   async load(): Promise<Learned[]> {
-    const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
-    const checked = check(schema, records[0]);
-    if (!checked.ok || checked.value.flows.length === 0 || !isThisKernel(checked.value)) return [];
-    const denied = new Set(checked.value.flows);
+    const denied = new Set([...this.#loadSaved(), ...this.#copied]);
+    if (denied.size === 0) return [];
     const found: Learned[] = [];
     await this.#options.eachConnection((connection) => {
       const element = elementOf(answersTo(connection));
@@ -87,13 +111,10 @@ export class DeniedFlowFile {
     return found;
   }
 
-  /** Deletes the file once a table has the flows. Never throws: flows that end later are not loaded anyway. */
-  delete(): void {
-    try {
-      rmSync(this.#path, { force: true });
-    } catch {
-      // The directory is read-only.
-    }
+  #loadSaved(): readonly string[] {
+    const { records } = unframe(readIfThere(this.#path) ?? Buffer.of());
+    const checked = check(schema, records[0]);
+    return checked.ok && isThisKernel(checked.value) ? checked.value.flows : [];
   }
 }
 

@@ -14,6 +14,7 @@ import { pinsFolders, detachPinned } from '@portcullis/dataplane/xdp/devices/pin
 /** An agent is notified of a deletion within 200 ms and repairs it immediately. */
 const ABSENT_MS = 1_000;
 const POLL_MS = 100;
+const log = { debug() {}, info() {}, warn() {}, error() {} };
 /** The agent of this state directory may be writing the table right now; if it runs, it removes it again by itself. */
 const TRIES = 3;
 
@@ -30,7 +31,7 @@ export async function disableEnforcement(
   if (process.getuid?.() !== 0) await driver.remove();
   const writeError = writeMarker(stateDir);
   // A running agent does the same; this must not depend on it.
-  const file = new DeniedFlowFile({ stateDir, open: openLearnedReader, eachConnection });
+  const file = new DeniedFlowFile({ stateDir, log, open: openLearnedReader, eachConnection });
   await savingDeniedFlows(driver, file, () => {}).remove();
   for (const folder of pinsFolders(stateDir, env)) detachPinned(folder);
   restoreReassembly(stateDir);
@@ -68,6 +69,5 @@ export async function removeUntilAbsent(
 
 function restoreReassembly(stateDir: string): void {
   const limits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
-  const log = { debug() {}, info() {}, warn() {}, error() {} };
   new Reassembly({ sysctls: createSysctls(), limits, stateDir, log }).restore();
 }

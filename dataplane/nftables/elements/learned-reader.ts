@@ -3,8 +3,16 @@ import { SystemError } from '../../kernel/native.ts';
 import { NETLINK, NetlinkSocket } from '../../kernel/netlink/netlink.ts';
 import { addressText, dumpElements } from './dump.ts';
 import { type FilterState, stateSet, stateType } from '../filters/state.ts';
-import type { Learned } from './learned-elements.ts';
 import { protocolName } from '../names.ts';
+
+/** An element that packets or the agent added to a set of our table. */
+export interface Learned {
+  readonly set: string;
+  readonly family: Family;
+  readonly fields: readonly string[];
+  /** On the clock of `performance.now`. */
+  readonly expiresAtMs: number;
+}
 
 /** Reads learned elements through netlink, ten times as fast as nft. */
 export interface LearnedReader {

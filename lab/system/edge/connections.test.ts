@@ -245,7 +245,7 @@ describe('removal of tracked connections', { skip: lacking ?? false }, () => {
     );
     t.after(() => namespace.run('nft', 'delete table inet portcullis'));
     const driver = namespace.within(() => createLibraryDriver());
-    const memory = createDeniedMemory(driver, { add: () => {} });
+    const memory = createDeniedMemory(driver, () => {});
     const flow = (sourcePort: number, secondsLeft: number): Forgotten => {
       const ends = { source: CLIENT, destination: SERVER, sourcePort, destinationPort: 53 };
       return { flow: { family: 4, protocol: UDP, icmp: null, ...ends }, secondsLeft };

@@ -14,21 +14,16 @@ import { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
 import { removeWhere } from '@portcullis/dataplane/kernel/netlink/conntrack.ts';
 import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
-import { LearnedMemory } from '@portcullis/dataplane/nftables/elements/learned-memory.ts';
-import { openLearnedReader } from '@portcullis/dataplane/nftables/elements/learned-reader.ts';
 import { createLibraryDriver } from '@portcullis/dataplane/nftables/library.ts';
 import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
-
-const LOOK_MS = 20;
 
 /** An edge with filters and without a control plane: policies go directly to its kernel. */
 export class FilterEdge {
   readonly internet: Internet;
   readonly driver: Driver;
   readonly supervisor: FilterSupervisor;
-  readonly memory: LearnedMemory;
   #reconciler: Reconciler;
   readonly #catalogue: readonly Filter[];
   readonly #limits: EdgeLimits;
@@ -41,11 +36,6 @@ export class FilterEdge {
     this.driver = edge.within(() => createLibraryDriver());
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    this.memory = new LearnedMemory({
-      open: () => edge.within(openLearnedReader),
-      log,
-      everyMs: LOOK_MS,
-    });
     this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
     const sysctls = createSysctls();
     this.supervisor = new FilterSupervisor({
@@ -73,7 +63,7 @@ export class FilterEdge {
 
   #newReconciler(): Reconciler {
     const filtering = { catalogue: this.#catalogue };
-    return new Reconciler(this.driver, this.#limits, filtering, this.memory);
+    return new Reconciler(this.driver, this.#limits, filtering);
   }
 
   async apply(policies: readonly Policy[], sees: EdgeSettings['sees'] = 'both'): Promise<Applied> {
@@ -154,7 +144,6 @@ export class FilterEdge {
   }
 
   destroy(): void {
-    void this.memory.stop();
     this.supervisor.stop();
     this.internet.destroy();
   }

@@ -6,7 +6,6 @@ import { require } from '../../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
 import { FilterEdge } from './filter-edge.ts';
-import { eventually } from '../stack-fixture.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;
@@ -86,32 +85,6 @@ describe('udp-stateful', () => {
       assert.deepEqual(await fixture.dropped(), {
         [`${to} ${GAME} validated-rate`]: 600 - passed,
       });
-    });
-  }
-
-  for (const family of [4, 6] as const) {
-    it(`IPv${family}: a player goes on playing after somebody flushed everything, and nobody whose filter changed`, async (t) => {
-      const to = SERVER[family];
-      const players = await play(t, `udpf${family}`);
-      if (players === null) return;
-      const { fixture, client, server, reach } = players;
-      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
-      const echo = await server.open(to, GAME, '');
-      const player = await client.open(CLIENT[family]);
-      await player.exchange(to, GAME);
-      const [key] = await fixture.keys(`validated${family}`);
-      await eventually(
-        'it is remembered',
-        async () => (await fixture.memory.recall(true)).length === 1,
-      );
-      assert.deepEqual((await fixture.memory.recall(true))[0]?.fields.join(' '), key);
-      fixture.internet.edge.run('nft', 'flush', 'ruleset');
-      fixture.doubt();
-      await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
-      assert.deepEqual(await fixture.keys(`validated${family}`), [key]);
-      assert.equal(await reach(player, echo, to, 200), 200);
-      await fixture.apply([]);
-      assert.deepEqual(await fixture.memory.recall(true), []);
     });
   }
 
