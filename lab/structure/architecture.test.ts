@@ -220,12 +220,16 @@ function packageOf(specifier: string): string {
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 }
 
+/** Packages of types alone: `@types/NAME` exists and NAME does not. */
+const TYPES_ONLY = ['topojson-specification'];
+
 function declaredIn(room: Room, withTests: boolean): Set<string> {
   const own = manifest(join(root, room));
   const shared = manifest(root);
   return new Set([
     own.name,
     ...Object.keys(own.dependencies ?? {}),
+    ...TYPES_ONLY.filter((name) => own.devDependencies?.[`@types/${name}`] !== undefined),
     ...(withTests || room === 'lab' ? Object.keys(shared.devDependencies ?? {}) : []),
     ...(withTests ? Object.keys(own.devDependencies ?? {}) : []),
     // Tests play the other side of what their room talks to.
