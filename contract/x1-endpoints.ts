@@ -5,11 +5,13 @@ import {
   RATE_HEADERS,
   refusals,
   WITH_BODY,
+  WITH_KEY,
 } from './endpoint.ts';
 import {
   ADDRESS_PARAMS,
   FIREWALL,
   READ_HEADERS,
+  REPEATABLE_HEADERS,
   SAME_ADDRESS,
   WRITE_HEADERS,
 } from './operations/firewall.ts';
@@ -27,6 +29,7 @@ import {
   DefaultChanged,
   ExplainRequest,
   Explanation,
+  RuleBatch,
 } from './schemas/x1-firewall.ts';
 import { HeldAddresses, HeldAddressesQuery } from './schemas/x1-held.ts';
 
@@ -123,6 +126,38 @@ export const X1_ENDPOINTS = [
         schema: AddressReplaced,
         headers: WRITE_HEADERS,
         example: examples.REPLACED,
+        links: {
+          ReadAccepted: {
+            operationId: 'readAcceptedAddress',
+            description: 'Shows how far what was accepted has come.',
+            parameters: SAME_ADDRESS,
+          },
+        },
+      },
+    },
+  },
+  {
+    ...common,
+    operationId: 'addRules',
+    method: 'POST',
+    path: '/firewall/ips/{ip}/rules',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.manage',
+    write: true,
+    summary: 'Create several rules of an address, with notes and tags',
+    description:
+      'All of them in one change, or none. Each is expanded to one rule a port, which share its note and tags; these are private to the organisation and shown in the portal.',
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
+    body: RuleBatch,
+    bodyExamples: { pasted: examples.RULE_BATCH },
+    responses: {
+      ...refusals(COMMON, FIREWALL, WITH_BODY, WITH_KEY, ['rule_exists', 'limit_exceeded']),
+      201: {
+        description: 'Accepted. Not live everywhere yet.',
+        schema: AddressReplaced,
+        headers: REPEATABLE_HEADERS,
+        example: examples.RULES_ADDED,
         links: {
           ReadAccepted: {
             operationId: 'readAcceptedAddress',

@@ -87,24 +87,14 @@ export type AddressChanged = {
   readonly data: {
     /** Of this change; undo takes it. */
     readonly generation: number;
-    readonly created: {
-      /** Ids of rules. */
-      readonly rules: readonly number[];
-      /** Keys of filters. */
-      readonly filters: readonly string[];
-    };
-    readonly deleted: {
-      /** Ids of rules. */
-      readonly rules: readonly number[];
-      /** Keys of filters. */
-      readonly filters: readonly string[];
-    };
+    readonly created: ObjectNames;
+    readonly deleted: ObjectNames;
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
 };
 
-/** The difference that a replace made. */
+/** The difference that a write made. */
 export type AddressReplaced = {
   readonly data: {
     readonly created: ObjectNames;
@@ -1998,6 +1988,14 @@ export interface X1Operations {
     headers: 'ifMatch';
     result: AddressReplaced;
   };
+  /** Create several rules of an address, with notes and tags. */
+  addRules: {
+    params: { ip: string };
+    query: never;
+    body: RuleBatch;
+    headers: 'idempotencyKey';
+    result: AddressReplaced;
+  };
   /** Set what happens to packets that no rule matches. */
   setDefault: {
     params: {};
@@ -2378,14 +2376,6 @@ export interface PortalOperations {
     headers: never;
     result: RuleNoteSaved;
   };
-  /** Create several rules with notes. */
-  createNotedRules: {
-    params: { organisation?: string; ip: string };
-    query: never;
-    body: RuleBatch;
-    headers: never;
-    result: AddressChanged;
-  };
   /** Read the changes of an address. */
   readHistory: {
     params: { organisation?: string; ip: string };
@@ -2708,6 +2698,7 @@ export const OPERATIONS = {
   listHeldAddresses: { method: 'GET', version: 'x1', path: '/firewall/ips', idempotent: false },
   readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
   replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
+  addRules: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/rules', idempotent: true },
   setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
   previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
@@ -2755,7 +2746,6 @@ export const OPERATIONS = {
   listNotedAddresses: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/notes', idempotent: false },
   listRuleNotes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/notes', idempotent: false },
   saveRuleNote: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/firewall/rules/{rule}/note', idempotent: false },
-  createNotedRules: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/rules', idempotent: false },
   readHistory: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/history', idempotent: false },
   undoChange: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/undo', idempotent: false },
   restoreAddress: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/restore', idempotent: false },

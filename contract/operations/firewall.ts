@@ -57,7 +57,7 @@ export const WRITE_HEADERS = [
   'Portcullis-Enforcement',
 ] as const;
 
-const REPEATABLE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
+export const REPEATABLE_HEADERS = [...WRITE_HEADERS, 'Idempotency-Replayed?'] as const;
 
 const PROPAGATES =
   'The write is accepted at once and takes 3-5 minutes to propagate globally; a read right after it does not show it.';

@@ -6,7 +6,6 @@ import {
   HistoryQuery,
   NotedAddresses,
   NotedAddressesQuery,
-  RuleBatch,
   RuleNote,
   RuleNotes,
   RuleNoteSaved,
@@ -65,30 +64,6 @@ export const PORTAL_FIREWALL_ENDPOINTS = [
     description: 'Replaces both. It changes no packet’s way and takes no generation.',
     body: RuleNote,
     responses: writeAnswers(200, 'Saved.', RuleNoteSaved),
-  },
-  {
-    ...common,
-    operationId: 'createNotedRules',
-    method: 'POST',
-    path: `${BASE}/ips/{ip}/rules`,
-    params: ADDRESS,
-    role: 'member',
-    write: true,
-    summary: 'Create several rules with notes',
-    description:
-      'All of them in one change, or none. Each is expanded to one rule a port, which share its note and tags.',
-    body: RuleBatch,
-    bodyExamples: {
-      pasted: {
-        rules: [
-          { action: 'allow', protocol: 'tcp', destination_port: '80,443', note: 'web' },
-          { action: 'deny', protocol: 'any', source_ip: '198.51.100.0/24', tags: ['abuse'] },
-        ],
-      },
-    },
-    responses: writeAnswers(201, 'Accepted. Not live everywhere yet.', AddressChanged, [
-      ...CHANGE_PROBLEMS,
-    ]),
   },
   {
     ...common,

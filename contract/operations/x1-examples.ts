@@ -86,6 +86,23 @@ export const REPLACED = {
     'The change was accepted: 3 objects created, 1 deleted. Changes take 3-5 minutes to propagate globally.',
 };
 
+export const RULE_BATCH = {
+  rules: [
+    { action: 'allow', protocol: 'tcp', destination_port: '80,443', note: 'web' },
+    { action: 'deny', protocol: 'any', source_ip: '198.51.100.0/24', tags: ['abuse'] },
+  ],
+};
+
+export const RULES_ADDED = {
+  data: {
+    created: { rules: [1045, 1046, 1047], filters: [] },
+    deleted: { rules: [], filters: [] },
+    unchanged: 2,
+  },
+  message:
+    'The change was accepted: 3 objects created, 0 deleted. Changes take 3-5 minutes to propagate globally.',
+};
+
 export const PACKETS = {
   udp: { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 27_015 },
   ping: { protocol: 'icmp', source_ip: '198.51.100.7', icmp_type: 8, view: 'live' },

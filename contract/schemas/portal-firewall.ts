@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { RuleAction, RuleProtocol } from './firewall.ts';
-import { RuleInput } from './firewall-writes.ts';
 import {
   choice,
   CLOSED,
@@ -14,18 +13,7 @@ import {
   textOrNull,
   timestamp,
 } from './values.ts';
-
-/** Tabs and line ends are allowed, and no other control characters. */
-const noteText = Type.Unsafe<string | null>({
-  type: ['string', 'null'],
-  maxLength: 2000,
-  'x-multiline': true,
-  description: 'Plain text, of one or more lines; null: none.',
-});
-const tags = Type.Array(sentText({ minLength: 1, maxLength: 50 }), {
-  maxItems: 20,
-  description: 'In the order given, each once.',
-});
+import { noteText, ObjectNames, tags } from './x1-firewall.ts';
 
 export const RuleNote = Type.Object(
   { note: noteText, tags },
@@ -76,37 +64,12 @@ export const NotedAddressesQuery = Type.Object(
 
 export const RuleNoteSaved = Type.Object({ data: RuleNote }, { title: 'RuleNoteSaved' });
 
-const NotedRule = Type.Object(
-  {
-    ...RuleInput.properties,
-    note: Type.Optional(noteText),
-    tags: Type.Optional(tags),
-  },
-  { ...CLOSED, title: 'NotedRule', description: 'A rule to create, with its note and tags.' },
-);
-
-export const RuleBatch = Type.Object(
-  {
-    rules: Type.Array(NotedRule, {
-      minItems: 1,
-      maxItems: 1000,
-      description: 'Created all together, or none of them.',
-    }),
-  },
-  { ...CLOSED, title: 'RuleBatch' },
-);
-
-const ObjectChange = {
-  rules: Type.Array(id(), { description: 'Ids of rules.' }),
-  filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
-};
-
 export const AddressChanged = Type.Object(
   {
     data: Type.Object({
       generation: natural({ description: 'Of this change; undo takes it.' }),
-      created: Type.Object(ObjectChange),
-      deleted: Type.Object(ObjectChange),
+      created: ObjectNames,
+      deleted: ObjectNames,
     }),
     message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
   },

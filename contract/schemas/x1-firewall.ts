@@ -155,12 +155,44 @@ export const AddressReplacement = Type.Object(
   },
   { ...CLOSED, title: 'AddressReplacement' },
 );
-const ObjectNames = Type.Object(
+export const ObjectNames = Type.Object(
   {
     rules: Type.Array(id(), { description: 'Ids of rules.' }),
     filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
   },
   { title: 'ObjectNames' },
+);
+
+/** Tabs and line ends are allowed, and no other control characters. */
+export const noteText = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  maxLength: 2000,
+  'x-multiline': true,
+  description: 'Plain text, of one or more lines; null: none.',
+});
+export const tags = Type.Array(sentText({ minLength: 1, maxLength: 50 }), {
+  maxItems: 20,
+  description: 'In the order given, each once.',
+});
+
+const NotedRule = Type.Object(
+  {
+    ...RuleInput.properties,
+    note: Type.Optional(noteText),
+    tags: Type.Optional(tags),
+  },
+  { ...CLOSED, title: 'NotedRule', description: 'A rule to create, with its note and tags.' },
+);
+
+export const RuleBatch = Type.Object(
+  {
+    rules: Type.Array(NotedRule, {
+      minItems: 1,
+      maxItems: 1000,
+      description: 'Created all together, or none of them.',
+    }),
+  },
+  { ...CLOSED, title: 'RuleBatch' },
 );
 
 export const AddressReplaced = Type.Object(
@@ -172,7 +204,7 @@ export const AddressReplaced = Type.Object(
     }),
     message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
   },
-  { title: 'AddressReplaced', description: 'The difference that a replace made.' },
+  { title: 'AddressReplaced', description: 'The difference that a write made.' },
 );
 
 const DEFAULT_NOTES = {

@@ -1,7 +1,8 @@
 import { availableFilters } from '@portcullis/core/filters/catalogue.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notHeld } from '../http/operations/not-found.ts';
-import { createFilters, deleteFiltersByKey, managedTypes } from './writes/filters.ts';
+import { createFilters, deleteFiltersByKey } from './writes/filters.ts';
+import { managedTypes } from './writes/request.ts';
 import { createRules, deleteRulesById } from './writes/rules.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
 import { loadAddress, loadManagedFilters } from './store.ts';
@@ -37,23 +38,24 @@ export function createHandlers(deps: ServiceDeps): FirewallHandlers {
     },
     async createRules(call, tx) {
       const made = await createRules(deps, tx, call, call.body);
-      const { ids, requested, message } = made;
-      const data = { ids, created: ids.length, requested };
-      return { status: 201, body: { data, message }, headers: writeHeaders(made) };
+      const ids = made.created.rules;
+      const data = { ids, created: ids.length, requested: ids.length };
+      return { status: 201, body: { data, message: made.message }, headers: writeHeaders(made) };
     },
     async deleteRules(call, tx) {
       const done = await deleteRulesById(deps, tx, call, call.body.ids);
-      const data = { deleted: done.ids.length, ids: done.ids };
+      const ids = done.deleted.rules;
+      const data = { deleted: ids.length, ids };
       return { status: 200, body: { data, message: done.message }, headers: writeHeaders(done) };
     },
     async applyFilters(call, tx) {
       const made = await createFilters(deps, tx, call, call.body);
-      const data = { type: made.type, created: made.created };
+      const data = { type: call.body.type, created: made.created.filters.length };
       return { status: 201, body: { data, message: made.message }, headers: writeHeaders(made) };
     },
     async deleteFilters(call, tx) {
       const done = await deleteFiltersByKey(deps, tx, call, call.body.keys);
-      const data = { deleted: done.deleted };
+      const data = { deleted: done.deleted.filters.length };
       return { status: 200, body: { data, message: done.message }, headers: writeHeaders(done) };
     },
   };

@@ -144,7 +144,15 @@ test('audits every write with caller, change, source address and generation, but
       actor: 'test (1)',
       source: '127.0.0.1',
       request_id: 'audited-1',
-      detail: { action: 'deny', protocol: 'any', source: null, ids: [1], requested: 1, failed: [] },
+      detail: {
+        action: 'deny',
+        protocol: 'any',
+        source: null,
+        ids: [1],
+        requested: 1,
+        created: [],
+        deleted: { rules: [], filters: [] },
+      },
     },
   ]);
 });

@@ -11,10 +11,11 @@ import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { setOwnDefault } from './writes/default.ts';
-import { type Replacement, replaceAddress } from './writes/replace.ts';
+import { type Replacement, replaceAddress } from './writes/own-objects.ts';
 import type { ServiceDeps } from './writes/address-write.ts';
+import { addNotedRules } from './writes/rules.ts';
 import { readHeaders, writeHeaders } from './views.ts';
-import { acceptedView, explanationView, heldView, replacedView } from './x1-views.ts';
+import { acceptedView, explanationView, heldView, writtenView } from './x1-views.ts';
 
 /** Operations beyond the interface, under /api/x1. */
 export type FirewallX1Handlers = Pick<
@@ -22,6 +23,7 @@ export type FirewallX1Handlers = Pick<
   | 'listHeldAddresses'
   | 'readAcceptedAddress'
   | 'replaceAddress'
+  | 'addRules'
   | 'setDefault'
   | 'previewDefault'
   | 'explainPacket'
@@ -60,7 +62,12 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
     },
     async replaceAddress(call, tx) {
       const replaced = await replaceAddress(deps, tx, call, replacementOf(call.body));
-      return { status: 200, body: replacedView(replaced), headers: writeHeaders(replaced) };
+      return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
+    },
+    async addRules(call, tx) {
+      const rules = call.body.rules.map((rule) => ({ ...rule, ...portOf(rule) }));
+      const added = await addNotedRules(deps, tx, call, rules);
+      return { status: 201, body: writtenView(added), headers: writeHeaders(added) };
     },
     ...createDefaultHandlers(deps),
     async explainPacket(call, db) {

@@ -6,7 +6,7 @@ import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import type { AddressState } from './objects.ts';
 import type { HeldAddress } from './held-store.ts';
-import type { Replaced } from './writes/replace.ts';
+import type { Written } from './writes/own-objects.ts';
 import { addressMeta, filterView, groupView, ruleView, timestampView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
@@ -92,8 +92,8 @@ function nextPage(
   return `${publicUrl}${X1_PREFIX}/firewall/ips?${query}`;
 }
 
-export function replacedView(replaced: Replaced) {
-  const { created, deleted, unchanged, message } = replaced;
+export function writtenView(written: Written) {
+  const { created, deleted, unchanged, message } = written;
   return { data: { created, deleted, unchanged }, message };
 }
 

@@ -97,7 +97,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
   const isFirst = ip === ADDRESSES[0];
   const portal = session('stranger');
   const base = `${PORTAL_PREFIX}/organisations/other`;
-  const noted = await portal.post(`${base}/firewall/ips/${ip}/rules`, {
+  const noted = await portal.post(`${base}/x1/firewall/ips/${ip}/rules`, {
     rules: [{ ...RULE, note: 'ofother' }],
   });
   assert.ok(noted.status < 300, noted.text);
@@ -164,7 +164,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     setDefault: { target: ip, default: 'deny' },
     explainPacket: { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 4242 },
     saveRuleNote: { note: 'mine', tags: [] },
-    createNotedRules: { rules: [{ ...RULE, note: 'mine' }] },
+    addRules: { rules: [{ ...RULE, note: 'mine' }] },
     undoChange: { generation: Number(generation) },
     restoreAddress: { generation: Number(generation) },
     changeMember: { role: 'member' },

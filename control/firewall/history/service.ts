@@ -6,7 +6,8 @@ import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
 import { openWriteScope, type ServiceDeps } from '../writes/address-write.ts';
-import { type Replaced, writeOwn } from '../writes/replace.ts';
+import { addressReplaced } from '../writes/messages.ts';
+import { ownObjects, type Written, writeOwn } from '../writes/own-objects.ts';
 import { loadPast, type PastRule, timeOf } from './store.ts';
 
 /** Makes own rules and filters those of a generation, with their notes. Throws what a single write refuses. */
@@ -15,7 +16,7 @@ export async function restoreAddress(
   tx: Tx,
   call: Call,
   generation: number,
-): Promise<Replaced> {
+): Promise<Written> {
   const scope = await openWriteScope(deps, tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
@@ -28,6 +29,7 @@ export async function restoreAddress(
     rules,
     filters: past.filters.filter(stood),
     noteOf: notesOf(rules),
+    message: addressReplaced,
   });
 }
 
@@ -37,27 +39,21 @@ export async function undoChange(
   tx: Tx,
   call: Call,
   generation: number,
-): Promise<Replaced> {
+): Promise<Written> {
   const scope = await openWriteScope(deps, tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
-  const own = <T extends { readonly group: unknown }>(objects: readonly T[]): T[] =>
-    objects.filter(({ group }) => group === null);
+  const own = ownObjects(scope);
   const deletedRules = past.rules.filter(({ deleted }) => deleted === generation);
   const rules = await renumber(tx, scopeOf(call), deletedRules);
   const filters = past.filters.filter(({ deleted }) => deleted === generation);
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.undo',
     detail: { undone: generation },
-    rules: merge<RuleContent>(own(scope.state.rules), past.rules, rules, generation, ruleIdentity),
-    filters: merge<FilterContent>(
-      own(scope.state.filters),
-      past.filters,
-      filters,
-      generation,
-      filterKey,
-    ),
+    rules: merge<RuleContent>(own.rules, past.rules, rules, generation, ruleIdentity),
+    filters: merge<FilterContent>(own.filters, past.filters, filters, generation, filterKey),
     noteOf: notesOf(rules),
+    message: addressReplaced,
   });
 }
 

@@ -107,7 +107,7 @@ test('a rule whose port is gone ends, and an undo leaves its number', async (t) 
   const { acme, db, session } = await startEnvironment(t);
   const uuid = await addSurvival(db);
   const rules = [{ ...allow('Survival:query'), note: 'for the list of servers' }];
-  dataOf(await session('member').post(`${PORTAL}/rules`, { rules }));
+  dataOf(await acme.post(`${X1}/rules`, { rules }));
   const elsewhere = [port(20_001, 'game'), port(27_001, 'query', '203.0.113.5')];
   const generation = await setPorts(db, uuid, elsewhere);
   assert.deepEqual(rulesOf(await acme.get(X1)), []);
@@ -118,10 +118,10 @@ test('a rule whose port is gone ends, and an undo leaves its number', async (t) 
 });
 
 test('a rule keeps its note when it follows its port', async (t) => {
-  const { db, session } = await startEnvironment(t);
+  const { acme, db, session } = await startEnvironment(t);
   const uuid = await addSurvival(db);
   const rules = [{ ...allow('Survival:query'), note: 'for the list of servers' }];
-  dataOf(await session('member').post(`${PORTAL}/rules`, { rules }));
+  dataOf(await acme.post(`${X1}/rules`, { rules }));
   await setPorts(db, uuid, [port(20_001, 'game'), port(27_500, 'query')]);
   const notes = dataOf<{ note: string }[]>(await session('member').get(`${PORTAL}/notes`));
   assert.deepEqual(

@@ -7,17 +7,14 @@ import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
 import { timestampView, writeHeaders } from '../views.ts';
-import { portOf } from '../named-ports/index.ts';
 import type { ServiceDeps } from '../writes/address-write.ts';
-import { createNotedRules } from '../writes/noted-rules.ts';
-import type { Replaced } from '../writes/replace.ts';
+import type { Written } from '../writes/own-objects.ts';
 
 export type AddressPortalHandlers = Pick<
   Handlers,
   | 'listNotedAddresses'
   | 'listRuleNotes'
   | 'saveRuleNote'
-  | 'createNotedRules'
   | 'readHistory'
   | 'undoChange'
   | 'restoreAddress'
@@ -44,10 +41,6 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
         call.body,
       );
       return { status: 200, body: { data: saved } };
-    },
-    async createNotedRules(call, tx) {
-      const rules = call.body.rules.map((rule) => ({ ...rule, ...portOf(rule) }));
-      return { ...changed(await createNotedRules(deps, tx, call, rules)), status: 201 };
     },
     async readHistory(call, db) {
       return { status: 200, body: await historyPage(deps.access, db, call) };
@@ -81,7 +74,7 @@ async function heldBy(
   return holding.id;
 }
 
-function changed(replaced: Replaced) {
+function changed(replaced: Written) {
   const { created, deleted, generation, message } = replaced;
   return {
     status: 200,

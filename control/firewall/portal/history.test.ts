@@ -5,6 +5,7 @@ import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '203.0.113.10';
 const BASE = `/api/portal/organisations/acme/firewall/ips/${IP}`;
+const RULES = BASE.replace('acme', 'acme/x1') + '/rules';
 const V1 = `/api/v1/firewall/ips/${IP}`;
 
 interface Changed {
@@ -33,7 +34,7 @@ const PASTED = [
 test('creates several rules with notes at once, or none', async (t) => {
   const { session } = await startEnvironment(t);
   const member = session('member');
-  const made = dataOf<Changed>(await member.post(`${BASE}/rules`, { rules: PASTED }));
+  const made = dataOf<Changed>(await member.post(RULES, { rules: PASTED }));
   assert.equal(made.created.rules.length, 3);
   const notes = dataOf<Note[]>(await member.get(`${BASE}/notes`));
   assert.deepEqual(
@@ -44,7 +45,7 @@ test('creates several rules with notes at once, or none', async (t) => {
     ],
   );
   const twice = { rules: [{ action: 'deny', protocol: 'gre' }, PASTED[0]] };
-  assertRefused(await member.post(`${BASE}/rules`, twice), 422, 'rule_exists');
+  assertRefused(await member.post(RULES, twice), 422, 'rule_exists');
   const path = `${BASE.replace(`ips/${IP}`, 'rules')}/${made.created.rules[2]}/note`;
   dataOf(await member.put(path, { note: ' spam\r\n', tags: ['abuse', 'abuse'] }));
   const saved = dataOf<Note[]>(await member.get(`${BASE}/notes`));
@@ -62,7 +63,7 @@ test('finds addresses by the notes and tags of their rules, page by page, and on
   const others = ['203.0.113.11', '203.0.113.12'];
   for (const ip of [IP, ...others]) {
     const rules = ip === IP ? PASTED : [{ ...PASTED[0], note: null, tags: ['lobby', 'prod'] }];
-    await member.post(`${BASE.replace(IP, ip)}/rules`, { rules });
+    await member.post(RULES.replace(IP, ip), { rules });
   }
   const path = BASE.replace(`ips/${IP}`, 'notes');
   const first = await session('read-only').get(`${path}?per_page=1`);
@@ -87,7 +88,7 @@ test('finds addresses by the notes and tags of their rules, page by page, and on
 test('undoes a delete with its notes, and nothing that was changed since', async (t) => {
   const { session, acme } = await startEnvironment(t);
   const member = session('member');
-  const made = dataOf<Changed>(await member.post(`${BASE}/rules`, { rules: PASTED }));
+  const made = dataOf<Changed>(await member.post(RULES, { rules: PASTED }));
   const gone = await acme.delete(`${V1}/rules`, { ids: made.created.rules });
   const generation = Number(gone.headers.get('portcullis-generation'));
   await acme.post(`${V1}/rules`, { action: 'allow', protocol: 'tcp', destination_port: '80,22' });
@@ -105,20 +106,19 @@ test('undoes a delete with its notes, and nothing that was changed since', async
 test('goes back to an earlier state, and shows who changed what', async (t) => {
   const { session, acme } = await startEnvironment(t);
   const member = session('member');
-  const first = dataOf<Changed>(await member.post(`${BASE}/rules`, { rules: PASTED }));
+  const first = await member.post(RULES, { rules: PASTED });
+  const generation = Number(first.headers.get('portcullis-generation'));
   await acme.post(`${V1}/filters`, { type: 'udp-stateful', port: '27015' });
   await acme.put(`/api/x1/firewall/ips/${IP}`, { rules: [], filters: [] });
   const group = { name: 'web', rules: [PASTED[1]], filters: [], targets: [`${IP}/31`] };
   dataOf(await session('admin').post('/api/portal/organisations/acme/groups', group));
-  const conflict = await member.post(`${BASE}/restore`, { generation: first.generation });
+  const conflict = await member.post(`${BASE}/restore`, { generation });
   assertRefused(conflict, 422, 'rule_exists');
   const groups = dataOf<{ id: number }[]>(
     await member.get('/api/portal/organisations/acme/groups'),
   );
   await session('admin').send('DELETE', `/api/portal/organisations/acme/groups/${groups[0]?.id}`);
-  const back = dataOf<Changed>(
-    await member.post(`${BASE}/restore`, { generation: first.generation }),
-  );
+  const back = dataOf<Changed>(await member.post(`${BASE}/restore`, { generation }));
   assert.equal(back.created.rules.length, 3);
   const history = await member.get(`${BASE}/history?per_page=3`);
   const newest = dataOf<Entry[]>(history);

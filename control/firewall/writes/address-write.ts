@@ -1,5 +1,5 @@
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
-import { type Access, keyActor, recordAudit } from '../../access/index.ts';
+import type { Access } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -72,28 +72,17 @@ export async function markConfigured(
   if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
 }
 
-/** Writes the audit entry of a caller's write. */
-export async function audit(
-  tx: Tx,
-  call: Call,
-  entry: {
-    readonly action: string;
-    readonly detail: Readonly<Record<string, unknown>>;
-    readonly generation: number;
-  },
-): Promise<void> {
-  const { organisationId } = call.caller;
-  await recordAudit(tx, { actor: keyActor(call), organisationId, target: call.ip, ...entry });
-}
-
 export function familyOf(ip: string): Family {
   const address = parseAddress(ip);
   if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
   return address.value.family;
 }
 
-/** The fields of every write event. */
-export function eventOf(call: Call, generation: number): WriteEvent {
+/** Where a write event happened. */
+export function eventOf(
+  call: Call,
+  generation: number,
+): Pick<WriteEvent, 'organisation' | 'ip' | 'generation' | 'requestId'> {
   const { caller, ip, requestId } = call;
   return { organisation: caller.organisation.slug, ip, generation, requestId };
 }

@@ -1,10 +1,10 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { findDefaultTarget, setDefault } from '../defaults/service.ts';
-import { audit } from './address-write.ts';
 import { defaultSet } from './messages.ts';
 
 export interface DefaultSet {
@@ -28,7 +28,13 @@ export async function setOwnDefault(
   const message = defaultSet(target, action, changed);
   const generation = await batch.land('default.set');
   if (generation === null) return { target, message, generation: await currentGeneration(tx) };
-  const entry = { action: 'default.set', detail: { default: action }, generation };
-  await audit(tx, { ...call, ip: target }, entry);
+  await recordAudit(tx, {
+    actor: keyActor(call),
+    organisationId: call.caller.organisationId,
+    action: 'default.set',
+    target,
+    detail: { default: action },
+    generation,
+  });
   return { target, message, generation };
 }

@@ -1,38 +1,12 @@
-import {
-  availableFilters,
-  type FilterType,
-  findFilter,
-} from '@portcullis/core/filters/catalogue.ts';
-import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
-import { requireFilterCount } from './limits.ts';
-import * as messages from './messages.ts';
 import { filterKey } from '../objects.ts';
-import { type Outcome, readPorts } from './rules.ts';
-import {
-  eventOf,
-  leaveWriteScope,
-  markConfigured,
-  openWriteScope,
-  type ServiceDeps,
-} from './address-write.ts';
-import { landChange } from './land.ts';
-import { loadManagedFilters, type OwnManagedFilter } from '../store.ts';
-
-/** The body of a filter creation, checked for types alone. */
-export interface FilterRequest {
-  readonly type: string;
-  readonly port: string;
-}
-export interface FiltersCreated extends Outcome {
-  readonly type: string;
-  readonly created: number;
-}
-export interface FiltersDeleted extends Outcome {
-  readonly deleted: number;
-}
+import { loadManagedFilters } from '../store.ts';
+import { openWriteScope, type ServiceDeps } from './address-write.ts';
+import * as messages from './messages.ts';
+import { ownObjects, type Written, writeOwn } from './own-objects.ts';
+import { type FilterRequest, readFilterPorts, requireAvailable } from './request.ts';
 
 /** Creates one filter per port, all or none. */
 export async function createFilters(
@@ -40,26 +14,21 @@ export async function createFilters(
   tx: Tx,
   call: Call,
   request: FilterRequest,
-): Promise<FiltersCreated> {
+): Promise<Written> {
   const scope = await openWriteScope(deps, tx, call);
   const type = requireAvailable(request.type, await loadManagedFilters(tx, scope.state.holdingId));
   const ports = readFilterPorts(call, request.port);
-  const { filters, enforcement } = scope.state;
-  const there = new Set(filters.map(filterKey));
+  const there = new Set(scope.state.filters.map(filterKey));
   const equal = ports.filter((port) => there.has(filterKey({ type, port })));
   if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
-  requireFilterCount(call, filters.length, ports.length);
-  await markConfigured(tx, call, scope, true);
-  const { generation } = await landChange(tx, call, scope.address.id, {
+  const { rules, filters } = ownObjects(scope);
+  return writeOwn(deps, tx, call, scope, {
     cause: 'filter.create',
     detail: { type, ports },
-    createFilters: ports.map((port) => ({ type, port })),
+    rules,
+    filters: [...filters, ...ports.map((port) => ({ type, port }))],
+    message: messages.filtersAccepted,
   });
-  call.afterCommit(() =>
-    deps.events.filtersCreated({ ...eventOf(call, generation), created: ports.length }),
-  );
-  const message = messages.filtersAccepted(ports.length, { enforcement });
-  return { type, created: ports.length, generation, enforcement, message };
 }
 
 /** Deletes own filters by key. Keys not on this address are skipped; one of a group refuses the whole request. */
@@ -68,11 +37,10 @@ export async function deleteFiltersByKey(
   tx: Tx,
   call: Call,
   wanted: readonly string[],
-): Promise<FiltersDeleted> {
+): Promise<Written> {
   const scope = await openWriteScope(deps, tx, call);
-  const { rules, filters, enforcement } = scope.state;
   const named = new Set(wanted);
-  const found = filters.filter((filter) => named.has(filterKey(filter)));
+  const found = scope.state.filters.filter((filter) => named.has(filterKey(filter)));
   for (const filter of found) {
     if (filter.group !== null) {
       throw new Problem(
@@ -81,37 +49,12 @@ export async function deleteFiltersByKey(
       );
     }
   }
-  const deleted = found.length;
-  const message = messages.filtersDeleted(deleted, named.size, { enforcement });
-  if (deleted === 0)
-    return { deleted, generation: await leaveWriteScope(tx, scope), enforcement, message };
-  const left = [...rules, ...filters].filter((object) => object.group === null).length - deleted;
-  await markConfigured(tx, call, scope, left > 0);
-  const { generation } = await landChange(tx, call, scope.address.id, {
+  const { rules, filters } = ownObjects(scope);
+  return writeOwn(deps, tx, call, scope, {
     cause: 'filter.delete',
-    detail: { keys: found.map(filterKey), requested: named.size },
-    deleteFilters: found.map((filter) => filter.id),
-  });
-  call.afterCommit(() => deps.events.filtersDeleted({ ...eventOf(call, generation), deleted }));
-  return { deleted, generation, enforcement, message };
-}
-
-/** Throws the same 422 for an unknown type and for one that the service manages. */
-export function requireAvailable(type: string, managed: readonly OwnManagedFilter[]): FilterType {
-  const found = availableFilters(managedTypes(managed)).find((filter) => filter.type === type);
-  if (found !== undefined) return found.type;
-  throw new Problem('filter_unavailable', messages.filterUnavailable(managed));
-}
-
-/** Leaves out types that only a later version knows. */
-export function managedTypes(managed: readonly OwnManagedFilter[]): FilterType[] {
-  return managed.flatMap(({ type }) => findFilter(type)?.type ?? []);
-}
-
-export function readFilterPorts(call: Call, text: string, pointer = '/port'): number[] {
-  const parsed = parsePortExpression(text);
-  if (parsed.ok) return readPorts(call, parsed.value);
-  throw new Problem('invalid_request', `The port expression is not valid: ${parsed.reason}.`, {
-    errors: [{ pointer, detail: parsed.reason }],
+    detail: { requested: named.size },
+    rules,
+    filters: filters.filter((filter) => !named.has(filterKey(filter))),
+    message: (change) => messages.filtersDeleted(found.length, named.size, change),
   });
 }

@@ -40,9 +40,7 @@ export async function landChange(
   }
   const { createRules = [], createFilters = [] } = change;
   if (createRules.length > 0) {
-    parts.push(
-      sql`created as (${ruleInsert(addressId, createRules, sql`(select generation from taken)`)})`,
-    );
+    parts.push(sql`created as (${ruleInsert(addressId, createRules)})`);
   }
   if (createFilters.length > 0) parts.push(filterInsert(addressId, createFilters));
   const ids =
@@ -58,15 +56,11 @@ export async function landChange(
   return landed;
 }
 
-/** Inserts rules and returns their ids in the given order, as a query. */
-export function ruleInsert(
-  addressId: number,
-  rules: readonly RuleContent[],
-  generation: RawBuilder<unknown>,
-): RawBuilder<{ id: number }> {
-  return sql<{ id: number }>`
+/** Inserts rules and returns their ids in the given order. */
+function ruleInsert(addressId: number, rules: readonly RuleContent[]): RawBuilder<unknown> {
+  return sql`
     insert into rules (address_id, action, protocol, source, port, port_server, port_name, created_generation)
-    select ${addressId}::bigint, action, protocol, source, port, port_server, port_name, ${generation}
+    select ${addressId}::bigint, action, protocol, source, port, port_server, port_name, (select generation from taken)
       from unnest(${rules.map((rule) => rule.action)}::text[], ${rules.map((rule) => rule.protocol)}::text[],
                   ${rules.map((rule) => rule.source)}::cidr[], ${rules.map((rule) => rule.port)}::integer[],
                   ${rules.map((rule) => rule.namedPort?.server ?? null)}::uuid[],

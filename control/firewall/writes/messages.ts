@@ -14,63 +14,53 @@ const RECONNECT =
 /** At most this many items are spelled out in a sentence. */
 const LISTED = 20;
 
-export interface Written {
+/** What a write does to the own objects of an address: rules and filters together. */
+export interface Change {
+  readonly created: number;
+  readonly deleted: number;
+  readonly filtersCreated: boolean;
   readonly enforcement: Enforcement;
   /** Sentences about rules that decide before a new one does. */
-  readonly noEffect?: readonly string[];
+  readonly noEffect: readonly string[];
 }
 
-export function rulesAccepted(
-  created: number,
-  failed: readonly number[],
-  written: Written,
-): string {
-  const what =
-    failed.length === 0
-      ? `${counted(created, 'rule was', 'rules were')} accepted.`
-      : `${counted(created, 'rule was', 'rules were')} accepted; ${portList(failed)} did not land, send ${failed.length === 1 ? 'it' : 'them'} again.`;
-  return sentences(what, PROPAGATION, written);
+export function rulesAccepted(change: Change): string {
+  const what = `${counted(change.created, 'rule was', 'rules were')} accepted.`;
+  return sentences(what, PROPAGATION, change);
 }
 
-export function rulesDeleted(deleted: number, requested: number, written: Written): string {
+export function rulesDeleted(deleted: number, requested: number, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these ids is a rule of this address.';
   return sentences(
     deletion(deleted, requested, 'rule was', 'rules were', 'ids'),
     PROPAGATION,
-    written,
+    change,
   );
 }
 
-export function filtersAccepted(created: number, written: Written): string {
+export function filtersAccepted(change: Change): string {
   return sentences(
-    `${counted(created, 'filter was', 'filters were')} accepted. ${RECONNECT}`,
+    `${counted(change.created, 'filter was', 'filters were')} accepted. ${RECONNECT}`,
     PROPAGATION,
-    written,
+    change,
   );
 }
 
-export function filtersDeleted(deleted: number, requested: number, written: Written): string {
+export function filtersDeleted(deleted: number, requested: number, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these keys is a filter of this address.';
   return sentences(
     deletion(deleted, requested, 'filter was', 'filters were', 'keys'),
     PROPAGATION,
-    written,
+    change,
   );
 }
 
-export function addressReplaced(
-  difference: {
-    readonly created: number;
-    readonly deleted: number;
-    readonly filtersCreated: boolean;
-  },
-  written: Written,
-): string {
-  if (difference.created + difference.deleted === 0) {
+export function addressReplaced(change: Change): string {
+  if (change.created + change.deleted === 0) {
     return 'Nothing was changed: the address already has exactly these rules and filters.';
   }
-  const what = `The change was accepted: ${counted(difference.created, 'object', 'objects')} created, ${difference.deleted} deleted.`;
-  return sentences(difference.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, written);
+  const what = `The change was accepted: ${counted(change.created, 'object', 'objects')} created, ${change.deleted} deleted.`;
+  return sentences(change.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, change);
 }
 
 export function defaultSet(target: string, action: DefaultAction | null, changed: boolean): string {
@@ -139,8 +129,8 @@ function counted(count: number, one: string, many: string): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-function sentences(what: string, promise: string, written: Written): string {
-  const all = [what, promise, ...(written.noEffect ?? [])];
-  if (written.enforcement === 'none') all.push(NOT_ENFORCED);
+function sentences(what: string, promise: string, change: Change): string {
+  const all = [what, promise, ...change.noEffect];
+  if (change.enforcement === 'none') all.push(NOT_ENFORCED);
   return all.join(' ');
 }

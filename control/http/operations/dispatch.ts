@@ -33,8 +33,7 @@ export interface DispatchDeps {
 }
 
 /** An authenticated and authorised request with its validation results. */
-export interface Incoming
-  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'isRepeated'> {
+export interface Incoming extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit'> {
   /** Null for a person without an organisation. */
   readonly caller: Caller | null;
   /** Null for a person. */
@@ -82,15 +81,15 @@ export async function dispatch(
   }
   const { once } = incoming;
   const effects: Effect[] = [];
-  const write = async (tx: Tx, isRepeated: boolean) => {
+  const write = async (tx: Tx) => {
     effects.length = 0;
     const call = await requireValidCall(deps, tx, incoming, effects);
-    return toReply(await handler.run({ ...call, isRepeated }, tx));
+    return toReply(await handler.run(call, tx));
   };
-  const reply = await runTransaction(deps.db, incoming.deadline, async (tx, isRepeated) => {
-    if (once === null) return write(tx, isRepeated);
+  const reply = await runTransaction(deps.db, incoming.deadline, async (tx) => {
+    if (once === null) return write(tx);
     await requireSubject(deps, tx, incoming);
-    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx, isRepeated));
+    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
   });
   if (reply.status < 400) for (const effect of effects) effect();
   return reply;
@@ -129,7 +128,6 @@ async function requireValidCall(
     // Only operations without an organisation have none, and their handlers use the person.
     caller: rest.caller as Caller,
     afterCommit: (effect) => void effects.push(effect),
-    isRepeated: false,
     ...(values as { query: never; body: never }),
   };
 }

@@ -42,8 +42,6 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
-  /** For writes: an earlier transaction of this request was rolled back. */
-  readonly isRepeated: boolean;
 }
 
 /** The result of a handler; http/ adds bytes, tags and headers. */

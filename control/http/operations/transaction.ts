@@ -6,20 +6,17 @@ import { type Deadline, outcomeUnknown } from './deadline.ts';
 const AGAIN = new Set(['40P01', '40001']);
 const ATTEMPTS = 4;
 
-/** Thrown by a script to be run again in a new transaction, in another way. */
-export class RepeatTransaction extends Error {}
-
 /** Runs a transaction, with a few retries. After the deadline it is rolled back. */
 export async function runTransaction<T>(
   db: Db,
   deadline: Deadline,
-  script: (tx: Tx, isRepeated: boolean) => Promise<T>,
+  script: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await db.transaction().execute(async (tx) => {
         deadline.begin();
-        const result = await script(tx, attempt > 1);
+        const result = await script(tx);
         deadline.commit();
         return result;
       });
@@ -32,5 +29,5 @@ export async function runTransaction<T>(
 
 /** Whether the transaction was rolled back for a temporary reason. */
 export function isRetryable(error: unknown): boolean {
-  return error instanceof RepeatTransaction || AGAIN.has(codeOf(error) ?? '');
+  return AGAIN.has(codeOf(error) ?? '');
 }

@@ -129,6 +129,7 @@ function strictAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   addFormats.default(ajv);
   ajv.addKeyword('x-extensible-enum');
+  ajv.addKeyword('x-multiline');
   return ajv;
 }
 

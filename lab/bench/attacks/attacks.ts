@@ -152,6 +152,5 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     ifMatch: null,
     lastEventId: null,
     afterCommit: () => {},
-    isRepeated: false,
   };
 }

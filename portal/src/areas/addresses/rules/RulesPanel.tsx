@@ -85,7 +85,7 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
             error={writes.paste.error}
             isPending={writes.paste.isPending}
             onSubmit={(pasted) =>
-              writes.paste.mutate({ view, rules: pasted }, { onSuccess: () => setPasting(false) })
+              writes.paste.mutate(pasted, { onSuccess: () => setPasting(false) })
             }
             onClose={() => setPasting(false)}
           />

@@ -2,10 +2,8 @@ import type {
   AcceptedRule,
   KeyClient,
   NotedRule,
-  RuleInput,
   SessionClient,
 } from '@portcullis/client/index.ts';
-import type { AcceptedView } from '../queries.ts';
 import { inputsOf } from './rule-draft.ts';
 
 const PER_DELETE = 100;
@@ -17,24 +15,23 @@ export interface Written {
 }
 
 interface RuleWriter {
-  create(rule: NotedRule): Promise<Written>;
   /** All of them or none. */
-  paste(view: AcceptedView, rules: readonly RuleInput[]): Promise<Written>;
+  add(rules: readonly NotedRule[]): Promise<Written>;
   remove(rules: readonly AcceptedRule[]): Promise<Written>;
 }
 
-/** With notes, and an undo that brings these back. */
+/** With an undo that brings notes back. */
 export function personWriter(client: SessionClient, ip: string): RuleWriter {
-  async function undo(generations: readonly number[]): Promise<void> {
-    for (const generation of generations) await client.undoChange({ ip, body: { generation } });
-  }
-  async function create(rules: readonly NotedRule[]): Promise<Written> {
-    const { data } = await client.createNotedRules({ ip, body: { rules } });
-    return { count: data.created.rules.length, undo: () => undo([data.generation]) };
+  async function undo(generations: readonly (number | null)[]): Promise<void> {
+    for (const generation of generations) {
+      if (generation !== null) await client.undoChange({ ip, body: { generation } });
+    }
   }
   return {
-    create: (rule) => create([rule]),
-    paste: (_view, rules) => create(rules),
+    async add(rules) {
+      const { data, response } = await client.addRules({ ip, body: { rules } });
+      return { count: data.created.rules.length, undo: () => undo([response.generation]) };
+    },
     async remove(rules) {
       const generations = await deleteRules(client, ip, idsOf(rules));
       return { count: rules.length, undo: () => undo(generations) };
@@ -43,32 +40,16 @@ export function personWriter(client: SessionClient, ip: string): RuleWriter {
 }
 
 export function keyWriter(client: KeyClient, ip: string): RuleWriter {
-  const undoOf = (ids: readonly number[]) => () => deleteRules(client, ip, ids);
   return {
-    async create(rule) {
-      const { data } = await client.createRules({ ip, body: rule });
-      return { count: data.created, undo: undoOf(data.ids) };
-    },
-    /** One replace, refused if anybody wrote to the address since it was read. */
-    async paste({ data, etag }, rules) {
-      // As they were read, so a protocol that this page does not know goes back as it came.
-      const present = data.rules as readonly RuleInput[];
-      const body = { rules: [...present, ...rules], filters: data.filters };
-      const done = await client.replaceAddress(
-        { ip, body },
-        etag === null ? {} : { ifMatch: etag },
-      );
-      const ids = done.data.created.rules;
-      return { count: ids.length, undo: undoOf(ids) };
+    async add(rules) {
+      const { data } = await client.addRules({ ip, body: { rules } });
+      const ids = data.created.rules;
+      return { count: ids.length, undo: () => deleteRules(client, ip, ids) };
     },
     async remove(rules) {
       await deleteRules(client, ip, idsOf(rules));
-      return {
-        count: rules.length,
-        async undo() {
-          for (const body of inputsOf(rules)) await client.createRules({ ip, body });
-        },
-      };
+      const again = { rules: inputsOf(rules) };
+      return { count: rules.length, undo: () => client.addRules({ ip, body: again }) };
     },
   };
 }

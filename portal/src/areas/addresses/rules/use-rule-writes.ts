@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
-import type { AcceptedRule, NotedRule, RuleInput } from '@portcullis/client/index.ts';
+import type { AcceptedRule, NotedRule } from '@portcullis/client/index.ts';
 import { useMemo } from 'react';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
-import { type AcceptedView, useRefresh } from '../queries.ts';
+import { useRefresh } from '../queries.ts';
 import { keyWriter, personWriter, type Written } from './rule-writer.ts';
 import { showUndo } from './show-undo.tsx';
 
@@ -24,17 +24,16 @@ export function useRuleWrites(ip: string) {
     },
   });
   const create = useMutation({
-    mutationFn: (rule: NotedRule) => writer.create(rule),
+    mutationFn: (rule: NotedRule) => writer.add([rule]),
+    ...done(text.created),
+  });
+  const paste = useMutation({
+    mutationFn: (rules: readonly NotedRule[]) => writer.add(rules),
     ...done(text.created),
   });
   const remove = useMutation({
     mutationFn: (rules: readonly AcceptedRule[]) => writer.remove(rules),
     ...done(text.deleted),
-  });
-  const paste = useMutation({
-    mutationFn: ({ view, rules }: { view: AcceptedView; rules: readonly RuleInput[] }) =>
-      writer.paste(view, rules),
-    ...done(text.created),
   });
   return { create, remove, paste };
 }

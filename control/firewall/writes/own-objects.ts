@@ -3,36 +3,48 @@ import { sameState } from '../../http/operations/etag.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
-import { explainNewRules } from './no-effect.ts';
-import { type FilterRequest, readFilterPorts, requireAvailable } from './filters.ts';
-import { requireFilterCount, requireRuleCount } from './limits.ts';
-import * as messages from './messages.ts';
-import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
+import { insertNotes, type RuleNote } from '../notes/service.ts';
 import {
+  type Enforcement,
   type FilterContent,
   filterKey,
   type RuleContent,
   ruleIdentity,
   ruleKey,
+  type StoredFilter,
+  type StoredRule,
 } from '../objects.ts';
-import { type NamingRuleRequest, type Outcome, readRule } from './rules.ts';
+import { loadManagedFilters } from '../store.ts';
 import {
+  type AddressWriteScope,
   eventOf,
   leaveWriteScope,
   markConfigured,
   openWriteScope,
   type ServiceDeps,
-  type AddressWriteScope,
 } from './address-write.ts';
 import { landChange } from './land.ts';
-import { insertNotes, type RuleNote } from '../notes/service.ts';
-import { loadManagedFilters } from '../store.ts';
+import { requireFilterCount, requireRuleCount } from './limits.ts';
+import * as messages from './messages.ts';
+import { explainNewRules } from './no-effect.ts';
+import {
+  type FilterRequest,
+  type NamingRuleRequest,
+  readFilters,
+  readRules,
+  requireAvailable,
+  resolveOf,
+} from './request.ts';
 
 export interface Replacement {
   readonly rules: readonly NamingRuleRequest[];
   readonly filters: readonly FilterRequest[];
 }
-export interface Replaced extends Outcome {
+/** What a write did to the own objects of an address. */
+export interface Written {
+  readonly generation: number;
+  readonly enforcement: Enforcement;
+  readonly message: string;
   readonly created: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly deleted: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly unchanged: number;
@@ -47,12 +59,17 @@ export async function replaceAddress(
   tx: Tx,
   call: Call,
   request: Replacement,
-): Promise<Replaced> {
+): Promise<Written> {
   const scope = await openWriteScope(deps, tx, call);
   const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
   const filters = readFilters(call, request.filters);
   requireUnchanged(call, scope);
-  return writeOwn(deps, tx, call, scope, { cause: 'address.replace', rules, filters });
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'address.replace',
+    rules,
+    filters,
+    message: messages.addressReplaced,
+  });
 }
 
 /** All own objects that an address shall have. */
@@ -64,6 +81,17 @@ export interface OwnObjects {
   readonly filters: readonly FilterContent[];
   /** Notes of the rules that are created; null or absent: none. */
   readonly noteOf?: (rule: RuleContent) => RuleNote | null;
+  /** For the caller, of what is done. */
+  readonly message: (change: messages.Change) => string;
+}
+
+/** The objects of an address that belong to no group. */
+export function ownObjects({ state }: AddressWriteScope): {
+  readonly rules: readonly StoredRule[];
+  readonly filters: readonly StoredFilter[];
+} {
+  const isOwn = ({ group }: { readonly group: unknown }): boolean => group === null;
+  return { rules: state.rules.filter(isOwn), filters: state.filters.filter(isOwn) };
 }
 
 /** Makes the own objects of a locked address those, by the smallest difference. Throws what a single write refuses. */
@@ -73,7 +101,7 @@ export async function writeOwn(
   call: Call,
   scope: AddressWriteScope,
   wanted: OwnObjects,
-): Promise<Replaced> {
+): Promise<Written> {
   const change = {
     rules: difference(scope.state.rules, wanted.rules, ruleIdentity, ruleKey),
     filters: difference(scope.state.filters, wanted.filters, filterKey, filterKey),
@@ -156,36 +184,29 @@ async function applyDifference(
   tx: Tx,
   call: Call,
   { scope, change, wanted }: { scope: AddressWriteScope; change: Change; wanted: OwnObjects },
-): Promise<Replaced> {
+): Promise<Written> {
   const { rules, filters } = change;
   const { enforcement } = scope.state;
-  const counts = {
-    created: rules.created.length + filters.created.length,
-    deleted: rules.deleted.length + filters.deleted.length,
-  };
-  const gone = new Set(rules.deleted.map(({ id }) => id));
-  const staying = scope.state.rules.filter(({ id }) => !gone.has(id));
-  const noEffect = explainNewRules({ ...scope.state, rules: staying }, rules.created);
-  const message = messages.addressReplaced(
-    { ...counts, filtersCreated: filters.created.length > 0 },
-    { enforcement, noEffect },
-  );
-  const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
-  const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
+  const createdCount = rules.created.length + filters.created.length;
+  const deletedCount = rules.deleted.length + filters.deleted.length;
+  const message = wanted.message({
+    created: createdCount,
+    deleted: deletedCount,
+    filtersCreated: filters.created.length > 0,
+    enforcement,
+    noEffect: explainCreated(scope, change),
+  });
   const count = wanted.rules.length + wanted.filters.length;
-  const answer = { unchanged: count - counts.created, enforcement, message };
-  if (counts.created + counts.deleted === 0) {
+  const answer = { unchanged: count - createdCount, enforcement, message };
+  if (createdCount + deletedCount === 0) {
     const nothing = { rules: [], filters: [] };
-    return {
-      ...answer,
-      created: nothing,
-      deleted: nothing,
-      generation: await leaveWriteScope(tx, scope),
-    };
+    const generation = await leaveWriteScope(tx, scope);
+    return { ...answer, created: nothing, deleted: nothing, generation };
   }
   await markConfigured(tx, call, scope, count > 0);
+  const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
+  const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
   const deleted = { rules: deletedIds, filters: keys.deleted };
-  const { noteOf } = wanted;
   const { generation, ids } = await landChange(tx, call, scope.address.id, {
     cause: wanted.cause,
     detail: { ...wanted.detail, created: keys.created, deleted },
@@ -194,10 +215,26 @@ async function applyDifference(
     deleteRules: deletedIds,
     deleteFilters: filters.deleted.map((filter) => filter.id),
   });
+  const { noteOf } = wanted;
   if (noteOf !== undefined) await writeNotes(tx, ids, rules.created.map(noteOf));
   const created = { rules: ids, filters: keys.created };
-  call.afterCommit(() => deps.events.addressReplaced({ ...eventOf(call, generation), ...counts }));
+  call.afterCommit(() =>
+    deps.events.addressChanged({
+      ...eventOf(call, generation),
+      cause: wanted.cause,
+      rulesCreated: rules.created.length,
+      rulesDeleted: rules.deleted.length,
+      filtersCreated: filters.created.length,
+      filtersDeleted: filters.deleted.length,
+    }),
+  );
   return { ...answer, created, deleted, generation };
+}
+
+function explainCreated({ state }: AddressWriteScope, { rules }: Change): string[] {
+  const deleted = new Set(rules.deleted.map(({ id }) => id));
+  const staying = state.rules.filter(({ id }) => !deleted.has(id));
+  return explainNewRules({ ...state, rules: staying }, rules.created);
 }
 
 async function writeNotes(
@@ -210,64 +247,4 @@ async function writeNotes(
     return note === null || note === undefined ? [] : [{ id, ...note }];
   });
   await insertNotes(tx, noted);
-}
-
-/** The present numbers of the ports that rules name. */
-export function resolveOf(
-  tx: Tx,
-  call: Call,
-  requests: readonly NamingRuleRequest[],
-): Promise<ReadonlyMap<string, ResolvedPort>> {
-  const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
-    text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
-  );
-  return resolvePorts(tx, call, mentions, { locked: true });
-}
-
-/** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
-export function readRules(
-  call: Call,
-  requests: readonly NamingRuleRequest[],
-  named: ReadonlyMap<string, ResolvedPort>,
-): RuleContent[] {
-  const rules: RuleContent[] = [];
-  const seen = new Set<string>();
-  for (const [index, request] of requests.entries()) {
-    const pointer = `/rules/${index}`;
-    const namedPort = named.get(request.named_port ?? '') ?? null;
-    const numbered = namedPort && { ...request, destination_port: String(namedPort.port) };
-    const { rule, ports } = readRule(call, numbered ?? request, pointer);
-    requireRuleCount(call, 0, rules.length + ports.length);
-    for (const port of ports) {
-      rules.push(once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer));
-    }
-  }
-  return rules;
-}
-
-function readFilters(call: Call, requests: readonly FilterRequest[]): FilterContent[] {
-  const filters: FilterContent[] = [];
-  const seen = new Set<string>();
-  for (const [index, { type, port: text }] of requests.entries()) {
-    const pointer = `/filters/${index}`;
-    const ports = readFilterPorts(call, text, `${pointer}/port`);
-    requireFilterCount(call, 0, filters.length + ports.length);
-    for (const port of ports) filters.push(once({ type, port }, filterKey, seen, pointer));
-  }
-  return filters;
-}
-
-function once<T>(object: T, name: (object: T) => string, seen: Set<string>, pointer: string): T {
-  const text = name(object);
-  if (seen.has(text)) {
-    throw new Problem(
-      'invalid_request',
-      'The request names the same rule or filter twice; leave one of them out.',
-      {
-        errors: [{ pointer, detail: 'is named earlier in the request' }],
-      },
-    );
-  }
-  seen.add(text);
-  return object;
 }

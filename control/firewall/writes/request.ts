@@ -1,0 +1,154 @@
+import {
+  availableFilters,
+  type FilterType,
+  findFilter,
+} from '@portcullis/core/filters/catalogue.ts';
+import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import {
+  countPorts,
+  expandPorts,
+  parsePortExpression,
+  type PortRange,
+} from '@portcullis/core/net/ports.ts';
+import type { Tx } from '../../db/database.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { Problem } from '../../problem.ts';
+import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
+import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
+import type { OwnManagedFilter } from '../store.ts';
+import { familyOf } from './address-write.ts';
+import { requireFilterCount, requirePortCount, requireRuleCount } from './limits.ts';
+import * as messages from './messages.ts';
+
+/** The body of a rule creation, checked for types alone. */
+export interface RuleRequest {
+  readonly action: string;
+  readonly protocol: string;
+  readonly destination_port?: string | null;
+  readonly source_ip?: string | null;
+}
+
+/** With a port by its name, in place of a port expression; only of x1. */
+export interface NamingRuleRequest extends RuleRequest {
+  readonly named_port?: string | null;
+}
+
+/** The body of a filter creation, checked for types alone. */
+export interface FilterRequest {
+  readonly type: string;
+  readonly port: string;
+}
+
+type Port = number | null;
+
+/** Parses the request to a rule and its ports (`[null]` is any port), counted before expansion; throws 422. */
+export function readRule(
+  call: Call,
+  request: RuleRequest,
+  pointer = '',
+): { rule: Omit<RuleContent, 'port'>; ports: Port[] } {
+  const parsed = parseRule(
+    {
+      action: request.action,
+      protocol: request.protocol,
+      destinationPort: request.destination_port ?? null,
+      source: request.source_ip ?? null,
+    },
+    familyOf(call.ip),
+  );
+  if (!parsed.ok) {
+    throw new Problem('invalid_request', `The rule is not valid: ${parsed.reason}.`, {
+      errors: [{ pointer: `${pointer}/${parsed.field}`, detail: parsed.reason }],
+    });
+  }
+  const { action, protocol, source, ports } = parsed.value;
+  return { rule: { action, protocol, source }, ports: readPorts(call, ports) };
+}
+
+function readPorts(call: Call, ranges: readonly PortRange[]): number[];
+function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[];
+function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
+  if (ranges === null) return [null];
+  requirePortCount(call, countPorts(ranges));
+  return expandPorts(ranges);
+}
+
+/** The present numbers of the ports that rules name. */
+export function resolveOf(
+  tx: Tx,
+  call: Call,
+  requests: readonly NamingRuleRequest[],
+): Promise<ReadonlyMap<string, ResolvedPort>> {
+  const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
+    text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
+  );
+  return resolvePorts(tx, call, mentions, { locked: true });
+}
+
+/** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
+export function readRules(
+  call: Call,
+  requests: readonly NamingRuleRequest[],
+  named: ReadonlyMap<string, ResolvedPort>,
+): RuleContent[] {
+  const rules: RuleContent[] = [];
+  const seen = new Set<string>();
+  for (const [index, request] of requests.entries()) {
+    const pointer = `/rules/${index}`;
+    const namedPort = named.get(request.named_port ?? '') ?? null;
+    const numbered = namedPort && { ...request, destination_port: String(namedPort.port) };
+    const { rule, ports } = readRule(call, numbered ?? request, pointer);
+    requireRuleCount(call, 0, rules.length + ports.length);
+    for (const port of ports) {
+      rules.push(once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer));
+    }
+  }
+  return rules;
+}
+
+export function readFilters(call: Call, requests: readonly FilterRequest[]): FilterContent[] {
+  const filters: FilterContent[] = [];
+  const seen = new Set<string>();
+  for (const [index, { type, port: text }] of requests.entries()) {
+    const pointer = `/filters/${index}`;
+    const ports = readFilterPorts(call, text, `${pointer}/port`);
+    requireFilterCount(call, 0, filters.length + ports.length);
+    for (const port of ports) filters.push(once({ type, port }, filterKey, seen, pointer));
+  }
+  return filters;
+}
+
+function once<T>(object: T, name: (object: T) => string, seen: Set<string>, pointer: string): T {
+  const text = name(object);
+  if (seen.has(text)) {
+    throw new Problem(
+      'invalid_request',
+      'The request names the same rule or filter twice; leave one of them out.',
+      {
+        errors: [{ pointer, detail: 'is named earlier in the request' }],
+      },
+    );
+  }
+  seen.add(text);
+  return object;
+}
+
+export function readFilterPorts(call: Call, text: string, pointer = '/port'): number[] {
+  const parsed = parsePortExpression(text);
+  if (parsed.ok) return readPorts(call, parsed.value);
+  throw new Problem('invalid_request', `The port expression is not valid: ${parsed.reason}.`, {
+    errors: [{ pointer, detail: parsed.reason }],
+  });
+}
+
+/** Throws the same 422 for an unknown type and for one that the service manages. */
+export function requireAvailable(type: string, managed: readonly OwnManagedFilter[]): FilterType {
+  const found = availableFilters(managedTypes(managed)).find((filter) => filter.type === type);
+  if (found !== undefined) return found.type;
+  throw new Problem('filter_unavailable', messages.filterUnavailable(managed));
+}
+
+/** Leaves out types that only a later version knows. */
+export function managedTypes(managed: readonly OwnManagedFilter[]): FilterType[] {
+  return managed.flatMap(({ type }) => findFilter(type)?.type ?? []);
+}
