@@ -5,7 +5,7 @@ import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { requireConfiguredLimit } from './configured.ts';
-import type { FirewallEvents, WriteEvent } from './events.ts';
+import type { FirewallEvents } from './events.ts';
 import type { AddressState } from '../objects.ts';
 import {
   discardAddress,
@@ -76,13 +76,4 @@ export function familyOf(ip: string): Family {
   const address = parseAddress(ip);
   if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
   return address.value.family;
-}
-
-/** Where a write event happened. */
-export function eventOf(
-  call: Call,
-  generation: number,
-): Pick<WriteEvent, 'organisation' | 'ip' | 'generation' | 'requestId'> {
-  const { caller, ip, requestId } = call;
-  return { organisation: caller.organisation.slug, ip, generation, requestId };
 }

@@ -17,12 +17,12 @@ import {
 import { loadManagedFilters } from '../store.ts';
 import {
   type AddressWriteScope,
-  eventOf,
   leaveWriteScope,
   markConfigured,
   openWriteScope,
   type ServiceDeps,
 } from './address-write.ts';
+import type { WriteEvent } from './events.ts';
 import { landChange } from './land.ts';
 import { requireFilterCount, requireRuleCount } from './limits.ts';
 import * as messages from './messages.ts';
@@ -218,17 +218,26 @@ async function applyDifference(
   const { noteOf } = wanted;
   if (noteOf !== undefined) await writeNotes(tx, ids, rules.created.map(noteOf));
   const created = { rules: ids, filters: keys.created };
-  call.afterCommit(() =>
-    deps.events.addressChanged({
-      ...eventOf(call, generation),
-      cause: wanted.cause,
-      rulesCreated: rules.created.length,
-      rulesDeleted: rules.deleted.length,
-      filtersCreated: filters.created.length,
-      filtersDeleted: filters.deleted.length,
-    }),
-  );
+  const event = eventOf(call, { generation, cause: wanted.cause, rules, filters });
+  call.afterCommit(() => deps.events.addressChanged(event));
   return { ...answer, created, deleted, generation };
+}
+
+function eventOf(
+  { caller, ip, requestId }: Call,
+  { generation, cause, rules, filters }: Change & { generation: number; cause: string },
+): WriteEvent {
+  return {
+    organisation: caller.organisation.slug,
+    ip,
+    generation,
+    requestId,
+    cause,
+    rulesCreated: rules.created.length,
+    rulesDeleted: rules.deleted.length,
+    filtersCreated: filters.created.length,
+    filtersDeleted: filters.deleted.length,
+  };
 }
 
 function explainCreated({ state }: AddressWriteScope, { rules }: Change): string[] {
