@@ -1,8 +1,8 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { StateError } from '../switch/switch-files.ts';
 
-/** What a permission denies; a full or failing disk is reported while the edge enforces. */
-const DENIALS = ['EACCES', 'EPERM'];
+/** What no waiting mends: a permission, or a path through a file. A full or failing disk is reported while the edge enforces. */
+const DENIALS = ['EACCES', 'EPERM', 'ENOTDIR', 'EEXIST'];
 
 /**
  * Throws `StateError` if this process may not read or write the state directory: it would enforce nothing or could not be
