@@ -150,7 +150,9 @@ test('a table fits the terminal', async () => {
 });
 
 test('a data directory that cannot be one is told in words', async () => {
-  for (const args of [['up'], ['edge', 'off']]) {
+  // Without root, edge off says first that it needs root.
+  const isRoot = process.getuid?.() === 0;
+  for (const args of isRoot ? [['up'], ['edge', 'off']] : [['up']]) {
     const { code, err } = await portcullis([...args, '--data', '/etc/passwd/x']);
     assert.equal(code, 1);
     assert.match(err, /^portcullis: \/etc\/passwd\/x.* cannot be used: a part of it is a file/);

@@ -92,9 +92,8 @@ async function explainDenial(stateDir: string, work: () => Promise<string>): Pro
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';
     const isDenied = code === 'EACCES' || code === 'EPERM';
-    const isPathFailure = error instanceof Error && 'path' in error;
     // nft reports a denial only as text, which differs between versions.
-    if (!isDenied && (isPathFailure || process.getuid?.() === 0)) throw error;
+    if (!isDenied && process.getuid?.() === 0) throw error;
     throw failed(
       `no permission to change ${isDenied ? stateDir : 'the kernel of this host'}: run this as root`,
       error,
