@@ -25,7 +25,7 @@ const ABOUT_REQUESTS = `## Requests
 const PACKETS = `## What happens to a packet
 An edge evaluates a packet to a held address stage by stage. A drop is final. **What no rule matches is accepted**, unless the default of the address is \`deny\`.
 
-| | Stage | Drops | Passes for good | Passes on to the filters (11) |
+| # | Stage | Drops | Passes for good | Passes on to the filters (11) |
 |---|---|---|---|---|
 | 1 | Management ports of the edge host itself | | yes | |
 | 2 | ICMP that networks need, within a rate | | yes | |

@@ -9,6 +9,7 @@ import { PROBLEM_CODES, PROBLEMS } from '@portcullis/contract/problems.ts';
 import { STAGES as SHOWN_STAGES } from '@portcullis/contract/schemas/x1-firewall.ts';
 import { X1_ENDPOINTS } from '@portcullis/contract/x1-endpoints.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { INFO } from '@portcullis/contract/openapi-texts.ts';
 import { STAGES } from '@portcullis/core/firewall/stages.ts';
 
 const ROWS: readonly Endpoint[] = [...ENDPOINTS, ...X1_ENDPOINTS];
@@ -115,6 +116,29 @@ describe('the schemas of the contract', () => {
       SHOWN_STAGES,
       STAGES.map(({ name }) => name),
     );
+  });
+
+  it('tell in a table, whose first column has a header too, what each stage may do', () => {
+    const lines = INFO.v1.description.split('\n').filter((line) => line.startsWith('|'));
+    const [header = [], , ...rows] = lines.map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+    assert.deepEqual(
+      header.map((cell) => cell === ''),
+      header.map(() => false),
+    );
+    assert.deepEqual(
+      rows.map(([place, , , final]) => [place, final !== '']),
+      STAGES.map(({ pass }, index) => [`${index + 1}`, pass === 'final']),
+    );
+    for (const [index, { name, pass }] of STAGES.entries()) {
+      // The default accepts by dropping nothing.
+      const isExpected = pass === 'to-filters' || name === 'default';
+      assert.equal((rows[index]?.[4] ?? '') !== '', isExpected, name);
+    }
   });
 
   it('list exactly the abilities of keys', () => {
