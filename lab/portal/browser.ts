@@ -146,6 +146,13 @@ interface AxeResult {
   }[];
 }
 
+/** Waits for it, because charts follow a new width a moment later. Throws if the page stays wider than the window. */
+export async function requireNoSidewaysScroll(page: Page): Promise<void> {
+  await page.waitForFunction(
+    'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
+  );
+}
+
 /** What axe finds serious or critical on the page as it is now. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
