@@ -6,6 +6,7 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  object,
   Prefix,
   textOrNull,
   timestamp,
@@ -15,12 +16,15 @@ import {
 const heldSince = timestamp({ description: 'Since when the organisation holds it.' });
 const heldUntil = timestampOrNull({ description: 'When the holding ends; null: no end is known.' });
 
-const HeldPrefix = Type.Object(
+const HeldPrefix = object(
+  'HeldPrefix',
+  'A prefix announced under one of the organisation’s ASNs.',
   { prefix: Prefix, asn: Asn, since: heldSince, until: heldUntil },
-  { title: 'HeldPrefix', description: 'A prefix announced under one of the organisation’s ASNs.' },
 );
 
-const HeldAddress = Type.Object(
+const HeldAddress = object(
+  'HeldAddress',
+  'An address that is assigned to a service, or has rules or filters of its own.',
   {
     ip: IpAddress,
     service_id: integerOrNull({
@@ -36,31 +40,24 @@ const HeldAddress = Type.Object(
         'Packets to it that edges dropped in the last hour, as its drops count them: none while edges only observe.',
     }),
   },
-  {
-    title: 'HeldAddress',
-    description: 'An address that is assigned to a service, or has rules or filters of its own.',
-  },
 );
 
-export const HeldAddresses = Type.Object(
-  {
-    data: Type.Object({
-      prefixes: Type.Array(HeldPrefix, { description: 'All of them, on every page.' }),
-      addresses: Type.Array(HeldAddress, { description: 'This page, IPv4 first, ascending.' }),
+export const HeldAddresses = object('HeldAddresses', {
+  data: Type.Object({
+    prefixes: Type.Array(HeldPrefix, { description: 'All of them, on every page.' }),
+    addresses: Type.Array(HeldAddress, { description: 'This page, IPv4 first, ascending.' }),
+  }),
+  links: Type.Object({
+    next: textOrNull({ format: 'uri', description: 'The page after; null on the last.' }),
+  }),
+  meta: Type.Object({
+    per_page: integer({ minimum: 1, maximum: 1000 }),
+    configured_addresses: Type.Object({
+      used: natural({ description: 'Addresses with rules or filters of their own.' }),
+      limit: natural({ description: 'How many the organisation may configure.' }),
     }),
-    links: Type.Object({
-      next: textOrNull({ format: 'uri', description: 'The page after; null on the last.' }),
-    }),
-    meta: Type.Object({
-      per_page: integer({ minimum: 1, maximum: 1000 }),
-      configured_addresses: Type.Object({
-        used: natural({ description: 'Addresses with rules or filters of their own.' }),
-        limit: natural({ description: 'How many the organisation may configure.' }),
-      }),
-    }),
-  },
-  { title: 'HeldAddresses' },
-);
+  }),
+});
 
 export const HeldAddressesQuery = Type.Object(
   {
