@@ -19,19 +19,20 @@ import { X1_ATTACK_ENDPOINTS } from './operations/x1-attacks.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
-import { DefaultPreview } from './schemas/x1-default-preview.ts';
-import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 import {
   AcceptedAddress,
   AddressReplaced,
   AddressReplacement,
   DefaultChange,
   DefaultChanged,
+  DefaultPreview,
   ExplainRequest,
   Explanation,
+  HeldAddresses,
+  HeldAddressesQuery,
   RuleBatch,
 } from './schemas/x1-firewall.ts';
-import { HeldAddresses, HeldAddressesQuery } from './schemas/x1-held.ts';
+import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 
 export const X1_PREFIX = '/api/x1';
 

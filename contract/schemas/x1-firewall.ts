@@ -3,8 +3,10 @@ import { addressMetaFields, filterFields, GroupRef, ruleFields } from './firewal
 import { FilterInput, RuleInput } from './firewall-writes.ts';
 import {
   answer,
+  Asn,
   choice,
   choiceOrNull,
+  CLOSED,
   id,
   integer,
   integerOrNull,
@@ -14,13 +16,16 @@ import {
   openChoice,
   orNull,
   Port,
+  Prefix,
   sent,
   sentText,
   sentTextOrNull,
   textOrNull,
+  timestamp,
+  timestampOrNull,
 } from './values.ts';
 
-export const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
+const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
 
 const PropagationState = openChoice(PROPAGATION_STATES, {
   title: 'PropagationState',
@@ -209,8 +214,8 @@ const octet = (description: string) =>
 const packetPort = (description: string) =>
   Type.Optional(integer({ minimum: 0, maximum: 65_535, description }));
 
-export const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
-export const POLICY_VIEWS = ['accepted', 'live'] as const;
+const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
+const POLICY_VIEWS = ['accepted', 'live'] as const;
 
 export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of the path.', {
   protocol: Type.Union([choice(PACKET_PROTOCOLS), integer({ minimum: 0, maximum: 255 })], {
@@ -245,7 +250,7 @@ export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of
     }),
   ),
 });
-export const DECIDER_KINDS = [
+const DECIDER_KINDS = [
   'rule',
   'group_rule',
   'server_port',
@@ -255,7 +260,7 @@ export const DECIDER_KINDS = [
   'mitigation',
 ] as const;
 
-export const DecidedBy = object('DecidedBy', 'The object that decided.', {
+const DecidedBy = object('DecidedBy', 'The object that decided.', {
   kind: openChoice(DECIDER_KINDS),
   id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
   managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
@@ -287,7 +292,7 @@ const decision = {
   explanation: Type.String({ description: 'The same in words.' }),
 } as const;
 
-export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
+const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
 
 const EdgeAnswer = object(
   'EdgeAnswer',
@@ -319,5 +324,103 @@ export const Explanation = answer('Explanation', 'What happens to a packet, and 
   }),
   differences: Type.Array(Type.String(), {
     description: 'Where edges and what is accepted do not agree, a sentence each.',
+  }),
+});
+
+const heldSince = timestamp({ description: 'Since when the organisation holds it.' });
+const heldUntil = timestampOrNull({ description: 'When the holding ends; null: no end is known.' });
+
+const HeldPrefix = object(
+  'HeldPrefix',
+  'A prefix announced under one of the organisation’s ASNs.',
+  { prefix: Prefix, asn: Asn, since: heldSince, until: heldUntil },
+);
+
+const HeldAddress = object(
+  'HeldAddress',
+  'An address that is assigned to a service, or has rules or filters of its own.',
+  {
+    ip: IpAddress,
+    service_id: integerOrNull({
+      minimum: 0,
+      description: 'The service it is assigned to; null: it lies in a held prefix.',
+    }),
+    since: heldSince,
+    until: heldUntil,
+    rules_count: natural({ description: 'Accepted rules, those of groups included.' }),
+    filters_count: natural({ description: 'Accepted filters, those of groups included.' }),
+    dropped_packets: natural({
+      description:
+        'Packets to it that edges dropped in the last hour, as its drops count them: none while edges only observe.',
+    }),
+  },
+);
+
+export const HeldAddresses = object('HeldAddresses', {
+  data: Type.Object({
+    prefixes: Type.Array(HeldPrefix, { description: 'All of them, on every page.' }),
+    addresses: Type.Array(HeldAddress, { description: 'This page, IPv4 first, ascending.' }),
+  }),
+  links: Type.Object({
+    next: textOrNull({ format: 'uri', description: 'The page after; null on the last.' }),
+  }),
+  meta: Type.Object({
+    per_page: integer({ minimum: 1, maximum: 1000 }),
+    configured_addresses: Type.Object({
+      used: natural({ description: 'Addresses with rules or filters of their own.' }),
+      limit: natural({ description: 'How many the organisation may configure.' }),
+    }),
+  }),
+});
+
+export const HeldAddressesQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
+        description: 'Begin after this address.',
+      }),
+    ),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 1000, default: 1000 })),
+  },
+  CLOSED,
+);
+
+const Tally = object('SampleTally', {
+  samples: natural({ description: 'Sampled packets.' }),
+  sources: natural({ description: 'Addresses that they came from.' }),
+});
+
+const PreviewedPort = object(
+  'PreviewedPort',
+  'What a default of deny would drop, and what rules or filters would let pass.',
+  {
+    protocol: integer({ minimum: 0, maximum: 255, description: 'Number of the IP protocol.' }),
+    port: integerOrNull({ minimum: 0, maximum: 65_535, description: 'Null: it has none.' }),
+    dropped: Tally,
+    passed: Tally,
+    last_seen_at: timestamp({ description: 'When an edge last reported such a packet.' }),
+  },
+);
+
+export const DefaultPreview = object('DefaultPreview', {
+  data: Type.Object({
+    ip: IpAddress,
+    default: choice(['accept', 'deny'], { description: 'The default that is accepted now.' }),
+    ports: Type.Array(PreviewedPort, { description: 'Most would be dropped first.' }),
+  }),
+  message: Type.String({ description: 'The same in a sentence, and how far it can be trusted.' }),
+  meta: Type.Object({
+    from: timestamp({ description: 'The samples are from here on; at most a day.' }),
+    to: timestamp(),
+    sampled_one_in: natural({
+      description:
+        'Edges sample packets of connections that were not answered yet, and one of so many others.',
+    }),
+    samples: natural({ description: 'All that were looked at.' }),
+    denied_already: natural({ description: 'Of those, what is dropped now by something else.' }),
+    edges: Type.Array(Type.String(), { description: 'The edges that sampled them.' }),
+    is_complete: Type.Boolean({ description: 'False: there were more, and these are the most.' }),
   }),
 });
