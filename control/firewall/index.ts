@@ -1,7 +1,6 @@
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Access } from '../access/index.ts';
 import type { QueryEdges } from '../fleet/index.ts';
 import { createFirewallEvents } from './writes/events.ts';
 import { createHandlers, type FirewallHandlers } from './handlers.ts';
@@ -13,7 +12,6 @@ import { createGroupPortalHandlers, type GroupPortalHandlers } from './portal/gr
 import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
 
 export interface FirewallDeps {
-  readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
   /** Contents of the source sets that geo rules name. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
   readonly queryEdges: QueryEdges;
@@ -32,7 +30,7 @@ export interface Firewall {
 }
 
 export function createFirewall(deps: FirewallDeps): Firewall {
-  const service = { access: deps.access, events: createFirewallEvents(deps.registry, deps.log) };
+  const service = { events: createFirewallEvents(deps.registry, deps.log) };
   return {
     handlers: {
       ...createHandlers(service),

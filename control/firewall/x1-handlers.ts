@@ -1,4 +1,4 @@
-import type { Access } from '../access/index.ts';
+import { listHeldPrefixes } from '../access/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
@@ -31,7 +31,6 @@ export type FirewallX1Handlers = Pick<
 >;
 
 export interface X1Deps extends ServiceDeps, ExplainDeps {
-  readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
   readonly publicUrl: string;
 }
 
@@ -43,7 +42,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       const { caller } = call;
       const { after, limit } = pageOf(call);
       const held = {
-        prefixes: await deps.access.listHeldPrefixes(db, caller),
+        prefixes: await listHeldPrefixes(db, caller),
         // One more than requested tells whether there is another page.
         addresses: await loadHeldAddresses(db, caller, { after, limit: limit + 1 }),
         configured: await countConfigured(db, caller.organisationId),

@@ -17,7 +17,7 @@ export async function restoreAddress(
   call: Call,
   generation: number,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
   const stood = ({ deleted }: { readonly deleted: number | null }): boolean =>
@@ -40,7 +40,7 @@ export async function undoChange(
   call: Call,
   generation: number,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
   const own = ownObjects(scope);

@@ -1,5 +1,5 @@
 import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
-import type { Access } from '../../access/index.ts';
+import { findHolding } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -17,7 +17,6 @@ import {
 } from '../store.ts';
 
 export interface ServiceDeps {
-  readonly access: Pick<Access, 'findHolding'>;
   readonly events: FirewallEvents;
 }
 
@@ -32,20 +31,16 @@ export interface AddressWriteScope {
  * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the caller does
  * not hold the address, or the holding ended during the wait for the lock.
  */
-export async function openWriteScope(
-  deps: ServiceDeps,
-  tx: Tx,
-  call: Call,
-): Promise<AddressWriteScope> {
+export async function openWriteScope(tx: Tx, call: Call): Promise<AddressWriteScope> {
   const { caller, ip } = call;
-  const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(deps, tx, call));
+  const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(tx, call));
   const state = await loadAddress(tx, 'accepted', caller, ip);
   if (state === null || state.holdingId !== address.holdingId) throw notHeld();
   return { address, state };
 }
 
-async function addAddress(deps: ServiceDeps, tx: Tx, { caller, ip }: Call): Promise<LockedAddress> {
-  const holding = await deps.access.findHolding(tx, caller, ip);
+async function addAddress(tx: Tx, { caller, ip }: Call): Promise<LockedAddress> {
+  const holding = await findHolding(tx, caller, ip);
   const address = holding && (await insertAddress(tx, caller, { holdingId: holding.id, ip }));
   if (address === null) throw notHeld();
   return address;

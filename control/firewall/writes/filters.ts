@@ -15,7 +15,7 @@ export async function createFilters(
   call: Call,
   request: FilterRequest,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const type = requireAvailable(request.type, await loadManagedFilters(tx, scope.state.holdingId));
   const ports = readFilterPorts(call, request.port);
   const there = new Set(scope.state.filters.map(filterKey));
@@ -38,7 +38,7 @@ export async function deleteFiltersByKey(
   call: Call,
   wanted: readonly string[],
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const named = new Set(wanted);
   const found = scope.state.filters.filter((filter) => named.has(filterKey(filter)));
   for (const filter of found) {

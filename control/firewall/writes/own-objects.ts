@@ -60,7 +60,7 @@ export async function replaceAddress(
   call: Call,
   request: Replacement,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
   const filters = readFilters(call, request.filters);
   requireUnchanged(call, scope);

@@ -29,7 +29,7 @@ export async function createRules(
   call: Call,
   request: RuleRequest,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const { rule, ports } = readRule(call, request);
   const rules = ports.map((port) => ({ ...rule, port }));
   try {
@@ -55,7 +55,7 @@ export async function addNotedRules(
   call: Call,
   requests: readonly NotedRuleRequest[],
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const named = await resolveOf(tx, call, requests);
   const rules = readRules(call, requests, named);
   const notes = new Map<string, RuleNote>();
@@ -103,7 +103,7 @@ export async function deleteRulesById(
   call: Call,
   wanted: readonly number[],
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const named = new Set(wanted);
   const found = scope.state.rules.filter((rule) => named.has(rule.id));
   for (const { id, group } of found) {
