@@ -1,7 +1,7 @@
 import type { Tx } from '../../db/database.ts';
 import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
+import { invalidField } from '../../problem.ts';
 import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
@@ -84,16 +84,16 @@ function notesOf(rules: readonly PastRule[]): (rule: RuleContent) => RuleNote | 
 
 async function requireKept(tx: Tx, accepted: number, generation: number): Promise<void> {
   if (generation > accepted) {
-    throw refused(`There is no generation ${generation}; the newest is ${accepted}.`);
+    throw invalidField(
+      '/generation',
+      `There is no generation ${generation}; the newest is ${accepted}.`,
+    );
   }
   const at = await timeOf(tx, generation);
   const oldest = Date.now() - KEPT_OBJECT_DAYS * 86_400_000;
   if (at === null || at.getTime() >= oldest) return;
-  throw refused(
+  throw invalidField(
+    '/generation',
     `Generation ${generation} is older than ${KEPT_OBJECT_DAYS} days; what was deleted before is not kept.`,
   );
-}
-
-function refused(detail: string): Problem {
-  return new Problem('invalid_request', detail, { errors: [{ pointer: '/generation', detail }] });
 }

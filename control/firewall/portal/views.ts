@@ -1,4 +1,5 @@
 import type { GeoRuleView } from '../geo/index.ts';
+import { LISTED_CONFLICTS } from '../groups/conflicts.ts';
 import type { GroupView, SavedGroup } from '../groups/index.ts';
 import { timestampView } from '../views.ts';
 
@@ -26,7 +27,9 @@ export function groupPreviewView({ changes, conflicts }: SavedGroup) {
       filters_added: one.filtersAdded,
       filters_removed: one.filtersRemoved,
     })),
-    conflicts: conflicts.map(({ target, code, reason }) => ({ target, code, detail: reason })),
+    conflicts: conflicts
+      .slice(0, LISTED_CONFLICTS)
+      .map(({ target, code, reason }) => ({ target, code, detail: reason })),
   };
 }
 
