@@ -2,27 +2,27 @@ import type { Logger } from 'pino';
 import type { Db } from '../db/database.ts';
 import {
   admit,
+  KeyCache,
   type KnownKey,
   parseAuthorization,
   toKnownKey,
   unauthenticated,
+  UnknownKeyBudget,
 } from './authenticate.ts';
 import type { Caller, Session } from './caller.ts';
-import { KeyCache } from './key-cache.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
-import { UnknownKeyBudget } from './unknown-key-budget.ts';
 import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
-export { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './holdings.ts';
+export { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
-export { seesServer, type ServerHolder, withinReach } from './server-scope.ts';
+export { seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { hashToken, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 

@@ -2,14 +2,18 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { QueryEdges } from '../fleet/index.ts';
-import { createFirewallEvents } from './writes/events.ts';
-import { createHandlers, type FirewallHandlers } from './handlers.ts';
+import { createFirewallEvents } from './writes/own-objects.ts';
+import {
+  createHandlers,
+  createX1Handlers,
+  type FirewallHandlers,
+  type FirewallX1Handlers,
+} from './handlers.ts';
 import {
   type AddressPortalHandlers,
   createAddressPortalHandlers,
 } from './portal/address-handlers.ts';
 import { createGroupPortalHandlers, type GroupPortalHandlers } from './portal/group-handlers.ts';
-import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
 
 export interface FirewallDeps {
   /** Contents of the source sets that geo rules name. */

@@ -5,9 +5,14 @@ import { invalidField } from '../../problem.ts';
 import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
-import { openWriteScope, type ServiceDeps } from '../writes/address-write.ts';
+import {
+  openWriteScope,
+  ownObjects,
+  type ServiceDeps,
+  writeOwn,
+  type Written,
+} from '../writes/own-objects.ts';
 import { addressReplaced } from '../writes/messages.ts';
-import { ownObjects, type Written, writeOwn } from '../writes/own-objects.ts';
 import { loadPast, type PastRule, timeOf } from './store.ts';
 
 /** Makes own rules and filters those of a generation, with their notes. Throws what a single write refuses. */

@@ -7,8 +7,7 @@ import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
 import { timestampView, writeHeaders } from '../views.ts';
-import type { ServiceDeps } from '../writes/address-write.ts';
-import type { Written } from '../writes/own-objects.ts';
+import type { ServiceDeps, Written } from '../writes/own-objects.ts';
 
 export type AddressPortalHandlers = Pick<
   Handlers,

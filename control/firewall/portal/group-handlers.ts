@@ -17,8 +17,7 @@ import {
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
-import { catalogueView } from '../views.ts';
-import { geoRuleView, groupPreviewView, groupView } from './views.ts';
+import { catalogueView, geoRuleView, groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
   Handlers,

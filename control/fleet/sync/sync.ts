@@ -7,8 +7,7 @@ import type { Db } from '../../db/database.ts';
 import { currentGeneration } from '../generations.ts';
 import { type EdgeState, loadEdge } from '../edges/store.ts';
 import { storedCidr } from '../policies/assembly.ts';
-import { pageFor, SyncContent } from './content.ts';
-import { type ContentPage, cutSets } from './pages.ts';
+import { type ContentPage, cutSets, pageFor, SyncContent } from './content.ts';
 
 export type LoadSourceSets = (names: readonly string[]) => Promise<SourceSets>;
 

@@ -13,8 +13,7 @@ import {
 import { notHeld, notSeen } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
 import type { ValidateQuery } from '../input/query.ts';
-import type { Deadline } from './deadline.ts';
-import { runTransaction } from './transaction.ts';
+import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
 
 /** An endpoint row with its compiled validators. */

@@ -6,7 +6,7 @@ import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/client-address.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline } from './transaction.ts';
 import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
 import { addStreams, sendStream } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
