@@ -83,8 +83,6 @@ function estimateBytes(policy: Policy): number {
 
 /** Beyond this number of changed targets, sending everything is cheaper. */
 const MAX_CHANGED_TARGETS = 10_000;
-/** Pages of a content that can be read again, or by an edge that came later. */
-const KEPT_PAGES = 8;
 
 interface ContentOptions {
   readonly pageBytes: number;
@@ -93,7 +91,7 @@ interface ContentOptions {
 
 /**
  * The content of a sync, before it is reduced to an edge's prefixes: pages of one snapshot, read from the database as they
- * are asked for. Of any number of pages only the last few are in memory. Several edges may read it.
+ * are requested, so that only one of them is in memory.
  */
 export class SyncContent {
   readonly generation: number;
@@ -102,11 +100,7 @@ export class SyncContent {
   readonly setNames: readonly string[];
   readonly #tx: ControlledTransaction<Schema>;
   readonly #pages: AsyncGenerator<ContentPage, void>;
-  readonly #kept = new Map<number, ContentPage>();
-  #made = 0;
-  #making: Promise<void> | null = null;
   #isOpen = true;
-  #failure: Error | null = null;
 
   private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
     const { generation, changed, setNames } = begun;
@@ -141,16 +135,16 @@ export class SyncContent {
     return this.#isOpen;
   }
 
-  get hasFirstPage(): boolean {
-    return this.#kept.has(0);
-  }
-
-  /** Pages are asked for in order. Null for one that is not kept any more. The next page is made meanwhile. */
-  async page(index: number): Promise<ContentPage | null> {
-    while (index >= this.#made && this.#isOpen) await this.#make();
-    if (index >= this.#made && this.#failure !== null) throw this.#failure;
-    if (index === this.#made - 1 && this.#isOpen) void this.#make();
-    return this.#kept.get(index) ?? null;
+  /** The next page. The last one, and a failure, end the snapshot; null after that. */
+  async next(): Promise<ContentPage | null> {
+    try {
+      const { value = null } = await this.#pages.next();
+      if (value?.isLast === true) await this.close();
+      return value;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
   }
 
   /** Ends the snapshot. */
@@ -160,27 +154,6 @@ export class SyncContent {
     // A generator ends where it waits, so after the statement under way.
     await this.#pages.return().catch(() => {});
     await rollback(this.#tx);
-  }
-
-  #make(): Promise<void> {
-    this.#making ??= this.#makeOne().finally(() => {
-      this.#making = null;
-    });
-    return this.#making;
-  }
-
-  async #makeOne(): Promise<void> {
-    try {
-      const { value } = await this.#pages.next();
-      if (value === undefined) return await this.close();
-      this.#kept.set(this.#made, value);
-      this.#made++;
-      this.#kept.delete(this.#made - KEPT_PAGES - 1);
-      if (value.isLast) await this.close();
-    } catch (error) {
-      this.#failure = error instanceof Error ? error : new Error('a page failed', { cause: error });
-      await this.close();
-    }
   }
 }
 
