@@ -44,22 +44,6 @@ test('rejects one of two concurrent transactions that assign the same prefix', a
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 
-test('assigns an address to the most specific holding, for any holder of the containing prefix', async () => {
-  const outer = await addHolding(db, acme, '198.51.100.0/24');
-  const inner = await addHolding(db, beta, '198.51.100.64/26');
-  const single = await addHolding(db, acme, '198.51.100.65/32');
-  const find = async (of: TestOrganisation, ip: string) =>
-    (await findHolding(db, whole(of), ip))?.id ?? null;
-  assert.equal(await find(acme, '198.51.100.1'), outer);
-  assert.equal(await find(acme, '198.51.100.64'), null);
-  assert.equal(await find(beta, '198.51.100.64'), inner);
-  assert.equal(await find(beta, '198.51.100.65'), null);
-  assert.equal(await find(acme, '198.51.100.65'), single);
-  assert.equal(await find(acme, '192.0.2.1'), null);
-  assert.equal(await find(acme, '::ffff:198.51.100.1'), null);
-  assert.equal(await find(acme, 'no address'), null);
-});
-
 test('counts a holding from its start to its end, and then the containing holding has the address', async () => {
   await addHolding(db, acme, '192.0.2.0/24');
   await addHolding(db, beta, '192.0.2.7/32', '2026-01-01', '2026-01-02');

@@ -10,25 +10,6 @@ const X1 = '/api/x1/firewall/ips';
 const DENY = { action: 'deny', protocol: 'any' };
 const rulesOf = (reply: TestReply) => (reply.body as { data: { rules: unknown[] } }).data.rules;
 
-test('answers 404 in every operation for an address that the caller does not hold', async (t) => {
-  const { acme } = await startEnvironment(t);
-  for (const ip of ['192.0.2.1', '203.0.113.200', '8.8.8.8']) {
-    const replies = [
-      await acme.get(`${V1}/${ip}`),
-      await acme.get(`${V1}/${ip}/filters/available`),
-      await acme.post(`${V1}/${ip}/rules`, DENY),
-      await acme.delete(`${V1}/${ip}/rules`, { ids: [1] }),
-      await acme.post(`${V1}/${ip}/filters`, { type: 'udp-stateful', port: '1' }),
-      await acme.delete(`${V1}/${ip}/filters`, { keys: ['udp-stateful:1'] }),
-      await acme.get(`${X1}/${ip}`),
-      await acme.put(`${X1}/${ip}`, { rules: [], filters: [] }),
-      await acme.post(`${X1}/${ip}/explain`, { protocol: 'gre', source_ip: '1.2.3.4' }),
-    ];
-    const details = replies.map((reply) => assertRefused(reply, 404, 'not_found')['detail']);
-    assert.equal(new Set(details).size, 1);
-  }
-});
-
 test('a new holder starts empty, and the old one can neither read nor write', async (t) => {
   const { acme, other, db } = await startEnvironment(t);
   const ip = '203.0.113.10';

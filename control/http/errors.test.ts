@@ -194,14 +194,14 @@ test('422: a delete of an object of a firewall group names the group and deletes
   assert.equal(meta.rules_count, 2);
 });
 
-test('502: no port was written', async (t) => {
-  const { acme, db } = await startEnvironment(t);
+test('502: the database refuses one of the ports, so none was written', async (t) => {
+  const { acme, db, logged } = await startEnvironment(t);
   await sql
-    .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
-    create trigger fail before insert on rules for each row execute function fail()`)
+    .raw(`create function fail() returns trigger language plpgsql as $$ begin raise 'port fails'; end $$;
+    create trigger fail before insert on rules for each row when (new.port = 81) execute function fail()`)
     .execute(db);
   isExactly(
-    await acme.post(`${IP}/rules`, tcp('80')),
+    await acme.post(`${IP}/rules`, tcp('80,81')),
     refusal(
       502,
       'no_port_landed',
@@ -209,6 +209,9 @@ test('502: no port was written', async (t) => {
       'No port of this request could be stored, so nothing was created. Try again.',
     ),
   );
+  const { meta } = (await acme.get(IP)).body as { meta: { rules_count: number } };
+  assert.equal(meta.rules_count, 0);
+  assert.match(logged(), /port fails/);
 });
 
 test('accepts every protocol in both families, and ports only with tcp and udp', async (t) => {

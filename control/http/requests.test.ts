@@ -75,13 +75,6 @@ test('answers 404 to any spelling that is no address of the caller', async (t) =
 });
 
 const HOSTILE: readonly [string, string | Uint8Array, string, number, string][] = [
-  [
-    'a body of 1 MiB',
-    `{"action":"${'a'.repeat(1024 * 1024)}"}`,
-    'application/json',
-    413,
-    'payload_too_large',
-  ],
   ['deep nesting', '['.repeat(100_000), 'application/json', 400, 'malformed_json'],
   [
     'a nested object',
@@ -154,7 +147,7 @@ test('names the position of a mistake, and takes the last value of a repeated ke
 });
 
 test('answers 405 with Allow to another method and 404 to an unknown path, with any body', async (t) => {
-  const { acme, url } = await startEnvironment(t);
+  const { acme } = await startEnvironment(t);
   const wrong = await acme.send('PATCH', RULES, {
     raw: 'x',
     headers: { 'content-type': 'text/plain' },
@@ -176,9 +169,6 @@ test('answers 405 with Allow to another method and 404 to an unknown path, with 
       'not_found',
     );
   }
-  const options = await fetch(`${url}${RULES}`, { method: 'OPTIONS' });
-  assert.equal(options.status, 204);
-  assert.equal(options.headers.get('allow'), 'DELETE, OPTIONS, POST');
 });
 
 test('answers bytes that are not HTTP and headers above 16 KiB, never with a 5xx', async (t) => {

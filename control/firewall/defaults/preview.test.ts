@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
-import { assertRefused, dataOf, type TestReply } from '../../testing/client.ts';
+import { dataOf, type TestReply } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '203.0.113.10';
@@ -106,13 +106,4 @@ test('says that nothing is known where no edge has sampled, of a day ago and of 
   const { data, message } = bodyOf(await acme.get(PREVIEW));
   assert.deepEqual(data.ports, []);
   assert.match(message, /nothing is known/);
-});
-
-test('is for those who may read the address, people too', async (t) => {
-  const { other, client, session } = await startEnvironment(t);
-  assertRefused(await other.get(PREVIEW), 404, 'not_found');
-  const attacks = await client({ abilities: ['attacks.read'] });
-  assertRefused(await attacks.get(PREVIEW), 403, 'ability_missing');
-  const mounted = PREVIEW.replace('/api/x1', '/api/portal/organisations/acme/x1');
-  assert.equal((await session('read-only').get(mounted)).status, 200);
 });

@@ -10,7 +10,6 @@ const IP = `${V1}/203.0.113.10`;
 const IP6 = `${V1}/2001:db8::10`;
 const tcp = (destination_port: string) => ({ action: 'allow', protocol: 'tcp', destination_port });
 const udp = (port: string) => ({ type: 'udp-stateful', port });
-const firstOf = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 /** A group on prefixes of both families: one rule for any source, two for IPv6 sources, one filter. */
 async function assignGroup(db: Db): Promise<void> {
@@ -67,47 +66,4 @@ test('reports an excessive request before existing objects, and those before a l
   }
   const { meta } = (await acme.get(IP)).body as { meta: object };
   assert.deepEqual(Object.values(meta).slice(0, 2), [100, 25]);
-});
-
-test('accepts 101 ports in one request and applies the limit of the address', async (t) => {
-  const { acme } = await startEnvironment(t);
-  const { detail } = assertRefused(
-    await acme.post(`${IP}/rules`, tcp('1-101')),
-    422,
-    'limit_exceeded',
-  );
-  assert.match(String(detail), /rules_per_ip/);
-});
-
-test('deletes 100 ids or keys in one request, and none of 101, even if they are equal', async (t) => {
-  const { acme } = await startEnvironment(t);
-  await acme.post(`${IP}/rules`, tcp('1-100'));
-  await acme.post(`${IP}/filters`, udp('1-25'));
-  const keys = firstOf(100).map((port) => `udp-stateful:${port}`);
-  for (const [path, body] of [
-    ['rules', { ids: firstOf(101) }],
-    ['rules', { ids: firstOf(101).map(() => 1) }],
-    ['filters', { keys: [...keys, 'udp-stateful:101'] }],
-  ] as const) {
-    assertRefused(await acme.delete(`${IP}/${path}`, body), 422, 'limit_exceeded');
-  }
-  const rules = await acme.delete(`${IP}/rules`, { ids: firstOf(100) });
-  assert.equal((rules.body as { data: { deleted: number } }).data.deleted, 100);
-  const filters = await acme.delete(`${IP}/filters`, { keys });
-  assert.equal((filters.body as { data: { deleted: number } }).data.deleted, 25);
-});
-
-test('answers 404 for an address of another organisation before checking limits', async (t) => {
-  const { acme } = await startEnvironment(t);
-  const theirs = `${V1}/192.0.2.1`;
-  for (const reply of [
-    await acme.post(`${theirs}/rules`, tcp('1-102')),
-    await acme.post(`${theirs}/rules`, { action: 'drop' }),
-    await acme.post(`${theirs}/filters`, udp('1-102')),
-    await acme.post(`${theirs}/filters`, { type: 'no-such-filter', port: '1' }),
-    await acme.delete(`${theirs}/rules`, { ids: firstOf(101) }),
-    await acme.delete(`${theirs}/filters`, { keys: [] }),
-  ]) {
-    assertRefused(reply, 404, 'not_found');
-  }
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { processorClock } from '@portcullis/core/testing/processor-clock.ts';
-import { startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 import { assertRefused, type TestReply } from '../../testing/client.ts';
 
 const V1 = '/api/v1/firewall/ips';
@@ -77,13 +76,6 @@ test('returns a created rule until its deletion', async (t) => {
   assert.deepEqual(rulesOf(await acme.get(IP)), []);
 });
 
-test('reads an address without objects as empty', async (t) => {
-  const { acme } = await startEnvironment(t);
-  const read = await acme.get(`${V1}/203.0.113.99`);
-  assert.equal(read.status, 200);
-  assert.deepEqual(rulesOf(read), []);
-});
-
 test('reports canonical sources, and a whole family as any source', async (t) => {
   const { acme } = await startEnvironment(t);
   const cases: [string, string | null | undefined, string | null][] = [
@@ -126,31 +118,8 @@ const REFUSED_RULES: readonly [string, object, string, RegExp][] = [
     '/destination_port',
     /no ports/,
   ],
-  [
-    'a port with any',
-    { action: 'deny', protocol: 'any', destination_port: '80' },
-    '/destination_port',
-    /no ports/,
-  ],
   ['port 0', tcp('0'), '/destination_port', /1 to 65535/],
-  ['port 65536', tcp('65536'), '/destination_port', /1 to 65535/],
-  ['leading zeros', tcp('080'), '/destination_port', /leading zeros/],
-  ['a range backwards', tcp('20-10'), '/destination_port', /ends before it begins/],
-  ['an empty item', tcp('80,'), '/destination_port', /neither a port nor a range/],
-  [
-    'ten thousand commas',
-    tcp(','.repeat(10_000)),
-    '/destination_port',
-    /neither a port nor a range/,
-  ],
   ['a source of the other family', tcp('80', { source_ip: '2001:db8::1' }), '/source_ip', /IPv4/],
-  ['host bits', tcp('80', { source_ip: '198.51.100.7/24' }), '/source_ip', /198\.51\.100\.0\/24/],
-  [
-    'a mapped source',
-    tcp('80', { source_ip: '::ffff:198.51.100.7' }),
-    '/source_ip',
-    /198\.51\.100\.7/,
-  ],
   ['no source at all', tcp('80', { source_ip: 'example.com' }), '/source_ip', /not an IP address/],
   ['an unknown action', { action: 'drop', protocol: 'tcp' }, '/action', /must be one of/],
   ['an unknown protocol', { action: 'deny', protocol: 'sctp' }, '/protocol', /must be one of/],
@@ -167,7 +136,6 @@ const REFUSED_RULES: readonly [string, object, string, RegExp][] = [
     '/__proto__',
     /not a known field/,
   ],
-  ['constructor', tcp('80', { constructor: {} }), '/constructor', /not a known field/],
   ['NUL', tcp('80', { source_ip: '1.2.3.4\u0000' }), '/source_ip', /control characters/],
   ['half a surrogate pair', tcp('80', { source_ip: '\ud800' }), '/source_ip', /well-formed/],
 ];
@@ -222,22 +190,6 @@ test('rejects a rule identical to one on the address, names the ports, and creat
   );
 });
 
-test('rejects a request above each limit with the numbers, and truncates nothing', async (t) => {
-  const { acme } = await startEnvironment(t);
-  assert.equal((await acme.post(`${IP}/rules`, tcp('1-100'))).status, 201);
-  const full = assertRefused(await acme.post(`${IP}/rules`, tcp('101')), 422, 'limit_exceeded');
-  assert.match(String(full['detail']), /has 100 rules, and 1 more would exceed the limit of 100/);
-  const ports = assertRefused(
-    await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-102')),
-    422,
-    'limit_exceeded',
-  );
-  assert.match(String(ports['detail']), /102 ports.*101/);
-  const tookMs = processorClock();
-  assertRefused(await acme.post(`${V1}/203.0.113.11/rules`, tcp('1-65535')), 422, 'limit_exceeded');
-  assert.ok(tookMs() < 1000);
-});
-
 test('accepts 1 to 100 ids in a delete; more is limit_exceeded, and ten thousand are answered quickly', async (t) => {
   const { acme } = await startEnvironment(t);
   assertRefused(await acme.delete(`${IP}/rules`, { ids: [] }), 422, 'invalid_request');
@@ -263,29 +215,6 @@ test('accepts a write without effect, and names the deciding rule in the message
     (made.body as { message: string }).message,
     `2 rules were accepted. ${PROMISE} On ports 80-81 it changes no verdict now: rule 1 (allow tcp from anywhere) decides first. ${NOT_ENFORCED}`,
   );
-});
-
-async function failPorts(world: TestEnvironment, ports: string): Promise<void> {
-  await sql
-    .raw(
-      `create function fail_ports() returns trigger language plpgsql as $$
-         begin
-           if new.port in (${ports}) then raise exception 'port % fails', new.port; end if;
-           return new;
-         end $$;
-       create trigger fail_ports before insert on rules for each row execute function fail_ports()`,
-    )
-    .execute(world.db);
-}
-
-test('answers 502 and writes nothing when the database refuses a port', async (t) => {
-  const world = await startEnvironment(t);
-  await failPorts(world, '81');
-  assertRefused(await world.acme.post(`${IP}/rules`, tcp('80,81')), 502, 'no_port_landed');
-  const read = await world.acme.get(IP);
-  assert.deepEqual(rulesOf(read), []);
-  assert.equal(read.headers.get('portcullis-accepted-generation'), '0');
-  assert.match(world.logged(), /port 81 fails/);
 });
 
 test('200 parallel creates against a limit of 100 never exceed it', async (t) => {

@@ -68,28 +68,6 @@ test('an edge counts only after confirming what was accepted when it joined', as
   assert.equal(await liveGeneration(db, IP), 2, 'a joining edge takes nothing back');
 });
 
-test('live is the newest generation that every edge serving the address has', async (t) => {
-  const { db } = await testDatabase(t);
-  const { holding } = await smallFleet(db, ['a', 'b']);
-  await insertEdge(db, 'elsewhere', ['198.51.100.0/24']);
-  const { link } = serveEdges(db);
-  const [a, b, elsewhere] = ['a', 'b', 'elsewhere'].map((name) => new TestEdge(link, name, 'one'));
-  assert.ok(a && b && elsewhere);
-  for (const edge of [a, b, elsewhere]) await edge.join();
-  const { generation } = await acceptRule(db, holding, IP);
-  await a.sync();
-  await a.confirm();
-  assert.equal(await liveGeneration(db, IP), 0, 'b does not have it');
-  await b.sync();
-  await b.confirm();
-  assert.equal(
-    await liveGeneration(db, IP),
-    generation,
-    'the edge that serves others is not waited for',
-  );
-  assert.equal(await liveGeneration(db, '198.51.100.1'), 0);
-});
-
 test('an observing edge never counts, nor one that stops enforcing', async (t) => {
   const { db } = await testDatabase(t);
   const { holding } = await smallFleet(db, ['a']);

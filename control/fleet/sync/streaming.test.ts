@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
-import { acceptRule, insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
+import { insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
 import { SyncContent } from './content.ts';
 
 const ADDRESSES = 600;
@@ -76,23 +76,6 @@ test('a whole sync never has more than two slices of the rules in memory, nor re
       .reduce((sum, page) => sum + page.policies.length * RULES, 0);
     assert.ok(rules - sent <= 4 * SMALL.sliceWeight, `${rules} were read when ${sent} were sent`);
   }
-});
-
-test('what is written while an edge fetches pages is in none of them, and in the next sync', async (t) => {
-  const { db } = await testDatabase(t);
-  const holding = await fill(db);
-  const { link } = serveEdges(db, SMALL);
-  const edge = new TestEdge(link, 'a', 'one');
-  await edge.hello();
-  let written = 0;
-  const pages = await edge.sync(async () => {
-    // At the end of what is read last.
-    if (written++ < 5) await acceptRule(db, holding, '10.0.2.88', { port: written });
-  });
-  assert.equal(new Set(pages.map(({ generation }) => generation)).size, 1);
-  assert.equal(edge.policies.get('10.0.2.88')?.rules.length, RULES);
-  await edge.sync();
-  assert.equal(edge.policies.get('10.0.2.88')?.rules.length, RULES + 5);
 });
 
 test('a sync that its edge does not continue keeps no connection, nor does one when control stops', async (t) => {
