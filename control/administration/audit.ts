@@ -1,6 +1,6 @@
 import type { Handlers } from '../http/operations/handlers.ts';
 import { searchAudit } from './store.ts';
-import { timeView } from './views.ts';
+import { viewOf } from '../http/operations/view.ts';
 
 const PER_PAGE = 50;
 
@@ -23,7 +23,7 @@ export function createAuditHandlers(): Pick<Handlers, 'readAuditTrail'> {
         ...(organisation !== undefined && { organisation }),
         before: String(last?.id ?? 0),
       });
-      const data = shown.map((entry) => ({ ...entry, at: timeView(entry.at) }));
+      const data = shown.map(viewOf);
       const next = last === undefined ? null : `?${query}`;
       return { status: 200, body: { data, links: { next } } };
     },

@@ -17,7 +17,7 @@ import {
 import { invalidField, Problem } from '../problem.ts';
 import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
 import { findAsn, findHolder, findService } from './store.ts';
-import { timeView } from './views.ts';
+import { timeView } from '../http/operations/view.ts';
 
 type Names = 'createHolding' | 'changeHolding' | 'removeHolding';
 

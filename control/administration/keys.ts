@@ -1,8 +1,8 @@
-import { createKey, keyActor, type KeyView, listKeys, revokeKey } from '../access/index.ts';
+import { createKey, keyActor, listKeys, revokeKey } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
-import { timeView, timeViewOrNull } from './views.ts';
+import { viewOf } from '../http/operations/view.ts';
 
 export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey'>;
 
@@ -10,7 +10,7 @@ export function createKeyHandlers(): KeyHandlers {
   return {
     async listKeys(call, db) {
       const keys = await listKeys(db, call.caller.organisationId);
-      return { status: 200, body: { data: keys.map(keyView) } };
+      return { status: 200, body: { data: keys.map(viewOf) } };
     },
     async createKey(call, tx) {
       const { name, abilities, servers, managed_servers, prefixes, sources, expires_at } =
@@ -37,27 +37,7 @@ export function createKeyHandlers(): KeyHandlers {
         throw new Problem('not_found', `There is no key ${id}.`);
       }
       const { revokedAt } = await revokeKey(tx, id, keyActor(call));
-      return { status: 200, body: { data: { id, revoked_at: timeView(revokedAt) } } };
+      return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
     },
-  };
-}
-
-function keyView(key: KeyView) {
-  const { id, name, hint, abilities, servers, managedServers, prefixes, sources, owner } = key;
-  return {
-    id,
-    name,
-    hint,
-    abilities,
-    servers,
-    managed_servers: managedServers,
-    prefixes,
-    sources,
-    owner,
-    expires_at: timeViewOrNull(key.expiresAt),
-    created_at: timeView(key.createdAt),
-    last_used_at: timeViewOrNull(key.lastUsedAt),
-    revoked_at: timeViewOrNull(key.revokedAt),
-    suspended_at: timeViewOrNull(key.suspendedAt),
   };
 }

@@ -5,16 +5,8 @@ import {
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
 import type { NodeStatus } from '../game-servers/index.ts';
+import { viewOf } from '../http/operations/view.ts';
 import type { OrganisationRow } from './store.ts';
-
-/** `2026-11-21T02:00:00+00:00`. */
-export function timeView(moment: Date): string {
-  return `${moment.toISOString().slice(0, 19)}+00:00`;
-}
-
-export function timeViewOrNull(moment: Date | null): string | null {
-  return moment && timeView(moment);
-}
 
 export function organisationView({ id: _id, detection, ...row }: OrganisationRow) {
   return {
@@ -34,49 +26,20 @@ function thresholdsView(set: Partial<ScopeSettings>) {
   return { pps, mbps, hold_seconds: holdSeconds, mitigation, safelist };
 }
 
-export function edgeView({ modeReason, inService, lastSeenAt, refused, ...edge }: EdgeStatus) {
-  const { name, site, owner, devices, serves, sees, fragments, mode, generation, report } = edge;
-  return {
-    name,
-    site,
-    owner,
-    devices,
-    serves,
-    sees,
-    fragments,
-    mode,
-    generation,
-    report,
-    mode_reason: modeReason,
-    in_service: inService,
-    last_seen_at: timeViewOrNull(lastSeenAt),
-    accepted_generation: edge.acceptedGeneration,
-    lag_ms: edge.lagMs,
-    refused: refused.map(({ target, reason, goodGeneration }) => ({
-      target,
-      reason,
-      good_generation: goodGeneration,
-    })),
-  };
+export function edgeView({
+  id: _,
+  leftServiceAt: __,
+  enrolled: ___,
+  refused,
+  ...edge
+}: EdgeStatus) {
+  return { ...viewOf(edge), refused: refused.map(viewOf) };
 }
 
-export function nodeView({ enrolledAt, lastSeenAt, id: _id, ...node }: NodeStatus) {
-  return {
-    ...node,
-    enrolled_at: timeViewOrNull(enrolledAt),
-    last_seen_at: timeViewOrNull(lastSeenAt),
-  };
+export function nodeView({ id: _, ...node }: NodeStatus) {
+  return viewOf(node);
 }
 
-export function collectorView({ name, owner, listen, connected, report, ...of }: KnownCollector) {
-  return {
-    name,
-    owner,
-    listen,
-    connected,
-    report,
-    exporters: of.listed,
-    enrolled_at: timeViewOrNull(of.enrolledAt),
-    last_seen_at: timeViewOrNull(of.lastSeenAt),
-  };
+export function collectorView({ id: _, listed: exporters, ...collector }: KnownCollector) {
+  return { ...viewOf(collector), exporters };
 }

@@ -1,6 +1,7 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Call } from '../http/operations/operation.ts';
+import { viewOf } from '../http/operations/view.ts';
 import {
   type AddressState,
   filterKey,
@@ -8,7 +9,6 @@ import {
   type StoredFilter,
   type StoredRule,
 } from './objects.ts';
-import type { GeoRuleView } from './geo/index.ts';
 import { LISTED_CONFLICTS } from './groups/conflicts.ts';
 import type { GroupView, SavedGroup } from './groups/index.ts';
 
@@ -57,21 +57,12 @@ export function addressMeta(call: Call, state: Pick<AddressState, 'rules' | 'fil
   return {
     rules_count: state.rules.length,
     filters_count: state.filters.length,
-    limits: {
-      rules_per_ip: rulesPerIp,
-      filters_per_ip: filtersPerIp,
-      max_ports_per_request: maxPortsPerRequest,
-    },
+    limits: viewOf({ rulesPerIp, filtersPerIp, maxPortsPerRequest }),
   };
 }
 
 export function catalogueView(filters: readonly CatalogueFilter[]) {
   return { data: filters.map(({ type, name, category }) => ({ type, name, category })) };
-}
-
-/** `2026-11-21T02:00:00+00:00`. */
-export function timestampView(moment: Date): string {
-  return `${moment.toISOString().slice(0, 19)}+00:00`;
 }
 
 /** Headers of a read: the live and accepted generations, and the enforcement. */
@@ -113,21 +104,9 @@ export function groupView({ rules, ...group }: GroupView) {
 
 export function groupPreviewView({ changes, conflicts }: SavedGroup) {
   return {
-    targets: changes.map((one) => ({
-      target: one.target,
-      change: one.change,
-      configured_addresses: one.configuredAddresses,
-      rules_added: one.rulesAdded,
-      rules_removed: one.rulesRemoved,
-      filters_added: one.filtersAdded,
-      filters_removed: one.filtersRemoved,
-    })),
+    targets: changes.map(viewOf),
     conflicts: conflicts
       .slice(0, LISTED_CONFLICTS)
       .map(({ target, code, reason }) => ({ target, code, detail: reason })),
   };
-}
-
-export function geoRuleView({ createdAt, ...rule }: GeoRuleView) {
-  return { ...rule, created_at: timestampView(createdAt) };
 }

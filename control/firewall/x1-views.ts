@@ -5,9 +5,10 @@ import type { AcceptedAddress } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import type { AddressState } from './objects.ts';
+import { viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
-import { addressMeta, filterView, ownerView, ruleView, timestampView } from './views.ts';
+import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
   const { state, rules, filters, edges } = accepted;
@@ -26,12 +27,7 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
       ...addressMeta(call, { rules, filters }),
       accepted_generation: state.acceptedGeneration,
       live_generation: state.liveGeneration,
-      edges: edges.map(({ name, generation, inService, refused }) => ({
-        name,
-        generation,
-        in_service: inService,
-        refused,
-      })),
+      edges: edges.map(viewOf),
     },
   };
 }
@@ -53,9 +49,9 @@ export function heldView(
   return {
     data: {
       prefixes: held.prefixes.flatMap(({ holding, cidr }) =>
-        holding.asn === null ? [] : [{ prefix: cidr, asn: holding.asn, ...heldTimes(holding) }],
+        holding.asn === null ? [] : [viewOf({ prefix: cidr, ...timesOf(holding) })],
       ),
-      addresses: addresses.map(heldAddressView),
+      addresses: addresses.map(viewOf),
     },
     links: { next: last === undefined ? null : nextPage(last.ip, page) },
     meta: {
@@ -68,19 +64,8 @@ export function heldView(
   };
 }
 
-function heldAddressView(address: HeldAddress) {
-  return {
-    ip: address.ip,
-    service_id: address.serviceId,
-    ...heldTimes(address),
-    rules_count: address.rulesCount,
-    filters_count: address.filtersCount,
-    dropped_packets: address.droppedPackets,
-  };
-}
-
-function heldTimes({ since, until }: { readonly since: Date; readonly until: Date | null }) {
-  return { since: timestampView(since), until: until === null ? null : timestampView(until) };
+function timesOf({ asn, since, until }: HeldPrefix['holding']) {
+  return { asn, since, until };
 }
 
 /** Uses the public URL, because the host of a request is not trustworthy. */

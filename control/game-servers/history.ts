@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { timestampView } from './views.ts';
+import { timeView } from '../http/operations/view.ts';
 
 const KEPT_HOURS = 24;
 const MAX_EVENTS = 1000;
@@ -51,9 +51,9 @@ export function historyView({ from, to, samples, events }: ServerHistory) {
   return {
     data: {
       samples: samples.map((sample, index) => sampleView(sample, samples[index - 1])),
-      events: events.map(({ at, ...event }) => ({ at: timestampView(at), ...event })),
+      events: events.map(({ at, ...event }) => ({ at: timeView(at), ...event })),
     },
-    meta: { from: timestampView(from), to: timestampView(to) },
+    meta: { from: timeView(from), to: timeView(to) },
   };
 }
 
@@ -66,7 +66,7 @@ export function sampleView(sample: SampleRow, before: SampleRow | undefined) {
     return seconds > MAX_GAP_SECONDS || bytes < 0 ? null : bytes / seconds;
   };
   return {
-    at: timestampView(at),
+    at: timeView(at),
     memory_bytes: memoryBytes,
     cpu_absolute: cpuAbsolute,
     disk_bytes: diskBytes,

@@ -2,6 +2,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
 import type { ConsoleLines, LiveServer } from './live.ts';
 import type { ListedServer, ServerBuildRow, ServerStatusRow } from './store.ts';
+import { timeView } from '../http/operations/view.ts';
 
 export function listedView(server: ListedServer) {
   return {
@@ -49,7 +50,7 @@ export function statusView(server: ServerStatusRow) {
     state,
     build_state: server.buildState,
     suspended,
-    crashed_at: crashedAt === null ? null : timestampView(crashedAt),
+    crashed_at: crashedAt === null ? null : timeView(crashedAt),
     node,
     node_connected: server.nodeConnected,
     egg,
@@ -59,10 +60,6 @@ export function statusView(server: ServerStatusRow) {
 
 function allocationView(ip: string, port: number) {
   return { ip: canonicalAddress(ip) ?? ip, port };
-}
-
-export function timestampView(moment: Date): string {
-  return `${moment.toISOString().slice(0, 19)}+00:00`;
 }
 
 /** `problem`: by its node. */

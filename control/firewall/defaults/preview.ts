@@ -14,7 +14,7 @@ import { ANY_EDGE, type ExplainDeps, packetOf, setsOf } from '../explain/explain
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
-import { timestampView } from '../views.ts';
+import { timeView } from '../../http/operations/view.ts';
 
 /** Sampled packets of one source to one port. */
 interface PassedRow {
@@ -183,13 +183,13 @@ export function previewView(ip: string, preview: DefaultPreview) {
         port: one.port,
         dropped: one.dropped,
         passed: one.passed,
-        last_seen_at: timestampView(one.lastAt),
+        last_seen_at: timeView(one.lastAt),
       })),
     },
     message: samples === 0 ? NOTHING : `${sentence(ports, samples, dropped)} ${SAMPLING}`,
     meta: {
-      from: timestampView(window.from),
-      to: timestampView(window.to),
+      from: timeView(window.from),
+      to: timeView(window.to),
       sampled_one_in: SAMPLED_ONE_IN,
       samples,
       denied_already: deniedAlready,

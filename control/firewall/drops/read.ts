@@ -6,8 +6,8 @@ import type { CallOf } from '../../http/operations/handlers.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
-import { timestampView } from '../views.ts';
-import { type DropCause, type Drops, loadDrops, loadHeldSince } from './store.ts';
+import { timeView, viewOf } from '../../http/operations/view.ts';
+import { type Drops, loadDrops, loadHeldSince } from './store.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -91,42 +91,23 @@ export function dropsView(ip: string, { window, drops }: DropsRead) {
   return {
     data: {
       ip,
-      observed: countView(observed),
-      totals: totals.map((one) => ({ ...causeView(one), ...countView(one) })),
-      prefixes: prefixes.map((one) => ({
-        prefix: one.prefix,
-        ...causeView(one),
-        ...countView(one),
-      })),
-      series: series.map((one) => ({ at: timestampView(one.at), ...countView(one) })),
-      samples: samples.map((one) => ({
-        at: timestampView(one.at),
-        edge: one.edge,
-        ...causeView(one),
-        // PostgreSQL ends some IPv6 addresses in dotted decimals.
-        source_ip: canonicalAddress(one.source) ?? one.source,
-        source_port: one.sourcePort,
-        destination_port: one.destinationPort,
-        protocol: one.protocol,
-        length: one.length,
-        device: one.device,
+      observed,
+      totals,
+      prefixes,
+      series: series.map(viewOf),
+      // PostgreSQL ends some IPv6 addresses in dotted decimals.
+      samples: samples.map(({ source, ...sample }) => ({
+        ...viewOf(sample),
+        source_ip: canonicalAddress(source) ?? source,
       })),
     },
     meta: {
-      from: timestampView(window.from),
-      to: timestampView(window.to),
+      from: timeView(window.from),
+      to: timeView(window.to),
       from_clamped: window.fromClamped,
       packets: totals.reduce((sum, one) => sum + one.packets, 0),
       bytes: totals.reduce((sum, one) => sum + one.bytes, 0),
       edges,
     },
   };
-}
-
-function causeView({ stage, reason, by }: DropCause) {
-  return { stage, reason, by };
-}
-
-function countView({ packets, bytes }: { readonly packets: number; readonly bytes: number }) {
-  return { packets, bytes };
 }

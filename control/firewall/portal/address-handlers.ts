@@ -6,7 +6,8 @@ import type { Call } from '../../http/operations/operation.ts';
 import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
-import { timestampView, writeHeaders } from '../views.ts';
+import { timeView } from '../../http/operations/view.ts';
+import { writeHeaders } from '../views.ts';
 import type { ServiceDeps, Written } from '../writes/own-objects.ts';
 
 export type AddressPortalHandlers = Pick<
@@ -91,7 +92,7 @@ async function historyPage(db: Db, call: CallOf<'readHistory'>) {
   return {
     data: shown.map(({ generation, at, actorKind, actor, action, objects }) => ({
       generation,
-      at: timestampView(at),
+      at: timeView(at),
       actor_kind: actorKind,
       actor,
       action,

@@ -6,6 +6,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import type { Answer, Call } from '../../http/operations/operation.ts';
+import { viewOf } from '../../http/operations/view.ts';
 import { pathId } from '../../http/operations/not-found.ts';
 import { Problem } from '../../problem.ts';
 import { deleteGeoRule, findGeoRule, listGeoRules, saveGeoRule } from '../geo/index.ts';
@@ -17,7 +18,7 @@ import {
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
-import { catalogueView, geoRuleView, groupPreviewView, groupView } from '../views.ts';
+import { catalogueView, groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
   Handlers,
@@ -58,7 +59,7 @@ export function createGroupPortalHandlers(): GroupPortalHandlers {
     previewGroup: (call, db) => preview(call, db, pathId(call, 'group')),
     async listGeoRules(call, db) {
       const rules = await listGeoRules(db, call.caller.organisationId);
-      return { status: 200, body: { data: rules.map(geoRuleView) } };
+      return { status: 200, body: { data: rules.map(viewOf) } };
     },
     createGeoRule: (call, tx) => writeGeoRule(call, tx, null),
     saveGeoRule: (call, tx) => writeGeoRule(call, tx, pathId(call, 'geo_rule')),
