@@ -1,12 +1,13 @@
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { type Cidr, containsAddress, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { Problem } from '../problem.ts';
 import type { Caller } from './caller.ts';
 import type { KeyWithOrganisation } from './key-store.ts';
 import { toOrganisationView } from './organisation-store.ts';
+import { storedCidrs } from './reach.ts';
 import { TokenBuckets } from '../token-buckets.ts';
 
 /** An existing key, prepared once for all requests within a second. */
@@ -56,7 +57,7 @@ export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey
     expiresAt: key.expires_at,
     revokedAt: key.revoked_at,
     suspendedAt: key.suspended_at,
-    sources: key.sources && key.sources.flatMap(toCidr),
+    sources: key.sources && key.sources.flatMap(storedCidrs),
   };
 }
 
@@ -86,12 +87,6 @@ export function unauthenticated(detail: string): Problem {
 function isInside(sources: readonly Cidr[], text: string): boolean {
   const address = parseAddress(text);
   return address.ok && sources.some((source) => containsAddress(source, address.value));
-}
-
-/** The database holds valid CIDRs; an invalid one would allow nothing. */
-function toCidr(text: string): Cidr[] {
-  const parsed = parseCidr(text);
-  return parsed.ok ? [parsed.value] : [];
 }
 
 function refuse(reason: string): { ok: false; reason: string } {

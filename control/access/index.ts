@@ -18,7 +18,13 @@ import { loadSession, sessionCookieName } from './sessions.ts';
 export type { Actor } from './audit.ts';
 export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
-export { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './reach.ts';
+export {
+  findHolding,
+  type HeldPrefix,
+  type Holder,
+  listHeldPrefixes,
+  reachesNetwork,
+} from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';

@@ -87,7 +87,7 @@ export async function createKeys(
 
 function requirePossible(input: NewKey, flags: readonly string[] | undefined): void {
   if (flags === undefined) throw new Problem('not_found', 'There is no such organisation.');
-  const errors = judge(input, flags);
+  const errors = mistakesOf(input, flags);
   if (errors.length === 0) return;
   throw new Problem('invalid_request', 'The key cannot be made; errors says why.', { errors });
 }
@@ -136,7 +136,7 @@ const LISTS = [
   ['sources', 'sources'],
 ] as const;
 
-function judge(input: NewKey, flags: readonly string[]): FieldError[] {
+function mistakesOf(input: NewKey, flags: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
   if (input.name === '' || Array.from(input.name).length > MAX_NAME_LENGTH) {
@@ -145,14 +145,14 @@ function judge(input: NewKey, flags: readonly string[]): FieldError[] {
   if (CONTROL_CHARACTER.test(input.name)) refuse('/name', 'must not have control characters');
   if (input.abilities.length === 0) refuse('/abilities', 'must name at least one ability');
   for (const [index, ability] of input.abilities.entries()) {
-    const reason = judgeAbility(ability, input.abilities.indexOf(ability) < index, flags);
+    const reason = abilityMistake(ability, input.abilities.indexOf(ability) < index, flags);
     if (reason !== null) refuse(`/abilities/${index}`, reason);
   }
   for (const [field, of] of LISTS) {
     const entries = input[of] ?? [];
     if (entries.length > MAX_ENTRIES) refuse(`/${field}`, `must have at most ${MAX_ENTRIES} items`);
     for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
-      const reason = field.endsWith('servers') ? judgeUuid(entry) : judgeCidr(entry);
+      const reason = field.endsWith('servers') ? uuidMistake(entry) : cidrMistake(entry);
       if (reason !== null) refuse(`/${field}/${index}`, reason);
     }
   }
@@ -167,7 +167,11 @@ function judge(input: NewKey, flags: readonly string[]): FieldError[] {
   return errors;
 }
 
-function judgeAbility(ability: string, repeated: boolean, flags: readonly string[]): string | null {
+function abilityMistake(
+  ability: string,
+  repeated: boolean,
+  flags: readonly string[],
+): string | null {
   const known = ABILITIES.find((each) => each === ability);
   if (known === undefined) return `is no ability; there are ${ABILITIES.join(', ')}`;
   if (repeated) return `is named twice: ${ability}`;
@@ -176,11 +180,11 @@ function judgeAbility(ability: string, repeated: boolean, flags: readonly string
   return `cannot be granted: ${ability} needs ${flag}, which is not enabled for the organisation`;
 }
 
-function judgeUuid(text: string): string | null {
+function uuidMistake(text: string): string | null {
   return UUID.test(text) ? null : 'must be a uuid';
 }
 
-function judgeCidr(text: string): string | null {
+function cidrMistake(text: string): string | null {
   const parsed = parseCidr(text);
   return parsed.ok ? null : parsed.reason;
 }

@@ -60,7 +60,7 @@ export async function listHeldPrefixes(db: Db | Tx, caller: Holder): Promise<Hel
   const prefixes = boundPrefixes(caller);
   return holdings.flatMap((holding) => {
     if (prefixes === null) return [{ holding, cidr: holding.cidr }];
-    return toCidr(holding.cidr).flatMap((held) =>
+    return storedCidrs(holding.cidr).flatMap((held) =>
       narrow(held, prefixes).map((cidr) => ({ holding, cidr: formatCidr(cidr) })),
     );
   });
@@ -75,12 +75,17 @@ function narrow(held: Cidr, prefixes: readonly Cidr[]): Cidr[] {
   );
 }
 
+/** Whether a key that is bound to these prefixes reaches all of a network; null: it is bound to none. */
+export function reachesNetwork(prefixes: readonly string[] | null, network: Cidr): boolean {
+  return prefixes?.flatMap(storedCidrs).some((prefix) => containsCidr(prefix, network)) ?? true;
+}
+
 function boundPrefixes(caller: Holder): Cidr[] | null {
-  return caller.prefixes?.flatMap(toCidr) ?? null;
+  return caller.prefixes?.flatMap(storedCidrs) ?? null;
 }
 
 /** The database holds valid CIDRs; an invalid one would allow nothing. */
-function toCidr(text: string): Cidr[] {
+export function storedCidrs(text: string): Cidr[] {
   const parsed = parseCidr(text);
   return parsed.ok ? [parsed.value] : [];
 }

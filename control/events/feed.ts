@@ -48,19 +48,19 @@ export function createEventFeed(db: Db): EventFeed {
     },
     async *follow({ organisationId, after, idleMs, signal }) {
       let cursor = after ?? (await newestCursor(db));
-      let quietSince = performance.now();
+      let lastYieldAtMs = performance.now();
       while (!signal.aborted) {
         const before = wakes;
         const { events, isWaiting } = await loadEvents(db, cursor, organisationId, BATCH);
         const last = events.at(-1);
         if (last !== undefined) {
           cursor = { transaction: last.transaction, id: last.id };
-          quietSince = performance.now();
+          lastYieldAtMs = performance.now();
           yield events;
           continue;
         }
-        if (performance.now() - quietSince >= idleMs) {
-          quietSince = performance.now();
+        if (performance.now() - lastYieldAtMs >= idleMs) {
+          lastYieldAtMs = performance.now();
           yield [];
         }
         if (wakes === before) await pause(isWaiting ? RETRY_MS : idleMs, signal);

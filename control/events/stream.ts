@@ -1,7 +1,7 @@
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import { type Cidr, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
-import type { Caller } from '../access/index.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import { type Caller, reachesNetwork } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { invalidValue } from '../problem.ts';
 import type { EventFeed } from './feed.ts';
@@ -51,14 +51,8 @@ export function maySee(
   if (ability === 'game-servers.read') {
     return caller.servers === null || caller.servers.includes(target);
   }
-  if (caller.prefixes === null) return true;
   const network = parseCidr(target);
-  return network.ok && caller.prefixes.some((prefix) => contains(prefix, network.value));
-}
-
-function contains(prefix: string, network: Cidr): boolean {
-  const parsed = parseCidr(prefix);
-  return parsed.ok && containsCidr(parsed.value, network);
+  return network.ok ? reachesNetwork(caller.prefixes, network.value) : caller.prefixes === null;
 }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html; JSON has no line ends. */

@@ -26,15 +26,15 @@ interface PassedRow {
   readonly lastAt: Date;
 }
 
-interface Tally {
+interface Counts {
   readonly samples: number;
   readonly sources: number;
 }
 interface PreviewedPort {
   readonly protocol: number;
   readonly port: number | null;
-  readonly dropped: Tally;
-  readonly passed: Tally;
+  readonly dropped: Counts;
+  readonly passed: Counts;
   readonly lastAt: Date;
 }
 interface DefaultPreview {
@@ -51,7 +51,7 @@ interface DefaultPreview {
 }
 
 const MAX_ROWS = 5_000;
-const NONE: Tally = { samples: 0, sources: 0 };
+const NONE: Counts = { samples: 0, sources: 0 };
 
 /**
  * What a default of deny would drop of the packets that edges sampled in the last day, by the rules that are accepted
@@ -123,7 +123,7 @@ function evaluate(
   return { ports: sorted, deniedAlready };
 }
 
-function add({ samples, sources }: Tally, packets: number): Tally {
+function add({ samples, sources }: Counts, packets: number): Counts {
   return { samples: samples + packets, sources: sources + 1 };
 }
 

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
-import { containsCidr, formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch, BEGINS } from '../../fleet/batch.ts';
 import type { Owner } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
-import { keyActor, recordAudit } from '../../access/index.ts';
+import { keyActor, reachesNetwork, recordAudit } from '../../access/index.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { defaultSet } from '../writes/messages.ts';
@@ -72,13 +72,8 @@ async function findDefaultTarget(
     });
   }
   const target = formatCidr(cidr.value);
-  const reach = caller.prefixes?.flatMap((prefix) => {
-    const parsed = parseCidr(prefix);
-    return parsed.ok ? [parsed.value] : [];
-  });
-  const isInReach = reach === undefined || reach.some((one) => containsCidr(one, cidr.value));
   const shown = formatNetwork(cidr.value);
-  if (!isInReach) {
+  if (!reachesNetwork(caller.prefixes, cidr.value)) {
     throw new Problem('not_found', `The organisation does not hold ${shown}.`);
   }
   const holdingId = await findAssignableHolding(tx, caller.organisationId, target);

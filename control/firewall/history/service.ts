@@ -25,14 +25,14 @@ export async function restoreAddress(
   const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
-  const stood = ({ deleted }: { readonly deleted: number | null }): boolean =>
+  const existed = ({ deleted }: { readonly deleted: number | null }): boolean =>
     deleted === null || deleted > generation;
-  const rules = await renumber(tx, scopeOf(call), past.rules.filter(stood));
+  const rules = await renumber(tx, scopeOf(call), past.rules.filter(existed));
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.restore',
     detail: { to: generation },
     rules,
-    filters: past.filters.filter(stood),
+    filters: past.filters.filter(existed),
     noteOf: notesOf(rules),
     message: addressReplaced,
   });

@@ -17,19 +17,6 @@ export const NOTE_LENGTH = 2000;
 export const TAG_LENGTH = 50;
 export const TAGS_PER_RULE = 20;
 
-/** Of those of `ruleIds` that are live rules of the organisation's present holdings; the others are left out. */
-export async function loadRuleNotes(
-  tx: Tx,
-  organisationId: number,
-  ruleIds: readonly number[],
-): Promise<Map<number, RuleNote>> {
-  const { rows } = await sql<RuleNote & { id: number }>`
-    select r.id, r.note, r.tags from rules r
-     where r.id = any(${ruleIds}::bigint[]) and ${held(organisationId)}
-  `.execute(tx);
-  return new Map(rows.map(({ id, note, tags }) => [id, { note, tags }]));
-}
-
 /** Of all own rules of an address that have a note or tags. */
 export async function loadAddressNotes(
   db: Db | Tx,

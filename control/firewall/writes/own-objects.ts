@@ -31,7 +31,7 @@ import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
-import { landChange } from './land.ts';
+import { writeChange } from './write-change.ts';
 import {
   type FilterRequest,
   type NamingRuleRequest,
@@ -299,7 +299,7 @@ async function applyDifference(
   const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
   const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);
   const deleted = { rules: deletedIds, filters: keys.deleted };
-  const { generation, ids } = await landChange(tx, call, scope.address.id, {
+  const { generation, ids } = await writeChange(tx, call, scope.address.id, {
     cause: wanted.cause,
     detail: { ...wanted.detail, created: keys.created, deleted },
     createRules: rules.created,

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type ProblemCode, PROBLEMS } from '@portcullis/contract/problems.ts';
-import { describeUnavailable, isUnavailable } from '../../db/failure.ts';
+import { codeOf, describeUnavailable, isUnavailable } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { unsupportedMediaType } from '../input/body.ts';
 import { notFoundPath } from './not-found.ts';
@@ -74,9 +74,4 @@ export function toProblem(error: unknown): Problem {
 /** Whether it is an error for the operator: anything that the caller could not avoid. */
 export function isServerError(code: ProblemCode): boolean {
   return PROBLEMS[code].status >= 500;
-}
-
-function codeOf(error: unknown): string | null {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
-  return typeof error.code === 'string' ? error.code : null;
 }

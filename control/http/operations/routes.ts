@@ -111,12 +111,12 @@ async function admit(
 
 /** Requests a minute of a person without an organisation, and of an address without a session, such as sign-ins. */
 const PERSON_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
-const STRANGER_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
+const UNAUTHENTICATED_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
 
 function limitOf({ caller, person, ip }: FastifyRequest): RateLimited {
   if (caller !== null) return caller;
   if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
-  return { keyId: `source ${ip}`, organisation: STRANGER_LIMIT };
+  return { keyId: `source ${ip}`, organisation: UNAUTHENTICATED_LIMIT };
 }
 
 function isForSessions({ prefix }: Operation): boolean {

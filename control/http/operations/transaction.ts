@@ -17,13 +17,13 @@ export class Deadline {
   /** Resolves like `work`. Throws 503 when the time is over; then a later `begin` or `commit` of `work` throws too. */
   async limit<T>(work: Promise<T>): Promise<T> {
     const begunMs = performance.now();
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timedOut, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       this.#isExpired = true;
       reject(this.#isCommitting ? outcomeUnknown() : notAnswered());
     }, this.#leftMs);
     try {
-      return await Promise.race([work, late]);
+      return await Promise.race([work, timedOut]);
     } finally {
       clearTimeout(timer);
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunMs));

@@ -9,7 +9,7 @@ export interface HttpConfig {
   readonly tls: { readonly cert: string; readonly key: string } | null;
   /** The separate listener of /metrics. Null: none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
-  /** Default: the timeouts below. */
+  /** Default: `DEFAULT_TIMEOUTS`. */
   readonly timeouts?: HttpTimeouts;
 }
 
@@ -34,11 +34,13 @@ export const BODY_LIMIT_BYTES = 512 * 1024;
 export const HEADER_LIMIT_BYTES = 16 * 1024;
 
 /** Slow clients are disconnected. */
-export const HEADERS_TIMEOUT_MS = 10_000;
-export const REQUEST_TIMEOUT_MS = 30_000;
-export const TIMEOUT_CHECK_MS = 5_000;
-/** Longer than the keep-alive of proxies, so that the server does not close during a request. */
-export const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+export const DEFAULT_TIMEOUTS: HttpTimeouts = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  // Longer than the keep-alive of proxies, so that the server does not close during a request.
+  keepAliveMs: 75_000,
+  checkEveryMs: 5_000,
+};
 /** How long a request takes at most, from the last byte of its body. */
 export const DEADLINE_MS = 10_000;
 /** How long a stopping server waits for running requests. */

@@ -123,13 +123,13 @@ function unknownReport(): ReadinessReport {
 }
 
 async function readWithin(readiness: () => Promise<ReadinessReport>): Promise<ReadinessReport> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
+  const { promise: timedOut, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => reject(new Error('readiness took too long')),
     READINESS_TIMEOUT_MS,
   );
   try {
-    return await Promise.race([readiness(), late]);
+    return await Promise.race([readiness(), timedOut]);
   } finally {
     clearTimeout(timer);
   }

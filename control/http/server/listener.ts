@@ -5,16 +5,9 @@ import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import { headProblem, refuseRequest, refuseSocket } from './socket-errors.ts';
 
-const DEFAULT_TIMEOUTS = {
-  headersMs: limits.HEADERS_TIMEOUT_MS,
-  requestMs: limits.REQUEST_TIMEOUT_MS,
-  keepAliveMs: limits.KEEP_ALIVE_TIMEOUT_MS,
-  checkEveryMs: limits.TIMEOUT_CHECK_MS,
-};
-
 /** The socket side of the API: refuses requests that two readers could understand differently. */
 export function createListener(config: HttpConfig, handler: RequestListener): Server {
-  const timeouts = config.timeouts ?? DEFAULT_TIMEOUTS;
+  const timeouts = config.timeouts ?? limits.DEFAULT_TIMEOUTS;
   const options = {
     maxHeaderSize: limits.HEADER_LIMIT_BYTES,
     headersTimeout: timeouts.headersMs,
@@ -41,7 +34,7 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
   server.on('connect', (_request, socket) =>
     refuseSocket(Object.assign(new Error('CONNECT'), { code: 'CONNECT' }), socket),
   );
-  server.on('tlsClientError', tellPlainClient);
+  server.on('tlsClientError', explainToPlainClient);
   return server;
 }
 
@@ -51,7 +44,7 @@ function originForm(url: string): string {
 }
 
 /** Answers plain HTTP on the TLS port with an explanation, as other servers do. */
-function tellPlainClient(error: Error & { readonly code?: string }, secured: object): void {
+function explainToPlainClient(error: Error & { readonly code?: string }, secured: object): void {
   if (error.code !== 'ERR_SSL_HTTP_REQUEST') return;
   // Node has no public access to the underlying socket; without it the connection is just closed.
   const below: unknown = Reflect.get(secured, '_parent');

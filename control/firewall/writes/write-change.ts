@@ -17,7 +17,7 @@ export interface AddressChange {
   readonly deleteFilters?: readonly number[];
 }
 
-export interface LandedChange {
+export interface WrittenChange {
   readonly generation: number;
   /** Ids of the created rules, in the given order. The audit entry has them too. */
   readonly ids: readonly number[];
@@ -27,12 +27,12 @@ export interface LandedChange {
  * Takes a generation, changes the address with it and writes the audit entry, in one statement: until the commit after
  * it every other write of the fleet waits.
  */
-export async function landChange(
+export async function writeChange(
   tx: Tx,
   call: Call,
   addressId: number,
   change: AddressChange,
-): Promise<LandedChange> {
+): Promise<WrittenChange> {
   const parts = [takenGeneration({ cause: change.cause, targets: [call.ip] })];
   for (const table of ['rules', 'filters'] as const) {
     const ids = (table === 'rules' ? change.deleteRules : change.deleteFilters) ?? [];
