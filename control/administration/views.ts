@@ -27,19 +27,19 @@ function thresholdsView(set: Partial<ScopeSettings>) {
 }
 
 export function edgeView({
-  id: _,
-  leftServiceAt: __,
-  enrolled: ___,
+  id: _id,
+  leftServiceAt: _left,
+  enrolled: _enrolled,
   refused,
   ...edge
 }: EdgeStatus) {
   return { ...viewOf(edge), refused: refused.map(viewOf) };
 }
 
-export function nodeView({ id: _, ...node }: NodeStatus) {
+export function nodeView({ id: _id, ...node }: NodeStatus) {
   return viewOf(node);
 }
 
-export function collectorView({ id: _, listed: exporters, ...collector }: KnownCollector) {
+export function collectorView({ id: _id, listed: exporters, ...collector }: KnownCollector) {
   return { ...viewOf(collector), exporters };
 }

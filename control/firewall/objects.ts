@@ -1,3 +1,4 @@
+import type { Family } from '@portcullis/core/net/address.ts';
 import type { DefaultAction, RuleAction, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 
 /** The group that owns an object; null for the holder's own. */
@@ -75,4 +76,9 @@ export function ruleIdentity({ namedPort = null, ...rule }: RuleContent): string
 /** The key of a filter, opaque to callers. */
 export function filterKey(filter: FilterContent): string {
   return `${filter.type}:${filter.port}`;
+}
+
+/** Of a canonical address or source: only those of IPv6 have a colon. */
+export function familyOf(text: string | null): Family {
+  return text?.includes(':') ? 6 : 4;
 }

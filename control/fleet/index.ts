@@ -18,6 +18,7 @@ export type { QueryEdges } from './edges/queries.ts';
 export type { EdgeEnforcement, EnforcementReader } from './edges/enforcement.ts';
 export { deleteEdge, type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';
 export { KEPT_OBJECT_DAYS } from './timers/retention.ts';
+export { storedCidr } from './policies/assembly.ts';
 export { loadSourceSets, prepareSourceSets, releaseSourceSets } from './policies/source-sets.ts';
 
 export interface FleetDeps {

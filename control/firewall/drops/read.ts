@@ -7,17 +7,10 @@ import { notHeld } from '../../http/operations/not-found.ts';
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 import { timeView, viewOf } from '../../http/operations/view.ts';
-import { type Drops, loadDrops, loadHeldSince } from './store.ts';
+import { type Drops, type DropWindow, loadDrops, loadHeldSince } from './store.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-
-export interface DropWindow {
-  /** Both on whole minutes; `to` is not part of it. */
-  readonly from: Date;
-  readonly to: Date;
-  readonly fromClamped: boolean;
-}
 
 /**
  * Pure: which minutes a request is about. Not before what is kept, nor before the address was the caller's; the

@@ -3,7 +3,13 @@ import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
-import type { DropWindow } from './read.ts';
+
+export interface DropWindow {
+  /** Both on whole minutes; `to` is not part of it. */
+  readonly from: Date;
+  readonly to: Date;
+  readonly fromClamped: boolean;
+}
 
 export interface DropCause {
   readonly stage: string;

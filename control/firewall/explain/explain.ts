@@ -19,8 +19,7 @@ import {
   loadServingEdgesSeen,
 } from './edge-verdicts.ts';
 import { resolvePorts } from '../named-ports/index.ts';
-import type { AddressState } from '../objects.ts';
-import { familyOf } from '../writes/own-objects.ts';
+import { type AddressState, familyOf } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;

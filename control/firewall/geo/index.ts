@@ -5,7 +5,6 @@ export {
   deleteGeoRule,
   findGeoRule,
   type GeoContent,
-  type GeoRuleView,
   listGeoRules,
   saveGeoRule,
 } from './service.ts';

@@ -3,7 +3,7 @@ import { parseCidr, formatCidr, wholeFamily } from '@portcullis/core/net/cidr.ts
 import { countPorts, expandPorts } from '@portcullis/core/net/ports.ts';
 import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import type { RuleAction, RuleProtocol } from '../../db/schema.ts';
-import type { RuleContent } from '../objects.ts';
+import { familyOf, type RuleContent } from '../objects.ts';
 
 export {
   type FilterContent,
@@ -51,11 +51,6 @@ export function expandRule(text: RuleText, family: Family | null, maxPorts: numb
     ok: true,
     value: expandPorts(ports).map((port) => ({ action, protocol, source, port })),
   };
-}
-
-/** Only IPv6 sources contain a colon. */
-export function familyOf(source: string | null): Family {
-  return source?.includes(':') ? 6 : 4;
 }
 
 function storedSource(source: string | null): string | null {

@@ -3,7 +3,7 @@ import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
-import { storedCidr } from '../../fleet/policies/assembly.ts';
+import { storedCidr } from '../../fleet/index.ts';
 import {
   type Conflict,
   type GroupContent,

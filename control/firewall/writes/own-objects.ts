@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { findHolding } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
@@ -120,12 +119,6 @@ async function markConfigured(
   if (scope.address.configured === hasObjects) return;
   await setConfigured(tx, scope.address.id, hasObjects);
   if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
-}
-
-export function familyOf(ip: string): Family {
-  const address = parseAddress(ip);
-  if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
-  return address.value.family;
 }
 
 export interface Replacement {

@@ -19,9 +19,14 @@ import {
 } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
 import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
-import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
+import {
+  familyOf,
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+  ruleIdentity,
+} from '../objects.ts';
 import type { OwnManagedFilter } from '../store.ts';
-import { familyOf } from './own-objects.ts';
 import * as messages from './messages.ts';
 
 /** Checks a request against the organisation's limits; each throws `limit_exceeded` with core's sentence. */
