@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Db } from './db/database.ts';
 import { describeUnavailable } from './db/failure.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
-import type { EdgeEnforcement, EnforcementReader } from './fleet/index.ts';
+import type { EdgeStatus, EnforcementReader } from './fleet/index.ts';
 import type { Check, EdgeReadiness, ReadinessReport } from './http/server/health.ts';
 
 export interface ReadinessDeps {
@@ -43,14 +43,14 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<ReadinessRep
   };
 }
 
-function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
-  const { name, mode, modeReason, inService, confirmedGeneration, report } = edge;
+function edgeReadiness(edge: EdgeStatus): EdgeReadiness {
+  const { name, mode, modeReason, inService, generation, report } = edge;
   return {
     name,
     mode,
     mode_reason: modeReason,
     in_service: inService,
-    generation: confirmedGeneration,
+    generation,
     devices: (report?.devices ?? []).map(({ name: device, kind, present, xdp, reason }) => ({
       name: device,
       kind,

@@ -1,20 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../db/testing.ts';
-import { createEnforcement, type EdgeEnforcement, describeEnforcement } from './enforcement.ts';
+import { createEnforcement, describeEnforcement } from './enforcement.ts';
+import type { EdgeStatus } from './status.ts';
 import { insertEdge } from '../testing.ts';
 
-function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcement {
+function edge(name: string, change: Partial<EdgeStatus> = {}): EdgeStatus {
   return {
+    id: 1,
     name,
     site: 'site',
+    owner: 'fleet',
+    devices: [],
+    serves: [],
+    sees: 'both',
+    fragments: 'reassemble',
     mode: 'enforce',
     modeReason: null,
-    enforcing: true,
+    enrolled: true,
     inService: true,
-    confirmedGeneration: 1,
-    refusedTargets: 0,
-    silentMs: 1000,
+    leftServiceAt: null,
+    lastSeenAt: new Date(),
+    generation: 1,
+    acceptedGeneration: 1,
+    lagMs: 0,
+    refused: [],
     report: null,
     ...change,
   };
@@ -26,7 +36,7 @@ test('none: no edge enforces; the detail gives the reasons', () => {
     detail:
       'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.',
   });
-  const observing = { mode: 'observe', enforcing: false, inService: false } as const;
+  const observing = { mode: 'observe', enrolled: false, inService: false } as const;
   assert.deepEqual(
     describeEnforcement([
       edge('fra1', { ...observing, modeReason: 'nft is missing' }),
@@ -40,7 +50,7 @@ test('none: no edge enforces; the detail gives the reasons', () => {
 });
 
 test('full: every enforcing edge is in service and refuses nothing, whatever observing edges do', () => {
-  const idle = edge('ams1', { mode: 'observe', enforcing: false, inService: false });
+  const idle = edge('ams1', { mode: 'observe', enrolled: false, inService: false });
   assert.deepEqual(describeEnforcement([edge('fra1'), edge('fra2'), idle]), {
     state: 'full',
     detail: '2 edges in service, none refuses anything.',
@@ -48,8 +58,10 @@ test('full: every enforcing edge is in service and refuses nothing, whatever obs
 });
 
 test('partial: names the edges that are out of service or refuse targets', () => {
-  const away = edge('fra2', { inService: false, silentMs: 90_400 });
-  const refusing = edge('fra3', { refusedTargets: 1 });
+  const away = edge('fra2', { inService: false, lastSeenAt: new Date(Date.now() - 90_400) });
+  const refusing = edge('fra3', {
+    refused: [{ target: '203.0.113.1', reason: 'no', goodGeneration: 0 }],
+  });
   assert.deepEqual(describeEnforcement([edge('fra1'), away, refusing]), {
     state: 'partial',
     detail:

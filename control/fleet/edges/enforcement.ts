@@ -1,33 +1,16 @@
-import { sql } from 'kysely';
-import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../../db/database.ts';
-import { readReport } from './status.ts';
+import { currentGeneration } from '../generations.ts';
+import { type EdgeStatus, loadEdgeStatuses } from './status.ts';
 
 /** `partial`: an edge is out of service, or a target is refused. `none`: no edge enforces, and accepted counts as live. */
 export type EnforcementState = 'full' | 'partial' | 'none';
 
-export interface EdgeEnforcement {
-  readonly name: string;
-  readonly site: string;
-  /** Null when the edge never connected. */
-  readonly mode: 'enforce' | 'observe' | null;
-  /** Why it only observes, or until when it is on trial. */
-  readonly modeReason: string | null;
-  readonly enforcing: boolean;
-  readonly inService: boolean;
-  readonly confirmedGeneration: number;
-  readonly refusedTargets: number;
-  /** Null when the edge never connected. */
-  readonly silentMs: number | null;
-  /** Its last report, or null. */
-  readonly report: EdgeReport | null;
-}
 export interface Enforcement {
   readonly state: EnforcementState;
   /** Sentences for the operator: what is enforced, and by which edges. */
   readonly detail: string;
   readonly generation: number;
-  readonly edges: readonly EdgeEnforcement[];
+  readonly edges: readonly EdgeStatus[];
 }
 export interface EnforcementReader {
   /** Returns a state that is at most `maxAgeMs` old. */
@@ -59,54 +42,19 @@ export function createEnforcement(options: {
 }
 
 async function loadEnforcement(db: Db): Promise<Enforcement> {
-  const { rows } = await sql<Row>`
-    select fleet.generation, e.name, e.site, e.mode, e.mode_reason as "modeReason",
-           e.enforcing_since is not null as enforcing, e.in_service as "inService",
-           e.confirmed_generation as "confirmedGeneration",
-           (select count(*) from edge_refusals r where r.edge_id = e.id) as "refusedTargets",
-           (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs",
-           e.report
-      from fleet left join edges e on true order by e.name`.execute(db);
-  const generation = rows[0]?.generation ?? 0;
-  const edges = rows.flatMap((row) =>
-    row.name === null ? [] : [edgeOf({ ...row, name: row.name })],
-  );
+  const edges = await loadEdgeStatuses(db);
+  const generation = await currentGeneration(db);
   return { ...describeEnforcement(edges), generation, edges };
-}
-
-/** The columns of an edge are null when there is no edge. */
-interface Row extends Omit<EdgeEnforcement, 'name' | 'report'> {
-  readonly generation: number;
-  readonly name: string | null;
-  readonly report: unknown;
-}
-
-function edgeOf(row: Row & { readonly name: string }): EdgeEnforcement {
-  const { name, site, mode, modeReason, enforcing, inService, confirmedGeneration } = row;
-  const { refusedTargets, silentMs } = row;
-  const report = readReport(row.report);
-  return {
-    name,
-    site,
-    mode,
-    modeReason,
-    enforcing,
-    inService,
-    confirmedGeneration,
-    refusedTargets,
-    silentMs,
-    report,
-  };
 }
 
 /** Pure: summarises the enforcement of a fleet. */
 export function describeEnforcement(
-  edges: readonly EdgeEnforcement[],
+  edges: readonly EdgeStatus[],
 ): Pick<Enforcement, 'state' | 'detail'> {
-  const enforcing = edges.filter((edge) => edge.enforcing);
+  const enforcing = edges.filter((edge) => edge.enrolled);
   if (enforcing.length === 0) return { state: 'none', detail: nothingEnforces(edges) };
   const away = enforcing.filter((edge) => !edge.inService);
-  const refusing = enforcing.filter((edge) => edge.inService && edge.refusedTargets > 0);
+  const refusing = enforcing.filter((edge) => edge.inService && edge.refused.length > 0);
   if (away.length === 0 && refusing.length === 0) {
     return {
       state: 'full',
@@ -122,13 +70,13 @@ export function describeEnforcement(
     );
   }
   if (refusing.length > 0) {
-    const list = refusing.map((edge) => `${edge.name} (${count(edge.refusedTargets, 'target')})`);
+    const list = refusing.map((edge) => `${edge.name} (${count(edge.refused.length, 'target')})`);
     sentences.push(`Some addresses stay at an older state on ${list.join(', ')}.`);
   }
   return { state: 'partial', detail: sentences.join(' ') };
 }
 
-function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
+function nothingEnforces(edges: readonly EdgeStatus[]): string {
   const observing = edges.filter((edge) => edge.mode === 'observe');
   if (observing.length === 0) {
     return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.';
@@ -139,9 +87,10 @@ function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
   return `Nothing is enforced: edges only observe: ${list.join(', ')}.`;
 }
 
-function withSilence(edge: EdgeEnforcement): string {
-  if (edge.silentMs === null) return edge.name;
-  return `${edge.name} (last seen ${Math.round(edge.silentMs / 1000)} s ago)`;
+function withSilence(edge: EdgeStatus): string {
+  if (edge.lastSeenAt === null) return edge.name;
+  const silentMs = Math.max(0, Date.now() - edge.lastSeenAt.getTime());
+  return `${edge.name} (last seen ${Math.round(silentMs / 1000)} s ago)`;
 }
 
 function count(n: number, noun: string): string {

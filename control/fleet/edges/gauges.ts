@@ -96,7 +96,7 @@ const GAUGES: readonly FleetGauge[] = [
     name: 'edges_enforcing',
     help: 'Edges that enforce, in service or not.',
     labels: [],
-    values: ({ edges }) => [[{}, edges.filter((edge) => edge.enforcing).length]],
+    values: ({ edges }) => [[{}, edges.filter((edge) => edge.enrolled).length]],
   },
   {
     name: 'edge_lag_generations',
@@ -104,14 +104,14 @@ const GAUGES: readonly FleetGauge[] = [
     labels: ['edge'],
     values: ({ edges, generation }) =>
       edges
-        .filter((edge) => edge.enforcing)
-        .map((edge) => [{ edge: edge.name }, generation - edge.confirmedGeneration]),
+        .filter((edge) => edge.enrolled)
+        .map((edge) => [{ edge: edge.name }, generation - edge.generation]),
   },
   {
     name: 'edge_refused_targets',
     help: 'Targets that stay at an older state.',
     labels: ['edge'],
-    values: ({ edges }) => edges.map((edge) => [{ edge: edge.name }, edge.refusedTargets]),
+    values: ({ edges }) => edges.map((edge) => [{ edge: edge.name }, edge.refused.length]),
   },
   {
     name: 'edge_on_trial',

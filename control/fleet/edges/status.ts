@@ -73,7 +73,7 @@ export async function loadEdgeStatuses(
 }
 
 /** Returns null when no report is stored that this version understands. */
-export function readReport(stored: unknown): EdgeReport | null {
+function readReport(stored: unknown): EdgeReport | null {
   if (stored === null) return null;
   const parsed = check(edgeReport, stored);
   return parsed.ok ? parsed.value : null;
