@@ -34,6 +34,17 @@ export function personActor(call: {
   return { kind, name: person.email, source, requestId };
 }
 
+/** The actor of an operator's request, whether or not it acts for an organisation. */
+export function operatorActor(call: {
+  readonly person: Pick<Person, 'email'> | null;
+  readonly source: string | null;
+  readonly requestId: string;
+}): Actor {
+  const { person, source, requestId } = call;
+  if (person === null) throw new Error('an operator row was reached without a person');
+  return { kind: 'operator', name: person.email, source, requestId };
+}
+
 export interface AuditEntry {
   readonly actor: Actor;
   /** Null if the action concerns no single organisation. */

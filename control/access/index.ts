@@ -16,7 +16,7 @@ import { createLastUse } from './last-use.ts';
 import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
-export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
+export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
 export {
   findHolding,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Actor, findOrganisation, personActor, recordAudit } from '../access/index.ts';
+import { findOrganisation, operatorActor, recordAudit } from '../access/index.ts';
 import type { Person } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
@@ -37,7 +37,7 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       if (person === null) throw notThere();
       const { id: personId, email } = person;
       const link = { kind: 'reset', email, personId, organisation: null } as const;
-      const data = await makeLink(call, tx, link, { ...deps, actor: actorOf(call) });
+      const data = await makeLink(call, tx, link, { ...deps, actor: operatorActor(call) });
       return { status: 200, body: { data } };
     },
     async invitePerson(call, tx) {
@@ -49,7 +49,7 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       const within =
         organisation === null || role === null ? {} : { organisationId: organisation.id, role };
       const link = { kind: 'invitation', email, organisation: slug, ...within } as const;
-      const data = await makeLink(call, tx, link, { ...deps, actor: actorOf(call) });
+      const data = await makeLink(call, tx, link, { ...deps, actor: operatorActor(call) });
       return { status: 201, body: { data } };
     },
   };
@@ -93,10 +93,6 @@ interface OperatorCall {
   readonly requestId: string;
 }
 
-function actorOf(call: OperatorCall): Actor {
-  return { ...personActor({ ...call, person: requirePerson(call) }), kind: 'operator' };
-}
-
 async function act(
   tx: Tx,
   call: OperatorCall,
@@ -122,7 +118,7 @@ async function record(
   },
   organisationId: number | null = null,
 ): Promise<void> {
-  await recordAudit(tx, { actor: actorOf(call), organisationId, ...entry });
+  await recordAudit(tx, { actor: operatorActor(call), organisationId, ...entry });
 }
 
 async function listPeople(db: Db): Promise<object[]> {

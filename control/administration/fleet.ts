@@ -1,4 +1,4 @@
-import { recordAudit } from '../access/index.ts';
+import { operatorActor, recordAudit } from '../access/index.ts';
 import { deleteCollector, loadCollectorStatuses } from '../collectors/index.ts';
 import type { Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
@@ -8,7 +8,6 @@ import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { lockFleet } from '../organisations/index.ts';
 import { Problem } from '../problem.ts';
-import { operatorOf } from './organisation-write.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
 
 /** Edges, nodes and collectors. */
@@ -40,7 +39,7 @@ export function createFleetHandlers(): Pick<Handlers, 'readFleetHealth' | 'remov
       await agent.remove(batch);
       const generation = await batch.land('agent.remove');
       await recordAudit(tx, {
-        actor: operatorOf(call),
+        actor: operatorActor(call),
         organisationId: null,
         action: `${agent.kind}.remove`,
         target: `${agent.kind}:${name}`,

@@ -1,4 +1,4 @@
-import { type Actor, notifyAccess, personActor, recordAudit } from '../access/index.ts';
+import { notifyAccess, operatorActor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import { Batch } from '../fleet/batch.ts';
@@ -51,19 +51,13 @@ export async function land(
   const { tx } = batch;
   await notifyAccess(tx);
   const generation = await batch.land(done.action);
-  await recordAudit(tx, { actor: operatorOf(call), organisationId, generation, ...done });
+  await recordAudit(tx, { actor: operatorActor(call), organisationId, generation, ...done });
   const data = await loadOrganisations(tx, call.params['slug'] ?? '');
   return {
     status: 200,
     body: { data: data.map(organisationView) },
     headers: generation === null ? {} : { 'portcullis-generation': String(generation) },
   };
-}
-
-/** An operator acts as such here, whether or not for an organisation. */
-export function operatorOf({ person, source, requestId }: Call): Actor {
-  if (person === null) throw new Error('an operator row was reached without a person');
-  return personActor({ person: { ...person, isActing: true }, source, requestId });
 }
 
 /** Others wrote at the same time: agents, or a release that does not take the lock. */

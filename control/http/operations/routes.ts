@@ -5,7 +5,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
-import { clientAddress } from '../server/client-address.ts';
+import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
 import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
 import { addStreams, sendStream } from './event-stream.ts';

@@ -1,9 +1,114 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:https';
 import { Socket } from 'node:net';
 import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
-import { headProblem, refuseRequest, refuseSocket } from './socket-errors.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+
+/** The answers to bytes that are no valid request: [status, reason phrase, detail]. */
+type Refusal = readonly [number, string, string];
+
+const BAD_REQUEST: Refusal = [
+  400,
+  'Bad Request',
+  'What was sent is not HTTP/1.1 that this server reads.',
+];
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    'The request line and headers together are longer than 16 KiB.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Content Too Large', 'The chunk extensions are too long.'],
+  CONNECT: [400, 'Bad Request', 'This server is no proxy.'],
+  ERR_SSL_HTTP_REQUEST: [
+    400,
+    'Bad Request',
+    'This port speaks HTTPS, and a plain HTTP request was sent to it.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request did not arrive in time.'],
+};
+
+const refused = new WeakSet<Duplex>();
+
+/**
+ * Answers on a socket without a request, in the problem format. The type is `about:blank` (RFC 9457, 4.2.1), because no
+ * operation was involved.
+ */
+export function refuseSocket(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  // Data after a refused head is not read.
+  if (refused.has(socket)) {
+    socket.end(() => socket.destroy());
+    return;
+  }
+  const refusal = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
+  const { headers, body } = messageOf(refusal);
+  const head = [
+    `HTTP/1.1 ${refusal[0]} ${refusal[1]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+/** The same for a request whose head was read, after the previous requests of the connection. */
+function refuseRequest(refusal: Refusal, response: ServerResponse): void {
+  const { headers, body } = messageOf(refusal);
+  if (response.socket !== null) refused.add(response.socket);
+  response.writeHead(refusal[0], refusal[1], headers).end(body);
+}
+
+/** Headers that may appear once: with two, servers on the way could use different ones. */
+const SINGLE = ['Host', 'Authorization', 'Content-Type'] as const;
+
+/** Why a well-formed head is ambiguous. Null if it is not. */
+function headProblem(request: IncomingMessage): Refusal | null {
+  const { httpVersion, headers, headersDistinct } = request;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return [505, 'HTTP Version Not Supported', 'This server speaks HTTP/1.1.'];
+  }
+  const twice = SINGLE.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
+  if (twice !== undefined) return badRequest(`The header ${twice} stands more than once.`);
+  // RFC 9112, 3.2
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    return badRequest('The header Host is missing.');
+  }
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return badRequest('The only Transfer-Encoding that this server reads is chunked.');
+  }
+  return null;
+}
+
+function badRequest(detail: string): Refusal {
+  return [400, 'Bad Request', detail];
+}
+
+function messageOf([status, title, detail]: Refusal): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+} {
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail });
+  const headers = {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': randomUUID(),
+    Connection: 'close',
+  };
+  return { headers, body };
+}
 
 /** The socket side of the API: refuses requests that two readers could understand differently. */
 export function createListener(config: HttpConfig, handler: RequestListener): Server {
@@ -49,4 +154,16 @@ function explainToPlainClient(error: Error & { readonly code?: string }, secured
   // Node has no public access to the underlying socket; without it the connection is just closed.
   const below: unknown = Reflect.get(secured, '_parent');
   if (below instanceof Socket) refuseSocket(error, below);
+}
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/**
+ * The canonical client address: a dual-stack socket shows IPv4 clients as mapped addresses, and link-local ones with a
+ * zone. Null for an invalid address, such as from a wrong forwarded header.
+ */
+export function clientAddress(ip: string | undefined): string | null {
+  if (ip === undefined) return null;
+  const plain = MAPPED.exec(ip)?.[1] ?? ip.split('%', 1)[0] ?? ip;
+  return canonicalAddress(plain);
 }

@@ -6,12 +6,11 @@ import type { Registry } from 'prom-client';
 import type { Access } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { useStrictBodies } from '../input/body.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress, createListener, refuseSocket } from './listener.ts';
 import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
 import type { Handlers } from '../operations/handlers.ts';
 import { createReadReadiness, type ReadinessReport, registerHealth } from './health.ts';
-import { createListener } from './listener.ts';
 import {
   createHttpMetrics,
   type HttpMetrics,
@@ -26,7 +25,6 @@ import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
 import { registerOperations } from '../operations/routes.ts';
-import { refuseSocket } from './socket-errors.ts';
 
 export interface HttpDeps {
   readonly config: HttpConfig;
