@@ -23,6 +23,7 @@ export {
   type HeldPrefix,
   type Holder,
   listHeldPrefixes,
+  loadHolder,
   reachesNetwork,
 } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';

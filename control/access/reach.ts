@@ -95,13 +95,13 @@ const COLUMNS = sql`
   lower(during) as since, upper(during) as until`;
 
 /**
- * The holding of this address now: the most specific one of any organisation. The time is that of the statement,
+ * The holding of this address or network now: the most specific one of any organisation. The time is that of the statement,
  * because the transaction may have waited for a lock while the holding ended.
  */
-async function loadHolder(db: Db | Tx, ip: string): Promise<Holding | null> {
+export async function loadHolder(db: Db | Tx, network: string): Promise<Holding | null> {
   const { rows } = await sql<Holding>`
     select ${COLUMNS} from holdings
-     where cidr >>= ${ip}::inet and during @> statement_timestamp()
+     where cidr >>= ${network}::inet and during @> statement_timestamp()
      order by masklen(cidr) desc limit 1`.execute(db);
   return rows[0] ?? null;
 }

@@ -89,24 +89,32 @@ export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
   return row;
 }
 
-/** An enforcing edge that serves an address, and its generation of it. */
+/** An edge that serves an address and has ever connected, and its generation of it. */
 export interface ServingEdge {
   readonly name: string;
   readonly generation: number;
   readonly inService: boolean;
+  /** It counts for what is live while it is in service; others only observe. */
+  readonly isEnforcing: boolean;
+  /** It was seen within its lease, so it may answer. */
+  readonly seenRecently: boolean;
   /** Why it could not apply the address; null when it did. */
   readonly refused: string | null;
 }
 
+const LEASE_SECONDS = 60;
+
 export async function loadServingEdges(db: Db | Tx, ip: string): Promise<ServingEdge[]> {
   const { rows } = await sql<ServingEdge>`
-    select e.name, e.in_service as "inService", x.reason as refused,
-           least(e.confirmed_generation, x.good_generation) as generation
+    select e.name, e.in_service as "inService", e.enforcing_since is not null as "isEnforcing",
+           coalesce(e.last_seen_at > statement_timestamp() - ${LEASE_SECONDS} * interval '1 second', false)
+             as "seenRecently",
+           x.reason as refused, least(e.confirmed_generation, x.good_generation) as generation
       from edges e
       left join lateral (
         select reason, good_generation from refusals_of(e.id, ${ip}::inet)
          order by good_generation, masklen(target) desc limit 1) x on true
-     where e.enforcing_since is not null
+     where (e.enforcing_since is not null or e.mode is not null)
        and exists (select from unnest(e.serves) s where s >>= ${ip}::inet)
      order by e.name
   `.execute(db);

@@ -27,7 +27,9 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
       ...addressMeta(call, { rules, filters }),
       accepted_generation: state.acceptedGeneration,
       live_generation: state.liveGeneration,
-      edges: edges.map(viewOf),
+      edges: edges
+        .filter(({ isEnforcing }) => isEnforcing)
+        .map(({ isEnforcing: _isEnforcing, seenRecently: _seenRecently, ...edge }) => viewOf(edge)),
     },
   };
 }

@@ -1,12 +1,11 @@
 import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
-import { sql } from 'kysely';
 import type { Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { policyFingerprint } from '@portcullis/link/messages/policy-fingerprint.ts';
 import type { LiveVerdict } from '@portcullis/link/messages/edge.ts';
-import type { Db, Tx } from '../../db/database.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
+import type { ServingEdge } from '../held-store.ts';
 
 /** The verdict of an edge that serves an address. */
 export interface EdgeVerdict {
@@ -18,30 +17,10 @@ export interface EdgeVerdict {
   readonly upToDate: boolean | null;
 }
 
-export interface SeenEdge {
-  readonly name: string;
-  readonly inService: boolean;
-  /** It was seen within its lease, so it may answer. */
-  readonly seenRecently: boolean;
-}
-
-const LEASE_SECONDS = 60;
-
-/** Loads the edges that serve the address and have ever connected, including observing ones. */
-export async function loadServingEdgesSeen(db: Db | Tx, ip: string): Promise<SeenEdge[]> {
-  const { rows } = await sql<SeenEdge>`
-    select e.name, e.in_service as "inService",
-           coalesce(e.last_seen_at > statement_timestamp() - ${LEASE_SECONDS} * interval '1 second', false) as "seenRecently"
-      from edges e
-     where e.mode is not null and exists (select from unnest(e.serves) s where s >>= ${ip}::inet)
-     order by e.name`.execute(db);
-  return rows;
-}
-
-/** Asks the edges for their verdicts, and compares their policies with the accepted one. */
+/** Requests the verdicts of the edges, and compares their policies with the accepted one. */
 export async function queryServingEdges(
   ask: QueryEdges,
-  edges: readonly SeenEdge[],
+  edges: readonly ServingEdge[],
   packet: Packet,
   accepted: Policy,
 ): Promise<EdgeVerdict[]> {

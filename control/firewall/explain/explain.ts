@@ -12,12 +12,8 @@ import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
-import {
-  queryServingEdges,
-  differences,
-  type EdgeVerdict,
-  loadServingEdgesSeen,
-} from './edge-verdicts.ts';
+import { queryServingEdges, differences, type EdgeVerdict } from './edge-verdicts.ts';
+import { loadServingEdges } from '../held-store.ts';
 import { resolvePorts } from '../named-ports/index.ts';
 import { type AddressState, familyOf } from '../objects.ts';
 import { loadAddress } from '../store.ts';
@@ -82,7 +78,7 @@ export async function explainPacket(
       accepted,
       port: await readPort(tx, call, request),
       policy: live ?? accepted,
-      edges: await loadServingEdgesSeen(tx, call.ip),
+      edges: await loadServingEdges(tx, call.ip),
     };
   });
   const { state, accepted, policy, port } = found;

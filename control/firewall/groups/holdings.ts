@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { loadHolder } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { Problem } from '../../problem.ts';
 
@@ -24,13 +25,8 @@ export async function findAssignableHolding(
   organisationId: number,
   target: string,
 ): Promise<number> {
-  const { rows } = await sql<{ id: number; organisationId: number }>`
-    select id, organisation_id as "organisationId" from holdings
-     where cidr >>= ${target}::cidr and during @> now()
-     order by masklen(cidr) desc limit 1
-  `.execute(tx);
-  const holding = rows[0];
-  if (holding === undefined || holding.organisationId !== organisationId) {
+  const holding = await loadHolder(tx, target);
+  if (holding === null || holding.organisationId !== organisationId) {
     throw new Problem('not_found', `The organisation does not hold ${target}.`);
   }
   return holding.id;
