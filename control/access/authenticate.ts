@@ -104,7 +104,7 @@ interface Entry<T> {
 
 /**
  * Caches keys for a second from the start of the query, so that a result from before a revocation expires in time.
- * Concurrent equal queries share one. Unknown keys (null) are not kept, so that strangers evict no valid one; what they
+ * Concurrent equal queries share one. Unknown keys (null) are not kept, so that unauthenticated requests evict no valid one; what they
  * may query is bounded by `UnknownKeyBudget`.
  */
 export class KeyCache<T> {
@@ -152,9 +152,9 @@ const SIZE = { capacity: 20, perSecond: 1 } as const;
 const MAX_PROVEN = 10_000;
 
 /**
- * Bounds what strangers cost: each unknown key is a query. Without budget only keys that were good before are looked up.
+ * Bounds the cost of unknown keys: each is a query. Without budget only keys that were good before are looked up.
  * An IPv6 source counts by its /64, which is what one subscriber has. Sources do not
- * share a budget: many strangers must not keep a caller out who was never seen.
+ * share a budget: many of them must not refuse a caller that was never seen.
  */
 export class UnknownKeyBudget {
   readonly #sources: TokenBuckets;

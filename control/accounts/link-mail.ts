@@ -8,7 +8,7 @@ import { createLink, type NewLink } from './link-store.ts';
 export interface LinkDeps {
   /** Without a trailing slash. */
   readonly publicUrl: string;
-  /** Null: whoever makes a link gives it to the person. */
+  /** Null: the creator of a link gives it to the person. */
   readonly mail: Mail | null;
 }
 

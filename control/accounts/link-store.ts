@@ -26,7 +26,7 @@ export interface NewLink {
 const VALID_HOURS = { operator: 24, invitation: 7 * 24, reset: 24 } as const;
 
 /**
- * Stores a link that works once, and returns its URL. The token stands behind `#`, so that no server, proxy or Referer
+ * Stores a link that works once, and returns its URL. The token follows `#`, so that no server, proxy or Referer
  * header sees it. It replaces an unused one for the same.
  */
 export async function createLink(
@@ -114,7 +114,7 @@ export async function createReset(
   return createLink(tx, { kind: 'reset', email: person.email, personId: person.id }, how);
 }
 
-/** `there`: somebody is an operator. `unused`: a link was made for one. */
+/** `there`: an operator exists. `unused`: a link was made for one. */
 export async function findFirstOperator(db: Db | Tx): Promise<'there' | 'unused' | 'none'> {
   const { rows } = await sql<{ there: boolean; unused: boolean }>`
     select exists (select from people where is_operator) as there,

@@ -58,7 +58,7 @@ const LOCK_MINUTES = 15;
 
 /**
  * The person with this email and password. One refusal for all reasons, after the same time. Attempts count until
- * `forgetAttempts`, which a caller that also asks for a code calls itself.
+ * `forgetAttempts`, which a caller that also requires a code calls itself.
  */
 export async function provePassword(db: Db, email: string, password: string): Promise<PersonRow> {
   await countAttempt(db, email);

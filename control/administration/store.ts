@@ -50,7 +50,7 @@ export async function loadOrganisations(
   return rows;
 }
 
-/** The organisation of an ASN, and how often holdings, also past ones, name it; null for a number that nobody has. */
+/** The organisation of an ASN, and how often holdings, also past ones, name it; null for a number of no organisation. */
 export async function findAsn(
   tx: Tx,
   asn: number,
@@ -95,7 +95,7 @@ export async function findService(tx: Tx, id: number): Promise<FoundService | nu
   return rows[0] ?? null;
 }
 
-/** Who has a network at some moment of a time, but for the holding `except`. */
+/** The organisation that holds a network at some moment of a span, except by the holding `except`. */
 export async function findHolder(
   tx: Tx,
   { cidr, since, until }: Pick<HoldingContent, 'cidr' | 'since' | 'until'>,

@@ -18,7 +18,7 @@ export interface EventFeed {
 }
 
 const BATCH = 500;
-/** How soon events of a transaction that waits for an older one are looked for again. */
+/** How soon events of a transaction that waits for an older one are read. */
 const RETRY_MS = 50;
 
 export function createEventFeed(db: Db): EventFeed {

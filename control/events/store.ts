@@ -3,7 +3,7 @@ import type { Db } from '../db/database.ts';
 
 export const EVENTS_KEPT_DAYS = 7;
 
-/** A place between events. Opaque to callers, who send it back as `Last-Event-ID`. */
+/** A position between events. Opaque to callers, which send it back as `Last-Event-ID`. */
 export interface Cursor {
   /** A number of 64 bits. */
   readonly transaction: string;

@@ -36,7 +36,7 @@ export interface Fleet {
   readonly enforcement: EnforcementReader;
   /** Answers agents, over any transport of link/. */
   readonly agentHandler: AgentHandler;
-  /** Asks the edges connected to this process for their verdict on a packet. */
+  /** Queries the edges connected to this process for their verdict on a packet. */
   readonly queryEdges: QueryEdges;
   /** Sets the link that queries to edges use. */
   attachLink(link: ControlSide): void;
@@ -47,7 +47,7 @@ export interface Fleet {
 }
 
 export interface FleetTimers {
-  /** Looks again at once, because holdings may have changed. */
+  /** Checks at once, because holdings may have changed. */
   wake(): void;
   stop(): Promise<void>;
 }

@@ -42,7 +42,7 @@ const PER_SENDER = { capacity: 30, perSecond: 30 / 3_600 } as const;
 const TIMEOUT_MS = 10_000;
 const RETRY_MS: readonly number[] = [2_000, 30_000];
 
-/** Mail by SMTP. Nothing is stored, because a mail has a link that nobody else may read. */
+/** Mail by SMTP. Nothing is stored, because a mail has a link that only its recipient may read. */
 export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDeps): Mail {
   const sent = new Counter({
     name: 'portcullis_mails_total',

@@ -46,7 +46,7 @@ interface DefaultPreview {
   /** Samples of packets that something else than the default drops by now. */
   readonly deniedAlready: number;
   readonly edges: readonly string[];
-  /** Every kept sample of the window was looked at. */
+  /** Every kept sample of the window was evaluated. */
   readonly isComplete: boolean;
 }
 
@@ -163,7 +163,7 @@ const NAMES: Readonly<Record<number, string>> = {
   50: 'esp',
   58: 'icmpv6',
 };
-/** So many ports are spelled out in the sentence. */
+/** The most ports that the sentence lists. */
 const LISTED = 5;
 
 const SAMPLING = `These are samples, not all packets: those of connections without an answer yet and one of ${SAMPLED_ONE_IN} others.`;

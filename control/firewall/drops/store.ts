@@ -20,7 +20,7 @@ export interface DropTotal extends DropCause {
   readonly packets: number;
   readonly bytes: number;
 }
-/** What the policy of a prefix around the address dropped, for whichever address in it. */
+/** What the policy of a containing prefix dropped, for any address in it. */
 export interface PrefixTotal extends DropTotal {
   readonly prefix: string;
 }
@@ -89,12 +89,12 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
      group by 1 order by 1`.execute(tx);
   const edges = await sql<{ name: string }>`
     select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
-  const around = countedFor(sql`c.target = any (${prefixesAround(query.ip)}::cidr[])
+  const ofPrefixes = countedFor(sql`c.target = any (${containingPrefixes(query.ip)}::cidr[])
      and c.reason <> ${OBSERVED_REASON}
      and (${query.bounds}::cidr[] is null or c.target <<= any (${query.bounds}::cidr[]))`);
   const prefixes = await sql<PrefixTotal>`
     select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
-           sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${around}
+           sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${ofPrefixes}
      group by c.target, 2, 3, 4 order by masklen(c.target) desc, packets desc, 2, 3, 4`.execute(tx);
   const samples = await loadSamples(tx, query);
   return {
@@ -108,7 +108,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
 }
 
 /** By name rather than by containment, which no index of the counts knows. */
-function prefixesAround(ip: string): string[] {
+function containingPrefixes(ip: string): string[] {
   const address = parseAddress(ip);
   if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
   const { value } = address;

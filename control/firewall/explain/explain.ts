@@ -57,7 +57,7 @@ export const ANY_EDGE: EdgeSettings = {
 };
 
 /**
- * Evaluates the packet with the reference evaluator, over the accepted or live policy, and asks the edges, which
+ * Evaluates the packet with the reference evaluator, over the accepted or live policy, and queries the edges, which
  * evaluate the policies in their kernels.
  */
 export async function explainPacket(

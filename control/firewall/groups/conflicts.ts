@@ -15,7 +15,7 @@ export interface GroupContent {
   readonly filters: readonly FilterContent[];
 }
 
-/** All that a group meets in one holding: what its addresses have of their own, and the groups beside it. */
+/** What a group can conflict with in one holding: objects of its addresses, and the other groups. */
 export interface HoldingContent {
   readonly limits: { readonly rulesPerIp: number; readonly filtersPerIp: number };
   /** Filter types that the holding's service applies itself. */
@@ -38,19 +38,19 @@ export interface Conflict {
   readonly reason: string;
 }
 
-/** So many are listed; a group on a prefix can meet thousands of addresses. */
+/** The most conflicts that are listed; a group on a prefix applies to thousands of addresses. */
 export const LISTED_CONFLICTS = 20;
 
 /**
  * What groups conflict with where they are assigned, but for own rules and filters equal to theirs (the
- * database finds those). Looked at are the places where something differs: each address with objects of its
- * own, and each assigned target, which stands for the addresses in it that have nothing of their own.
+ * database finds those). It checks each address that has objects, and each assigned target, which represents the
+ * addresses in it that have none.
  */
 export function findConflicts(holding: HoldingContent, checked: ReadonlySet<number>): Conflict[] {
-  const around = indexAssignments(holding.assignments);
+  const assignedTo = indexAssignments(holding.assignments);
   const conflicts: Conflict[] = [];
   for (const point of pointsOf(holding)) {
-    const groupIds = around(point.target);
+    const groupIds = assignedTo(point.target);
     for (const groupId of new Set(groupIds)) {
       if (!checked.has(groupId)) continue;
       const found = conflictsAt(holding, point, groupIds, groupId);
@@ -78,7 +78,7 @@ function pointsOf(holding: HoldingContent): Point[] {
   return [...points.values()];
 }
 
-/** Finds the groups assigned to a target or to a prefix around it, by one look-up a prefix length in use. */
+/** Finds the groups assigned to a target or to a containing prefix, by one look-up for each prefix length in use. */
 function indexAssignments(
   assignments: HoldingContent['assignments'],
 ): (target: Cidr) => readonly number[] {
@@ -117,10 +117,10 @@ function conflictsAt(
     return [{ code: 'rule_exists', target, reason }];
   }
   const others = groupIds.filter((id) => id !== groupId);
-  const beside = others.flatMap((id) => holding.groups.get(id) ?? []);
+  const otherGroups = others.flatMap((id) => holding.groups.get(id) ?? []);
   return [
-    ...equalContent(group, beside, point, target),
-    ...passedLimits(holding, [group, ...beside], point, target),
+    ...equalContent(group, otherGroups, point, target),
+    ...passedLimits(holding, [group, ...otherGroups], point, target),
     ...group.filters
       .filter(({ type }) => holding.managedTypes.includes(type))
       .map((filter): Found => {
@@ -132,14 +132,14 @@ function conflictsAt(
 
 function equalContent(
   group: GroupContent,
-  beside: readonly GroupContent[],
+  otherGroups: readonly GroupContent[],
   point: Point,
   target: string,
 ): Found[] {
   const conflicts: Found[] = [];
   const ruleKeys = new Set(group.rules.map(ruleKey));
   const filterKeys = new Set(group.filters.map(filterKey));
-  for (const other of beside) {
+  for (const other of otherGroups) {
     for (const rule of other.rules) {
       if (!ruleKeys.has(ruleKey(rule)) || !appliesTo(rule, point.target.family)) continue;
       const reason = `the group ${other.name} has the rule "${describeRule(rule)}" too`;

@@ -11,7 +11,7 @@ import * as store from './store.ts';
 
 /**
  * Firewall groups: transaction scripts. Each is given a batch, writes in its transaction and throws a
- * `Problem` for what a person may mend; after a `Problem` the transaction must be rolled back.
+ * `Problem` for a mistake that the caller can correct; after a `Problem` the transaction must be rolled back.
  */
 
 export interface NewGroup {

@@ -118,7 +118,7 @@ function lifetimes({ holdingId, ip }: { readonly holdingId: number; readonly ip:
                                       'source', abbrev(t.source::inet), 'port', t.port)`;
   const filter = sql`jsonb_build_object('type', t.type, 'port', t.port)`;
   const own = sql`(select id from addresses where holding_id = ${holdingId} and ip = ${ip}::inet)`;
-  const around = sql`t.holding_id = ${holdingId} and t.target >>= ${ip}::inet`;
+  const containing = sql`t.holding_id = ${holdingId} and t.target >>= ${ip}::inet`;
   // Only while the group was on the address: what it had before is not the history of the address.
   const ofGroup = sql`exists (
     select from group_assignments s
@@ -131,14 +131,14 @@ function lifetimes({ holdingId, ip }: { readonly holdingId: number; readonly ip:
     select 'filter', t.id, ${filter}, ${columns} from filters t where t.address_id in ${own}
     union all
     select 'default', t.id, jsonb_build_object('name', t.action || ' on ' || ${shown}), ${columns}
-      from default_actions t where ${around}
+      from default_actions t where ${containing}
     union all
     select 'group', g.id, jsonb_build_object('name', g.name || ' on ' || ${shown}), ${columns}
-      from group_assignments t join groups g on g.id = t.group_id where ${around}
+      from group_assignments t join groups g on g.id = t.group_id where ${containing}
     union all
     select 'geo_rule', g.id, jsonb_build_object('name', g.action || ' '
              || array_to_string(g.countries || g.asns::text[], ', ') || ' on ' || ${shown}), ${columns}
-      from geo_assignments t join geo_rules g on g.id = t.geo_rule_id where ${around}
+      from geo_assignments t join geo_rules g on g.id = t.geo_rule_id where ${containing}
     union all
     select 'group_rule', t.id, ${rule}, ${columns} from group_rules t where ${ofGroup}
     union all

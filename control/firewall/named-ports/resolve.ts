@@ -72,7 +72,7 @@ export interface ResolvedPort extends NamedPort {
   readonly port: number;
 }
 
-/** A name of a request, and where it stands there. */
+/** A name of a port in a request, and its position there. */
 export interface PortMention {
   readonly text: string;
   readonly pointer: string;

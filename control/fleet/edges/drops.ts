@@ -174,7 +174,7 @@ async function countDrops(
 const MITIGATED_AFTER_SECONDS = 300;
 
 /**
- * Adds drops of mitigations to the attack on the address, or on the prefix that is held around it. Ordered by id, as
+ * Adds drops of mitigations to the attack on the address, or on its containing held prefix. Ordered by id, as
  * every statement that locks several rows.
  */
 async function countForAttacks(tx: Tx, all: readonly DropEntry[], span: Span): Promise<void> {

@@ -3,7 +3,7 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeAnswer, LiveVerdict, Question } from '@portcullis/link/messages/edge.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 
-/** Asks edges for their verdict on a packet. Returns the answers that arrived in time. */
+/** Queries edges for their verdict on a packet. Returns the answers that arrived in time. */
 export type QueryEdges = (
   edges: readonly string[],
   packet: Packet,
@@ -56,7 +56,7 @@ export class EdgeQueries {
     return open.answers;
   };
 
-  /** Ignores late answers and answers of edges that were not asked. */
+  /** Ignores late answers and answers of edges that were not queried. */
   receiveAnswer(edge: string, { id, answer }: EdgeAnswer): void {
     const open = this.#open.get(id);
     if (open?.edges.has(edge) !== true) return;

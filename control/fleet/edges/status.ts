@@ -79,7 +79,7 @@ function readReport(stored: unknown): EdgeReport | null {
   return parsed.ok ? parsed.value : null;
 }
 
-/** Forgets an edge and its credential. What it enforces stays until its host is told otherwise. */
+/** Forgets an edge and its credential. What it enforces stays until the operator disables it on its host. */
 export async function deleteEdge(batch: Batch, id: number): Promise<void> {
   batch.mark();
   await sql`delete from edges where id = ${id}`.execute(batch.tx);

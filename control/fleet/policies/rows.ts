@@ -276,7 +276,7 @@ async function loadMitigations(
 }
 
 /**
- * Every target that overlaps the region and may ever have had a policy, so that edges can be told to remove it. Deleted
+ * Every target that overlaps the region and may ever have had a policy, so that edges can be instructed to remove it. Deleted
  * objects and past holdings are kept far longer than the changes that edges sync.
  */
 export async function loadFormerTargets(tx: Tx, region: readonly string[]): Promise<string[]> {

@@ -6,7 +6,7 @@ import { lostFleet, takeGeneration } from '../generations.ts';
 export interface SchedulerOptions {
   readonly db: Db;
   readonly events: FleetEvents;
-  /** The longest wait between two looks; default 10 s. */
+  /** The longest wait between two checks; default 10 s. */
   readonly maxWaitMs?: number;
 }
 export interface HoldingScheduler {
@@ -102,7 +102,7 @@ interface Moved {
 async function moveHoldings(tx: Tx): Promise<Moved | null> {
   const { rows: lock } = await sql<{ ours: boolean }>`
     select pg_try_advisory_xact_lock(${LOCK}) as ours`.execute(tx);
-  // Another replica is doing it; this one looks again soon enough to take over.
+  // Another replica is doing it; this one checks soon enough to take over.
   if (lock[0]?.ours !== true) return null;
   // The time stays text: a Date would cut its microseconds, and a boundary in between would be lost or done twice.
   const { rows } = await sql<{ target: string | null; until: string; lateMs: number }>`

@@ -52,7 +52,7 @@ const MAX_DEPTH = 32;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Parses JSON; of a key that stands twice in an object the last value counts. */
+/** Parses JSON; of a key that is repeated in an object the last value counts. */
 function parseBody(raw: Buffer): unknown {
   if (raw.length === 0) throw malformed('The body is empty; a JSON object is expected.');
   let value: unknown;

@@ -41,7 +41,7 @@ export interface BoundOperation {
 /** The rows for keys are here a second time, for the session of a person with a role in the organisation. */
 const SESSION_PREFIX = `${PORTAL_PREFIX}/organisations/{organisation}`;
 
-/** Every row of the contract beside its handler. */
+/** Every row of the contract with its handler. */
 export function bindOperations(handlers: Handlers): BoundOperation[] {
   const bind = (prefix: string) => (row: OperationRow & { readonly operationId: OperationId }) => ({
     prefix,

@@ -46,7 +46,7 @@ const READINESS_TIMEOUT_MS = 3_000;
 
 const UNKNOWN: Check = { ok: false, detail: 'Not known while the database does not answer.' };
 
-/** How long a report answers everybody: strangers may ask, and reading it costs queries. */
+/** How long a report is reused: anyone may request it without a key, and reading it costs queries. */
 const READINESS_MS = 1_000;
 
 /** The readiness of this process: its status, and the document for everybody or for the operator. */

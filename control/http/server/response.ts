@@ -8,7 +8,7 @@ const compress = promisify(gzip);
 const COMPRESSED_FROM_BYTES = 1_400;
 const COMPRESSIBLE = /^application\/(?:problem\+)?json\b/;
 
-/** Headers for caches on every response, compression where it is asked for, and the end of unread requests. */
+/** Headers for caches on every response, compression where it is accepted, and the end of unread requests. */
 export function addResponseHooks(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache');
@@ -34,7 +34,7 @@ async function compressed(
   return compress(payload, { level: 1 });
 }
 
-/** Without a key nobody may make this server read a body, so the connection ends instead. */
+/** The server reads no body of an unauthenticated request; the connection ends instead. */
 function hasUnreadBody({ headers, raw }: FastifyRequest): boolean {
   const hasBody =
     headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
