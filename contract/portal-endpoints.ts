@@ -1,10 +1,10 @@
-import { PORTAL_ACCOUNT_ENDPOINTS } from './operations/portal-account.ts';
-import { PORTAL_ADMINISTRATION_ENDPOINTS } from './operations/portal-administration.ts';
-import { PORTAL_FIREWALL_ENDPOINTS } from './operations/portal-firewall.ts';
-import { PORTAL_GROUP_ENDPOINTS } from './operations/portal-groups.ts';
+import { PORTAL_ACCOUNT_ENDPOINTS, PORTAL_SIGN_IN_ENDPOINTS } from './operations/portal-account.ts';
+import {
+  PORTAL_ADMINISTRATION_ENDPOINTS,
+  PORTAL_PEOPLE_ENDPOINTS,
+} from './operations/portal-people.ts';
+import { PORTAL_FIREWALL_ENDPOINTS, PORTAL_GROUP_ENDPOINTS } from './operations/portal-firewall.ts';
 import { PORTAL_OPERATOR_ENDPOINTS } from './operations/portal-operator.ts';
-import { PORTAL_PEOPLE_ENDPOINTS } from './operations/portal-people.ts';
-import { PORTAL_SIGN_IN_ENDPOINTS } from './operations/portal-sign-in.ts';
 import { PORTAL_WEBHOOK_ENDPOINTS } from './operations/portal-webhooks.ts';
 
 export const PORTAL_PREFIX = '/api/portal';

@@ -15,9 +15,9 @@ import {
   SAME_ADDRESS,
   WRITE_HEADERS,
 } from './operations/firewall.ts';
-import { X1_ATTACK_ENDPOINTS } from './operations/x1-attacks.ts';
+import { X1_ATTACK_ENDPOINTS } from './operations/attacks.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
-import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
+import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
 import {
   AcceptedAddress,

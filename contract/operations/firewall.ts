@@ -9,17 +9,18 @@ import {
   WITH_BODY,
   WITH_KEY,
 } from '../endpoint.ts';
-import { FilterCatalogue, FirewallAddress } from '../schemas/firewall.ts';
 import {
+  FilterCatalogue,
   FilterDeletion,
   FilterInput,
   FiltersCreated,
   FiltersDeleted,
+  FirewallAddress,
   RuleDeletion,
   RuleInput,
   RulesCreated,
   RulesDeleted,
-} from '../schemas/firewall-writes.ts';
+} from '../schemas/firewall.ts';
 import * as examples from './firewall-examples.ts';
 
 /** Any string: an invalid address is answered 404, like an address of another organisation. */

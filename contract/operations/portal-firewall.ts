@@ -1,7 +1,14 @@
 import type { PortalEndpoint } from '../endpoint.ts';
 import {
   AddressChanged,
+  FilterTypes,
   GenerationBody,
+  GeoRuleInput,
+  GeoRules,
+  GroupInput,
+  GroupPreview,
+  Groups,
+  GroupSaved,
   History,
   HistoryQuery,
   NotedAddresses,
@@ -11,7 +18,13 @@ import {
   RuleNoteSaved,
 } from '../schemas/portal-firewall.ts';
 import { ADDRESS_PARAMS } from './firewall.ts';
-import { idParam, ORGANISATION, readAnswers, writeAnswers } from './portal-shared.ts';
+import {
+  deleteAnswers,
+  idParam,
+  ORGANISATION,
+  readAnswers,
+  writeAnswers,
+} from './portal-shared.ts';
 
 const BASE = '/organisations/{organisation}/firewall';
 const ADDRESS = { ...ORGANISATION, ...ADDRESS_PARAMS };
@@ -111,5 +124,147 @@ export const PORTAL_FIREWALL_ENDPOINTS = [
     responses: writeAnswers(200, 'Accepted. Not live everywhere yet.', AddressChanged, [
       ...CHANGE_PROBLEMS,
     ]),
+  },
+] as const satisfies readonly PortalEndpoint[];
+
+const ORGANISATION_PATH = '/organisations/{organisation}';
+const GROUP = { ...ORGANISATION, group: idParam('Id of a group.') };
+const GEO = { ...ORGANISATION, geo_rule: idParam('Id of a geo rule.') };
+const read = { ...common, method: 'GET', role: 'read-only', write: false } as const;
+const write = { ...common, role: 'admin', write: true } as const;
+const CONFLICTS = [
+  'managed_by_fleet_file',
+  'rule_exists',
+  'filter_exists',
+  'filter_unavailable',
+  'limit_exceeded',
+] as const;
+
+/** Firewall groups and geo rules. */
+export const PORTAL_GROUP_ENDPOINTS = [
+  {
+    ...read,
+    operationId: 'listGroups',
+    path: `${ORGANISATION_PATH}/groups`,
+    params: ORGANISATION,
+    requestHeaders: ['If-None-Match'],
+    summary: 'List firewall groups',
+    description: 'With their rules, filters and where they are assigned, by name.',
+    responses: readAnswers('The groups.', Groups),
+  },
+  {
+    ...read,
+    operationId: 'listFilterTypes',
+    path: `${ORGANISATION_PATH}/filter-types`,
+    params: ORGANISATION,
+    requestHeaders: ['If-None-Match'],
+    summary: 'List the filters that a group can have',
+    description: 'An address can still lack one of them, where its service manages it.',
+    responses: readAnswers('The filters.', FilterTypes),
+  },
+  {
+    ...write,
+    operationId: 'createGroup',
+    method: 'POST',
+    path: `${ORGANISATION_PATH}/groups`,
+    params: ORGANISATION,
+    summary: 'Create a firewall group',
+    description: 'With its content and where it is assigned, in one change.',
+    body: GroupInput,
+    responses: writeAnswers(201, 'Accepted.', GroupSaved, CONFLICTS),
+  },
+  {
+    ...write,
+    operationId: 'saveGroup',
+    method: 'PUT',
+    path: `${ORGANISATION_PATH}/groups/{group}`,
+    params: GROUP,
+    summary: 'Change a firewall group',
+    description:
+      'Makes the group what the body says, everywhere that it is assigned or nowhere. Rules and filters that stay keep their ids.',
+    body: GroupInput,
+    responses: writeAnswers(200, 'Accepted.', GroupSaved, CONFLICTS),
+  },
+  {
+    ...write,
+    operationId: 'deleteGroup',
+    method: 'DELETE',
+    path: `${ORGANISATION_PATH}/groups/{group}`,
+    params: GROUP,
+    summary: 'Delete a firewall group',
+    description: 'With everything that it put on addresses.',
+    responses: deleteAnswers('Accepted.', GroupSaved, ['managed_by_fleet_file']),
+  },
+  {
+    ...common,
+    role: 'admin',
+    write: false,
+    operationId: 'previewNewGroup',
+    method: 'POST',
+    path: `${ORGANISATION_PATH}/groups/preview`,
+    params: ORGANISATION,
+    summary: 'Preview a new firewall group',
+    description: 'What would change where, and what it conflicts with. Nothing is changed.',
+    body: GroupInput,
+    responses: writeAnswers(200, 'What would happen.', GroupPreview, CONFLICTS),
+  },
+  {
+    ...common,
+    role: 'admin',
+    write: false,
+    operationId: 'previewGroup',
+    method: 'POST',
+    path: `${ORGANISATION_PATH}/groups/{group}/preview`,
+    params: GROUP,
+    summary: 'Preview a change of a firewall group',
+    description: 'What would change where, and what it conflicts with. Nothing is changed.',
+    body: GroupInput,
+    responses: writeAnswers(200, 'What would happen.', GroupPreview, CONFLICTS),
+  },
+  {
+    ...read,
+    operationId: 'listGeoRules',
+    path: `${ORGANISATION_PATH}/geo-rules`,
+    params: ORGANISATION,
+    requestHeaders: ['If-None-Match'],
+    summary: 'List geo rules',
+    description: 'What is dropped by country or ASN, and where.',
+    responses: readAnswers('The geo rules.', GeoRules),
+  },
+  {
+    ...write,
+    operationId: 'createGeoRule',
+    method: 'POST',
+    path: `${ORGANISATION_PATH}/geo-rules`,
+    params: ORGANISATION,
+    summary: 'Create a geo rule',
+    description: 'With where it is assigned, in one change.',
+    body: GeoRuleInput,
+    bodyExamples: {
+      deny: { action: 'deny', countries: ['XX'], asns: [64496], targets: ['203.0.113.0/24'] },
+    },
+    responses: writeAnswers(201, 'Accepted.', GroupSaved, CONFLICTS),
+  },
+  {
+    ...write,
+    operationId: 'saveGeoRule',
+    method: 'PUT',
+    path: `${ORGANISATION_PATH}/geo-rules/{geo_rule}`,
+    params: GEO,
+    summary: 'Change a geo rule',
+    description:
+      'Makes it what the body says. With other countries, ASNs or action it is a new rule with a new id, which the answer has.',
+    body: GeoRuleInput,
+    responses: writeAnswers(200, 'Accepted.', GroupSaved, CONFLICTS),
+  },
+  {
+    ...write,
+    operationId: 'deleteGeoRule',
+    method: 'DELETE',
+    path: `${ORGANISATION_PATH}/geo-rules/{geo_rule}`,
+    params: GEO,
+    summary: 'Delete a geo rule',
+    description: 'From everywhere that it is assigned.',
+    responses: deleteAnswers('Accepted.', GroupSaved, ['managed_by_fleet_file']),
   },
 ] as const satisfies readonly PortalEndpoint[];

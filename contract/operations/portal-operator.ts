@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
 import type { PortalEndpoint } from '../endpoint.ts';
 import { Done } from '../schemas/portal-account.ts';
-import { AuditQuery, AuditTrail } from '../schemas/portal-administration.ts';
 import {
+  AuditQuery,
+  AuditTrail,
   FleetHealth,
   HoldingChange,
   HoldingInput,

@@ -19,6 +19,7 @@ import {
   readAnswers,
   writeAnswers,
 } from './portal-shared.ts';
+import { ApiKeyCreated, ApiKeyInput, ApiKeyRevoked, ApiKeys } from '../schemas/portal-operator.ts';
 
 const BASE = '/organisations/{organisation}';
 const MEMBER = { ...ORGANISATION, member: idParam('Id of a person.') };
@@ -184,5 +185,46 @@ export const PORTAL_PEOPLE_ENDPOINTS = [
     summary: 'Stop to act for an organisation',
     description: 'The session has its own rights again.',
     responses: deleteAnswers('Stopped.', Done),
+  },
+] as const satisfies readonly PortalEndpoint[];
+
+const KEYS = '/organisations/{organisation}/keys';
+
+/** API keys of an organisation. */
+export const PORTAL_ADMINISTRATION_ENDPOINTS = [
+  {
+    ...admin,
+    ...read,
+    operationId: 'listKeys',
+    path: KEYS,
+    params: ORGANISATION,
+    summary: 'List API keys',
+    description: 'Also expired and revoked ones, with their last use.',
+    responses: readAnswers('The keys.', ApiKeys),
+  },
+  {
+    ...admin,
+    operationId: 'createKey',
+    method: 'POST',
+    path: KEYS,
+    params: ORGANISATION,
+    write: true,
+    summary: 'Create an API key',
+    description: 'The answer has the whole key, this once: only its hash is stored.',
+    body: ApiKeyInput,
+    bodyExamples: { ci: { name: 'ci', abilities: ['firewall.read', 'firewall.manage'] } },
+    responses: writeAnswers(201, 'Created.', ApiKeyCreated),
+  },
+  {
+    ...admin,
+    operationId: 'revokeKey',
+    method: 'DELETE',
+    path: `${KEYS}/{key}`,
+    params: { ...ORGANISATION, key: idParam('Id of a key.') },
+    write: true,
+    summary: 'Revoke an API key',
+    description:
+      'For good, on every replica within two seconds. A key of the fleet file too: it stays revoked whatever the file says.',
+    responses: deleteAnswers('Revoked.', ApiKeyRevoked),
   },
 ] as const satisfies readonly PortalEndpoint[];

@@ -9,11 +9,14 @@ import {
   openChoice,
   orNull,
   Port,
+  sent,
+  sentText,
+  sentTextOrNull,
   textOrNull,
 } from './values.ts';
 
-export const RULE_ACTIONS = ['allow', 'deny'] as const;
-export const RULE_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
+const RULE_ACTIONS = ['allow', 'deny'] as const;
+const RULE_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
 
 export const GroupRef = object(
   'GroupRef',
@@ -56,7 +59,7 @@ export const ruleFields = {
   managed_by_group: managedByGroup(),
 };
 
-export const Rule = object(
+const Rule = object(
   'Rule',
   'One rule on one address and at most one port. Allow rules are listed before deny.',
   ruleFields,
@@ -73,13 +76,9 @@ export const filterFields = {
   managed_by_group: managedByGroup(),
 };
 
-export const Filter = object(
-  'Filter',
-  'One stateful filter on one port of an address.',
-  filterFields,
-);
+const Filter = object('Filter', 'One stateful filter on one port of an address.', filterFields);
 
-export const Limits = object('Limits', 'The limits in force for the organisation.', {
+const Limits = object('Limits', 'The limits in force for the organisation.', {
   rules_per_ip: natural({ description: 'Rules on one address, those of groups included.' }),
   filters_per_ip: natural({ description: 'Filters on one address, those of groups included.' }),
   max_ports_per_request: natural({ description: 'Ports that one create may name.' }),
@@ -102,10 +101,123 @@ export const FirewallAddress = object('FirewallAddress', 'What is live on an add
 
 export const FILTER_CATEGORIES = ['protocols', 'games'] as const;
 
-export const CatalogueEntry = object('CatalogueEntry', 'A filter that the address can have.', {
+const CatalogueEntry = object('CatalogueEntry', 'A filter that the address can have.', {
   type: Type.String({ description: 'Slug; what a create takes.', examples: ['tcp-syn-proxy'] }),
   name: Type.String({ description: 'Name for people.', examples: ['TCP SYN proxy'] }),
   category: openChoice(FILTER_CATEGORIES),
 });
 
 export const FilterCatalogue = object('FilterCatalogue', { data: Type.Array(CatalogueEntry) });
+
+/** The limit of the port expression parser; enough for thousands of ports. */
+const MAX_PORT_EXPRESSION = 65_536;
+/** Longer than any address or CIDR, so that a slightly too long text still gets a useful reason. */
+const MAX_SOURCE = 64;
+const MAX_SLUG = 64;
+
+const PORT_EXPRESSION =
+  'a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once.';
+
+/** The fields of a rule in create and replace. */
+export const RuleInput = sent(
+  'RuleInput',
+  'A rule to create; one is made for every port of the expression.',
+  {
+    action: RuleAction,
+    protocol: RuleProtocol,
+    destination_port: Type.Optional(
+      sentTextOrNull({
+        maxLength: MAX_PORT_EXPRESSION,
+        description: `With tcp and udp only: ${PORT_EXPRESSION} Left out or null: any port.`,
+        examples: ['80', '7000-7010', '80,443'],
+      }),
+    ),
+    source_ip: Type.Optional(
+      sentTextOrNull({
+        maxLength: MAX_SOURCE,
+        description:
+          'An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source.',
+        examples: ['198.51.100.7', '198.51.100.0/24'],
+      }),
+    ),
+  },
+);
+
+/** The fields of a filter in create and replace. */
+export const FilterInput = sent(
+  'FilterInput',
+  'A filter to create; one is made for every port of the expression.',
+  {
+    type: sentText({
+      minLength: 1,
+      maxLength: MAX_SLUG,
+      description: 'A slug from the catalogue of the same address.',
+      examples: ['udp-stateful'],
+    }),
+    port: sentText({
+      minLength: 1,
+      maxLength: MAX_PORT_EXPRESSION,
+      description: `The ports to filter: ${PORT_EXPRESSION}`,
+      examples: ['27015', '27015-27020', '25565,25575'],
+    }),
+  },
+);
+
+/** The most ids or keys per delete. */
+const MAX_PER_DELETE = 100;
+
+export const RuleDeletion = sent('RuleDeletion', {
+  ids: Type.Array(id({ examples: [1041] }), {
+    minItems: 1,
+    maxItems: MAX_PER_DELETE,
+    description: 'Ids of rules of this address. Others are skipped.',
+  }),
+});
+
+export const FilterDeletion = sent('FilterDeletion', {
+  keys: Type.Array(sentText({ minLength: 1, maxLength: 255, examples: ['udp-stateful:27015'] }), {
+    minItems: 1,
+    maxItems: MAX_PER_DELETE,
+    description: 'Keys of filters as read from this address. Others are skipped.',
+  }),
+});
+
+const message = (description: string) => Type.String({ description });
+
+export const RulesCreated = object('RulesCreated', {
+  data: Type.Object({
+    ids: Type.Array(id(), { description: 'Ids of the rules that landed, by ascending port.' }),
+    created: natural({ description: 'How many landed.' }),
+    requested: natural({
+      description: 'How many were asked for. More than `created`: some ports did not land.',
+    }),
+  }),
+  message: message('That it was accepted and how long it propagates; which rule makes it moot.'),
+});
+
+export const RulesDeleted = object('RulesDeleted', {
+  data: Type.Object({
+    deleted: natural({
+      description: 'How many were deleted. Fewer than sent: the rest is not on this address.',
+    }),
+    ids: Type.Array(id(), { description: 'Ids of the rules that were deleted.' }),
+  }),
+  message: message('What was accepted, and how long it propagates.'),
+});
+
+export const FiltersCreated = object('FiltersCreated', {
+  data: Type.Object({
+    type: Type.String({ description: 'Slug of the filter.' }),
+    created: natural({ description: 'On how many ports it was put.' }),
+  }),
+  message: message('What was accepted, and the warning that connections must reconnect.'),
+});
+
+export const FiltersDeleted = object('FiltersDeleted', {
+  data: Type.Object({
+    deleted: natural({
+      description: 'How many were deleted. Fewer than sent: the rest is not on this address.',
+    }),
+  }),
+  message: message('What was accepted, and how long it propagates.'),
+});

@@ -1,6 +1,12 @@
 import { Type } from 'typebox';
-import { addressMetaFields, filterFields, GroupRef, ruleFields } from './firewall.ts';
-import { FilterInput, RuleInput } from './firewall-writes.ts';
+import {
+  addressMetaFields,
+  filterFields,
+  FilterInput,
+  GroupRef,
+  ruleFields,
+  RuleInput,
+} from './firewall.ts';
 import {
   answer,
   Asn,
