@@ -138,8 +138,9 @@ export class SyncContent {
   /** The next page. The last one, and a failure, end the snapshot; null after that. */
   async next(): Promise<ContentPage | null> {
     try {
-      const { value = null } = await this.#pages.next();
-      if (value?.isLast === true) await this.close();
+      const { value } = await this.#pages.next();
+      if (value === undefined) return null;
+      if (value.isLast) await this.close();
       return value;
     } catch (error) {
       await this.close();
