@@ -95,18 +95,56 @@ export interface RowsRequest {
 
 /** Loads the rows in ten statements. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
-  const groupAssignments = await loadGroupAssignments(tx, request);
+  const groupAssignments = await loadNear<GroupAssignmentRow>(tx, request, {
+    table: 'group_assignments',
+    select: sql`select r.target, r.holding_id as "holdingId", r.group_id as "groupId" from group_assignments r`,
+  });
   return {
     holdings: await loadHoldings(tx, request),
     own: await loadOwn(tx, request),
     groups: await loadGroups(tx, request, [...new Set(groupAssignments.map((a) => a.groupId))]),
     groupAssignments,
-    geoAssignments: await loadGeoAssignments(tx, request),
-    defaults: await loadDefaults(tx, request),
+    geoAssignments: await loadNear<GeoAssignmentRow>(tx, request, {
+      table: 'geo_assignments',
+      select: sql`
+        select r.target, r.holding_id as "holdingId", g.id as "ruleId", g.action, g.countries, g.asns
+          from geo_assignments r join geo_rules g on g.id = r.geo_rule_id and ${exists('g', request.generation)}`,
+    }),
+    defaults: await loadNear<DefaultRow>(tx, request, {
+      table: 'default_actions',
+      select: sql`select r.target, r.holding_id as "holdingId", r.action from default_actions r`,
+    }),
     openings: await loadOpenings(tx, request),
-    baseline: await loadBaseline(tx, request),
-    mitigations: await loadMitigations(tx, request),
+    baseline: await loadNear<BaselineRow>(tx, request, {
+      table: 'baseline_rules',
+      column: 'prefix',
+      select: sql`select r.prefix, json_agg(${ruleTuple}) as rules from baseline_rules r`,
+      group: sql`group by r.prefix`,
+    }),
+    mitigations: await loadNear<MitigationRow>(tx, request, {
+      table: 'mitigations',
+      select: sql`select r.id, r.target, r.action, r.mode, r.safelist from mitigations r`,
+    }),
   };
+}
+
+/** The objects `r` of a table that exist and whose prefix overlaps the region. */
+async function loadNear<Row>(
+  tx: Tx,
+  { region, generation }: RowsRequest,
+  from: {
+    readonly table: string;
+    readonly column?: string;
+    readonly select: RawBuilder<unknown>;
+    readonly group?: RawBuilder<unknown>;
+  },
+): Promise<Row[]> {
+  const { table, column = 'target', select, group = sql`` } = from;
+  const { rows } = await sql<Row>`
+    ${select} where ${exists('r', generation)} and ${touches('r', table, column, region)} ${group}`.execute(
+    tx,
+  );
+  return rows;
 }
 
 /** The condition that an object exists, now or as of a generation. */
@@ -201,16 +239,6 @@ async function loadOwn(tx: Tx, { region, asOf, generation }: RowsRequest): Promi
   return rows;
 }
 
-async function loadGroupAssignments(tx: Tx, request: RowsRequest): Promise<GroupAssignmentRow[]> {
-  const { rows } = await sql<GroupAssignmentRow>`
-    select a.target, a.holding_id as "holdingId", a.group_id as "groupId"
-      from group_assignments a
-     where ${exists('a', request.generation)}
-       and ${touches('a', 'group_assignments', 'target', request.region)}
-  `.execute(tx);
-  return rows;
-}
-
 async function loadGroups(
   tx: Tx,
   { generation }: RowsRequest,
@@ -228,49 +256,10 @@ async function loadGroups(
   return rows;
 }
 
-async function loadGeoAssignments(tx: Tx, request: RowsRequest): Promise<GeoAssignmentRow[]> {
-  const { rows } = await sql<GeoAssignmentRow>`
-    select a.target, a.holding_id as "holdingId", g.id as "ruleId", g.action, g.countries, g.asns
-      from geo_assignments a join geo_rules g on g.id = a.geo_rule_id
-     where ${exists('a', request.generation)} and ${exists('g', request.generation)}
-       and ${touches('a', 'geo_assignments', 'target', request.region)}
-  `.execute(tx);
-  return rows;
-}
-
-async function loadDefaults(tx: Tx, { region, generation }: RowsRequest): Promise<DefaultRow[]> {
-  const { rows } = await sql<DefaultRow>`
-    select d.target, d.holding_id as "holdingId", d.action from default_actions d
-     where ${exists('d', generation)} and ${touches('d', 'default_actions', 'target', region)}
-  `.execute(tx);
-  return rows;
-}
-
 async function loadOpenings(tx: Tx, { region, generation }: RowsRequest): Promise<OpeningRow[]> {
   const { rows } = await sql<OpeningRow>`
     select o.ip::cidr as target, o.holding_id as "holdingId", o.id, o.protocol, o.port from server_openings o
      where ${exists('o', generation)} and ${addressInside('o', region, 'server_openings')}
-  `.execute(tx);
-  return rows;
-}
-
-async function loadBaseline(tx: Tx, { region, generation }: RowsRequest): Promise<BaselineRow[]> {
-  const { rows } = await sql<BaselineRow>`
-    select r.prefix, json_agg(${ruleTuple}) as rules
-      from baseline_rules r
-     where ${exists('r', generation)} and ${touches('r', 'baseline_rules', 'prefix', region)}
-     group by r.prefix
-  `.execute(tx);
-  return rows;
-}
-
-async function loadMitigations(
-  tx: Tx,
-  { region, generation }: RowsRequest,
-): Promise<MitigationRow[]> {
-  const { rows } = await sql<MitigationRow>`
-    select m.id, m.target, m.action, m.mode, m.safelist from mitigations m
-     where ${exists('m', generation)} and ${touches('m', 'mitigations', 'target', region)}
   `.execute(tx);
   return rows;
 }
