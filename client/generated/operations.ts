@@ -603,7 +603,7 @@ export type Edge = {
 export type EdgeAnswer = {
   readonly verdict: 'pass' | 'drop';
   /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
-  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
   /** Null: no object, the stage itself decided. */
   readonly decided_by: DecidedBy | null;
   /** The same in words. */
@@ -676,7 +676,7 @@ export type Explanation = {
   readonly data: {
     readonly verdict: 'pass' | 'drop';
     /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
-    readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+    readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
     /** Null: no object, the stage itself decided. */
     readonly decided_by: DecidedBy | null;
     /** The same in words. */

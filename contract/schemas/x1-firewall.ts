@@ -306,6 +306,7 @@ export const STAGES = [
   'return-traffic',
   'mitigations',
   'baseline',
+  'blocked-sources',
   'named-allows',
   'geo',
   'rules',

@@ -138,6 +138,7 @@ export class PolicyAssembly {
     const openings = key === undefined ? [] : (this.#openings.get(key) ?? []);
     return buildPolicy({
       target: formatNetwork(target),
+      blocked: [],
       baseline: this.#baseline.covering(target).flatMap((row) => row.rules.map(ruleOf)),
       geo: [...geo.values()].map(({ ruleId: id, action, countries, asns }) => {
         return { id, action, countries, asns };
