@@ -134,6 +134,14 @@ export const NOT_MODIFIED: ResponseRow = {
   headers: [...RATE_HEADERS, 'ETag'],
 };
 
+/** The responses of a read for API keys: what it answers, 304, and its refusals. */
+export function readResponses(
+  problems: readonly ProblemCode[],
+  { headers = [...RATE_HEADERS, 'ETag'], ...ok }: Partial<ResponseRow> & { description: string },
+): Readonly<Record<number, ResponseRow>> {
+  return { ...refusals(COMMON, problems), 200: { ...ok, headers }, 304: NOT_MODIFIED };
+}
+
 /** Response rows for problems, one per status. */
 export function refusals(
   ...groups: readonly (readonly ProblemCode[])[]

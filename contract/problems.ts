@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { integer, openChoice } from './schemas/values.ts';
+import { integer, object, openChoice } from './schemas/values.ts';
 
 interface ProblemEntry {
   readonly status: number;
@@ -202,21 +202,18 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
-const InputError = Type.Object(
-  {
-    pointer: Type.Optional(
-      Type.String({ description: 'JSON pointer (RFC 6901) to the place in the body.' }),
-    ),
-    parameter: Type.Optional(
-      Type.String({ description: 'Name of the query parameter or header.' }),
-    ),
-    detail: Type.String({ description: 'What is wrong there.' }),
-  },
-  { title: 'InputError', description: 'One thing that is wrong with the input, and where.' },
-);
+const InputError = object('InputError', 'One thing that is wrong with the input, and where.', {
+  pointer: Type.Optional(
+    Type.String({ description: 'JSON pointer (RFC 6901) to the place in the body.' }),
+  ),
+  parameter: Type.Optional(Type.String({ description: 'Name of the query parameter or header.' })),
+  detail: Type.String({ description: 'What is wrong there.' }),
+});
 
 /** RFC 9457, with `code` to program against. */
-export const Problem = Type.Object(
+export const Problem = object(
+  'Problem',
+  'A refusal in the form of RFC 9457. Clients ignore members they do not know.',
   {
     type: Type.String({
       format: 'uri-reference',
@@ -230,9 +227,5 @@ export const Problem = Type.Object(
     request_id: Type.Optional(
       Type.String({ description: 'Only with code internal: what the operator finds it under.' }),
     ),
-  },
-  {
-    title: 'Problem',
-    description: 'A refusal in the form of RFC 9457. Clients ignore members they do not know.',
   },
 );

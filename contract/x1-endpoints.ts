@@ -1,8 +1,8 @@
 import {
   COMMON,
   type Endpoint,
-  NOT_MODIFIED,
   RATE_HEADERS,
+  readResponses,
   refusals,
   WITH_BODY,
   WITH_KEY,
@@ -19,85 +19,77 @@ import { X1_ATTACK_ENDPOINTS } from './operations/x1-attacks.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/x1-game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
-import { DefaultPreview } from './schemas/x1-default-preview.ts';
-import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 import {
   AcceptedAddress,
   AddressReplaced,
   AddressReplacement,
   DefaultChange,
   DefaultChanged,
+  DefaultPreview,
   ExplainRequest,
   Explanation,
+  HeldAddresses,
+  HeldAddressesQuery,
   RuleBatch,
 } from './schemas/x1-firewall.ts';
-import { HeldAddresses, HeldAddressesQuery } from './schemas/x1-held.ts';
+import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 
 export const X1_PREFIX = '/api/x1';
 
 const common = { tag: 'Firewall', flag: 'firewall_api' } as const;
+const read = {
+  ...common,
+  method: 'GET',
+  ability: 'firewall.read',
+  write: false,
+  requestHeaders: ['If-None-Match'],
+} as const;
 
 /** The interface /api/x1 for callers, CLI and portal. It may change. */
 export const X1_ENDPOINTS = [
   {
-    ...common,
+    ...read,
     operationId: 'listHeldAddresses',
-    method: 'GET',
     path: '/firewall/ips',
-    ability: 'firewall.read',
-    write: false,
     summary: 'List held prefixes and addresses',
     description:
       'The prefixes that the organisation announces, the addresses assigned to its services, and the addresses that have rules or filters of their own, as far as the key may see them. Addresses come in pages: follow `links.next` until it is null.',
     query: HeldAddressesQuery,
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, ['area_not_enabled']),
-      200: {
-        description: 'What is held now.',
-        schema: HeldAddresses,
-        headers: READ_HEADERS,
-        example: examples.HELD,
-        links: {
-          ReadAddress: {
-            operationId: 'readAcceptedAddress',
-            description: 'Each address that is listed can be read.',
-            parameters: { ip: '$response.body#/data/addresses/0/ip' },
-          },
+    responses: readResponses(['area_not_enabled'], {
+      description: 'What is held now.',
+      schema: HeldAddresses,
+      headers: READ_HEADERS,
+      example: examples.HELD,
+      links: {
+        ReadAddress: {
+          operationId: 'readAcceptedAddress',
+          description: 'Each address that is listed can be read.',
+          parameters: { ip: '$response.body#/data/addresses/0/ip' },
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
-    ...common,
+    ...read,
     operationId: 'readAcceptedAddress',
-    method: 'GET',
     path: '/firewall/ips/{ip}',
     params: ADDRESS_PARAMS,
-    ability: 'firewall.read',
-    write: false,
     summary: 'Read what is accepted for an address',
     description:
       'Every rule and filter that was accepted, each `live`, `pending` or `going` (deleted, and still on some edge), and how far each edge that serves the address has come. The `ETag` is what a replace takes as `If-Match`.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, FIREWALL),
-      200: {
-        description: 'The address as accepted.',
-        schema: AcceptedAddress,
-        headers: READ_HEADERS,
-        example: examples.ACCEPTED,
-        links: {
-          Replace: {
-            operationId: 'replaceAddress',
-            description: 'Only if nobody wrote to the address since.',
-            parameters: { ...SAME_ADDRESS, 'If-Match': '$response.header.ETag' },
-          },
+    responses: readResponses(FIREWALL, {
+      description: 'The address as accepted.',
+      schema: AcceptedAddress,
+      headers: READ_HEADERS,
+      example: examples.ACCEPTED,
+      links: {
+        Replace: {
+          operationId: 'replaceAddress',
+          description: 'Only if nobody wrote to the address since.',
+          parameters: { ...SAME_ADDRESS, 'If-Match': '$response.header.ETag' },
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...common,
@@ -191,27 +183,19 @@ export const X1_ENDPOINTS = [
     },
   },
   {
-    ...common,
+    ...read,
     operationId: 'previewDefault',
-    method: 'GET',
     path: '/firewall/ips/{ip}/default-preview',
     params: ADDRESS_PARAMS,
-    ability: 'firewall.read',
-    write: false,
     summary: 'Preview what a default of deny would drop',
     description:
       'What a default of deny would drop of the packets to the address that edges sampled in the last day, by protocol and port, and by the rules that are accepted now. Edges sample what passes them: packets of connections that were not answered yet and one of 64 others, at most 20 sources an hour of each port. An edge that sees one direction samples one of 64. So the numbers are of samples, not of packets, and a port with little traffic may be missing. Answers to connections that the protected host opens are not among them where edges see both directions, and what is dropped already is in no sample. Ports by which edge hosts themselves are managed always pass and are shown like others. Nothing is written.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, FIREWALL),
-      200: {
-        description: 'The preview.',
-        schema: DefaultPreview,
-        headers: READ_HEADERS,
-        example: examples.DEFAULT_PREVIEW,
-      },
-      304: NOT_MODIFIED,
-    },
+    responses: readResponses(FIREWALL, {
+      description: 'The preview.',
+      schema: DefaultPreview,
+      headers: READ_HEADERS,
+      example: examples.DEFAULT_PREVIEW,
+    }),
   },
   {
     ...common,
@@ -237,35 +221,27 @@ export const X1_ENDPOINTS = [
     },
   },
   {
-    ...common,
+    ...read,
     operationId: 'readDrops',
-    method: 'GET',
     path: '/firewall/ips/{ip}/drops',
     params: ADDRESS_PARAMS,
-    ability: 'firewall.read',
-    write: false,
     summary: 'See what was dropped',
     description:
       'Packets to the address that edges dropped: counts by reason and by minute, and a sample of the packets. Edges report every 15 seconds. Counts are exact, but for a flood that reaches the packet filter behind the early drop: of more than 20,000 packets a second the sum is exact, and the share of each address is what it has of those counted. Of the packets a few are kept. A day is kept, and only of the time since the address became the caller’s. `from` and `to` are taken to the minute.',
     query: DropsQuery,
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, FIREWALL),
-      200: {
-        description: 'What was dropped.',
-        schema: Drops,
-        headers: READ_HEADERS,
-        example: examples.DROPS,
-        links: {
-          Explain: {
-            operationId: 'explainPacket',
-            description: 'Says which rule drops a packet like one of the samples.',
-            parameters: SAME_ADDRESS,
-          },
+    responses: readResponses(FIREWALL, {
+      description: 'What was dropped.',
+      schema: Drops,
+      headers: READ_HEADERS,
+      example: examples.DROPS,
+      links: {
+        Explain: {
+          operationId: 'explainPacket',
+          description: 'Says which rule drops a packet like one of the samples.',
+          parameters: SAME_ADDRESS,
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   ...X1_GAME_SERVER_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,

@@ -155,7 +155,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
   stops.push('access', () => access.stop());
   const { queryEdges } = fleet;
-  const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
+  const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const readiness = createReadiness({
     db,
     enforcement: fleet.enforcement,

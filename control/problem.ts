@@ -22,6 +22,11 @@ export function invalidValue(
   return new Problem('invalid_request', `${what} ${detail}.`, { errors: [{ ...at, detail }] });
 }
 
+/** 422 for one field of the body, in a sentence of its own. */
+export function invalidField(pointer: string, detail: string): Problem {
+  return new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
+}
+
 /**
  * An error for the caller, thrown by an area and rendered as `application/problem+json` by http/.
  * `detail` is a full sentence that the caller can act on; it names nothing internal.

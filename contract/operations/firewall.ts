@@ -3,8 +3,8 @@ import {
   COMMON,
   type Endpoint,
   type Link,
-  NOT_MODIFIED,
   RATE_HEADERS,
+  readResponses,
   refusals,
   WITH_BODY,
   WITH_KEY,
@@ -40,8 +40,20 @@ const common = {
   params: ADDRESS_PARAMS,
 } as const;
 
-const read = { ...common, method: 'GET', ability: 'firewall.read', write: false } as const;
-const write = { ...common, ability: 'firewall.manage', write: true } as const;
+const read = {
+  ...common,
+  method: 'GET',
+  ability: 'firewall.read',
+  write: false,
+  requestHeaders: ['If-None-Match'],
+} as const;
+const write = {
+  ...common,
+  ability: 'firewall.manage',
+  write: true,
+  requestHeaders: ['Idempotency-Key'],
+  idempotent: true,
+} as const;
 
 export const READ_HEADERS = [
   ...RATE_HEADERS,
@@ -101,18 +113,13 @@ export const FIREWALL_ENDPOINTS = [
     summary: 'Read the rules and filters of an address',
     description:
       'Shows what is live on the address: what every edge in service that serves it has confirmed. Rules are listed allow before deny, then by id; those of firewall groups are among them. `meta.limits` are the limits in force for the organisation.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, FIREWALL),
-      200: {
-        description: 'The address as it is live.',
-        schema: FirewallAddress,
-        headers: READ_HEADERS,
-        example: examples.FIREWALL_ADDRESS,
-        links: DELETE_LISTED,
-      },
-      304: NOT_MODIFIED,
-    },
+    responses: readResponses(FIREWALL, {
+      description: 'The address as it is live.',
+      schema: FirewallAddress,
+      headers: READ_HEADERS,
+      example: examples.FIREWALL_ADDRESS,
+      links: DELETE_LISTED,
+    }),
   },
   {
     ...read,
@@ -121,17 +128,12 @@ export const FIREWALL_ENDPOINTS = [
     summary: 'List the filters that an address can have',
     description:
       'The catalogue of the address: the way to learn valid slugs. An address that is assigned to a service lacks the filters that the service manages itself, so the catalogues of two addresses may differ.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, FIREWALL),
-      200: {
-        description: 'The catalogue of the address.',
-        schema: FilterCatalogue,
-        headers: READ_HEADERS,
-        example: examples.CATALOGUE,
-      },
-      304: NOT_MODIFIED,
-    },
+    responses: readResponses(FIREWALL, {
+      description: 'The catalogue of the address.',
+      schema: FilterCatalogue,
+      headers: READ_HEADERS,
+      example: examples.CATALOGUE,
+    }),
   },
   {
     ...write,
@@ -140,8 +142,6 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/rules',
     summary: 'Create rules on an address',
     description: `One rule is created per port of \`destination_port\`, in ascending order, one at a time: when \`created\` is lower than \`requested\`, \`ids\` names the ones that landed. When one of them is identical to a rule of the address, or a limit would be passed, nothing is created. A rule that changes no verdict is accepted, and \`message\` names the rule that decides before it.\n\n${PROPAGATES}`,
-    requestHeaders: ['Idempotency-Key'],
-    idempotent: true,
     body: RuleInput,
     bodyExamples: examples.RULE_BODIES,
     responses: {
@@ -166,8 +166,6 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/rules',
     summary: 'Delete rules of an address',
     description: `Ids that are not on this address are skipped silently: compare \`deleted\` with what was sent. When one of the ids belongs to a firewall group, nothing is deleted. A rule that is accepted and not live yet can be deleted.\n\n${PROPAGATES}`,
-    requestHeaders: ['Idempotency-Key'],
-    idempotent: true,
     body: RuleDeletion,
     responses: {
       ...refusals(COMMON, FIREWALL, WITH_BODY, WITH_KEY, ['limit_exceeded', 'managed_by_group']),
@@ -186,8 +184,6 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/filters',
     summary: 'Apply a filter to ports of an address',
     description: `Applies one filter to every port of the expression. **All connections that go through these ports must reconnect**: players of a live game server drop. An unknown type and one that this address cannot have are answered alike.\n\n${PROPAGATES}`,
-    requestHeaders: ['Idempotency-Key'],
-    idempotent: true,
     body: FilterInput,
     bodyExamples: examples.FILTER_BODIES,
     responses: {
@@ -212,8 +208,6 @@ export const FIREWALL_ENDPOINTS = [
     path: '/firewall/ips/{ip}/filters',
     summary: 'Delete filters of an address',
     description: `Takes \`key\` values as read from the address; they are not to be assembled. Keys that are not on this address are skipped silently. When one of them belongs to a firewall group, nothing is deleted.\n\n${PROPAGATES}`,
-    requestHeaders: ['Idempotency-Key'],
-    idempotent: true,
     body: FilterDeletion,
     responses: {
       ...refusals(COMMON, FIREWALL, WITH_BODY, WITH_KEY, ['limit_exceeded', 'managed_by_group']),

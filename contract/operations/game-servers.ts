@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import {
   COMMON,
   type Endpoint,
-  NOT_MODIFIED,
   RATE_HEADERS,
+  readResponses,
   refusals,
   WITH_BODY,
   WITH_KEY,
@@ -26,7 +26,13 @@ export const SERVER_PARAMS = {
 } as const;
 
 const common = { tag: 'Game servers', flag: null } as const;
-const read = { ...common, method: 'GET', ability: 'game-servers.read', write: false } as const;
+const read = {
+  ...common,
+  method: 'GET',
+  ability: 'game-servers.read',
+  write: false,
+  requestHeaders: ['If-None-Match'],
+} as const;
 const instruct = {
   ...common,
   method: 'POST',
@@ -36,8 +42,6 @@ const instruct = {
   idempotent: true,
   write: 'instructs',
 } as const;
-
-const READ_HEADERS = [...RATE_HEADERS, 'ETag'] as const;
 
 const LISTED = {
   uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
@@ -80,29 +84,23 @@ export const GAME_SERVER_ENDPOINTS = [
     summary: 'List game servers',
     description:
       'The servers that the key may see, by name. A short list is a result of permissions, not a missing server. Live state is only in the read of one server.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON),
-      200: {
-        description: 'The servers.',
-        schema: GameServerList,
-        headers: READ_HEADERS,
-        example: { data: [LISTED] },
-        links: {
-          ReadServer: {
-            operationId: 'readGameServer',
-            description: 'Each server that is listed can be read.',
-            parameters: { slice: '$response.body#/data/0/uuid' },
-          },
-          Instruct: {
-            operationId: 'sendPowerSignal',
-            description: 'And, with the ability, be started and stopped.',
-            parameters: { slice: '$response.body#/data/0/uuid' },
-          },
+    responses: readResponses([], {
+      description: 'The servers.',
+      schema: GameServerList,
+      example: { data: [LISTED] },
+      links: {
+        ReadServer: {
+          operationId: 'readGameServer',
+          description: 'Each server that is listed can be read.',
+          parameters: { slice: '$response.body#/data/0/uuid' },
+        },
+        Instruct: {
+          operationId: 'sendPowerSignal',
+          description: 'And, with the ability, be started and stopped.',
+          parameters: { slice: '$response.body#/data/0/uuid' },
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...read,
@@ -112,31 +110,25 @@ export const GAME_SERVER_ENDPOINTS = [
     summary: 'Read a game server',
     description:
       'One server with `state` and `resources`, asked live from its node. Null there means unknown (unprovisioned, or the node did not answer within 2 s), not offline.',
-    requestHeaders: ['If-None-Match'],
-    responses: {
-      ...refusals(COMMON, ['not_found']),
-      200: {
-        description: 'The server.',
-        schema: GameServerRead,
-        headers: READ_HEADERS,
-        example: {
-          data: {
-            ...LISTED,
-            state: 'running',
-            resources: {
-              memory_bytes: 402_653_184,
-              memory_limit_bytes: 1_073_741_824,
-              cpu_absolute: 12.345,
-              disk_bytes: 73_400_320,
-              network_rx_bytes: 1_204_224,
-              network_tx_bytes: 9_830_400,
-              uptime: 3_600_000,
-            },
+    responses: readResponses(['not_found'], {
+      description: 'The server.',
+      schema: GameServerRead,
+      example: {
+        data: {
+          ...LISTED,
+          state: 'running',
+          resources: {
+            memory_bytes: 402_653_184,
+            memory_limit_bytes: 1_073_741_824,
+            cpu_absolute: 12.345,
+            disk_bytes: 73_400_320,
+            network_rx_bytes: 1_204_224,
+            network_tx_bytes: 9_830_400,
+            uptime: 3_600_000,
           },
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...instruct,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { COMMON, type Endpoint, RATE_HEADERS, refusals } from '../endpoint.ts';
-import { natural, openChoice, timestamp } from '../schemas/values.ts';
+import { natural, object, openChoice, timestamp } from '../schemas/values.ts';
 
 export const EVENT_KINDS = [
   'write.accepted',
@@ -15,21 +15,18 @@ export const EVENT_KINDS = [
   'gap',
 ] as const;
 
-const Event = Type.Object(
-  {
-    id: natural({ description: 'A number of the event; not the id for Last-Event-ID.' }),
-    at: timestamp(),
-    kind: openChoice(EVENT_KINDS),
-    target: Type.String({
-      description: 'An address or prefix, the uuid of a server, or such as `group:3`.',
-      examples: ['203.0.113.10'],
-    }),
-    data: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'What the kind tells besides.',
-    }),
-  },
-  { title: 'Event' },
-);
+const Event = object('Event', {
+  id: natural({ description: 'A number of the event; not the id for Last-Event-ID.' }),
+  at: timestamp(),
+  kind: openChoice(EVENT_KINDS),
+  target: Type.String({
+    description: 'An address or prefix, the uuid of a server, or such as `group:3`.',
+    examples: ['203.0.113.10'],
+  }),
+  data: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'What the kind tells besides.',
+  }),
+});
 
 /** The stream of what happens. */
 export const X1_EVENT_ENDPOINTS = [

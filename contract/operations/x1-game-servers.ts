@@ -1,8 +1,8 @@
 import {
   COMMON,
   type Endpoint,
-  NOT_MODIFIED,
   RATE_HEADERS,
+  readResponses,
   refusals,
   WITH_KEY,
 } from '../endpoint.ts';
@@ -24,7 +24,6 @@ const common = {
   write: false,
   requestHeaders: ['If-None-Match'],
 } as const;
-const HEADERS = [...RATE_HEADERS, 'ETag'] as const;
 
 /** Operations on game servers beyond the public interface. */
 export const X1_GAME_SERVER_ENDPOINTS = [
@@ -40,33 +39,28 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     summary: 'List game servers with their state',
     description:
       'The servers that the key may see, with what their nodes last reported. It asks no node, so it is as fast for a thousand servers as for one; `readGameServer` asks the node of one.',
-    responses: {
-      ...refusals(COMMON),
-      200: {
-        description: 'The servers.',
-        schema: GameServerStatuses,
-        headers: HEADERS,
-        example: {
-          data: [
-            {
-              uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
-              name: 'Survival',
-              service_id: 501,
-              service_name: 'survival-1',
-              state: 'running',
-              build_state: 'built',
-              suspended: false,
-              crashed_at: null,
-              node: 'node-1',
-              node_connected: true,
-              egg: 'eggs/flying-squid.json',
-              allocation: { ip: '198.51.100.10', port: 25_565 },
-            },
-          ],
-        },
+    responses: readResponses([], {
+      description: 'The servers.',
+      schema: GameServerStatuses,
+      example: {
+        data: [
+          {
+            uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+            name: 'Survival',
+            service_id: 501,
+            service_name: 'survival-1',
+            state: 'running',
+            build_state: 'built',
+            suspended: false,
+            crashed_at: null,
+            node: 'node-1',
+            node_connected: true,
+            egg: 'eggs/flying-squid.json',
+            allocation: { ip: '198.51.100.10', port: 25_565 },
+          },
+        ],
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...common,
@@ -76,33 +70,28 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     summary: 'See how far a server is built',
     description:
       'Whether the node has built the server, and why not: the reason in words, and the last lines of an install that failed. Of a built one, what is amiss with it now.',
-    responses: {
-      ...refusals(COMMON, ['not_found']),
-      200: {
-        description: 'The build.',
-        schema: GameServerBuild,
-        headers: HEADERS,
-        example: {
-          data: {
-            uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
-            state: 'failed',
-            reason: 'The install ended with code 1.',
-            log: 'no space left on device',
-            epoch: 1,
-            node: 'node-1',
-            node_connected: true,
-            egg: 'eggs/flying-squid.json',
-            suspended: false,
-            problem: null,
-            allocation: { ip: '198.51.100.10', port: 25_565 },
-            allocations: [],
-            open_while_running: false,
-            ports_open: false,
-          },
+    responses: readResponses(['not_found'], {
+      description: 'The build.',
+      schema: GameServerBuild,
+      example: {
+        data: {
+          uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+          state: 'failed',
+          reason: 'The install ended with code 1.',
+          log: 'no space left on device',
+          epoch: 1,
+          node: 'node-1',
+          node_connected: true,
+          egg: 'eggs/flying-squid.json',
+          suspended: false,
+          problem: null,
+          allocation: { ip: '198.51.100.10', port: 25_565 },
+          allocations: [],
+          open_while_running: false,
+          ports_open: false,
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...common,
@@ -112,38 +101,33 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     summary: 'Read the last day of a server',
     description:
       'What it used, by minute, and what happened to it: changes of state, crashes, builds. Attacks on its addresses are in `listAttacks`.',
-    responses: {
-      ...refusals(COMMON, ['not_found']),
-      200: {
-        description: 'The last day.',
-        schema: GameServerHistory,
-        headers: HEADERS,
-        example: {
-          data: {
-            samples: [
-              {
-                at: '2026-11-21T02:00:00+00:00',
-                memory_bytes: 402_653_184,
-                cpu_absolute: 12.345,
-                disk_bytes: 73_400_320,
-                network_rx_bytes_per_second: 1204.5,
-                network_tx_bytes_per_second: 9830.4,
-              },
-            ],
-            events: [
-              {
-                at: '2026-11-21T01:58:12+00:00',
-                kind: 'server.state',
-                state: 'running',
-                from: 'starting',
-              },
-            ],
-          },
-          meta: { from: '2026-11-20T02:00:30+00:00', to: '2026-11-21T02:00:30+00:00' },
+    responses: readResponses(['not_found'], {
+      description: 'The last day.',
+      schema: GameServerHistory,
+      example: {
+        data: {
+          samples: [
+            {
+              at: '2026-11-21T02:00:00+00:00',
+              memory_bytes: 402_653_184,
+              cpu_absolute: 12.345,
+              disk_bytes: 73_400_320,
+              network_rx_bytes_per_second: 1204.5,
+              network_tx_bytes_per_second: 9830.4,
+            },
+          ],
+          events: [
+            {
+              at: '2026-11-21T01:58:12+00:00',
+              kind: 'server.state',
+              state: 'running',
+              from: 'starting',
+            },
+          ],
         },
+        meta: { from: '2026-11-20T02:00:30+00:00', to: '2026-11-21T02:00:30+00:00' },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     ...common,
@@ -154,21 +138,16 @@ export const X1_GAME_SERVER_ENDPOINTS = [
     description:
       'What the server wrote last, asked live from its node, which waits 2 s at most. Needs the ability to type there: a console shows more than state, such as addresses of players.',
     query: ConsoleQuery,
-    responses: {
-      ...refusals(COMMON, ['not_found']),
-      200: {
-        description: 'The lines.',
-        schema: Console,
-        headers: HEADERS,
-        example: {
-          data: {
-            lines: ['[12:00:01] Done (2.1s)!', '[12:00:09] alex joined the game'],
-            last_number: 1_795_262_410_123,
-          },
+    responses: readResponses(['not_found'], {
+      description: 'The lines.',
+      schema: Console,
+      example: {
+        data: {
+          lines: ['[12:00:01] Done (2.1s)!', '[12:00:09] alex joined the game'],
+          last_number: 1_795_262_410_123,
         },
       },
-      304: NOT_MODIFIED,
-    },
+    }),
   },
   {
     tag: 'Game servers',

@@ -7,6 +7,7 @@ import {
   MAX_ASN,
   MAX_SAFE_INTEGER,
   natural,
+  object,
   openChoice,
   Prefix,
   sentText,
@@ -47,58 +48,52 @@ export const ATTACK_TYPES = [
 
 export const ATTACK_STATUSES = ['ongoing', 'ended'] as const;
 
-export const Attack = Type.Object(
-  {
-    id: id({ description: 'For display and de-duplication; there is no detail operation.' }),
-    destination_ip: IpAddress,
-    prefix: Prefix,
-    attack_type: openChoice(ATTACK_TYPES),
-    peak_bps: natural({ description: 'Bits per second.', examples: [1_250_000_000] }),
-    peak_bps_formatted: Type.String({
-      description: 'For display; its format may change.',
-      examples: ['1.25 Gbps'],
-    }),
-    peak_pps: natural({ description: 'Packets per second.', examples: [812_400] }),
-    peak_pps_formatted: Type.String({
-      description: 'For display; its format may change.',
-      examples: ['812.40 Kpps'],
-    }),
-    started_at: timestamp(),
-    mitigated_at: timestampOrNull({
-      description: 'When the first edge confirmed a mitigation; null: none has.',
-    }),
-    ended_at: timestampOrNull({ description: 'Null while ongoing.' }),
-    duration_seconds: natural({ description: 'Runs on while ongoing.' }),
-    status: openChoice(ATTACK_STATUSES),
-  },
-  { title: 'Attack', description: 'One attack on one address.' },
-);
+export const Attack = object('Attack', 'One attack on one address.', {
+  id: id({ description: 'For display and de-duplication; there is no detail operation.' }),
+  destination_ip: IpAddress,
+  prefix: Prefix,
+  attack_type: openChoice(ATTACK_TYPES),
+  peak_bps: natural({ description: 'Bits per second.', examples: [1_250_000_000] }),
+  peak_bps_formatted: Type.String({
+    description: 'For display; its format may change.',
+    examples: ['1.25 Gbps'],
+  }),
+  peak_pps: natural({ description: 'Packets per second.', examples: [812_400] }),
+  peak_pps_formatted: Type.String({
+    description: 'For display; its format may change.',
+    examples: ['812.40 Kpps'],
+  }),
+  started_at: timestamp(),
+  mitigated_at: timestampOrNull({
+    description: 'When the first edge confirmed a mitigation; null: none has.',
+  }),
+  ended_at: timestampOrNull({ description: 'Null while ongoing.' }),
+  duration_seconds: natural({ description: 'Runs on while ongoing.' }),
+  status: openChoice(ATTACK_STATUSES),
+});
 
 const link = (description: string) => Type.String({ format: 'uri', description });
 const linkOrNull = (description: string) => textOrNull({ format: 'uri', description });
 
-export const AttackPage = Type.Object(
-  {
-    data: Type.Array(Attack, { description: 'Newest first, by start and then id.' }),
-    links: Type.Object({
-      first: link('The first page.'),
-      last: link('The last page.'),
-      prev: linkOrNull('The page before; null on the first.'),
-      next: linkOrNull('The page after; null on the last. Follow it until it is null.'),
+export const AttackPage = object('AttackPage', {
+  data: Type.Array(Attack, { description: 'Newest first, by start and then id.' }),
+  links: Type.Object({
+    first: link('The first page.'),
+    last: link('The last page.'),
+    prev: linkOrNull('The page before; null on the first.'),
+    next: linkOrNull('The page after; null on the last. Follow it until it is null.'),
+  }),
+  meta: Type.Object({
+    current_page: integer({ minimum: 1 }),
+    per_page: integer({ minimum: 1, maximum: 100 }),
+    total: natural({ description: 'Attacks on all pages.' }),
+    from: timestamp({ description: 'Start of the window that was used.' }),
+    to: timestamp({ description: 'End of the window that was used.' }),
+    from_clamped: Type.Boolean({
+      description: 'Whether `from` was raised to the earliest date the caller may see.',
     }),
-    meta: Type.Object({
-      current_page: integer({ minimum: 1 }),
-      per_page: integer({ minimum: 1, maximum: 100 }),
-      total: natural({ description: 'Attacks on all pages.' }),
-      from: timestamp({ description: 'Start of the window that was used.' }),
-      to: timestamp({ description: 'End of the window that was used.' }),
-      from_clamped: Type.Boolean({
-        description: 'Whether `from` was raised to the earliest date the caller may see.',
-      }),
-    }),
-  },
-  { title: 'AttackPage' },
-);
+  }),
+});
 
 export const AttackQuery = Type.Object(
   {

@@ -5,6 +5,7 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  object,
   openChoice,
   orNull,
   Port,
@@ -14,14 +15,12 @@ import {
 export const RULE_ACTIONS = ['allow', 'deny'] as const;
 export const RULE_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
 
-export const GroupRef = Type.Object(
+export const GroupRef = object(
+  'GroupRef',
+  'The firewall group that owns an object. Such an object is changed in its group.',
   {
     id: id({ description: 'Id of the group.' }),
     name: Type.String({ description: 'Name of the group.' }),
-  },
-  {
-    title: 'GroupRef',
-    description: 'The firewall group that owns an object. Such an object is changed in its group.',
   },
 );
 
@@ -57,10 +56,11 @@ export const ruleFields = {
   managed_by_group: managedByGroup(),
 };
 
-export const Rule = Type.Object(ruleFields, {
-  title: 'Rule',
-  description: 'One rule on one address and at most one port. Allow rules are listed before deny.',
-});
+export const Rule = object(
+  'Rule',
+  'One rule on one address and at most one port. Allow rules are listed before deny.',
+  ruleFields,
+);
 
 export const filterFields = {
   key: Type.String({
@@ -73,19 +73,17 @@ export const filterFields = {
   managed_by_group: managedByGroup(),
 };
 
-export const Filter = Type.Object(filterFields, {
-  title: 'Filter',
-  description: 'One stateful filter on one port of an address.',
-});
-
-export const Limits = Type.Object(
-  {
-    rules_per_ip: natural({ description: 'Rules on one address, those of groups included.' }),
-    filters_per_ip: natural({ description: 'Filters on one address, those of groups included.' }),
-    max_ports_per_request: natural({ description: 'Ports that one create may name.' }),
-  },
-  { title: 'Limits', description: 'The limits in force for the organisation.' },
+export const Filter = object(
+  'Filter',
+  'One stateful filter on one port of an address.',
+  filterFields,
 );
+
+export const Limits = object('Limits', 'The limits in force for the organisation.', {
+  rules_per_ip: natural({ description: 'Rules on one address, those of groups included.' }),
+  filters_per_ip: natural({ description: 'Filters on one address, those of groups included.' }),
+  max_ports_per_request: natural({ description: 'Ports that one create may name.' }),
+});
 
 export const addressMetaFields = {
   rules_count: natural({ description: 'How many rules are listed.' }),
@@ -93,30 +91,21 @@ export const addressMetaFields = {
   limits: Limits,
 };
 
-export const FirewallAddress = Type.Object(
-  {
-    data: Type.Object({
-      ip: IpAddress,
-      rules: Type.Array(Rule, { description: 'Allow before deny, then by id.' }),
-      filters: Type.Array(Filter),
-    }),
-    meta: Type.Object(addressMetaFields),
-  },
-  { title: 'FirewallAddress', description: 'What is live on an address.' },
-);
+export const FirewallAddress = object('FirewallAddress', 'What is live on an address.', {
+  data: Type.Object({
+    ip: IpAddress,
+    rules: Type.Array(Rule, { description: 'Allow before deny, then by id.' }),
+    filters: Type.Array(Filter),
+  }),
+  meta: Type.Object(addressMetaFields),
+});
 
 export const FILTER_CATEGORIES = ['protocols', 'games'] as const;
 
-export const CatalogueEntry = Type.Object(
-  {
-    type: Type.String({ description: 'Slug; what a create takes.', examples: ['tcp-syn-proxy'] }),
-    name: Type.String({ description: 'Name for people.', examples: ['TCP SYN proxy'] }),
-    category: openChoice(FILTER_CATEGORIES),
-  },
-  { title: 'CatalogueEntry', description: 'A filter that the address can have.' },
-);
+export const CatalogueEntry = object('CatalogueEntry', 'A filter that the address can have.', {
+  type: Type.String({ description: 'Slug; what a create takes.', examples: ['tcp-syn-proxy'] }),
+  name: Type.String({ description: 'Name for people.', examples: ['TCP SYN proxy'] }),
+  category: openChoice(FILTER_CATEGORIES),
+});
 
-export const FilterCatalogue = Type.Object(
-  { data: Type.Array(CatalogueEntry) },
-  { title: 'FilterCatalogue' },
-);
+export const FilterCatalogue = object('FilterCatalogue', { data: Type.Array(CatalogueEntry) });

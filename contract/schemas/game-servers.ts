@@ -1,10 +1,11 @@
 import { Type } from 'typebox';
 import {
   choice,
-  CLOSED,
   natural,
+  object,
   openChoiceOrNull,
   orNull,
+  sent,
   sentText,
   textOrNull,
 } from './values.ts';
@@ -27,22 +28,18 @@ const serverFields = {
   provisioned: Type.Boolean({
     description: 'False until the node has built the server; power and command answer 422 so long.',
   }),
-  limits: Type.Object(
-    {
-      memory: natural({ description: 'MiB.', examples: [1024] }),
-      cpu: natural({ description: 'Percent of one core: 200 is two cores.', examples: [100] }),
-      disk: natural({ description: 'MiB.', examples: [2048] }),
-    },
-    { title: 'GameServerLimits', description: 'What the server may use.' },
-  ),
+  limits: object('GameServerLimits', 'What the server may use.', {
+    memory: natural({ description: 'MiB.', examples: [1024] }),
+    cpu: natural({ description: 'Percent of one core: 200 is two cores.', examples: [100] }),
+    disk: natural({ description: 'MiB.', examples: [2048] }),
+  }),
 };
 
-export const GameServer = Type.Object(serverFields, {
-  title: 'GameServer',
-  description: 'A game server as listed.',
-});
+export const GameServer = object('GameServer', 'A game server as listed.', serverFields);
 
-export const GameServerResources = Type.Object(
+export const GameServerResources = object(
+  'GameServerResources',
+  'What the server uses now, from its node.',
   {
     memory_bytes: natural(),
     memory_limit_bytes: natural({ description: 'As `limits.memory` has it.' }),
@@ -52,56 +49,46 @@ export const GameServerResources = Type.Object(
     network_tx_bytes: natural({ description: 'Sent since the start.' }),
     uptime: natural({ description: 'Milliseconds since the start; 0 while offline.' }),
   },
-  { title: 'GameServerResources', description: 'What the server uses now, from its node.' },
 );
 
 const UNKNOWN_WHEN =
   'null: unprovisioned, or the node did not answer. Null is unknown, not offline.';
 
-export const GameServerDetail = Type.Object(
-  {
-    ...serverFields,
-    state: openChoiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
-    resources: orNull(GameServerResources, {
-      description: `Live from the node; ${UNKNOWN_WHEN} Also in the first seconds of a server, before it was measured.`,
-    }),
-  },
-  { title: 'GameServerDetail', description: 'A game server with its live state.' },
-);
+export const GameServerDetail = object('GameServerDetail', 'A game server with its live state.', {
+  ...serverFields,
+  state: openChoiceOrNull(SERVER_STATES, { description: `Live from the node; ${UNKNOWN_WHEN}` }),
+  resources: orNull(GameServerResources, {
+    description: `Live from the node; ${UNKNOWN_WHEN} Also in the first seconds of a server, before it was measured.`,
+  }),
+});
 
-export const GameServerList = Type.Object(
-  { data: Type.Array(GameServer, { description: 'By name, then uuid.' }) },
-  { title: 'GameServerList' },
-);
+export const GameServerList = object('GameServerList', {
+  data: Type.Array(GameServer, { description: 'By name, then uuid.' }),
+});
 
-export const GameServerRead = Type.Object({ data: GameServerDetail }, { title: 'GameServerRead' });
+export const GameServerRead = object('GameServerRead', { data: GameServerDetail });
 
-export const PowerRequest = Type.Object(
-  {
-    signal: choice(POWER_SIGNALS, {
-      description: '`kill` ends the process at once, without a save; prefer `stop`.',
-    }),
-  },
-  { ...CLOSED, title: 'PowerRequest' },
-);
+export const PowerRequest = sent('PowerRequest', {
+  signal: choice(POWER_SIGNALS, {
+    description: '`kill` ends the process at once, without a save; prefer `stop`.',
+  }),
+});
 
-export const CommandRequest = Type.Object(
-  {
-    command: sentText({
-      minLength: 1,
-      maxLength: 2048,
-      description:
-        'One line for the console: 1 to 2048 characters (code points). A server in a container has a terminal, which takes 4095 bytes a line: a longer one, such as 2048 emoji, is refused by its node (502), never cut.',
-      examples: ['say Restart in five minutes'],
-    }),
-  },
-  { ...CLOSED, title: 'CommandRequest' },
-);
+export const CommandRequest = sent('CommandRequest', {
+  command: sentText({
+    minLength: 1,
+    maxLength: 2048,
+    description:
+      'One line for the console: 1 to 2048 characters (code points). A server in a container has a terminal, which takes 4095 bytes a line: a longer one, such as 2048 emoji, is refused by its node (502), never cut.',
+    examples: ['say Restart in five minutes'],
+  }),
+});
 
-export const Acknowledgement = Type.Object(
+export const Acknowledgement = object(
+  'Acknowledgement',
+  'Whether the node accepted an instruction.',
   {
     ok: Type.Boolean({ description: 'Whether the node took it. Not whether it is done.' }),
     message: Type.String({ description: 'Empty when accepted, else why not.' }),
   },
-  { title: 'Acknowledgement', description: 'Whether the node accepted an instruction.' },
 );

@@ -1,13 +1,16 @@
 import { Type } from 'typebox';
 import { ABILITIES } from '../endpoint.ts';
 import {
+  answer,
   choice,
   CLOSED,
   id,
   integer,
   natural,
+  object,
   openChoice,
   orNull,
+  sent,
   sentText,
   textOrNull,
   timestamp,
@@ -31,75 +34,55 @@ const keyFields = {
   expires_at: timestampOrNull({ description: 'Null: never.' }),
 };
 
-const ApiKey = Type.Object(
-  {
-    id: id(),
-    hint: Type.String({ description: 'The first characters of the key.' }),
-    ...keyFields,
-    owner,
-    created_at: timestamp(),
-    last_used_at: timestampOrNull(),
-    revoked_at: timestampOrNull(),
-    suspended_at: timestampOrNull({ description: 'When it left the fleet file.' }),
-  },
-  { title: 'ApiKey', description: 'Without its secret, which is shown once.' },
-);
+const ApiKey = object('ApiKey', 'Without its secret, which is shown once.', {
+  id: id(),
+  hint: Type.String({ description: 'The first characters of the key.' }),
+  ...keyFields,
+  owner,
+  created_at: timestamp(),
+  last_used_at: timestampOrNull(),
+  revoked_at: timestampOrNull(),
+  suspended_at: timestampOrNull({ description: 'When it left the fleet file.' }),
+});
 
-export const ApiKeys = Type.Object({ data: Type.Array(ApiKey) }, { title: 'ApiKeys' });
+export const ApiKeys = object('ApiKeys', { data: Type.Array(ApiKey) });
 
-export const ApiKeyInput = Type.Object(
-  {
-    name: keyFields.name,
-    abilities: keyFields.abilities,
-    servers: Type.Optional(keyFields.servers),
-    managed_servers: Type.Optional(keyFields.managed_servers),
-    prefixes: Type.Optional(keyFields.prefixes),
-    sources: Type.Optional(keyFields.sources),
-    expires_at: Type.Optional(keyFields.expires_at),
-  },
-  { ...CLOSED, title: 'ApiKeyInput' },
-);
+export const ApiKeyInput = sent('ApiKeyInput', {
+  name: keyFields.name,
+  abilities: keyFields.abilities,
+  servers: Type.Optional(keyFields.servers),
+  managed_servers: Type.Optional(keyFields.managed_servers),
+  prefixes: Type.Optional(keyFields.prefixes),
+  sources: Type.Optional(keyFields.sources),
+  expires_at: Type.Optional(keyFields.expires_at),
+});
 
-export const ApiKeyCreated = Type.Object(
-  {
-    data: Type.Object({
-      id: id(),
-      name: Type.String(),
-      secret: Type.String({ description: 'The whole key. It is shown this once.' }),
-    }),
-  },
-  { title: 'ApiKeyCreated' },
-);
+export const ApiKeyCreated = answer('ApiKeyCreated', {
+  id: id(),
+  name: Type.String(),
+  secret: Type.String({ description: 'The whole key. It is shown this once.' }),
+});
 
-export const ApiKeyRevoked = Type.Object(
-  { data: Type.Object({ id: id(), revoked_at: timestamp() }) },
-  { title: 'ApiKeyRevoked' },
-);
+export const ApiKeyRevoked = answer('ApiKeyRevoked', { id: id(), revoked_at: timestamp() });
 
-const AuditEntry = Type.Object(
-  {
-    id: id(),
-    at: timestamp(),
-    organisation: textOrNull({ description: 'Its slug; null: none.' }),
-    actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
-    actor: Type.String(),
-    source: textOrNull(),
-    request_id: textOrNull(),
-    action: Type.String(),
-    target: Type.String(),
-    detail: Type.Record(Type.String(), Type.Unknown()),
-    generation: orNull(natural()),
-  },
-  { title: 'AuditEntry' },
-);
+const AuditEntry = object('AuditEntry', {
+  id: id(),
+  at: timestamp(),
+  organisation: textOrNull({ description: 'Its slug; null: none.' }),
+  actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
+  actor: Type.String(),
+  source: textOrNull(),
+  request_id: textOrNull(),
+  action: Type.String(),
+  target: Type.String(),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+  generation: orNull(natural()),
+});
 
-export const AuditTrail = Type.Object(
-  {
-    data: Type.Array(AuditEntry, { description: 'Newest first.' }),
-    links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
-  },
-  { title: 'AuditTrail' },
-);
+export const AuditTrail = object('AuditTrail', {
+  data: Type.Array(AuditEntry, { description: 'Newest first.' }),
+  links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
+});
 
 export const AuditQuery = Type.Object(
   {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { RuleAction, RuleProtocol } from './firewall.ts';
 import {
+  arrayOf,
   choice,
   CLOSED,
   id,
@@ -8,42 +9,38 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  object,
   openChoice,
+  sent,
   sentText,
   textOrNull,
   timestamp,
 } from './values.ts';
 import { noteText, ObjectNames, tags } from './x1-firewall.ts';
 
-export const RuleNote = Type.Object(
-  { note: noteText, tags },
-  { ...CLOSED, title: 'RuleNote', description: 'What the organisation keeps about a rule.' },
-);
+export const RuleNote = sent('RuleNote', 'What the organisation keeps about a rule.', {
+  note: noteText,
+  tags,
+});
 
-export const RuleNotes = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object({ rule: id({ description: 'Id of the rule.' }), note: textOrNull(), tags }),
-      { description: 'Only rules with a note or tags.' },
-    ),
-  },
-  { title: 'RuleNotes' },
-);
+export const RuleNotes = object('RuleNotes', {
+  data: arrayOf(
+    { rule: id({ description: 'Id of the rule.' }), note: textOrNull(), tags },
+    { description: 'Only rules with a note or tags.' },
+  ),
+});
 
-export const NotedAddresses = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object({
-        ip: IpAddress,
-        rules: natural({ description: 'How many of its own rules have a note or tags.' }),
-        tags: Type.Array(Type.String(), { description: 'Of these rules, each once, by name.' }),
-      }),
-      { description: 'Only addresses with such a rule, IPv4 first, ascending.' },
-    ),
-    links: Type.Object({ next: textOrNull({ description: 'The page after; null on the last.' }) }),
-  },
-  { title: 'NotedAddresses' },
-);
+export const NotedAddresses = object('NotedAddresses', {
+  data: arrayOf(
+    {
+      ip: IpAddress,
+      rules: natural({ description: 'How many of its own rules have a note or tags.' }),
+      tags: Type.Array(Type.String(), { description: 'Of these rules, each once, by name.' }),
+    },
+    { description: 'Only addresses with such a rule, IPv4 first, ascending.' },
+  ),
+  links: Type.Object({ next: textOrNull({ description: 'The page after; null on the last.' }) }),
+});
 
 export const NotedAddressesQuery = Type.Object(
   {
@@ -62,24 +59,20 @@ export const NotedAddressesQuery = Type.Object(
   CLOSED,
 );
 
-export const RuleNoteSaved = Type.Object({ data: RuleNote }, { title: 'RuleNoteSaved' });
+export const RuleNoteSaved = object('RuleNoteSaved', { data: RuleNote });
 
-export const AddressChanged = Type.Object(
-  {
-    data: Type.Object({
-      generation: natural({ description: 'Of this change; undo takes it.' }),
-      created: ObjectNames,
-      deleted: ObjectNames,
-    }),
-    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
-  },
-  { title: 'AddressChanged' },
-);
+export const AddressChanged = object('AddressChanged', {
+  data: Type.Object({
+    generation: natural({ description: 'Of this change; undo takes it.' }),
+    created: ObjectNames,
+    deleted: ObjectNames,
+  }),
+  message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+});
 
-export const GenerationBody = Type.Object(
-  { generation: natural({ description: 'As the history lists it.' }) },
-  { ...CLOSED, title: 'GenerationBody' },
-);
+export const GenerationBody = sent('GenerationBody', {
+  generation: natural({ description: 'As the history lists it.' }),
+});
 
 export const HISTORY_KINDS = [
   'rule',
@@ -91,41 +84,32 @@ export const HISTORY_KINDS = [
   'geo_rule',
 ] as const;
 
-const HistoryObject = Type.Object(
-  {
-    kind: openChoice(HISTORY_KINDS, {
-      description:
-        '`group` and `geo_rule`: assigned to the address or a prefix around it, or taken off.',
-    }),
-    change: choice(['added', 'removed']),
-    id: id({ description: 'Of the object.' }),
-    name: Type.String({ description: 'The object in words.', examples: ['allow tcp 443'] }),
-  },
-  { title: 'HistoryObject' },
-);
+const HistoryObject = object('HistoryObject', {
+  kind: openChoice(HISTORY_KINDS, {
+    description:
+      '`group` and `geo_rule`: assigned to the address or a prefix around it, or taken off.',
+  }),
+  change: choice(['added', 'removed']),
+  id: id({ description: 'Of the object.' }),
+  name: Type.String({ description: 'The object in words.', examples: ['allow tcp 443'] }),
+});
 
-const HistoryEntry = Type.Object(
-  {
-    generation: natural(),
-    at: timestamp(),
-    actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
-    actor: Type.String({ description: 'Who did it: a key, a person, or a file.' }),
-    action: Type.String({ description: 'Such as `rule.create`.' }),
-    objects: Type.Array(HistoryObject, { description: 'The difference.' }),
-    can_undo: Type.Boolean({
-      description: 'Whether it changed own rules or filters, which undo and going back restore.',
-    }),
-  },
-  { title: 'HistoryEntry', description: 'A change of the policy of an address.' },
-);
+const HistoryEntry = object('HistoryEntry', 'A change of the policy of an address.', {
+  generation: natural(),
+  at: timestamp(),
+  actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
+  actor: Type.String({ description: 'Who did it: a key, a person, or a file.' }),
+  action: Type.String({ description: 'Such as `rule.create`.' }),
+  objects: Type.Array(HistoryObject, { description: 'The difference.' }),
+  can_undo: Type.Boolean({
+    description: 'Whether it changed own rules or filters, which undo and going back restore.',
+  }),
+});
 
-export const History = Type.Object(
-  {
-    data: Type.Array(HistoryEntry, { description: 'Newest first.' }),
-    links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
-  },
-  { title: 'History' },
-);
+export const History = object('History', {
+  data: Type.Array(HistoryEntry, { description: 'Newest first.' }),
+  links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
+});
 
 export const HistoryQuery = Type.Object(
   {
@@ -136,13 +120,10 @@ export const HistoryQuery = Type.Object(
 );
 
 /** A rule of a group, with one port at most. */
-export const GroupRuleView = Type.Object(
-  {
-    id: id(),
-    action: RuleAction,
-    protocol: RuleProtocol,
-    source_ip: textOrNull({ description: 'Null: any source.' }),
-    destination_port: integerOrNull({ description: 'Null: any port.' }),
-  },
-  { title: 'GroupRule' },
-);
+export const GroupRuleView = object('GroupRule', {
+  id: id(),
+  action: RuleAction,
+  protocol: RuleProtocol,
+  source_ip: textOrNull({ description: 'Null: any source.' }),
+  destination_port: integerOrNull({ description: 'Null: any port.' }),
+});

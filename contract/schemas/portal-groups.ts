@@ -3,13 +3,16 @@ import { FILTER_CATEGORIES } from './firewall.ts';
 import { FilterInput, RuleInput } from './firewall-writes.ts';
 import { GroupRuleView } from './portal-firewall.ts';
 import {
+  answer,
+  arrayOf,
   Asn,
   choice,
-  CLOSED,
   id,
   natural,
+  object,
   openChoice,
   Port,
+  sent,
   sentText,
   timestamp,
 } from './values.ts';
@@ -26,31 +29,25 @@ const sentTargets = Type.Array(sentText({ minLength: 2, maxLength: 50 }), {
   description: 'Addresses, or prefixes inside holdings; each once.',
 });
 
-const Group = Type.Object(
-  {
-    id: id(),
-    name: Type.String(),
-    owner,
-    rules: Type.Array(GroupRuleView),
-    filters: Type.Array(Type.Object({ id: id(), type: Type.String(), port: Port })),
-    targets: shownTargets,
-  },
-  { title: 'Group', description: 'Rules and filters for several addresses at once.' },
-);
+const Group = object('Group', 'Rules and filters for several addresses at once.', {
+  id: id(),
+  name: Type.String(),
+  owner,
+  rules: Type.Array(GroupRuleView),
+  filters: arrayOf({ id: id(), type: Type.String(), port: Port }),
+  targets: shownTargets,
+});
 
-export const Groups = Type.Object({ data: Type.Array(Group) }, { title: 'Groups' });
+export const Groups = object('Groups', { data: Type.Array(Group) });
 
-export const GroupInput = Type.Object(
+export const GroupInput = sent(
+  'GroupInput',
+  'A group whole: what is there and not here is taken out.',
   {
     name: sentText({ minLength: 1, maxLength: 200 }),
     rules: Type.Array(RuleInput, { maxItems: 1000, description: 'All of its rules.' }),
     filters: Type.Array(FilterInput, { maxItems: 100, description: 'All of its filters.' }),
     targets: sentTargets,
-  },
-  {
-    ...CLOSED,
-    title: 'GroupInput',
-    description: 'A group whole: what is there and not here is taken out.',
   },
 );
 
@@ -61,44 +58,33 @@ const difference = {
   filters_removed: Type.Array(Type.String()),
 };
 
-const Conflict = Type.Object(
-  {
-    target: Type.String({ description: 'The address or prefix where it is.' }),
-    code: openChoice(['rule_exists', 'filter_exists', 'limit_exceeded', 'filter_unavailable']),
-    detail: Type.String(),
-  },
-  { title: 'GroupConflict', description: 'Why the group cannot be so.' },
-);
+const Conflict = object('GroupConflict', 'Why the group cannot be so.', {
+  target: Type.String({ description: 'The address or prefix where it is.' }),
+  code: openChoice(['rule_exists', 'filter_exists', 'limit_exceeded', 'filter_unavailable']),
+  detail: Type.String(),
+});
 
-export const GroupPreview = Type.Object(
-  {
-    data: Type.Object({
-      targets: Type.Array(
-        Type.Object({
-          target: Type.String(),
-          change: choice(['assigned', 'unassigned', 'changed', 'unchanged']),
-          configured_addresses: natural({
-            description: 'Addresses in it with rules or filters of their own.',
-          }),
-          ...difference,
-        }),
-        { description: 'What changes where.' },
-      ),
-      conflicts: Type.Array(Conflict, {
-        description: 'Any one of them stops the whole change. At most 20 are listed.',
+export const GroupPreview = answer('GroupPreview', {
+  targets: arrayOf(
+    {
+      target: Type.String(),
+      change: choice(['assigned', 'unassigned', 'changed', 'unchanged']),
+      configured_addresses: natural({
+        description: 'Addresses in it with rules or filters of their own.',
       }),
-    }),
-  },
-  { title: 'GroupPreview' },
-);
+      ...difference,
+    },
+    { description: 'What changes where.' },
+  ),
+  conflicts: Type.Array(Conflict, {
+    description: 'Any one of them stops the whole change. At most 20 are listed.',
+  }),
+});
 
-export const GroupSaved = Type.Object(
-  {
-    data: Type.Object({ id: id(), generation: natural() }),
-    message: Type.String(),
-  },
-  { title: 'GroupSaved' },
-);
+export const GroupSaved = object('GroupSaved', {
+  data: Type.Object({ id: id(), generation: natural() }),
+  message: Type.String(),
+});
 
 const countries = Type.Array(
   Type.Unsafe<string>({ type: 'string', pattern: '^[A-Z]{2}$', examples: ['DE'] }),
@@ -109,35 +95,29 @@ const geoAction = choice(['deny', 'only'], {
   description: '`deny` drops these; `only` drops everything else.',
 });
 
-const GeoRule = Type.Object(
-  {
-    id: id(),
-    action: geoAction,
-    countries,
-    asns,
-    owner,
-    targets: shownTargets,
-    created_at: timestamp(),
-  },
-  { title: 'GeoRule' },
-);
+const GeoRule = object('GeoRule', {
+  id: id(),
+  action: geoAction,
+  countries,
+  asns,
+  owner,
+  targets: shownTargets,
+  created_at: timestamp(),
+});
 
-export const GeoRules = Type.Object({ data: Type.Array(GeoRule) }, { title: 'GeoRules' });
+export const GeoRules = object('GeoRules', { data: Type.Array(GeoRule) });
 
-export const GeoRuleInput = Type.Object(
-  { action: geoAction, countries, asns, targets: sentTargets },
-  { ...CLOSED, title: 'GeoRuleInput' },
-);
+export const GeoRuleInput = sent('GeoRuleInput', {
+  action: geoAction,
+  countries,
+  asns,
+  targets: sentTargets,
+});
 
-export const FilterTypes = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object({
-        type: Type.String(),
-        name: Type.String(),
-        category: openChoice(FILTER_CATEGORIES),
-      }),
-    ),
-  },
-  { title: 'FilterTypes' },
-);
+export const FilterTypes = object('FilterTypes', {
+  data: arrayOf({
+    type: Type.String(),
+    name: Type.String(),
+    category: openChoice(FILTER_CATEGORIES),
+  }),
+});

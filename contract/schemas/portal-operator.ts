@@ -1,17 +1,20 @@
 import { Type } from 'typebox';
 import {
+  answer,
+  arrayOf,
   Asn,
   choice,
   choiceOrNull,
-  CLOSED,
   id,
   integer,
   integerOrNull,
   natural,
+  object,
   openChoice,
   openChoiceOrNull,
   orNull,
   Prefix,
+  sent,
   sentText,
   sentTextOrNull,
   textOrNull,
@@ -34,7 +37,7 @@ const limits = {
   requests_per_minute: integer({ minimum: 1, maximum: LARGEST }),
 };
 const flags = Type.Array(choice(['firewall_api', 'attack_history_api']), { maxItems: 2 });
-const OrganisationLimits = Type.Object(limits, { ...CLOSED, title: 'OrganisationLimits' });
+const OrganisationLimits = sent('OrganisationLimits', limits);
 
 const thresholds = {
   pps: integerOrNull({ minimum: 1, maximum: LARGEST, description: 'Packets per second.' }),
@@ -50,93 +53,79 @@ const thresholds = {
     description: 'Sources that no mitigation touches, added to those around it.',
   }),
 };
-const Thresholds = Type.Object(thresholds, {
-  title: 'Thresholds',
-  description: 'Null: as of what is around it: address, service, prefix, organisation, default.',
+const Thresholds = object(
+  'Thresholds',
+  'Null: as of what is around it: address, service, prefix, organisation, default.',
+  thresholds,
+);
+
+const ManagedFilter = sent('ManagedFilter', {
+  type: sentText({ minLength: 1, maxLength: 50 }),
+  ports: sentTextOrNull({
+    maxLength: 2000,
+    description: 'A port expression; null: the ports of its game servers.',
+  }),
 });
 
-const ManagedFilter = Type.Object(
-  {
-    type: sentText({ minLength: 1, maxLength: 50 }),
-    ports: sentTextOrNull({
-      maxLength: 2000,
-      description: 'A port expression; null: the ports of its game servers.',
+const Holding = object('Holding', 'A prefix under an ASN, or an address of a service.', {
+  id: id(),
+  prefix: Prefix,
+  asn: orNull(Asn),
+  service_id: orNull(natural()),
+  since: timestamp(),
+  until: timestampOrNull({ description: 'Null: without end.' }),
+  thresholds: Thresholds,
+  owner,
+});
+
+const OrganisationService = object('OrganisationService', {
+  id: natural(),
+  name: Type.String(),
+  active: Type.Boolean({ description: 'Whether attacks on it are shown.' }),
+  managed_filters: Type.Array(ManagedFilter),
+  thresholds: Thresholds,
+  owner,
+});
+
+const OrganisationDetail = object('OrganisationDetail', {
+  slug: Type.String(),
+  name: Type.String(),
+  owner,
+  flags,
+  limits: OrganisationLimits,
+  asns: Type.Array(Asn),
+  fleet_asns: Type.Array(Asn, { description: 'Those of its ASNs that the fleet file owns.' }),
+  holdings: Type.Array(Holding, { description: 'Present and future ones.' }),
+  services: Type.Array(OrganisationService),
+  thresholds: Thresholds,
+});
+
+export const Organisations = object('Organisations', { data: Type.Array(OrganisationDetail) });
+
+export const OrganisationInput = sent('OrganisationInput', {
+  name: sentText({ minLength: 1, maxLength: 200 }),
+  flags,
+  limits: OrganisationLimits,
+});
+
+export const ServiceInput = sent('ServiceInput', {
+  name: sentText({ minLength: 1, maxLength: 200 }),
+  active: Type.Boolean(),
+  managed_filters: Type.Optional(
+    Type.Array(ManagedFilter, {
+      maxItems: 50,
+      description: 'Filters that it manages itself. Left out: unchanged, or the default.',
     }),
-  },
-  { ...CLOSED, title: 'ManagedFilter' },
-);
-
-const Holding = Type.Object(
-  {
-    id: id(),
-    prefix: Prefix,
-    asn: orNull(Asn),
-    service_id: orNull(natural()),
-    since: timestamp(),
-    until: timestampOrNull({ description: 'Null: without end.' }),
-    thresholds: Thresholds,
-    owner,
-  },
-  { title: 'Holding', description: 'A prefix under an ASN, or an address of a service.' },
-);
-
-const OrganisationService = Type.Object(
-  {
-    id: natural(),
-    name: Type.String(),
-    active: Type.Boolean({ description: 'Whether attacks on it are shown.' }),
-    managed_filters: Type.Array(ManagedFilter),
-    thresholds: Thresholds,
-    owner,
-  },
-  { title: 'OrganisationService' },
-);
-
-const OrganisationDetail = Type.Object(
-  {
-    slug: Type.String(),
-    name: Type.String(),
-    owner,
-    flags,
-    limits: OrganisationLimits,
-    asns: Type.Array(Asn),
-    fleet_asns: Type.Array(Asn, { description: 'Those of its ASNs that the fleet file owns.' }),
-    holdings: Type.Array(Holding, { description: 'Present and future ones.' }),
-    services: Type.Array(OrganisationService),
-    thresholds: Thresholds,
-  },
-  { title: 'OrganisationDetail' },
-);
-
-export const Organisations = Type.Object(
-  { data: Type.Array(OrganisationDetail) },
-  { title: 'Organisations' },
-);
-
-export const OrganisationInput = Type.Object(
-  { name: sentText({ minLength: 1, maxLength: 200 }), flags, limits: OrganisationLimits },
-  { ...CLOSED, title: 'OrganisationInput' },
-);
-
-export const ServiceInput = Type.Object(
-  {
-    name: sentText({ minLength: 1, maxLength: 200 }),
-    active: Type.Boolean(),
-    managed_filters: Type.Optional(
-      Type.Array(ManagedFilter, {
-        maxItems: 50,
-        description: 'Filters that it manages itself. Left out: unchanged, or the default.',
-      }),
-    ),
-  },
-  { ...CLOSED, title: 'ServiceInput' },
-);
+  ),
+});
 
 const allowLosses = Type.Boolean({
   description: 'Also if rules, filters or assignments in force would end by it.',
 });
 
-export const HoldingInput = Type.Object(
+export const HoldingInput = sent(
+  'HoldingInput',
+  'With an ASN of the organisation, or with one of its services.',
   {
     prefix: sentText({
       minLength: 2,
@@ -150,116 +139,87 @@ export const HoldingInput = Type.Object(
     until: Type.Optional(timestampOrNull({ description: 'Null: without end.' })),
     allow_losses: Type.Optional(allowLosses),
   },
-  {
-    ...CLOSED,
-    title: 'HoldingInput',
-    description: 'With an ASN of the organisation, or with one of its services.',
-  },
 );
 
-export const HoldingChange = Type.Object(
-  {
-    since: Type.Optional(timestamp({ description: 'Left out: unchanged.' })),
-    until: Type.Optional(
-      timestampOrNull({
-        description: 'Null: without end. A past moment ends it. Left out: unchanged.',
-      }),
-    ),
-    end_now: Type.Optional(
-      Type.Boolean({ description: 'Ends it by the clock of the service; `until` is not read.' }),
-    ),
-    allow_losses: Type.Optional(allowLosses),
-  },
-  { ...CLOSED, title: 'HoldingChange' },
-);
-
-export const ThresholdsInput = Type.Object(
-  {
-    scope: choice(['organisation', 'service', 'holding']),
-    id: Type.Optional(
-      integerOrNull({
-        minimum: 1,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Of the service or the holding.',
-      }),
-    ),
-    ...thresholds,
-  },
-  { ...CLOSED, title: 'ThresholdsInput' },
-);
-
-const Edge = Type.Object(
-  {
-    name: Type.String(),
-    site: Type.String(),
-    owner,
-    devices: Type.Array(Type.String(), { description: 'By which packets come in.' }),
-    serves: Type.Array(Type.String()),
-    sees: openChoice(['both', 'inbound']),
-    fragments: openChoice(['reassemble', 'limit']),
-    mode: openChoiceOrNull(['enforce', 'observe'], { description: 'Null: it never connected.' }),
-    mode_reason: textOrNull(),
-    in_service: Type.Boolean(),
-    last_seen_at: timestampOrNull(),
-    generation: natural(),
-    accepted_generation: natural(),
-    lag_ms: Type.Number(),
-    refused: Type.Array(
-      Type.Object({
-        target: Type.String(),
-        reason: Type.String(),
-        good_generation: natural(),
-      }),
-    ),
-    report: orNull(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'Its last report: policies, kernel state, problems, devices.',
+export const HoldingChange = sent('HoldingChange', {
+  since: Type.Optional(timestamp({ description: 'Left out: unchanged.' })),
+  until: Type.Optional(
+    timestampOrNull({
+      description: 'Null: without end. A past moment ends it. Left out: unchanged.',
     }),
-  },
-  { title: 'Edge' },
-);
+  ),
+  end_now: Type.Optional(
+    Type.Boolean({ description: 'Ends it by the clock of the service; `until` is not read.' }),
+  ),
+  allow_losses: Type.Optional(allowLosses),
+});
 
-const FleetNode = Type.Object(
-  {
-    name: Type.String(),
-    owner,
-    enrolled_at: timestampOrNull(),
-    last_seen_at: timestampOrNull(),
-    connected: Type.Boolean(),
-    engine: orNull(
-      Type.Object({ kind: Type.String(), version: textOrNull(), problem: textOrNull() }),
-    ),
-    servers: natural(),
-    built: natural(),
-    failed: Type.Array(
-      Type.Object({ uuid: Type.String(), name: Type.String(), reason: textOrNull() }),
-    ),
-  },
-  { title: 'FleetNode' },
-);
-
-const FleetCollector = Type.Object(
-  {
-    name: Type.String(),
-    owner,
-    listen: Type.String(),
-    exporters: natural({ description: 'How many are listed.' }),
-    enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
-    last_seen_at: timestampOrNull(),
-    connected: Type.Boolean(),
-    report: orNull(Type.Record(Type.String(), Type.Unknown()), {
-      description: 'Its last report: exporters, datagrams, losses.',
+export const ThresholdsInput = sent('ThresholdsInput', {
+  scope: choice(['organisation', 'service', 'holding']),
+  id: Type.Optional(
+    integerOrNull({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Of the service or the holding.',
     }),
-  },
-  { title: 'FleetCollector' },
-);
+  ),
+  ...thresholds,
+});
 
-export const FleetHealth = Type.Object(
-  {
-    data: Type.Object({
-      edges: Type.Array(Edge),
-      nodes: Type.Array(FleetNode),
-      collectors: Type.Array(FleetCollector),
-    }),
-  },
-  { title: 'FleetHealth' },
-);
+const Edge = object('Edge', {
+  name: Type.String(),
+  site: Type.String(),
+  owner,
+  devices: Type.Array(Type.String(), { description: 'By which packets come in.' }),
+  serves: Type.Array(Type.String()),
+  sees: openChoice(['both', 'inbound']),
+  fragments: openChoice(['reassemble', 'limit']),
+  mode: openChoiceOrNull(['enforce', 'observe'], { description: 'Null: it never connected.' }),
+  mode_reason: textOrNull(),
+  in_service: Type.Boolean(),
+  last_seen_at: timestampOrNull(),
+  generation: natural(),
+  accepted_generation: natural(),
+  lag_ms: Type.Number(),
+  refused: arrayOf({
+    target: Type.String(),
+    reason: Type.String(),
+    good_generation: natural(),
+  }),
+  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Its last report: policies, kernel state, problems, devices.',
+  }),
+});
+
+const FleetNode = object('FleetNode', {
+  name: Type.String(),
+  owner,
+  enrolled_at: timestampOrNull(),
+  last_seen_at: timestampOrNull(),
+  connected: Type.Boolean(),
+  engine: orNull(
+    Type.Object({ kind: Type.String(), version: textOrNull(), problem: textOrNull() }),
+  ),
+  servers: natural(),
+  built: natural(),
+  failed: arrayOf({ uuid: Type.String(), name: Type.String(), reason: textOrNull() }),
+});
+
+const FleetCollector = object('FleetCollector', {
+  name: Type.String(),
+  owner,
+  listen: Type.String(),
+  exporters: natural({ description: 'How many are listed.' }),
+  enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
+  last_seen_at: timestampOrNull(),
+  connected: Type.Boolean(),
+  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Its last report: exporters, datagrams, losses.',
+  }),
+});
+
+export const FleetHealth = answer('FleetHealth', {
+  edges: Type.Array(Edge),
+  nodes: Type.Array(FleetNode),
+  collectors: Type.Array(FleetCollector),
+});

@@ -1,12 +1,15 @@
 import { Type } from 'typebox';
 import {
+  answer,
   choice,
   CLOSED,
   id,
   integer,
   integerOrNull,
   natural,
+  object,
   openChoice,
+  sent,
   sentText,
   textOrNull,
   timestamp,
@@ -38,102 +41,78 @@ const events = Type.Array(choice(WEBHOOK_EVENTS), {
   description: 'The events that it delivers.',
 });
 
-const Webhook = Type.Object(
-  {
-    id: id(),
-    name: Type.String(),
-    url: Type.String(),
-    events: Type.Array(openChoice([...WEBHOOK_EVENTS, 'webhook.test'])),
-    enabled: Type.Boolean(),
-    disabled_reason: textOrNull({
-      description:
-        'Why it is disabled: somebody did so, the receiver answered 410, or a day of retries failed.',
-    }),
-    disabled_at: timestampOrNull(),
-    created_at: timestamp(),
-    previous_secret_until: timestampOrNull({
-      description: 'Until then deliveries are signed with the secret before the last rotation too.',
-    }),
-    pending: natural({ description: 'Deliveries that wait or are tried again.' }),
-  },
-  { title: 'Webhook', description: 'Without its secret, which is shown once.' },
-);
+const Webhook = object('Webhook', 'Without its secret, which is shown once.', {
+  id: id(),
+  name: Type.String(),
+  url: Type.String(),
+  events: Type.Array(openChoice([...WEBHOOK_EVENTS, 'webhook.test'])),
+  enabled: Type.Boolean(),
+  disabled_reason: textOrNull({
+    description:
+      'Why it is disabled: somebody did so, the receiver answered 410, or a day of retries failed.',
+  }),
+  disabled_at: timestampOrNull(),
+  created_at: timestamp(),
+  previous_secret_until: timestampOrNull({
+    description: 'Until then deliveries are signed with the secret before the last rotation too.',
+  }),
+  pending: natural({ description: 'Deliveries that wait or are tried again.' }),
+});
 
-export const Webhooks = Type.Object({ data: Type.Array(Webhook) }, { title: 'Webhooks' });
+export const Webhooks = object('Webhooks', { data: Type.Array(Webhook) });
 
-export const WebhookInput = Type.Object(
-  { name, url, events },
-  { ...CLOSED, title: 'WebhookInput' },
-);
+export const WebhookInput = sent('WebhookInput', { name, url, events });
 
-export const WebhookChange = Type.Object(
-  {
-    name,
-    url,
-    events,
-    enabled: Type.Boolean({
-      description: 'False: what waits is given up. True takes back the reason of a disabled one.',
-    }),
-  },
-  { ...CLOSED, title: 'WebhookChange' },
-);
+export const WebhookChange = sent('WebhookChange', {
+  name,
+  url,
+  events,
+  enabled: Type.Boolean({
+    description: 'False: what waits is given up. True takes back the reason of a disabled one.',
+  }),
+});
 
-export const WebhookSaved = Type.Object({ data: Webhook }, { title: 'WebhookSaved' });
+export const WebhookSaved = object('WebhookSaved', { data: Webhook });
 
-export const WebhookSecret = Type.Object(
-  {
-    data: Type.Object({
-      id: id(),
-      secret: Type.String({
-        description:
-          'The secret of signatures (https://www.standardwebhooks.com): `whsec_` and base64. It is shown this once.',
-      }),
-    }),
-  },
-  { title: 'WebhookSecret' },
-);
+export const WebhookSecret = answer('WebhookSecret', {
+  id: id(),
+  secret: Type.String({
+    description:
+      'The secret of signatures (https://www.standardwebhooks.com): `whsec_` and base64. It is shown this once.',
+  }),
+});
 
-const DeliveryAttempt = Type.Object(
-  {
-    at: timestamp(),
-    duration_ms: natural(),
-    response_status: integerOrNull({ description: 'Null: there was no answer.' }),
-    error: textOrNull({ description: 'Null: it succeeded.' }),
-  },
-  { title: 'DeliveryAttempt' },
-);
+const DeliveryAttempt = object('DeliveryAttempt', {
+  at: timestamp(),
+  duration_ms: natural(),
+  response_status: integerOrNull({ description: 'Null: there was no answer.' }),
+  error: textOrNull({ description: 'Null: it succeeded.' }),
+});
 
-const Delivery = Type.Object(
-  {
-    id: id(),
-    message_id: Type.String({
-      description: 'The header `webhook-id`: the same for every attempt and every redelivery.',
-    }),
-    event: openChoice([...WEBHOOK_EVENTS, 'webhook.test']),
-    target: Type.String({ description: 'Such as an address or a uuid of a server.' }),
-    state: openChoice(['pending', 'delivered', 'failed', 'skipped'], {
-      description: '`skipped`: never tried, because too many deliveries waited already.',
-    }),
-    created_at: timestamp({ description: 'When the event happened, or was delivered again.' }),
-    next_attempt_at: timestampOrNull({ description: 'Null: there is none.' }),
-    attempts: Type.Array(DeliveryAttempt, { description: 'In order.' }),
-    can_redeliver: Type.Boolean({ description: 'False while it is pending.' }),
-  },
-  { title: 'Delivery' },
-);
+const Delivery = object('Delivery', {
+  id: id(),
+  message_id: Type.String({
+    description: 'The header `webhook-id`: the same for every attempt and every redelivery.',
+  }),
+  event: openChoice([...WEBHOOK_EVENTS, 'webhook.test']),
+  target: Type.String({ description: 'Such as an address or a uuid of a server.' }),
+  state: openChoice(['pending', 'delivered', 'failed', 'skipped'], {
+    description: '`skipped`: never tried, because too many deliveries waited already.',
+  }),
+  created_at: timestamp({ description: 'When the event happened, or was delivered again.' }),
+  next_attempt_at: timestampOrNull({ description: 'Null: there is none.' }),
+  attempts: Type.Array(DeliveryAttempt, { description: 'In order.' }),
+  can_redeliver: Type.Boolean({ description: 'False while it is pending.' }),
+});
 
-export const Deliveries = Type.Object(
-  {
-    data: Type.Array(Delivery, { description: 'Newest first, of the last seven days.' }),
-    links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
-  },
-  { title: 'Deliveries' },
-);
+export const Deliveries = object('Deliveries', {
+  data: Type.Array(Delivery, { description: 'Newest first, of the last seven days.' }),
+  links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
+});
 
-export const DeliveryStarted = Type.Object(
-  { data: Type.Object({ id: id({ description: 'Id of the new delivery.' }) }) },
-  { title: 'DeliveryStarted' },
-);
+export const DeliveryStarted = answer('DeliveryStarted', {
+  id: id({ description: 'Id of the new delivery.' }),
+});
 
 export const DeliveryQuery = Type.Object(
   {

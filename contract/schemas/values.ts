@@ -1,4 +1,11 @@
-import { type TSchema, type TUnsafe, Type } from 'typebox';
+import {
+  type TArray,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from 'typebox';
 
 /**
  * The small types that all areas share. A schema with a `title` becomes an OpenAPI component of that name, so equal
@@ -174,5 +181,42 @@ export const Asn = integer({
   examples: [64_500],
 });
 
-/** A request body: an object without unknown fields. */
+/** A query: an object without unknown fields. */
 export const CLOSED = { additionalProperties: false } as const;
+
+type Described<T extends TProperties> =
+  | readonly [title: string, fields: T]
+  | readonly [title: string, description: string, fields: T];
+
+/** An object that is a component of the document: its title, its description if it needs one, and its fields. */
+export function object<T extends TProperties>(...described: Described<T>): TObject<T> {
+  return titled(described, (fields) => fields, {});
+}
+
+/** A request body: an object without unknown fields. */
+export function sent<T extends TProperties>(...described: Described<T>): TObject<T> {
+  return titled(described, (fields) => fields, CLOSED);
+}
+
+/** A response body that has its fields in `data`. */
+export function answer<T extends TProperties>(
+  ...described: Described<T>
+): TObject<{ data: TObject<T> }> {
+  return titled(described, (fields) => ({ data: Type.Object(fields) }), {});
+}
+
+function titled<T extends TProperties, Made extends TProperties>(
+  described: Described<T>,
+  make: (fields: T) => Made,
+  closed: Partial<typeof CLOSED>,
+): TObject<Made> {
+  if (described.length === 2) {
+    return Type.Object(make(described[1]), { ...closed, title: described[0] });
+  }
+  const [title, description, fields] = described;
+  return Type.Object(make(fields), { ...closed, title, description });
+}
+
+export function arrayOf<T extends TProperties>(fields: T, notes: Notes = {}): TArray<TObject<T>> {
+  return Type.Array(Type.Object(fields), { ...notes });
+}

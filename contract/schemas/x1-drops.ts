@@ -5,6 +5,7 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  object,
   openChoice,
   Prefix,
   sentText,
@@ -52,23 +53,19 @@ const cause = {
 const packets = natural({ description: 'Packets dropped.' });
 const bytes = natural({ description: 'Their bytes, from the IP header on.' });
 
-const DropTotal = Type.Object({ ...cause, packets, bytes }, { title: 'DropTotal' });
+const DropTotal = object('DropTotal', { ...cause, packets, bytes });
 
-const PrefixDropTotal = Type.Object(
-  { prefix: Prefix, ...cause, packets, bytes },
-  { title: 'PrefixDropTotal' },
-);
+const PrefixDropTotal = object('PrefixDropTotal', { prefix: Prefix, ...cause, packets, bytes });
 
-const DropMinute = Type.Object(
-  {
-    at: timestamp({ description: 'Begin of the minute in which the edge counted.' }),
-    packets,
-    bytes,
-  },
-  { title: 'DropMinute' },
-);
+const DropMinute = object('DropMinute', {
+  at: timestamp({ description: 'Begin of the minute in which the edge counted.' }),
+  packets,
+  bytes,
+});
 
-const DroppedPacket = Type.Object(
+const DroppedPacket = object(
+  'DroppedPacket',
+  'One packet that an edge dropped. Source addresses may be forged.',
   {
     at: timestamp(),
     edge: Type.String({ description: 'The edge that dropped it.', examples: ['fra1'] }),
@@ -80,47 +77,40 @@ const DroppedPacket = Type.Object(
     length: natural({ description: 'Bytes from the IP header on.' }),
     device: textOrNull({ description: 'Where it came in; null: not known.', examples: ['eth0'] }),
   },
-  {
-    title: 'DroppedPacket',
-    description: 'One packet that an edge dropped. Source addresses may be forged.',
-  },
 );
 
-export const Drops = Type.Object(
-  {
-    data: Type.Object({
-      ip: IpAddress,
-      observed: Type.Object(
-        { packets: natural(), bytes: natural() },
-        {
-          description:
-            'What passed, and mitigations would have dropped that only observe (`mitigation: observe`). Part of no other number here.',
-        },
-      ),
-      totals: Type.Array(DropTotal, { description: 'By what dropped and why, largest first.' }),
-      prefixes: Type.Array(PrefixDropTotal, {
+export const Drops = object('Drops', 'What edges dropped of the packets to an address.', {
+  data: Type.Object({
+    ip: IpAddress,
+    observed: Type.Object(
+      { packets: natural(), bytes: natural() },
+      {
         description:
-          'What was dropped by the policies of prefixes around the address, for any address in them: the early drop counts no finer there. Not part of any other number here.',
-      }),
-      series: Type.Array(DropMinute, {
-        description: 'Minutes in which something was dropped, oldest first.',
-      }),
-      samples: Type.Array(DroppedPacket, {
-        maxItems: 100,
-        description: 'A sample of the packets, newest first.',
-      }),
+          'What passed, and mitigations would have dropped that only observe (`mitigation: observe`). Part of no other number here.',
+      },
+    ),
+    totals: Type.Array(DropTotal, { description: 'By what dropped and why, largest first.' }),
+    prefixes: Type.Array(PrefixDropTotal, {
+      description:
+        'What was dropped by the policies of prefixes around the address, for any address in them: the early drop counts no finer there. Not part of any other number here.',
     }),
-    meta: Type.Object({
-      from: timestamp({ description: 'The window that was used.' }),
-      to: timestamp(),
-      from_clamped: Type.Boolean({
-        description:
-          'Whether `from` was raised to the oldest moment that is kept, or to when the address became the caller’s.',
-      }),
-      packets: natural({ description: 'All packets dropped in the window.' }),
-      bytes: natural({ description: 'All bytes dropped in the window.' }),
-      edges: Type.Array(Type.String(), { description: 'Names of the edges that dropped them.' }),
+    series: Type.Array(DropMinute, {
+      description: 'Minutes in which something was dropped, oldest first.',
     }),
-  },
-  { title: 'Drops', description: 'What edges dropped of the packets to an address.' },
-);
+    samples: Type.Array(DroppedPacket, {
+      maxItems: 100,
+      description: 'A sample of the packets, newest first.',
+    }),
+  }),
+  meta: Type.Object({
+    from: timestamp({ description: 'The window that was used.' }),
+    to: timestamp(),
+    from_clamped: Type.Boolean({
+      description:
+        'Whether `from` was raised to the oldest moment that is kept, or to when the address became the caller’s.',
+    }),
+    packets: natural({ description: 'All packets dropped in the window.' }),
+    bytes: natural({ description: 'All bytes dropped in the window.' }),
+    edges: Type.Array(Type.String(), { description: 'Names of the edges that dropped them.' }),
+  }),
+});

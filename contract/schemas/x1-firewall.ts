@@ -2,6 +2,8 @@ import { Type } from 'typebox';
 import { addressMetaFields, filterFields, GroupRef, ruleFields } from './firewall.ts';
 import { FilterInput, RuleInput } from './firewall-writes.ts';
 import {
+  answer,
+  Asn,
   choice,
   choiceOrNull,
   CLOSED,
@@ -10,15 +12,20 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  object,
   openChoice,
   orNull,
   Port,
+  Prefix,
+  sent,
   sentText,
   sentTextOrNull,
   textOrNull,
+  timestamp,
+  timestampOrNull,
 } from './values.ts';
 
-export const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
+const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
 
 const PropagationState = openChoice(PROPAGATION_STATES, {
   title: 'PropagationState',
@@ -41,29 +48,29 @@ const namedPort = textOrNull({
   examples: ['Survival:query'],
 });
 
-const AcceptedRule = Type.Object(
-  { ...ruleFields, named_port: namedPort, status: PropagationState },
-  { title: 'AcceptedRule', description: 'A rule as accepted, and how far it has come.' },
-);
+const AcceptedRule = object('AcceptedRule', 'A rule as accepted, and how far it has come.', {
+  ...ruleFields,
+  named_port: namedPort,
+  status: PropagationState,
+});
 
-const AcceptedFilter = Type.Object(
-  { ...filterFields, status: PropagationState },
-  { title: 'AcceptedFilter', description: 'A filter as accepted, and how far it has come.' },
-);
+const AcceptedFilter = object('AcceptedFilter', 'A filter as accepted, and how far it has come.', {
+  ...filterFields,
+  status: PropagationState,
+});
 
-const EdgeProgress = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
-    generation: natural({ description: 'The newest generation of this address that it has.' }),
-    in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
-    refused: textOrNull({
-      description: 'Why it could not apply this address; null: it applied it.',
-    }),
-  },
-  { title: 'EdgeProgress', description: 'How far an edge that serves the address has come.' },
-);
+const EdgeProgress = object('EdgeProgress', 'How far an edge that serves the address has come.', {
+  name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
+  generation: natural({ description: 'The newest generation of this address that it has.' }),
+  in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
+  refused: textOrNull({
+    description: 'Why it could not apply this address; null: it applied it.',
+  }),
+});
 
-export const AcceptedAddress = Type.Object(
+export const AcceptedAddress = object(
+  'AcceptedAddress',
+  'What was accepted for an address, object by object.',
   {
     data: Type.Object({
       ip: IpAddress,
@@ -78,7 +85,6 @@ export const AcceptedAddress = Type.Object(
       edges: Type.Array(EdgeProgress),
     }),
   },
-  { title: 'AcceptedAddress', description: 'What was accepted for an address, object by object.' },
 );
 
 /** Above every limit in force, and within the size of a body. */
@@ -96,34 +102,29 @@ const readOnly = {
   ),
 };
 
-const ReplacementRule = Type.Object(
-  {
-    ...RuleInput.properties,
-    destination_port: Type.Optional(
-      Type.Union([RuleInput.properties.destination_port, Port], {
-        description:
-          'As it is read (a number), as a create takes it, or `SERVER:PORT`. Null: any port.',
-      }),
-    ),
-    named_port: Type.Optional(
-      sentTextOrNull({
-        maxLength: MAX_PORT_NAME,
-        description: `${PORT_NAME} The port that it has now is the port of the rule, whatever destination_port says.`,
-        examples: ['Survival:query'],
-      }),
-    ),
-    ...readOnly,
-    id: Type.Optional(id(IGNORED)),
-    destination_ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
-  },
-  {
-    ...CLOSED,
-    title: 'ReplacementRule',
-    description: 'A rule as it is read, or as a create takes it.',
-  },
-);
+const ReplacementRule = sent('ReplacementRule', 'A rule as it is read, or as a create takes it.', {
+  ...RuleInput.properties,
+  destination_port: Type.Optional(
+    Type.Union([RuleInput.properties.destination_port, Port], {
+      description:
+        'As it is read (a number), as a create takes it, or `SERVER:PORT`. Null: any port.',
+    }),
+  ),
+  named_port: Type.Optional(
+    sentTextOrNull({
+      maxLength: MAX_PORT_NAME,
+      description: `${PORT_NAME} The port that it has now is the port of the rule, whatever destination_port says.`,
+      examples: ['Survival:query'],
+    }),
+  ),
+  ...readOnly,
+  id: Type.Optional(id(IGNORED)),
+  destination_ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
+});
 
-const ReplacementFilter = Type.Object(
+const ReplacementFilter = sent(
+  'ReplacementFilter',
+  'A filter as it is read, or as a create takes it.',
   {
     ...FilterInput.properties,
     port: Type.Union([FilterInput.properties.port, Port], {
@@ -133,35 +134,24 @@ const ReplacementFilter = Type.Object(
     key: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),
     name: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),
   },
-  {
-    ...CLOSED,
-    title: 'ReplacementFilter',
-    description: 'A filter as it is read, or as a create takes it.',
-  },
 );
 
-export const AddressReplacement = Type.Object(
-  {
-    ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
-    default: Type.Optional(sentText({ maxLength: 20, ...IGNORED })),
-    rules: Type.Array(ReplacementRule, {
-      maxItems: MAX_RULES,
-      description: 'All rules that the address shall have of its own; [] for none.',
-    }),
-    filters: Type.Array(ReplacementFilter, {
-      maxItems: MAX_FILTERS,
-      description: 'All filters that the address shall have of its own; [] for none.',
-    }),
-  },
-  { ...CLOSED, title: 'AddressReplacement' },
-);
-export const ObjectNames = Type.Object(
-  {
-    rules: Type.Array(id(), { description: 'Ids of rules.' }),
-    filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
-  },
-  { title: 'ObjectNames' },
-);
+export const AddressReplacement = sent('AddressReplacement', {
+  ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
+  default: Type.Optional(sentText({ maxLength: 20, ...IGNORED })),
+  rules: Type.Array(ReplacementRule, {
+    maxItems: MAX_RULES,
+    description: 'All rules that the address shall have of its own; [] for none.',
+  }),
+  filters: Type.Array(ReplacementFilter, {
+    maxItems: MAX_FILTERS,
+    description: 'All filters that the address shall have of its own; [] for none.',
+  }),
+});
+export const ObjectNames = object('ObjectNames', {
+  rules: Type.Array(id(), { description: 'Ids of rules.' }),
+  filters: Type.Array(Type.String(), { description: 'Keys of filters.' }),
+});
 
 /** Tabs and line ends are allowed, and no other control characters. */
 export const noteText = Type.Unsafe<string | null>({
@@ -175,110 +165,92 @@ export const tags = Type.Array(sentText({ minLength: 1, maxLength: 50 }), {
   description: 'In the order given, each once.',
 });
 
-const NotedRule = Type.Object(
-  {
-    ...RuleInput.properties,
-    note: Type.Optional(noteText),
-    tags: Type.Optional(tags),
-  },
-  { ...CLOSED, title: 'NotedRule', description: 'A rule to create, with its note and tags.' },
-);
+const NotedRule = sent('NotedRule', 'A rule to create, with its note and tags.', {
+  ...RuleInput.properties,
+  note: Type.Optional(noteText),
+  tags: Type.Optional(tags),
+});
 
-export const RuleBatch = Type.Object(
-  {
-    rules: Type.Array(NotedRule, {
-      minItems: 1,
-      maxItems: 1000,
-      description: 'Created all together, or none of them.',
-    }),
-  },
-  { ...CLOSED, title: 'RuleBatch' },
-);
+export const RuleBatch = sent('RuleBatch', {
+  rules: Type.Array(NotedRule, {
+    minItems: 1,
+    maxItems: 1000,
+    description: 'Created all together, or none of them.',
+  }),
+});
 
-export const AddressReplaced = Type.Object(
-  {
-    data: Type.Object({
-      created: ObjectNames,
-      deleted: ObjectNames,
-      unchanged: natural({ description: 'Own rules and filters that stayed as they were.' }),
-    }),
-    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
-  },
-  { title: 'AddressReplaced', description: 'The difference that a write made.' },
-);
+export const AddressReplaced = object('AddressReplaced', 'The difference that a write made.', {
+  data: Type.Object({
+    created: ObjectNames,
+    deleted: ObjectNames,
+    unchanged: natural({ description: 'Own rules and filters that stayed as they were.' }),
+  }),
+  message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+});
 
 const DEFAULT_NOTES = {
   description: 'What happens to packets that no rule matches; null: as of a containing prefix.',
 };
 
-export const DefaultChange = Type.Object(
-  {
-    target: Type.String({
-      maxLength: 50,
-      description: 'A held address, or a prefix inside a holding.',
-      examples: ['203.0.113.10', '203.0.113.0/24'],
-    }),
-    default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
-  },
-  { ...CLOSED, title: 'DefaultChange' },
-);
+export const DefaultChange = sent('DefaultChange', {
+  target: Type.String({
+    maxLength: 50,
+    description: 'A held address, or a prefix inside a holding.',
+    examples: ['203.0.113.10', '203.0.113.0/24'],
+  }),
+  default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
+});
 
-export const DefaultChanged = Type.Object(
-  {
-    data: Type.Object({
-      target: Type.String({ description: 'Canonical; an address without its length.' }),
-      default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
-    }),
-    message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
-  },
-  { title: 'DefaultChanged' },
-);
+export const DefaultChanged = object('DefaultChanged', {
+  data: Type.Object({
+    target: Type.String({ description: 'Canonical; an address without its length.' }),
+    default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
+  }),
+  message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
+});
 
 const octet = (description: string) =>
   Type.Optional(integer({ minimum: 0, maximum: 255, description }));
 const packetPort = (description: string) =>
   Type.Optional(integer({ minimum: 0, maximum: 65_535, description }));
 
-export const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
-export const POLICY_VIEWS = ['accepted', 'live'] as const;
+const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
+const POLICY_VIEWS = ['accepted', 'live'] as const;
 
-export const ExplainRequest = Type.Object(
-  {
-    protocol: Type.Union([choice(PACKET_PROTOCOLS), integer({ minimum: 0, maximum: 255 })], {
-      description: 'By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address.',
-      examples: ['udp', 132],
-    }),
-    source_ip: sentText({
-      minLength: 2,
-      maxLength: 64,
-      description: 'Where the packet comes from: an address of the same family.',
-      examples: ['198.51.100.7'],
-    }),
-    source_port: packetPort('With tcp and udp; only mitigations look at it.'),
-    destination_port: Type.Optional(
-      Type.Union(
-        [
-          integer({ minimum: 0, maximum: 65_535 }),
-          sentText({ minLength: 3, maxLength: MAX_PORT_NAME }),
-        ],
-        {
-          description: `With tcp and udp, and required there: a port, or its name. ${PORT_NAME}`,
-          examples: [27_015, 'Survival:query'],
-        },
-      ),
+export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of the path.', {
+  protocol: Type.Union([choice(PACKET_PROTOCOLS), integer({ minimum: 0, maximum: 255 })], {
+    description: 'By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address.',
+    examples: ['udp', 132],
+  }),
+  source_ip: sentText({
+    minLength: 2,
+    maxLength: 64,
+    description: 'Where the packet comes from: an address of the same family.',
+    examples: ['198.51.100.7'],
+  }),
+  source_port: packetPort('With tcp and udp; only mitigations look at it.'),
+  destination_port: Type.Optional(
+    Type.Union(
+      [
+        integer({ minimum: 0, maximum: 65_535 }),
+        sentText({ minLength: 3, maxLength: MAX_PORT_NAME }),
+      ],
+      {
+        description: `With tcp and udp, and required there: a port, or its name. ${PORT_NAME}`,
+        examples: [27_015, 'Survival:query'],
+      },
     ),
-    icmp_type: octet('With icmp; default: an echo request.'),
-    icmp_code: octet('With icmp; default 0.'),
-    view: Type.Optional(
-      choice(POLICY_VIEWS, {
-        default: 'accepted',
-        description: 'Judge by what was accepted, or by what is live on every edge.',
-      }),
-    ),
-  },
-  { ...CLOSED, title: 'ExplainRequest', description: 'A packet to the address of the path.' },
-);
-export const DECIDER_KINDS = [
+  ),
+  icmp_type: octet('With icmp; default: an echo request.'),
+  icmp_code: octet('With icmp; default 0.'),
+  view: Type.Optional(
+    choice(POLICY_VIEWS, {
+      default: 'accepted',
+      description: 'Judge by what was accepted, or by what is live on every edge.',
+    }),
+  ),
+});
+const DECIDER_KINDS = [
   'rule',
   'group_rule',
   'server_port',
@@ -288,15 +260,12 @@ export const DECIDER_KINDS = [
   'mitigation',
 ] as const;
 
-export const DecidedBy = Type.Object(
-  {
-    kind: openChoice(DECIDER_KINDS),
-    id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
-    managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
-    named_port: namedPort,
-  },
-  { title: 'DecidedBy', description: 'The object that decided.' },
-);
+const DecidedBy = object('DecidedBy', 'The object that decided.', {
+  kind: openChoice(DECIDER_KINDS),
+  id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
+  managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
+  named_port: namedPort,
+});
 
 /** In the order of evaluation. */
 export const STAGES = [
@@ -324,9 +293,11 @@ const decision = {
   explanation: Type.String({ description: 'The same in words.' }),
 } as const;
 
-export const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
+const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
 
-const EdgeAnswer = Type.Object(
+const EdgeAnswer = object(
+  'EdgeAnswer',
+  'What an edge does with the packet, by what its kernel was given.',
   {
     ...decision,
     mode: choice(['enforce', 'observe'], { description: '`observe`: it drops nothing.' }),
@@ -339,32 +310,118 @@ const EdgeAnswer = Type.Object(
         '`disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look.',
     }),
   },
-  {
-    title: 'EdgeAnswer',
-    description: 'What an edge does with the packet, by what its kernel was given.',
-  },
 );
 
-const EdgeVerdict = Type.Object(
-  {
-    name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
-    in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
-    answer: orNull(EdgeAnswer, { description: 'Null: it did not answer in time.' }),
-  },
-  { title: 'EdgeVerdict' },
+const EdgeVerdict = object('EdgeVerdict', {
+  name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
+  in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
+  answer: orNull(EdgeAnswer, { description: 'Null: it did not answer in time.' }),
+});
+
+export const Explanation = answer('Explanation', 'What happens to a packet, and why.', {
+  ...decision,
+  edges: Type.Array(EdgeVerdict, {
+    description: 'Every edge that serves the address, asked just now.',
+  }),
+  differences: Type.Array(Type.String(), {
+    description: 'Where edges and what is accepted do not agree, a sentence each.',
+  }),
+});
+
+const heldSince = timestamp({ description: 'Since when the organisation holds it.' });
+const heldUntil = timestampOrNull({ description: 'When the holding ends; null: no end is known.' });
+
+const HeldPrefix = object(
+  'HeldPrefix',
+  'A prefix announced under one of the organisation’s ASNs.',
+  { prefix: Prefix, asn: Asn, since: heldSince, until: heldUntil },
 );
 
-export const Explanation = Type.Object(
+const HeldAddress = object(
+  'HeldAddress',
+  'An address that is assigned to a service, or has rules or filters of its own.',
   {
-    data: Type.Object({
-      ...decision,
-      edges: Type.Array(EdgeVerdict, {
-        description: 'Every edge that serves the address, asked just now.',
-      }),
-      differences: Type.Array(Type.String(), {
-        description: 'Where edges and what is accepted do not agree, a sentence each.',
-      }),
+    ip: IpAddress,
+    service_id: integerOrNull({
+      minimum: 0,
+      description: 'The service it is assigned to; null: it lies in a held prefix.',
+    }),
+    since: heldSince,
+    until: heldUntil,
+    rules_count: natural({ description: 'Accepted rules, those of groups included.' }),
+    filters_count: natural({ description: 'Accepted filters, those of groups included.' }),
+    dropped_packets: natural({
+      description:
+        'Packets to it that edges dropped in the last hour, as its drops count them: none while edges only observe.',
     }),
   },
-  { title: 'Explanation', description: 'What happens to a packet, and why.' },
 );
+
+export const HeldAddresses = object('HeldAddresses', {
+  data: Type.Object({
+    prefixes: Type.Array(HeldPrefix, { description: 'All of them, on every page.' }),
+    addresses: Type.Array(HeldAddress, { description: 'This page, IPv4 first, ascending.' }),
+  }),
+  links: Type.Object({
+    next: textOrNull({ format: 'uri', description: 'The page after; null on the last.' }),
+  }),
+  meta: Type.Object({
+    per_page: integer({ minimum: 1, maximum: 1000 }),
+    configured_addresses: Type.Object({
+      used: natural({ description: 'Addresses with rules or filters of their own.' }),
+      limit: natural({ description: 'How many the organisation may configure.' }),
+    }),
+  }),
+});
+
+export const HeldAddressesQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        anyOf: [{ format: 'ipv4' }, { format: 'ipv6' }],
+        description: 'Begin after this address.',
+      }),
+    ),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 1000, default: 1000 })),
+  },
+  CLOSED,
+);
+
+const Tally = object('SampleTally', {
+  samples: natural({ description: 'Sampled packets.' }),
+  sources: natural({ description: 'Addresses that they came from.' }),
+});
+
+const PreviewedPort = object(
+  'PreviewedPort',
+  'What a default of deny would drop, and what rules or filters would let pass.',
+  {
+    protocol: integer({ minimum: 0, maximum: 255, description: 'Number of the IP protocol.' }),
+    port: integerOrNull({ minimum: 0, maximum: 65_535, description: 'Null: it has none.' }),
+    dropped: Tally,
+    passed: Tally,
+    last_seen_at: timestamp({ description: 'When an edge last reported such a packet.' }),
+  },
+);
+
+export const DefaultPreview = object('DefaultPreview', {
+  data: Type.Object({
+    ip: IpAddress,
+    default: choice(['accept', 'deny'], { description: 'The default that is accepted now.' }),
+    ports: Type.Array(PreviewedPort, { description: 'Most would be dropped first.' }),
+  }),
+  message: Type.String({ description: 'The same in a sentence, and how far it can be trusted.' }),
+  meta: Type.Object({
+    from: timestamp({ description: 'The samples are from here on; at most a day.' }),
+    to: timestamp(),
+    sampled_one_in: natural({
+      description:
+        'Edges sample packets of connections that were not answered yet, and one of so many others.',
+    }),
+    samples: natural({ description: 'All that were looked at.' }),
+    denied_already: natural({ description: 'Of those, what is dropped now by something else.' }),
+    edges: Type.Array(Type.String(), { description: 'The edges that sampled them.' }),
+    is_complete: Type.Boolean({ description: 'False: there were more, and these are the most.' }),
+  }),
+});

@@ -6,10 +6,11 @@ import {
   integerOrNull,
   IpAddress,
   natural,
+  numberOrNull,
+  object,
   openChoice,
   openChoiceOrNull,
   Port,
-  numberOrNull,
   textOrNull,
   timestamp,
   timestampOrNull,
@@ -20,147 +21,123 @@ export const BUILD_STATES = ['waiting', 'building', 'built', 'failed'] as const;
 /** The most console lines per response. */
 export const MAX_CONSOLE_LINES = 1000;
 
-const Allocation = Type.Object(
-  { ip: IpAddress, port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }) },
-  { title: 'Allocation', description: 'Where players reach it.' },
+const Allocation = object('Allocation', 'Where players reach it.', {
+  ip: IpAddress,
+  port: integer({ minimum: 1, maximum: 65_535, examples: [25_565] }),
+});
+
+export const GameServerStatus = object('GameServerStatus', {
+  uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
+  name: Type.String({ examples: ['Survival'] }),
+  service_id: natural({ examples: [501] }),
+  service_name: Type.String({ examples: ['survival-1'] }),
+  state: openChoiceOrNull(SERVER_STATES, {
+    description:
+      'As its node last reported it; nodes report a change at once. Null: unknown, because the server is not provisioned, or its node or the engine there is away.',
+  }),
+  build_state: openChoice(BUILD_STATES),
+  suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+  crashed_at: timestampOrNull({
+    description: 'When it last ended by itself while it should run; null: not since its start.',
+  }),
+  node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
+  node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+  egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
+  allocation: Allocation,
+});
+
+export const GameServerStatuses = object('GameServerStatuses', {
+  data: Type.Array(GameServerStatus, { description: 'By name, then uuid.' }),
+});
+
+export const GameServerBuild = object(
+  'GameServerBuild',
+  'How far the node is with building a server.',
+  {
+    data: object('GameServerBuildState', {
+      uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
+      state: openChoice(BUILD_STATES, {
+        description:
+          '`waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`.',
+      }),
+      reason: textOrNull({ description: 'Why it failed or waits, in words.' }),
+      log: textOrNull({ description: 'The last lines of the install, while it runs and after.' }),
+      epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
+      node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
+      node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+      egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
+      suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+      problem: textOrNull({
+        description:
+          'What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s.',
+      }),
+      allocation: Allocation,
+      allocations: Type.Array(
+        object('ServerPort', {
+          ip: IpAddress,
+          port: Port,
+          protocols: Type.Array(openChoice(['tcp', 'udp'])),
+          variable: textOrNull({ description: 'The variable that has the port.' }),
+          name: textOrNull({ description: 'What the port is for.', examples: ['query'] }),
+        }),
+        {
+          description:
+            'All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg.',
+        },
+      ),
+      open_while_running: Type.Union([Type.Boolean(), Type.Array(Type.String())], {
+        description:
+          'Its ports are allowed while it runs, whatever denies them: all, or those of these names.',
+      }),
+      ports_open: Type.Boolean({
+        description: 'Its ports are allowed for that reason, as far as is accepted.',
+      }),
+    }),
+  },
 );
 
-export const GameServerStatus = Type.Object(
-  {
-    uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
-    name: Type.String({ examples: ['Survival'] }),
-    service_id: natural({ examples: [501] }),
-    service_name: Type.String({ examples: ['survival-1'] }),
-    state: openChoiceOrNull(SERVER_STATES, {
+const ServerSample = object('ServerSample', {
+  at: timestamp({ description: 'The minute.' }),
+  memory_bytes: natural(),
+  cpu_absolute: Type.Number({ minimum: 0, description: 'Percent of one core.' }),
+  disk_bytes: natural(),
+  network_rx_bytes_per_second: numberOrNull({
+    description:
+      'Received since the sample before. Null: there is none of the five minutes before, or it was started again.',
+  }),
+  network_tx_bytes_per_second: numberOrNull({ description: 'Sent, likewise.' }),
+});
+
+const ServerHappening = object('ServerHappening', {
+  at: timestamp(),
+  kind: openChoice(['server.state', 'server.crashed', 'server.build']),
+  state: textOrNull({ description: 'What it became.', examples: ['running'] }),
+  from: textOrNull({ description: 'What it was, of a change of state.' }),
+});
+
+export const GameServerHistory = object('GameServerHistory', 'The last day of a server.', {
+  data: object('GameServerHistoryData', {
+    samples: Type.Array(ServerSample, {
       description:
-        'As its node last reported it; nodes report a change at once. Null: unknown, because the server is not provisioned, or its node or the engine there is away.',
+        'What it used, oldest first: one reading a minute while it ran and its node was connected.',
     }),
-    build_state: openChoice(BUILD_STATES),
-    suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
-    crashed_at: timestampOrNull({
-      description: 'When it last ended by itself while it should run; null: not since its start.',
+    events: Type.Array(ServerHappening, {
+      description: 'What happened to it, oldest first; the newest thousand.',
     }),
-    node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-    node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
-    egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
-    allocation: Allocation,
-  },
-  { title: 'GameServerStatus' },
-);
+  }),
+  meta: object('GameServerHistoryMeta', 'The day that is kept.', {
+    from: timestamp(),
+    to: timestamp(),
+  }),
+});
 
-export const GameServerStatuses = Type.Object(
-  { data: Type.Array(GameServerStatus, { description: 'By name, then uuid.' }) },
-  { title: 'GameServerStatuses' },
-);
-
-export const GameServerBuild = Type.Object(
-  {
-    data: Type.Object(
-      {
-        uuid: Type.String({ format: 'uuid', examples: ['6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11'] }),
-        state: openChoice(BUILD_STATES, {
-          description:
-            '`waiting`: its node has not begun. `building`: image, folder and install. `built`: provisioned. `failed`: see `reason` and `log`.',
-        }),
-        reason: textOrNull({ description: 'Why it failed or waits, in words.' }),
-        log: textOrNull({ description: 'The last lines of the install, while it runs and after.' }),
-        epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
-        node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-        node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
-        egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
-        suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
-        problem: textOrNull({
-          description:
-            'What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s.',
-        }),
-        allocation: Allocation,
-        allocations: Type.Array(
-          Type.Object(
-            {
-              ip: IpAddress,
-              port: Port,
-              protocols: Type.Array(openChoice(['tcp', 'udp'])),
-              variable: textOrNull({ description: 'The variable that has the port.' }),
-              name: textOrNull({ description: 'What the port is for.', examples: ['query'] }),
-            },
-            { title: 'ServerPort' },
-          ),
-          {
-            description:
-              'All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg.',
-          },
-        ),
-        open_while_running: Type.Union([Type.Boolean(), Type.Array(Type.String())], {
-          description:
-            'Its ports are allowed while it runs, whatever denies them: all, or those of these names.',
-        }),
-        ports_open: Type.Boolean({
-          description: 'Its ports are allowed for that reason, as far as is accepted.',
-        }),
-      },
-      { title: 'GameServerBuildState' },
-    ),
-  },
-  { title: 'GameServerBuild', description: 'How far the node is with building a server.' },
-);
-
-const ServerSample = Type.Object(
-  {
-    at: timestamp({ description: 'The minute.' }),
-    memory_bytes: natural(),
-    cpu_absolute: Type.Number({ minimum: 0, description: 'Percent of one core.' }),
-    disk_bytes: natural(),
-    network_rx_bytes_per_second: numberOrNull({
-      description:
-        'Received since the sample before. Null: there is none of the five minutes before, or it was started again.',
-    }),
-    network_tx_bytes_per_second: numberOrNull({ description: 'Sent, likewise.' }),
-  },
-  { title: 'ServerSample' },
-);
-
-const ServerHappening = Type.Object(
-  {
-    at: timestamp(),
-    kind: openChoice(['server.state', 'server.crashed', 'server.build']),
-    state: textOrNull({ description: 'What it became.', examples: ['running'] }),
-    from: textOrNull({ description: 'What it was, of a change of state.' }),
-  },
-  { title: 'ServerHappening' },
-);
-
-export const GameServerHistory = Type.Object(
-  {
-    data: Type.Object(
-      {
-        samples: Type.Array(ServerSample, {
-          description:
-            'What it used, oldest first: one reading a minute while it ran and its node was connected.',
-        }),
-        events: Type.Array(ServerHappening, {
-          description: 'What happened to it, oldest first; the newest thousand.',
-        }),
-      },
-      { title: 'GameServerHistoryData' },
-    ),
-    meta: Type.Object(
-      { from: timestamp(), to: timestamp() },
-      { title: 'GameServerHistoryMeta', description: 'The day that is kept.' },
-    ),
-  },
-  { title: 'GameServerHistory', description: 'The last day of a server.' },
-);
-
-export const Reinstalled = Type.Object(
-  {
-    data: Type.Object({
-      uuid: Type.String({ format: 'uuid' }),
-      epoch: natural({ description: 'How often it was asked to be built.' }),
-    }),
-    message: Type.String({ description: 'What was accepted.' }),
-  },
-  { title: 'Reinstalled' },
-);
+export const Reinstalled = object('Reinstalled', {
+  data: Type.Object({
+    uuid: Type.String({ format: 'uuid' }),
+    epoch: natural({ description: 'How often it was asked to be built.' }),
+  }),
+  message: Type.String({ description: 'What was accepted.' }),
+});
 
 export const ConsoleQuery = Type.Object(
   {
@@ -183,23 +160,17 @@ export const ConsoleQuery = Type.Object(
   CLOSED,
 );
 
-export const Console = Type.Object(
-  {
-    data: Type.Object(
-      {
-        lines: Type.Unsafe<string[] | null>({
-          type: ['array', 'null'],
-          items: { type: 'string' },
-          description:
-            'Oldest first. Null: unknown, because the server is not provisioned or the node did not answer.',
-        }),
-        last_number: integerOrNull({
-          description:
-            'Number of the last line. Each line has the next, also when its node begins anew it never goes back: by how much it rose says how many lines are new. Null: unknown.',
-        }),
-      },
-      { title: 'ConsoleLines' },
-    ),
-  },
-  { title: 'Console', description: 'What a server wrote last.' },
-);
+export const Console = object('Console', 'What a server wrote last.', {
+  data: object('ConsoleLines', {
+    lines: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description:
+        'Oldest first. Null: unknown, because the server is not provisioned or the node did not answer.',
+    }),
+    last_number: integerOrNull({
+      description:
+        'Number of the last line. Each line has the next, also when its node begins anew it never goes back: by how much it rose says how many lines are new. Null: unknown.',
+    }),
+  }),
+});

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
 import { testDatabase } from '../db/testing.ts';
-import { findHolding, listHeldPrefixes } from './holdings.ts';
+import { findHolding, listHeldPrefixes } from './reach.ts';
 import { addHolding, addOrganisation, type TestOrganisation } from './test-organisation.ts';
 
 let db: Db;

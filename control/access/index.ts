@@ -1,37 +1,28 @@
-import type { Ability } from '@portcullis/core/access/abilities.ts';
 import type { Logger } from 'pino';
-import type { Db, Tx } from '../db/database.ts';
+import type { Db } from '../db/database.ts';
 import {
   admit,
+  KeyCache,
   type KnownKey,
   parseAuthorization,
   toKnownKey,
   unauthenticated,
+  UnknownKeyBudget,
 } from './authenticate.ts';
 import type { Caller, Session } from './caller.ts';
-import {
-  findHolding,
-  type HeldPrefix,
-  type Holder,
-  type Holding,
-  listHeldPrefixes,
-} from './holdings.ts';
-import { KeyCache } from './key-cache.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
-import { UnknownKeyBudget } from './unknown-key-budget.ts';
-import { type ServerHolder, seesServer } from './server-scope.ts';
 import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
-export type { HeldPrefix, Holder, Holding } from './holdings.ts';
+export { findHolding, type HeldPrefix, type Holder, listHeldPrefixes } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
-export { type ServerHolder, withinReach } from './server-scope.ts';
+export { seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { hashToken, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
@@ -46,12 +37,6 @@ export interface Access {
    * `unauthenticated`, and `not_found` for an organisation that it has no role in.
    */
   authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
-  /** The caller's holding of this address now; null is 404. */
-  findHolding(db: Db | Tx, caller: Holder, ip: string): Promise<Holding | null>;
-  /** Whether a key with this ability reaches the server of this uuid; false is 404. */
-  seesServer(db: Db | Tx, caller: ServerHolder, ability: Ability, uuid: string): Promise<boolean>;
-  /** The caller's holdings within reach of its key. */
-  listHeldPrefixes(db: Db | Tx, caller: Holder): Promise<HeldPrefix[]>;
   /** Called on a notification of `portcullis_access`: clears the cache of keys. */
   forget(): void;
   /** Stores the last use of keys. */
@@ -106,9 +91,6 @@ export function createAccess({
       return caller;
     },
     authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
-    findHolding,
-    seesServer,
-    listHeldPrefixes,
     forget: () => cache.clear(),
     stop: () => lastUse.stop(),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KeyCache } from './key-cache.ts';
+import { KeyCache } from './authenticate.ts';
 
 test('dates an answer by its query, so that a query during a change expires soon', async () => {
   let now = 0;

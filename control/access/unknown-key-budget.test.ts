@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UnknownKeyBudget } from './unknown-key-budget.ts';
+import { UnknownKeyBudget } from './authenticate.ts';
 
 const refused = { code: 'rate_limited' };
 

@@ -7,11 +7,15 @@ import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
-import { hashPassword } from './password.ts';
+import { hashPassword, requirePassword } from './prove.ts';
 import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
-import { requirePassword } from './prove.ts';
-import { hasTotp, removeSecondFactor, renewRecoveryCodes, useCode } from './second-factor.ts';
-import { encodeBase32 } from './totp.ts';
+import {
+  encodeBase32,
+  hasTotp,
+  removeSecondFactor,
+  renewRecoveryCodes,
+  useCode,
+} from './second-factor.ts';
 
 type SessionNames =
   | 'readSession'

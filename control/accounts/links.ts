@@ -4,7 +4,7 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { findLink, type LinkRow } from './link-store.ts';
-import { hashPassword } from './password.ts';
+import { forgetAttempts, hashPassword, provePassword } from './prove.ts';
 import {
   findPersonByEmail,
   insertPerson,
@@ -12,7 +12,6 @@ import {
   requireEmail,
   setPassword,
 } from './person-store.ts';
-import { forgetAttempts, provePassword } from './prove.ts';
 import { removeSecondFactor } from './second-factor.ts';
 
 const MIN_PASSWORD = 12;

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { assertRefused, createSessionClient } from '../testing/client.ts';
 import { startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
 import { addPerson, PASSWORD, signIn, tokenIn } from './testing.ts';
-import { encodeBase32, matchTotp, stepAt, totpCode } from './totp.ts';
+import { encodeBase32, matchTotp, stepAt, totpCode } from './second-factor.ts';
 
 /** RFC 6238, appendix B, and RFC 4648, section 10. */
 test('computes the codes of RFC 6238', () => {

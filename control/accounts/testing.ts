@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { TestEnvironment } from '../testing/fixture.ts';
-import { hashPassword } from './password.ts';
+import { hashPassword } from './prove.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const SAME_SITE = { 'sec-fetch-site': 'same-origin' } as const;

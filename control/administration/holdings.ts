@@ -14,8 +14,8 @@ import {
   loadInside,
   loadNow,
 } from '../organisations/index.ts';
-import { Problem } from '../problem.ts';
-import { type Done, invalid, type Written, writeOrganisation } from './organisation-write.ts';
+import { invalidField, Problem } from '../problem.ts';
+import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
 import { findAsn, findHolder, findService } from './store.ts';
 import { timeView } from './views.ts';
 
@@ -51,7 +51,10 @@ async function create(
   const now = await loadNow(tx);
   const { asn = null, service_id: serviceId = null } = body;
   if ((asn === null) === (serviceId === null)) {
-    throw invalid('/asn', 'A prefix is announced under an ASN, an address belongs to a service.');
+    throw invalidField(
+      '/asn',
+      'A prefix is announced under an ASN, an address belongs to a service.',
+    );
   }
   const content: HoldingContent = {
     cidr: requireCidr(body.prefix, serviceId !== null),
@@ -104,16 +107,16 @@ async function requireSource(
   const found = asn === null ? await findService(tx, serviceId ?? 0) : await findAsn(tx, asn);
   if (found?.organisationId === organisationId) return;
   throw asn === null
-    ? invalid('/service_id', `The organisation has no service ${serviceId}: make it first.`)
-    : invalid('/asn', `The organisation has no AS${asn}: add it first.`);
+    ? invalidField('/service_id', `The organisation has no service ${serviceId}: make it first.`)
+    : invalidField('/asn', `The organisation has no AS${asn}: add it first.`);
 }
 
 function requireCidr(text: string, isAddress: boolean): string {
   const cidr = parseCidr(text);
-  if (!cidr.ok) throw invalid('/prefix', `"${text}" is no network: ${cidr.reason}.`);
+  if (!cidr.ok) throw invalidField('/prefix', `"${text}" is no network: ${cidr.reason}.`);
   const { family, length } = cidr.value;
   if (isAddress && length !== BITS[family]) {
-    throw invalid(
+    throw invalidField(
       '/prefix',
       'A service has single addresses; prefixes are announced under an ASN.',
     );
@@ -123,13 +126,13 @@ function requireCidr(text: string, isAddress: boolean): string {
 
 async function requireFree(tx: Tx, content: HoldingContent, except: number | null): Promise<void> {
   if (content.until !== null && content.until <= content.since) {
-    throw invalid('/until', 'A holding must end after it began.');
+    throw invalidField('/until', 'A holding must end after it began.');
   }
   const holder = await findHolder(tx, content, except);
   if (holder === null) return;
   const until = holder.until === null ? '' : ` until ${timeView(holder.until)}`;
   const detail = `${showCidr(content.cidr)} is ${holder.slug}'s since ${timeView(holder.since)}${until}: two cannot hold it at the same time.`;
-  throw invalid('/prefix', detail);
+  throw invalidField('/prefix', detail);
 }
 
 async function requireNothingInside(tx: Tx, { cidr }: HoldingContent): Promise<void> {

@@ -4,7 +4,7 @@ import { constraintOf } from '../db/failure.ts';
 import { Batch } from '../fleet/batch.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { lockFleet } from '../organisations/index.ts';
-import { Problem } from '../problem.ts';
+import { invalidField, Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
@@ -66,12 +66,8 @@ export function operatorOf({ person, source, requestId }: Call): Actor {
   return personActor({ person: { ...person, isActing: true }, source, requestId });
 }
 
-export function invalid(pointer: string, detail: string): Problem {
-  return new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
-}
-
 /** Others wrote at the same time: agents, or a release that does not take the lock. */
 function explain(error: unknown): unknown {
   if (constraintOf(error) !== 'holdings_one_holder') return error;
-  return invalid('/prefix', 'Another organisation was given it at the same time: look again.');
+  return invalidField('/prefix', 'Another organisation was given it at the same time: look again.');
 }

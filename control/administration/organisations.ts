@@ -13,8 +13,8 @@ import {
   saveDetections,
   saveOrganisations,
 } from '../organisations/index.ts';
-import { Problem } from '../problem.ts';
-import { invalid, land, type Written, writeOrganisation } from './organisation-write.ts';
+import { invalidField, Problem } from '../problem.ts';
+import { land, type Written, writeOrganisation } from './organisation-write.ts';
 import { findAsn, findService, loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
@@ -102,7 +102,7 @@ async function setThresholds(
 ) {
   const { scope, id = null, safelist, ...set } = body;
   if ((id === null) !== (scope === 'organisation')) {
-    throw invalid('/id', 'It names a service or a holding, and nothing for the organisation.');
+    throw invalidField('/id', 'It names a service or a holding, and nothing for the organisation.');
   }
   const detection: ScopeSettings = {
     pps: set.pps,
@@ -131,7 +131,7 @@ async function findScope(tx: Tx, { scope, id, slug }: { scope: string; id: numbe
 function parseSafelist(texts: readonly string[]): string[] {
   const entries = texts.map((text, index) => {
     const entry = parseSafelistEntry(text);
-    if (!entry.ok) throw invalid(`/safelist/${index}`, `${entry.reason}.`);
+    if (!entry.ok) throw invalidField(`/safelist/${index}`, `${entry.reason}.`);
     return entry.value;
   });
   return [...new Set(entries)].toSorted();

@@ -6,8 +6,8 @@ import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import { closeService, deleteService, saveServices } from '../organisations/index.ts';
-import { Problem } from '../problem.ts';
-import { type Done, invalid, type Written, writeOrganisation } from './organisation-write.ts';
+import { invalidField, Problem } from '../problem.ts';
+import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
 import { findService } from './store.ts';
 
 const LARGEST = 2_147_483_647;
@@ -70,13 +70,14 @@ function parseManaged(wanted: readonly ManagedFilter[]): ManagedFilter[] {
   const types = new Set<string>();
   const parsed = wanted.map(({ type, ports }, index) => {
     if (!FILTERS.some((filter) => filter.type === type)) {
-      throw invalid(`/managed_filters/${index}/type`, `There is no filter "${type}".`);
+      throw invalidField(`/managed_filters/${index}/type`, `There is no filter "${type}".`);
     }
-    if (types.has(type)) throw invalid(`/managed_filters/${index}/type`, `${type} is here twice.`);
+    if (types.has(type))
+      throw invalidField(`/managed_filters/${index}/type`, `${type} is here twice.`);
     types.add(type);
     const ranges = ports === null ? null : parsePortExpression(ports);
     if (ranges !== null && !ranges.ok) {
-      throw invalid(`/managed_filters/${index}/ports`, `${ranges.reason}.`);
+      throw invalidField(`/managed_filters/${index}/ports`, `${ranges.reason}.`);
     }
     return {
       type,

@@ -1,19 +1,21 @@
 import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Access } from '../access/index.ts';
 import type { QueryEdges } from '../fleet/index.ts';
-import { createFirewallEvents } from './writes/events.ts';
-import { createHandlers, type FirewallHandlers } from './handlers.ts';
+import { createFirewallEvents } from './writes/own-objects.ts';
+import {
+  createHandlers,
+  createX1Handlers,
+  type FirewallHandlers,
+  type FirewallX1Handlers,
+} from './handlers.ts';
 import {
   type AddressPortalHandlers,
   createAddressPortalHandlers,
 } from './portal/address-handlers.ts';
 import { createGroupPortalHandlers, type GroupPortalHandlers } from './portal/group-handlers.ts';
-import { createX1Handlers, type FirewallX1Handlers } from './x1-handlers.ts';
 
 export interface FirewallDeps {
-  readonly access: Pick<Access, 'findHolding' | 'listHeldPrefixes'>;
   /** Contents of the source sets that geo rules name. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
   readonly queryEdges: QueryEdges;
@@ -32,7 +34,7 @@ export interface Firewall {
 }
 
 export function createFirewall(deps: FirewallDeps): Firewall {
-  const service = { access: deps.access, events: createFirewallEvents(deps.registry, deps.log) };
+  const service = { events: createFirewallEvents(deps.registry, deps.log) };
   return {
     handlers: {
       ...createHandlers(service),

@@ -8,6 +8,9 @@ import {
   type StoredFilter,
   type StoredRule,
 } from './objects.ts';
+import type { GeoRuleView } from './geo/index.ts';
+import { LISTED_CONFLICTS } from './groups/conflicts.ts';
+import type { GroupView, SavedGroup } from './groups/index.ts';
 
 /** Converts domain values to the interface; only the views of this area write snake_case. */
 
@@ -19,7 +22,7 @@ export function ruleView(ip: string, rule: StoredRule) {
     source_ip: rule.source,
     destination_ip: ip,
     destination_port: rule.port,
-    managed_by_group: groupView(rule.group),
+    managed_by_group: ownerView(rule.group),
   };
 }
 
@@ -30,11 +33,11 @@ export function filterView(filter: StoredFilter) {
     // A filter of a later version has no name here.
     name: findFilter(filter.type)?.name ?? filter.type,
     port: filter.port,
-    managed_by_group: groupView(filter.group),
+    managed_by_group: ownerView(filter.group),
   };
 }
 
-export function groupView(group: GroupRef | null) {
+export function ownerView(group: GroupRef | null) {
   return group === null ? null : { id: group.id, name: group.name };
 }
 
@@ -93,4 +96,38 @@ export function writeHeaders(outcome: {
     'portcullis-enforcement': outcome.enforcement,
     'cache-control': 'no-store',
   };
+}
+
+export function groupView({ rules, ...group }: GroupView) {
+  return {
+    ...group,
+    rules: rules.map(({ id, action, protocol, source, port }) => ({
+      id,
+      action,
+      protocol,
+      source_ip: source,
+      destination_port: port,
+    })),
+  };
+}
+
+export function groupPreviewView({ changes, conflicts }: SavedGroup) {
+  return {
+    targets: changes.map((one) => ({
+      target: one.target,
+      change: one.change,
+      configured_addresses: one.configuredAddresses,
+      rules_added: one.rulesAdded,
+      rules_removed: one.rulesRemoved,
+      filters_added: one.filtersAdded,
+      filters_removed: one.filtersRemoved,
+    })),
+    conflicts: conflicts
+      .slice(0, LISTED_CONFLICTS)
+      .map(({ target, code, reason }) => ({ target, code, detail: reason })),
+  };
+}
+
+export function geoRuleView({ createdAt, ...rule }: GeoRuleView) {
+  return { ...rule, created_at: timestampView(createdAt) };
 }

@@ -7,7 +7,7 @@ import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import type { AddressState } from './objects.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
-import { addressMeta, filterView, groupView, ruleView, timestampView } from './views.ts';
+import { addressMeta, filterView, ownerView, ruleView, timestampView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
   const { state, rules, filters, edges } = accepted;
@@ -155,7 +155,7 @@ function deciderView(ref: string, state: AddressState) {
   return {
     kind,
     id,
-    managed_by_group: groupView(owner?.group ?? null),
+    managed_by_group: ownerView(owner?.group ?? null),
     named_port: namedPortOf(ref, state),
   };
 }

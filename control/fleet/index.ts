@@ -2,7 +2,7 @@ import type { AgentHandler, ControlSide } from '@portcullis/link/transport/trans
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
-import { createEdgeHandler } from './edges/handler.ts';
+import { createEdgeHandler, type DetectionService, NO_DETECTION } from './edges/handler.ts';
 import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
 import { createFleetEvents } from './events.ts';
 import { registerFleetGauges } from './edges/gauges.ts';
@@ -12,9 +12,8 @@ import type { Sweep } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
 import { startSweeps } from './timers/sweeps.ts';
 import { SyncService } from './sync/sync.ts';
-import { NO_DETECTION, type DetectionService } from './edges/detection-service.ts';
 
-export { answerDetection, type DetectionService } from './edges/detection-service.ts';
+export { answerDetection, type DetectionService } from './edges/handler.ts';
 export type { QueryEdges } from './edges/queries.ts';
 export type { EdgeEnforcement, EnforcementReader } from './edges/enforcement.ts';
 export { deleteEdge, type EdgeStatus, loadEdgeStatuses } from './edges/status.ts';

@@ -137,7 +137,7 @@ function serverDeps({
   gameServers,
 }: Ground): HttpDeps {
   const publicUrl = 'https://portcullis.example';
-  const firewall = createFirewall({ access, loadSourceSets, queryEdges, publicUrl, registry, log });
+  const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {

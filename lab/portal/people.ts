@@ -1,4 +1,4 @@
-import { stepAt, totpCode } from '@portcullis/control/accounts/totp.ts';
+import { stepAt, totpCode } from '@portcullis/control/accounts/second-factor.ts';
 import type { Page } from 'playwright-core';
 import { EDGE_DEVICE, SERVER } from '../stack/internet.ts';
 import type { NewPerson, PortalBrowser, Visit } from './browser.ts';

@@ -2,14 +2,18 @@ import { sql } from 'kysely';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { containsCidr, formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { Batch, BEGINS } from '../../fleet/batch.ts';
 import type { Owner } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
+import { keyActor, recordAudit } from '../../access/index.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { defaultSet } from '../writes/messages.ts';
 
 /** An address or a prefix inside a holding; `target` with its length. */
-export interface DefaultTarget {
+interface DefaultTarget {
   readonly holdingId: number;
   readonly target: string;
 }
@@ -56,7 +60,7 @@ async function insertDefault(
 }
 
 /** Finds the caller's holding that contains an address or a prefix (`shown`: canonical). Throws 404 and 422. */
-export async function findDefaultTarget(
+async function findDefaultTarget(
   tx: Tx,
   caller: { readonly organisationId: number; readonly prefixes: readonly string[] | null },
   text: string,
@@ -79,4 +83,36 @@ export async function findDefaultTarget(
   }
   const holdingId = await findAssignableHolding(tx, caller.organisationId, target);
   return { target, holdingId, shown };
+}
+
+interface DefaultSet {
+  /** A single address without its length. */
+  readonly target: string;
+  readonly generation: number;
+  readonly message: string;
+}
+
+/** Sets or removes (null) the default of an address or a prefix that the caller holds. Throws 404 and 422. */
+export async function setOwnDefault(
+  tx: Tx,
+  call: Call,
+  wanted: { readonly target: string; readonly default: DefaultAction | null },
+): Promise<DefaultSet> {
+  const { default: action } = wanted;
+  const found = await findDefaultTarget(tx, call.caller, wanted.target);
+  const { shown: target } = found;
+  const batch = new Batch(tx, 'portal');
+  const changed = await setDefault(batch, found, action);
+  const message = defaultSet(target, action, changed);
+  const generation = await batch.land('default.set');
+  if (generation === null) return { target, message, generation: await currentGeneration(tx) };
+  await recordAudit(tx, {
+    actor: keyActor(call),
+    organisationId: call.caller.organisationId,
+    action: 'default.set',
+    target,
+    detail: { default: action },
+    generation,
+  });
+  return { target, message, generation };
 }

@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts';
 import { assertRefused, type TestReply } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 import { Problem } from '../../problem.ts';
-import { dropWindow } from './window.ts';
+import { dropWindow } from './read.ts';
 
 const IP = '203.0.113.10';
 const DROPS = `/api/x1/firewall/ips/${IP}/drops`;

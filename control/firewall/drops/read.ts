@@ -1,3 +1,4 @@
+import { Problem } from '../../problem.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot } from '../../fleet/policies/policies.ts';
@@ -7,9 +8,61 @@ import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 import { timestampView } from '../views.ts';
 import { type DropCause, type Drops, loadDrops, loadHeldSince } from './store.ts';
-import { type DropWindow, dropWindow } from './window.ts';
 
-export interface DropsRead {
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export interface DropWindow {
+  /** Both on whole minutes; `to` is not part of it. */
+  readonly from: Date;
+  readonly to: Date;
+  readonly fromClamped: boolean;
+}
+
+/**
+ * Pure: which minutes a request is about. Not before what is kept, nor before the address was the caller's; the
+ * minute in which it became so counts, for its counts are of the time after. Throws 422.
+ */
+export function dropWindow(
+  query: { readonly from?: string; readonly to?: string },
+  heldSince: Date,
+  now: Date,
+): DropWindow {
+  const to = query.to === undefined ? now.getTime() : momentOf('to', query.to);
+  const from = query.from === undefined ? to - DAY_MS : momentOf('from', query.from);
+  if (to < from) throw invalid('to', 'must not be earlier than from');
+  const earliest = Math.max(now.getTime() - DAY_MS, heldSince.getTime());
+  const begin = floorMinute(Math.max(from, earliest));
+  return {
+    from: new Date(begin),
+    // The minute that runs is part of "until now".
+    to: new Date(Math.max(begin, ceilMinute(Math.min(to, now.getTime())))),
+    fromClamped: floorMinute(from) < begin,
+  };
+}
+
+/** The schema has seen to its form, which takes seconds and days that do not exist. */
+function momentOf(parameter: 'from' | 'to', text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw invalid(parameter, 'must be a valid date-time');
+  return ms;
+}
+
+function floorMinute(ms: number): number {
+  return Math.floor(ms / MINUTE_MS) * MINUTE_MS;
+}
+
+function ceilMinute(ms: number): number {
+  return Math.ceil(ms / MINUTE_MS) * MINUTE_MS;
+}
+
+function invalid(parameter: string, detail: string): Problem {
+  return new Problem('invalid_request', `The parameter ${parameter} ${detail}.`, {
+    errors: [{ parameter, detail }],
+  });
+}
+
+interface DropsRead {
   readonly state: AddressState;
   readonly window: DropWindow;
   readonly drops: Drops;

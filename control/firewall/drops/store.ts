@@ -3,7 +3,7 @@ import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
-import type { DropWindow } from './window.ts';
+import type { DropWindow } from './read.ts';
 
 export interface DropCause {
   readonly stage: string;

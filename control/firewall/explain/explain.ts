@@ -20,7 +20,7 @@ import {
 } from './edge-verdicts.ts';
 import { resolvePorts } from '../named-ports/index.ts';
 import type { AddressState } from '../objects.ts';
-import { familyOf } from '../writes/address-write.ts';
+import { familyOf } from '../writes/own-objects.ts';
 import { loadAddress } from '../store.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
+import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
@@ -21,6 +22,87 @@ export interface GeoContent {
 /** Keeps a policy and its source sets within the capacity of an edge. */
 const MAX_NAMES = 1000;
 const MAX_ASN = 4294967295;
+
+export interface GeoRuleView extends GeoContent {
+  readonly id: number;
+  readonly owner: Owner;
+  /** Addresses without their length. */
+  readonly targets: readonly string[];
+  readonly createdAt: Date;
+}
+
+/** The geo rules of an organisation and where they are; one of them with an id. */
+export async function listGeoRules(
+  db: Db | Tx,
+  organisationId: number,
+  id: number | null = null,
+): Promise<GeoRuleView[]> {
+  const { rows } = await sql<GeoRuleView>`
+    select r.id, r.action, r.countries, r.asns, r.owner, r.created_at as "createdAt",
+           array(select abbrev(a.target::inet) from geo_assignments a join holdings h on h.id = a.holding_id
+                  where a.geo_rule_id = r.id and a.deleted_generation is null and h.during @> now()
+                  order by a.target) as targets
+      from geo_rules r
+     where r.organisation_id = ${organisationId} and r.deleted_generation is null
+       and (${id}::bigint is null or r.id = ${id}::bigint)
+     order by r.id`.execute(db);
+  return rows;
+}
+
+/** 404 for a geo rule of another organisation, as for none. */
+export async function findGeoRule(
+  tx: Tx,
+  organisationId: number,
+  id: number,
+): Promise<GeoRuleView> {
+  const [rule] = await listGeoRules(tx, organisationId, id);
+  if (rule === undefined) throw new Problem('not_found', `There is no geo rule ${id}.`);
+  return rule;
+}
+
+/**
+ * Creates a geo rule, or makes an existing one as wanted, and returns its id. Rules of older generations do not change,
+ * so one with other content is a new rule.
+ */
+export async function saveGeoRule(
+  batch: Batch,
+  organisationId: number,
+  id: number | null,
+  wanted: GeoContent & { readonly targets: readonly string[] },
+): Promise<number> {
+  const targets = [...new Set(wanted.targets.map(requireTarget))];
+  const there = id === null ? null : await findGeoRule(batch.tx, organisationId, id);
+  if (there !== null && isSame(there, canonicalGeo(wanted))) {
+    await requireGeoRule(batch, there.id);
+    await moveTo(batch, there, targets);
+    return there.id;
+  }
+  if (there !== null) await deleteGeoRule(batch, there.id);
+  const created = await createGeoRule(batch, organisationId, wanted);
+  for (const target of targets) await assignGeoRule(batch, created, target);
+  return created;
+}
+
+async function moveTo(
+  batch: Batch,
+  { id, targets: known }: GeoRuleView,
+  targets: readonly string[],
+): Promise<void> {
+  const assigned = await loadAssigned(batch, id);
+  const ended = assigned.filter(({ target }) => !targets.includes(target));
+  await batch.end(
+    'geo_assignments',
+    ended.map((one) => one.id),
+  );
+  if (ended.length > 0) batch.touch(...ended.map(({ target }) => target));
+  const there = new Set(known.map(requireTarget));
+  for (const target of targets) if (!there.has(target)) await assignGeoRule(batch, id, target);
+}
+
+function isSame(a: GeoContent, b: GeoContent): boolean {
+  const textOf = ({ action, countries, asns }: GeoContent) => `${action} ${countries} ${asns}`;
+  return textOf(a) === textOf(b);
+}
 
 /** Creates an unassigned rule and returns its id. Countries and ASNs are stored sorted, each once. */
 export async function createGeoRule(
@@ -50,7 +132,7 @@ export async function assignGeoRule(
   geoRuleId: number,
   target: string,
   holdingId?: number,
-): Promise<number> {
+): Promise<void> {
   const { organisationId } = await requireGeoRule(batch, geoRuleId);
   const cidr = requireTarget(target);
   const holder = holdingId ?? (await findAssignableHolding(batch.tx, organisationId, cidr));
@@ -67,24 +149,6 @@ export async function assignGeoRule(
   batch.begin('geo_assignments', [created.id]);
   batch.touch(cidr);
   await requireConfiguredLimit(batch.tx, organisationId);
-  return created.id;
-}
-
-/** Unassigns a geo rule from a target. Returns false when it was not assigned. */
-export async function unassignGeoRule(
-  batch: Batch,
-  geoRuleId: number,
-  target: string,
-): Promise<boolean> {
-  await requireGeoRule(batch, geoRuleId);
-  const cidr = requireTarget(target);
-  const ended = (await loadAssigned(batch, geoRuleId)).filter((row) => row.target === cidr);
-  await batch.end(
-    'geo_assignments',
-    ended.map(({ id }) => id),
-  );
-  if (ended.length > 0) batch.touch(cidr);
-  return ended.length > 0;
 }
 
 export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<void> {
@@ -99,7 +163,7 @@ export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<vo
 }
 
 /** Returns the canonical content; throws a `Problem` when it is invalid. */
-export function canonicalGeo(content: GeoContent): GeoContent {
+function canonicalGeo(content: GeoContent): GeoContent {
   const countries = [...new Set(content.countries)].toSorted();
   const asns = [...new Set(content.asns)].toSorted((a, b) => a - b);
   const count = countries.length + asns.length;

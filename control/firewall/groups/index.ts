@@ -10,7 +10,7 @@ export {
   ruleKey,
 } from './content.ts';
 export { listGroups, type GroupView } from './read.ts';
-export { requireOfOrganisation, type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
+export { type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
 export {
   assignGroups,
   createGroups,

@@ -15,14 +15,11 @@ import {
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
 import { countConfiguredIn, listGroups } from './read.ts';
 import {
-  addContent,
+  changeContent,
   createGroups,
-  endContent,
-  GroupConflict,
-  nameTaken,
-  refuseConflicts,
+  findAllConflicts,
+  renameGroup,
   requireGroup,
-  requireName,
   requireTarget,
 } from './service.ts';
 import * as store from './store.ts';
@@ -64,25 +61,25 @@ interface Of {
 /** Creates a group or makes an existing one as wanted, and says what that changes where and conflicts with. */
 export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Promise<SavedGroup> {
   const content = readContent(wanted, of.maxPorts);
-  const targets = readTargets(wanted.targets);
+  const targets = [...new Set(wanted.targets.map(requireTarget))];
   const groupId = of.groupId ?? (await createEmpty(batch, of.organisationId, wanted.name));
-  await requireOfOrganisation(batch, of.organisationId, groupId);
+  const group = await requireGroup(batch, groupId, of.organisationId);
   const [before] = await listGroups(batch.tx, of.organisationId, groupId);
   if (before === undefined) throw new Error('a group was locked and is not there');
-  if (before.name !== wanted.name) await rename(batch, groupId, wanted.name);
-  const difference = {
-    rules: differenceOf(before.rules, content.rules, ruleKey),
-    filters: differenceOf(before.filters, content.filters, filterKey),
-  };
+  await renameGroup(batch, group, wanted.name);
+  const rules = differenceOf(before.rules, content.rules, ruleKey);
+  const filters = differenceOf(before.filters, content.filters, filterKey);
+  const difference = { rules, filters };
   const assigned = await store.loadAssignments(batch.tx, groupId);
   const placed = await place(batch, of.organisationId, { groupId, targets, assigned });
-  await endContent(batch, 'group_rules', groupId, difference.rules.removed.map(idOf));
-  await endContent(batch, 'group_filters', groupId, difference.filters.removed.map(idOf));
-  const inGroup = <T>(one: T) => ({ ...one, groupId });
-  const { rules, filters } = difference;
-  await addContent(batch, rules.added.map(inGroup), filters.added.map(inGroup));
+  await changeContent(batch, groupId, {
+    addRules: rules.added,
+    addFilters: filters.added,
+    removeRules: rules.removed.map(idOf),
+    removeFilters: filters.removed.map(idOf),
+  });
   if (isChanged(difference)) batch.touch(...assigned.map(({ target }) => target));
-  const conflicts = await conflictsOf(batch, groupId, placed.all);
+  const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch, placed.all);
   if (placed.added.length > 0) await requireConfiguredLimit(batch.tx, of.organisationId);
   const changes = await describeChanges(batch, of.organisationId, {
     content,
@@ -93,30 +90,10 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
   return { id: groupId, changes, conflicts };
 }
 
-/** 404 for a group of another organisation, as for none. */
-export async function requireOfOrganisation(
-  batch: Batch,
-  organisationId: number,
-  groupId: number,
-): Promise<void> {
-  const found = await store.lockGroups(batch.tx, [groupId]);
-  if (found.get(groupId)?.organisationId !== organisationId) {
-    throw new Problem('not_found', `There is no group ${groupId}.`);
-  }
-  await requireGroup(batch, groupId);
-}
-
 async function createEmpty(batch: Batch, organisationId: number, name: string): Promise<number> {
   const [id] = await createGroups(batch, [{ organisationId, name, rules: [], filters: [] }]);
   if (id === undefined) throw new Error('a group was created without an id');
   return id;
-}
-
-async function rename(batch: Batch, groupId: number, name: string): Promise<void> {
-  requireName(name);
-  const group = await requireGroup(batch, groupId);
-  if (!(await store.renameGroup(batch.tx, group, name))) throw nameTaken(name);
-  batch.mark();
 }
 
 interface Content {
@@ -145,11 +122,6 @@ function refuseTwice(
   if (twice !== undefined) {
     throw new Problem(code, `The group would have the same ${what} twice: ${twice}.`);
   }
-}
-
-/** Canonical, with their length, each once. */
-function readTargets(targets: readonly string[]): string[] {
-  return [...new Set(targets.map(requireTarget))];
 }
 
 interface Difference<T, Stored> {
@@ -224,22 +196,6 @@ async function place(
   const touched = targetsOf([...added, ...removed]);
   if (touched.length > 0) batch.touch(...touched);
   return { added: targetsOf(added), removed: targetsOf(removed), kept: targetsOf(kept), all };
-}
-
-async function conflictsOf(
-  batch: Batch,
-  groupId: number,
-  assignments: readonly store.Assignment[],
-): Promise<readonly Conflict[]> {
-  if (assignments.length === 0) return [];
-  const groups = await store.lockGroups(batch.tx, [groupId]);
-  try {
-    await refuseConflicts(batch, assignments, groups);
-    return [];
-  } catch (error) {
-    if (error instanceof GroupConflict) return error.conflicts;
-    throw error;
-  }
 }
 
 async function describeChanges(

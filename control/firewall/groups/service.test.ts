@@ -7,9 +7,11 @@ import { testDatabase } from '../../db/testing.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { insertOwnRule } from '../../fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
-import { assignGeoRule, createGeoRule, deleteGeoRule, unassignGeoRule } from '../geo/service.ts';
+import { assignGeoRule, createGeoRule, deleteGeoRule, saveGeoRule } from '../geo/service.ts';
 import { expandRule, type RuleContent } from './content.ts';
-import { assignGroup, createGroups, deleteGroup, editGroup, unassignGroup } from './service.ts';
+import { findAssignableHolding } from './holdings.ts';
+import { saveGroup } from './save.ts';
+import { assignGroups, createGroups, deleteGroup, editGroup } from './service.ts';
 
 interface Fixture {
   readonly db: Db;
@@ -37,6 +39,14 @@ async function setUp(
     (${acme}, '2001:db8::/48', '[2026-01-01,)', 64500, null, 'portal'),
     (${hive}, '203.0.113.200/32', '[2026-01-01,)', null, 1, 'portal')`.execute(db);
   return { db, organisationId: acme };
+}
+
+/** Assigns a group to a target that its organisation holds. */
+async function assignGroup(batch: Batch, groupId: number, target: string): Promise<void> {
+  const { rows } = await sql<{ id: number }>`
+    select organisation_id as id from groups where id = ${groupId}`.execute(batch.tx);
+  const holdingId = await findAssignableHolding(batch.tx, rows[0]?.id ?? 0, target);
+  await assignGroups(batch, [{ groupId, holdingId, target }]);
 }
 
 async function inBatch<T>(
@@ -189,7 +199,10 @@ test('rows start and end with the generation of their batch, and deleted rows ar
   const { db } = fixture;
   const group = await newGroup(fixture, 'g', [rule({ port: '80' })]);
   await inBatch(db, (b) => assignGroup(b, group, '203.0.113.0/24'));
-  await inBatch(db, (b) => unassignGroup(b, group, '203.0.113.0/24'));
+  const text = { action: 'deny', protocol: 'tcp', destinationPort: '80', source: null } as const;
+  const unassigned = { name: 'g', rules: [text], filters: [], targets: [] };
+  const of = { organisationId: fixture.organisationId, groupId: group, maxPorts: 10 };
+  await inBatch(db, (b) => saveGroup(b, of, unassigned));
   await inBatch(db, (b) => deleteGroup(b, group));
   const spans = await sql<{ born: number; died: number }>`
     select created_generation as born, deleted_generation as died from group_rules
@@ -268,8 +281,10 @@ test('assigns, unassigns and deletes geo rules, each in a generation with its ta
   await inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24'));
   const twice = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24')));
   assert.equal(twice.code, 'rule_exists');
-  assert.equal(await inBatch(db, (b) => unassignGeoRule(b, id, '203.0.113.0/24')), true);
-  assert.equal(await inBatch(db, (b) => unassignGeoRule(b, id, '203.0.113.0/24')), false);
+  const unassigned = { ...content, targets: [] };
+  assert.equal(await inBatch(db, (b) => saveGeoRule(b, organisationId, id, unassigned)), id);
+  const left = await sql`select from geo_assignments where deleted_generation is null`.execute(db);
+  assert.equal(left.rows.length, 0);
   await inBatch(db, (b) => deleteGeoRule(b, id));
   const gone = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24')));
   assert.equal(gone.code, 'not_found');

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
-import { Problem } from '../../problem.ts';
+import { invalidField, Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
 import type { FilterContent, RuleContent } from './content.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
-import { findAssignableHolding, lockHoldings } from './holdings.ts';
+import { lockHoldings } from './holdings.ts';
 import * as store from './store.ts';
 
 /**
@@ -53,20 +53,10 @@ export async function createGroups(batch: Batch, groups: readonly NewGroup[]): P
 /** Changes a group everywhere it is assigned, or nowhere. */
 export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit): Promise<void> {
   const group = await requireGroup(batch, groupId);
-  if (edit.name !== undefined && edit.name !== group.name) {
-    requireName(edit.name);
-    if (!(await store.renameGroup(batch.tx, group, edit.name))) throw nameTaken(edit.name);
-    batch.mark();
-  }
+  if (edit.name !== undefined) await renameGroup(batch, group, edit.name);
   const assignments = await store.loadAssignments(batch.tx, groupId);
   await lockHoldings(batch.tx, [...new Set(assignments.map((a) => a.holdingId))]);
-  await endContent(batch, 'group_rules', groupId, edit.removeRules ?? []);
-  await endContent(batch, 'group_filters', groupId, edit.removeFilters ?? []);
-  await addContent(
-    batch,
-    (edit.addRules ?? []).map((rule) => ({ ...rule, groupId })),
-    (edit.addFilters ?? []).map((filter) => ({ ...filter, groupId })),
-  );
+  await changeContent(batch, groupId, edit);
   batch.touch(...assignments.map((a) => a.target));
   // A limit that was lowered below what is there must not stop anybody from taking rules out.
   const adds = (edit.addRules?.length ?? 0) + (edit.addFilters?.length ?? 0) > 0;
@@ -75,11 +65,30 @@ export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit):
   await refuseConflicts(batch, assigned, new Map([[groupId, group]]));
 }
 
-/** Assigns one group, to a target of whichever holding has it now; see `assignGroups`. */
-export async function assignGroup(batch: Batch, groupId: number, target: string): Promise<void> {
-  const { organisationId } = await requireGroup(batch, groupId);
-  const holdingId = await findAssignableHolding(batch.tx, organisationId, requireTarget(target));
-  await assignGroups(batch, [{ groupId, holdingId, target }]);
+export async function renameGroup(
+  batch: Batch,
+  group: store.GroupRecord,
+  name: string,
+): Promise<void> {
+  if (name === group.name) return;
+  requireName(name);
+  if (!(await store.renameGroup(batch.tx, group, name))) throw nameTaken(name);
+  batch.mark();
+}
+
+/** Takes rules and filters out of a group, and puts others into it. */
+export async function changeContent(
+  batch: Batch,
+  groupId: number,
+  { addRules = [], addFilters = [], removeRules = [], removeFilters = [] }: GroupEdit,
+): Promise<void> {
+  await endContent(batch, 'group_rules', groupId, removeRules);
+  await endContent(batch, 'group_filters', groupId, removeFilters);
+  await addContent(
+    batch,
+    addRules.map((rule) => ({ ...rule, groupId })),
+    addFilters.map((filter) => ({ ...filter, groupId })),
+  );
 }
 
 /**
@@ -105,27 +114,13 @@ export async function assignGroups(
   await requireConfiguredLimit(batch.tx, ...organisations);
 }
 
-/** Takes a group off a target. False: it was not on it. */
-export async function unassignGroup(
+/** Deletes a group with all that it put on addresses. Its rows are kept for the history. */
+export async function deleteGroup(
   batch: Batch,
   groupId: number,
-  target: string,
-): Promise<boolean> {
-  await requireGroup(batch, groupId);
-  const cidr = requireTarget(target);
-  const assigned = await store.loadAssignments(batch.tx, groupId);
-  const ended = assigned.filter((assignment) => assignment.target === cidr);
-  await batch.end(
-    'group_assignments',
-    ended.map(({ id }) => id),
-  );
-  if (ended.length > 0) batch.touch(cidr);
-  return ended.length > 0;
-}
-
-/** Deletes a group with all that it put on addresses. Its rows are kept for the history. */
-export async function deleteGroup(batch: Batch, groupId: number): Promise<void> {
-  await requireGroup(batch, groupId);
+  organisationId?: number,
+): Promise<void> {
+  await requireGroup(batch, groupId, organisationId);
   const assignments = await store.loadAssignments(batch.tx, groupId);
   await batch.end(
     'group_assignments',
@@ -137,8 +132,13 @@ export async function deleteGroup(batch: Batch, groupId: number): Promise<void> 
   batch.touch(...assignments.map((a) => a.target));
 }
 
-export async function requireGroup(batch: Batch, groupId: number): Promise<store.GroupRecord> {
-  const group = (await requireGroups(batch, [groupId])).get(groupId);
+/** A group that this side may change. One of another organisation is not found, as if there were none. */
+export async function requireGroup(
+  batch: Batch,
+  groupId: number,
+  organisationId?: number,
+): Promise<store.GroupRecord> {
+  const group = (await requireGroups(batch, [groupId], organisationId)).get(groupId);
   if (group === undefined) throw new Error('a group was checked and is not there');
   return group;
 }
@@ -146,25 +146,29 @@ export async function requireGroup(batch: Batch, groupId: number): Promise<store
 async function requireGroups(
   batch: Batch,
   ids: readonly number[],
+  organisationId?: number,
 ): Promise<Map<number, store.GroupRecord>> {
   const groups = await store.lockGroups(batch.tx, ids);
-  const missing = ids.find((id) => !groups.has(id));
+  const isMissing = (id: number): boolean => {
+    const group = groups.get(id);
+    return group === undefined || (organisationId ?? group.organisationId) !== group.organisationId;
+  };
+  const missing = ids.find(isMissing);
   if (missing !== undefined) throw new Problem('not_found', `There is no group ${missing}.`);
   for (const { name, owner } of groups.values()) batch.requireOwn(owner, `The group ${name}`);
   return groups;
 }
 
-export function requireName(name: string): void {
+function requireName(name: string): void {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (name.trim() === '' || name.length > NAME_LENGTH || /[\u0000-\u001f\u007f]/.test(name)) {
     const detail = `A group's name has 1 to ${NAME_LENGTH} characters, none of them control characters.`;
-    throw new Problem('invalid_request', detail, { errors: [{ pointer: '/name', detail }] });
+    throw invalidField('/name', detail);
   }
 }
 
-export function nameTaken(name: string): Problem {
-  const detail = `The organisation has a group named ${name} already.`;
-  return new Problem('invalid_request', detail, { errors: [{ pointer: '/name', detail }] });
+function nameTaken(name: string): Problem {
+  return invalidField('/name', `The organisation has a group named ${name} already.`);
 }
 
 /** Accepts an address or a CIDR, and writes it as PostgreSQL does: always with its length. */
@@ -174,7 +178,7 @@ export function requireTarget(target: string): string {
   return formatCidr(parsed.value);
 }
 
-export async function addContent(
+async function addContent(
   batch: Batch,
   rules: readonly (RuleContent & { readonly groupId: number })[],
   filters: readonly (FilterContent & { readonly groupId: number })[],
@@ -191,7 +195,7 @@ export async function addContent(
   }
 }
 
-export async function endContent(
+async function endContent(
   batch: Batch,
   table: Extract<GenerationalTable, 'group_rules' | 'group_filters'>,
   groupId: number,
@@ -208,11 +212,23 @@ export async function endContent(
   );
 }
 
-export async function refuseConflicts(
+async function refuseConflicts(
   batch: Batch,
   assignments: readonly store.Assignment[],
   groups: ReadonlyMap<number, store.GroupRecord>,
 ): Promise<void> {
+  const conflicts = await findAllConflicts(batch, assignments);
+  const [first] = conflicts;
+  if (first !== undefined) {
+    throw new GroupConflict(conflicts, first, groups.get(first.groupId)?.name ?? '');
+  }
+}
+
+/** What assigned groups conflict with; a few more than are listed at most. */
+export async function findAllConflicts(
+  batch: Batch,
+  assignments: readonly store.Assignment[],
+): Promise<readonly Conflict[]> {
   const conflicts = await store.findOwnDuplicates(batch.tx, assignments);
   const byHolding = Map.groupBy(assignments, ({ holdingId }) => holdingId);
   for (const [holdingId, content] of await store.loadHoldingContents(batch.tx, assignments)) {
@@ -220,29 +236,21 @@ export async function refuseConflicts(
     const checked = new Set(byHolding.get(holdingId)?.map(({ groupId }) => groupId));
     conflicts.push(...findConflicts(content, checked));
   }
-  const [first] = conflicts;
-  if (first === undefined) return;
-  const ofGroup = conflicts.filter(({ groupId }) => groupId === first.groupId);
-  const listed = ofGroup.slice(0, LISTED_CONFLICTS).map((c) => `${c.target}: ${c.reason}`);
-  const more = conflicts.length > listed.length ? '; and more' : '';
-  const { name } = groups.get(first.groupId) ?? { name: '' };
-  throw new GroupConflict(
-    conflicts.slice(0, LISTED_CONFLICTS),
-    `The group ${name} was not changed anywhere, because it conflicts: ${listed.join('; ')}${more}.`,
-  );
+  return conflicts;
 }
 
 /** Names the group whose assignment is refused. */
 export class GroupConflict extends Problem {
   readonly groupId: number;
-  /** At least one. */
-  readonly conflicts: readonly Conflict[];
 
-  constructor(conflicts: readonly Conflict[], detail: string) {
-    const [first] = conflicts;
-    if (first === undefined) throw new Error('there is no conflict');
-    super(first.code, detail);
+  constructor(conflicts: readonly Conflict[], first: Conflict, name: string) {
+    const ofGroup = conflicts.filter(({ groupId }) => groupId === first.groupId);
+    const listed = ofGroup.slice(0, LISTED_CONFLICTS).map((c) => `${c.target}: ${c.reason}`);
+    const more = conflicts.length > listed.length ? '; and more' : '';
+    super(
+      first.code,
+      `The group ${name} was not changed anywhere, because it conflicts: ${listed.join('; ')}${more}.`,
+    );
     this.groupId = first.groupId;
-    this.conflicts = conflicts;
   }
 }

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
-import { formatNetwork, parseCidr, type Cidr } from '@portcullis/core/net/cidr.ts';
+import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { storedCidr } from '../../fleet/policies/assembly.ts';
 import {
   type Conflict,
   type GroupContent,
@@ -276,12 +277,4 @@ export async function findOwnDuplicates(
       return { groupId, code: 'filter_exists', target: shown(ip), reason };
     }),
   ];
-}
-
-/** PostgreSQL's text of a cidr. */
-function storedCidr(text: string): Cidr {
-  const parsed = parseCidr(text);
-  if (!parsed.ok)
-    throw new Error(`the database holds ${text}, which is no network: ${parsed.reason}`);
-  return parsed.value;
 }

@@ -1,13 +1,18 @@
 import type { Tx } from '../../db/database.ts';
 import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
+import { invalidField } from '../../problem.ts';
 import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
-import { openWriteScope, type ServiceDeps } from '../writes/address-write.ts';
+import {
+  openWriteScope,
+  ownObjects,
+  type ServiceDeps,
+  writeOwn,
+  type Written,
+} from '../writes/own-objects.ts';
 import { addressReplaced } from '../writes/messages.ts';
-import { ownObjects, type Written, writeOwn } from '../writes/own-objects.ts';
 import { loadPast, type PastRule, timeOf } from './store.ts';
 
 /** Makes own rules and filters those of a generation, with their notes. Throws what a single write refuses. */
@@ -17,7 +22,7 @@ export async function restoreAddress(
   call: Call,
   generation: number,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
   const stood = ({ deleted }: { readonly deleted: number | null }): boolean =>
@@ -40,7 +45,7 @@ export async function undoChange(
   call: Call,
   generation: number,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
   const own = ownObjects(scope);
@@ -84,16 +89,16 @@ function notesOf(rules: readonly PastRule[]): (rule: RuleContent) => RuleNote | 
 
 async function requireKept(tx: Tx, accepted: number, generation: number): Promise<void> {
   if (generation > accepted) {
-    throw refused(`There is no generation ${generation}; the newest is ${accepted}.`);
+    throw invalidField(
+      '/generation',
+      `There is no generation ${generation}; the newest is ${accepted}.`,
+    );
   }
   const at = await timeOf(tx, generation);
   const oldest = Date.now() - KEPT_OBJECT_DAYS * 86_400_000;
   if (at === null || at.getTime() >= oldest) return;
-  throw refused(
+  throw invalidField(
+    '/generation',
     `Generation ${generation} is older than ${KEPT_OBJECT_DAYS} days; what was deleted before is not kept.`,
   );
-}
-
-function refused(detail: string): Problem {
-  return new Problem('invalid_request', detail, { errors: [{ pointer: '/generation', detail }] });
 }

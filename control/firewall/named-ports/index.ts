@@ -1,5 +1,5 @@
-export { findPort, type FoundPort, isPortName, type NamedServer } from './find.ts';
+export { findPort, type FoundPort, isPortName, type NamedServer } from './resolve.ts';
 export { followPorts } from './follow.ts';
-export { renumber } from './renumber.ts';
-export { portOf } from './request.ts';
+export { renumber } from './resolve.ts';
+export { portOf } from './resolve.ts';
 export { type PortMention, type ResolvedPort, resolvePorts } from './resolve.ts';

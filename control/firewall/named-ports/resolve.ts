@@ -3,8 +3,69 @@ import { withinReach } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
-import type { NamedPort } from '../objects.ts';
-import { findPort, type NamedServer, serverOf } from './find.ts';
+import type { NamedPort, RuleContent } from '../objects.ts';
+
+/** A server with the names of its ports. */
+export interface NamedServer<Port extends { readonly name: string }> {
+  readonly uuid: string;
+  readonly name: string;
+  readonly ports: readonly Port[];
+}
+
+/** Only a name has a colon: `Survival:query`. A port expression has none. */
+export function isPortName(text: string): boolean {
+  return text.includes(':');
+}
+
+/** The part that names the server, which may have colons; the name of a port has none. */
+function serverOf(text: string): string {
+  return text.slice(0, text.lastIndexOf(':'));
+}
+
+export type FoundPort<Port> =
+  | { readonly ok: true; readonly server: string; readonly port: Port }
+  | { readonly ok: false; readonly reason: string };
+
+/** Finds the port that `SERVER:PORT` names: the server by its uuid or its name. */
+export function findPort<Port extends { readonly name: string }>(
+  text: string,
+  servers: readonly NamedServer<Port>[],
+): FoundPort<Port> {
+  const wanted = serverOf(text);
+  const byUuid = servers.filter(({ uuid }) => uuid === wanted.toLowerCase());
+  const matches = byUuid.length > 0 ? byUuid : servers.filter(({ name }) => name === wanted);
+  const [server, another] = matches;
+  if (server === undefined) return failed(`there is no game server "${wanted}"`);
+  if (another !== undefined) {
+    const uuids = matches.map(({ uuid }) => uuid).join(', ');
+    return failed(`several game servers are called "${wanted}": write its uuid (${uuids})`);
+  }
+  const portName = text.slice(wanted.length + 1);
+  const port = server.ports.find(({ name }) => name === portName);
+  if (port !== undefined) return { ok: true, server: server.uuid, port };
+  const known = server.ports.map(({ name }) => name).join(', ');
+  return failed(`${server.name} has no port "${portName}"; it has ${known}`);
+}
+
+function failed(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason };
+}
+
+/**
+ * The port of a rule in a request: by number, or by name in either member. What was read has the name beside the number
+ * that it had then, so the name applies.
+ */
+export function portOf(rule: {
+  readonly destination_port?: string | number | null;
+  readonly named_port?: string | null;
+}): { readonly destination_port: string | null; readonly named_port: string | null } {
+  const { destination_port: port = null, named_port: name = null } = rule;
+  if (name !== null) return { destination_port: null, named_port: name };
+  const text = port === null ? null : String(port);
+  return text !== null && isPortName(text)
+    ? { destination_port: null, named_port: text }
+    : { destination_port: text, named_port: null };
+}
 
 /** A named port with its present number. */
 export interface ResolvedPort extends NamedPort {
@@ -79,4 +140,31 @@ function resolve(
 function invalid(pointer: string, detail: string): Problem {
   const errors = [{ pointer, detail }];
   return new Problem('invalid_request', `The named port is not valid: ${detail}.`, { errors });
+}
+
+/**
+ * Rules of the past of an address with the present numbers of the ports that they name. Where the port is gone, the
+ * number of then stays, and nothing to follow.
+ */
+export async function renumber<T extends RuleContent>(
+  tx: Tx,
+  { organisationId, ip }: { readonly organisationId: number; readonly ip: string },
+  rules: readonly T[],
+): Promise<T[]> {
+  const servers = [...new Set(rules.flatMap(({ namedPort }) => namedPort?.server ?? []))];
+  if (servers.length === 0) return [...rules];
+  await sql`
+    select from game_servers where uuid = any(${servers}::uuid[]) order by uuid for share`.execute(
+    tx,
+  );
+  const { rows } = await sql<{ server: string; name: string; port: number }>`
+    select uuid as server, name, port from named_ports
+     where uuid = any(${servers}::uuid[]) and organisation_id = ${organisationId}
+       and reaches(${ip}::inet, ip, service_id)`.execute(tx);
+  const ports = new Map(rows.map(({ server, name, port }) => [`${server}:${name}`, port]));
+  return rules.map((rule) => {
+    if (rule.namedPort === null || rule.namedPort === undefined) return rule;
+    const port = ports.get(`${rule.namedPort.server}:${rule.namedPort.name}`);
+    return port === undefined ? { ...rule, namedPort: null } : { ...rule, port };
+  });
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import { Problem } from '../../problem.ts';
+import { invalidField, Problem } from '../../problem.ts';
 
 /**
  * Notes and tags of an organisation's own rules: private to the account, for the portal and the command line.
@@ -105,29 +105,25 @@ export async function saveRuleNote(
 export function canonicalNote({ note, tags }: RuleNote): RuleNote {
   const text = note?.replaceAll('\r\n', '\n').trim() ?? '';
   if (Array.from(text).length > NOTE_LENGTH) {
-    throw invalid('/note', `A note has at most ${NOTE_LENGTH} characters.`);
+    throw invalidField('/note', `A note has at most ${NOTE_LENGTH} characters.`);
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (/[\u0000-\u0008\u000b-\u001f\u007f]/.test(text) || !text.isWellFormed()) {
-    throw invalid('/note', 'A note holds text: no control characters but tabs and line ends.');
+    throw invalidField('/note', 'A note holds text: no control characters but tabs and line ends.');
   }
   const kept = [...new Set(tags.map((tag) => tag.trim()))];
   if (kept.length > TAGS_PER_RULE) {
-    throw invalid('/tags', `A rule has at most ${TAGS_PER_RULE} tags.`);
+    throw invalidField('/tags', `A rule has at most ${TAGS_PER_RULE} tags.`);
   }
   for (const tag of kept) {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
     if (tag === '' || Array.from(tag).length > TAG_LENGTH || /[\u0000-\u001f\u007f]/.test(tag)) {
       const detail = `A tag has 1 to ${TAG_LENGTH} characters, none of them control characters.`;
-      throw invalid('/tags', detail);
+      throw invalidField('/tags', detail);
     }
-    if (!tag.isWellFormed()) throw invalid('/tags', 'A tag holds text.');
+    if (!tag.isWellFormed()) throw invalidField('/tags', 'A tag holds text.');
   }
   return { note: text === '' ? null : text, tags: kept };
-}
-
-function invalid(pointer: string, detail: string): Problem {
-  return new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
 }
 
 /** The condition that rule `r` lives in a holding that the organisation has now. */

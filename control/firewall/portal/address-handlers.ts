@@ -1,5 +1,5 @@
-import type { Access } from '../../access/index.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import { findHolding } from '../../access/index.ts';
+import type { Db } from '../../db/database.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import { notHeld, pathId } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
@@ -7,8 +7,7 @@ import { restoreAddress, undoChange } from '../history/service.ts';
 import { loadHistory } from '../history/store.ts';
 import { loadAddressNotes, loadNotedAddresses, saveRuleNote } from '../notes/service.ts';
 import { timestampView, writeHeaders } from '../views.ts';
-import type { ServiceDeps } from '../writes/address-write.ts';
-import type { Written } from '../writes/own-objects.ts';
+import type { ServiceDeps, Written } from '../writes/own-objects.ts';
 
 export type AddressPortalHandlers = Pick<
   Handlers,
@@ -29,7 +28,7 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
       return { status: 200, body: await notedPage(db, call) };
     },
     async listRuleNotes(call, db) {
-      const notes = await loadAddressNotes(db, await heldBy(deps.access, db, call), call.ip);
+      const notes = await loadAddressNotes(db, await heldBy(db, call), call.ip);
       const data = notes.map(({ id, note, tags }) => ({ rule: id, note, tags }));
       return { status: 200, body: { data } };
     },
@@ -43,7 +42,7 @@ export function createAddressPortalHandlers(deps: ServiceDeps): AddressPortalHan
       return { status: 200, body: { data: saved } };
     },
     async readHistory(call, db) {
-      return { status: 200, body: await historyPage(deps.access, db, call) };
+      return { status: 200, body: await historyPage(db, call) };
     },
     async undoChange(call, tx) {
       return changed(await undoChange(deps, tx, call, call.body.generation));
@@ -64,12 +63,8 @@ async function notedPage(db: Db, { caller, query }: CallOf<'listNotedAddresses'>
   return { data, links: { next: next === undefined ? null : `?${new URLSearchParams(next)}` } };
 }
 
-async function heldBy(
-  access: Pick<Access, 'findHolding'>,
-  db: Db | Tx,
-  { caller, ip }: Call,
-): Promise<number> {
-  const holding = await access.findHolding(db, caller, ip);
+async function heldBy(db: Db, { caller, ip }: Call): Promise<number> {
+  const holding = await findHolding(db, caller, ip);
   if (holding === null) throw notHeld();
   return holding.id;
 }
@@ -83,12 +78,8 @@ function changed(replaced: Written) {
   };
 }
 
-async function historyPage(
-  access: Pick<Access, 'findHolding'>,
-  db: Db,
-  call: CallOf<'readHistory'>,
-) {
-  const holdingId = await heldBy(access, db, call);
+async function historyPage(db: Db, call: CallOf<'readHistory'>) {
+  const holdingId = await heldBy(db, call);
   const { before, per_page: perPage = PER_PAGE } = call.query;
   const of = { organisationId: call.caller.organisationId, holdingId, ip: call.ip };
   const entries = await loadHistory(db, of, { before: before ?? null, limit: perPage + 1 });

@@ -13,13 +13,11 @@ import {
   deleteGroup,
   GroupConflict,
   listGroups,
-  requireOfOrganisation,
   type SavedGroup,
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
-import { catalogueView } from '../views.ts';
-import { geoRuleView, groupPreviewView, groupView } from './views.ts';
+import { catalogueView, geoRuleView, groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
   Handlers,
@@ -53,8 +51,7 @@ export function createGroupPortalHandlers(): GroupPortalHandlers {
     async deleteGroup(call, tx) {
       const id = pathId(call, 'group');
       const batch = new Batch(tx, 'portal');
-      await requireOfOrganisation(batch, call.caller.organisationId, id);
-      await deleteGroup(batch, id);
+      await deleteGroup(batch, id, call.caller.organisationId);
       return landed(call, batch, { id, action: 'group.delete', target: `group:${id}` });
     },
     previewNewGroup: (call, db) => preview(call, db, null),
@@ -79,20 +76,13 @@ type GroupCall = CallOf<'createGroup' | 'saveGroup' | 'previewGroup' | 'previewN
 async function writeGroup(call: GroupCall, tx: Tx, groupId: number | null): Promise<Answer> {
   const batch = new Batch(tx, 'portal');
   const saved = await saveGroup(batch, ofCall(call, groupId), wantedGroup(call));
-  if (saved.conflicts.length > 0) throw refusal(saved, call.body.name);
+  const [first] = saved.conflicts;
+  if (first !== undefined) throw new GroupConflict(saved.conflicts, first, call.body.name);
   const action = groupId === null ? 'group.create' : 'group.save';
   const target = `group:${saved.id}`;
   const detail = { name: call.body.name, targets: saved.changes.map((one) => one.target) };
   const answer = await landed(call, batch, { id: saved.id, action, target, detail });
   return { ...answer, status: groupId === null ? 201 : 200 };
-}
-
-function refusal({ conflicts }: SavedGroup, name: string): Problem {
-  const listed = conflicts.map(({ target, reason }) => `${target}: ${reason}`).join('; ');
-  return new GroupConflict(
-    conflicts,
-    `The group ${name} was not changed anywhere, because it conflicts: ${listed}.`,
-  );
 }
 
 /** Ends the transaction of a preview, which leaves nothing. */

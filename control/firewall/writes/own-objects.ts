@@ -1,10 +1,14 @@
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
+import { findHolding } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
-import { sameState } from '../../http/operations/etag.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
-import { replaceableState } from '../accepted.ts';
-import { insertNotes, type RuleNote } from '../notes/service.ts';
+import { requireConfiguredLimit } from './configured.ts';
 import {
+  type AddressState,
   type Enforcement,
   type FilterContent,
   filterKey,
@@ -14,27 +18,115 @@ import {
   type StoredFilter,
   type StoredRule,
 } from '../objects.ts';
-import { loadManagedFilters } from '../store.ts';
 import {
-  type AddressWriteScope,
-  leaveWriteScope,
-  markConfigured,
-  openWriteScope,
-  type ServiceDeps,
-} from './address-write.ts';
-import type { WriteEvent } from './events.ts';
+  discardAddress,
+  insertAddress,
+  loadAddress,
+  loadManagedFilters,
+  lockAddress,
+  type LockedAddress,
+  setConfigured,
+} from '../store.ts';
+import { sameState } from '../../http/operations/etag.ts';
+import { Problem } from '../../problem.ts';
+import { replaceableState } from '../accepted.ts';
+import { insertNotes, type RuleNote } from '../notes/service.ts';
 import { landChange } from './land.ts';
-import { requireFilterCount, requireRuleCount } from './limits.ts';
-import * as messages from './messages.ts';
-import { explainNewRules } from './no-effect.ts';
 import {
   type FilterRequest,
   type NamingRuleRequest,
   readFilters,
   readRules,
   requireAvailable,
+  requireFilterCount,
+  requireRuleCount,
   resolveOf,
 } from './request.ts';
+import * as messages from './messages.ts';
+import { explainNewRules } from './no-effect.ts';
+
+/** Events of an address: the log line and the metric of a write together. */
+export interface FirewallEvents {
+  addressChanged(event: WriteEvent): void;
+}
+
+/** `cause` as in the audit trail: `rule.create`. */
+type WriteEvent = ReturnType<typeof eventOf>;
+
+export function createFirewallEvents(registry: Registry, log: Logger): FirewallEvents {
+  const objects = new Counter({
+    name: 'portcullis_firewall_objects_total',
+    help: 'Rules and filters written by callers, by kind and change.',
+    labelNames: ['kind', 'change'],
+    registers: [registry],
+  });
+  return {
+    addressChanged(event) {
+      objects.inc({ kind: 'rule', change: 'created' }, event.rulesCreated);
+      objects.inc({ kind: 'rule', change: 'deleted' }, event.rulesDeleted);
+      objects.inc({ kind: 'filter', change: 'created' }, event.filtersCreated);
+      objects.inc({ kind: 'filter', change: 'deleted' }, event.filtersDeleted);
+      log.info(event, 'address changed');
+    },
+  };
+}
+
+export interface ServiceDeps {
+  readonly events: FirewallEvents;
+}
+
+/** An address that is locked for a write, with its accepted state. */
+export interface AddressWriteScope {
+  readonly address: LockedAddress;
+  /** What is accepted before the write. */
+  readonly state: AddressState;
+}
+
+/**
+ * Locks the address's row, which serialises writes to it, and reads the accepted state. Throws 404 when the caller does
+ * not hold the address, or the holding ended during the wait for the lock.
+ */
+export async function openWriteScope(tx: Tx, call: Call): Promise<AddressWriteScope> {
+  const { caller, ip } = call;
+  const address = (await lockAddress(tx, caller, ip)) ?? (await addAddress(tx, call));
+  const state = await loadAddress(tx, 'accepted', caller, ip);
+  if (state === null || state.holdingId !== address.holdingId) throw notHeld();
+  return { address, state };
+}
+
+async function addAddress(tx: Tx, { caller, ip }: Call): Promise<LockedAddress> {
+  const holding = await findHolding(tx, caller, ip);
+  const address = holding && (await insertAddress(tx, caller, { holdingId: holding.id, ip }));
+  if (address === null) throw notHeld();
+  return address;
+}
+
+/** Ends a write without effect, leaves no trace, and returns the newest generation. */
+async function leaveWriteScope(tx: Tx, scope: AddressWriteScope): Promise<number> {
+  await discardAddress(tx, scope.address);
+  return currentGeneration(tx);
+}
+
+/**
+ * Sets `configured` to whether the address has own objects. The first object of an address
+ * counts against the organisation's `configured_addresses`; throws `limit_exceeded`.
+ */
+async function markConfigured(
+  tx: Tx,
+  call: Call,
+  scope: AddressWriteScope,
+  hasObjects: boolean,
+): Promise<void> {
+  if (scope.address.configured === hasObjects) return;
+  await setConfigured(tx, scope.address.id, hasObjects);
+  if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
+}
+
+export function familyOf(ip: string): Family {
+  const address = parseAddress(ip);
+  if (!address.ok) throw new Error(`not a canonical address: ${ip}`);
+  return address.value.family;
+}
 
 export interface Replacement {
   readonly rules: readonly NamingRuleRequest[];
@@ -60,7 +152,7 @@ export async function replaceAddress(
   call: Call,
   request: Replacement,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
   const filters = readFilters(call, request.filters);
   requireUnchanged(call, scope);
@@ -226,7 +318,7 @@ async function applyDifference(
 function eventOf(
   { caller, ip, requestId }: Call,
   { generation, cause, rules, filters }: Change & { generation: number; cause: string },
-): WriteEvent {
+) {
   return {
     organisation: caller.organisation.slug,
     ip,

@@ -1,4 +1,11 @@
 import {
+  checkFiltersPerIp,
+  checkPortsPerRequest,
+  checkRulesPerIp,
+} from '@portcullis/core/firewall/limits.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { Problem } from '../../problem.ts';
+import {
   availableFilters,
   type FilterType,
   findFilter,
@@ -11,14 +18,29 @@ import {
   type PortRange,
 } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
-import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
 import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
 import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
 import type { OwnManagedFilter } from '../store.ts';
-import { familyOf } from './address-write.ts';
-import { requireFilterCount, requirePortCount, requireRuleCount } from './limits.ts';
+import { familyOf } from './own-objects.ts';
 import * as messages from './messages.ts';
+
+/** Checks a request against the organisation's limits; each throws `limit_exceeded` with core's sentence. */
+
+function requirePortCount(call: Call, ports: number): void {
+  refuse(checkPortsPerRequest(call.caller.organisation.limits, ports));
+}
+
+export function requireRuleCount(call: Call, there: number, more: number): void {
+  refuse(checkRulesPerIp(call.caller.organisation.limits, there, more));
+}
+
+export function requireFilterCount(call: Call, there: number, more: number): void {
+  refuse(checkFiltersPerIp(call.caller.organisation.limits, there, more));
+}
+
+function refuse(sentence: string | null): void {
+  if (sentence !== null) throw new Problem('limit_exceeded', sentence);
+}
 
 /** The body of a rule creation, checked for types alone. */
 export interface RuleRequest {

@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import { testDatabase } from '../../db/testing.ts';
-import { createEdgeHandler } from './handler.ts';
+import { createEdgeHandler, type DetectionService } from './handler.ts';
 import { serveEdges } from '../test-edge.ts';
 import { silentEvents } from '../testing.ts';
-import type { DetectionService } from './detection-service.ts';
 
 const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const DONE: ControlReply = { kind: 'done' };

@@ -1,11 +1,18 @@
-import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import {
+  type AgentRef,
   type AgentRequest,
   type ControlReply,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
 } from '@portcullis/link/messages/messages.ts';
+import type {
+  EdgeAttacks,
+  SettingsRequest,
+  WatchRequest,
+  WatchSamples,
+} from '@portcullis/link/messages/attacks.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import type {
   EdgeConfirm,
   EdgeDropReport,
@@ -28,7 +35,44 @@ import {
 import type { FleetEvents } from '../events.ts';
 import type { EdgeQueries } from './queries.ts';
 import type { SyncService } from '../sync/sync.ts';
-import { NO_DETECTION, answerDetection, type DetectionService } from './detection-service.ts';
+
+/**
+ * Receives the measurements of edges and collectors. The transport authenticates the agent; the service checks that
+ * it belongs to the fleet, and looks up its site.
+ */
+export interface DetectionService {
+  settings(from: AgentRef, request: SettingsRequest): Promise<ControlReply>;
+  samples(from: AgentRef, message: WatchSamples): Promise<ControlReply>;
+  attacks(from: AgentRef, message: EdgeAttacks): Promise<ControlReply>;
+}
+
+/** Used where attacks are not recorded; agents continue without. */
+export const NO_DETECTION: DetectionService = {
+  settings: unsupported,
+  samples: unsupported,
+  attacks: unsupported,
+};
+
+async function unsupported(): Promise<ControlReply> {
+  const detail = 'This control plane does not take measurements of traffic.';
+  return { kind: 'refused', code: 'unsupported', detail };
+}
+
+export function answerDetection(
+  service: DetectionService,
+  from: AgentRef,
+  request: WatchRequest,
+): Promise<ControlReply> {
+  switch (request.kind) {
+    case 'detection.getSettings':
+      return service.settings(from, request);
+    case 'watch.samples':
+      return service.samples(from, request);
+    case 'edge.attacks':
+    default:
+      return service.attacks(from, request);
+  }
+}
 
 /** An edge not seen for this time is out of service. */
 export const LEASE_MS = 60_000;
@@ -37,7 +81,7 @@ const HEARTBEAT_MS = 15_000;
 /** How often an edge syncs without a notification, because notifications may be lost. */
 const RESYNC_MS = 30_000;
 
-export interface EdgeHandlerOptions {
+interface EdgeHandlerOptions {
   readonly db: Db;
   readonly sync: SyncService;
   readonly events: FleetEvents;

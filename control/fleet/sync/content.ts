@@ -1,26 +1,97 @@
-import { sql } from 'kysely';
-import type { ControlledTransaction } from 'kysely';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import { type LoadedPolicies, readMoment, streamPolicies } from '../policies/policies.ts';
+import { type ControlledTransaction, sql } from 'kysely';
 import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/generated/tables.ts';
-import { readMoment, streamPolicies } from '../policies/policies.ts';
 import { storedCidr } from '../policies/assembly.ts';
-import { type ContentPage, cutPages } from './pages.ts';
+
+/** A page of a content; its source sets are those of an edge. */
+export interface ContentPage extends LoadedPolicies {
+  readonly isLast: boolean;
+}
+
+/** Cuts parts into pages. There is one at least, and the last one says that it is. */
+async function* cutPages(
+  parts: AsyncIterable<LoadedPolicies>,
+  pageBytes: number,
+): AsyncGenerator<ContentPage, void> {
+  let policies: Policy[] = [];
+  let removed: string[] = [];
+  let bytes = 0;
+  const take = (isLast: boolean): ContentPage => {
+    const page = { policies, removed, isLast };
+    policies = [];
+    removed = [];
+    bytes = 0;
+    return page;
+  };
+  for await (const part of parts) {
+    for (const policy of part.policies) {
+      if (bytes >= pageBytes) yield take(false);
+      policies.push(policy);
+      bytes += estimateBytes(policy);
+    }
+    for (const target of part.removed) {
+      if (bytes >= pageBytes) yield take(false);
+      removed.push(target);
+      bytes += target.length + 3;
+    }
+  }
+  yield take(true);
+}
+
+/** Splits sets, because all countries exceed a message and one alone can exceed a page. */
+export function cutSets(sourceSets: SourceSets | null, pageBytes: number): SourceSets[] {
+  if (sourceSets === null) return [];
+  const { version } = sourceSets;
+  const pages: SourceSets[] = [];
+  let sets: Record<string, string[]> = {};
+  let bytes = 0;
+  const cut = (): void => {
+    pages.push({ version, sets });
+    sets = {};
+    bytes = 0;
+  };
+  for (const [name, networks] of Object.entries(sourceSets.sets)) {
+    let part: string[] = [];
+    sets[name] = part;
+    bytes += name.length + 6;
+    for (const network of networks) {
+      if (bytes >= pageBytes) {
+        cut();
+        part = [];
+        sets[name] = part;
+      }
+      part.push(network);
+      bytes += network.length + 3;
+    }
+  }
+  cut();
+  return pages;
+}
+
+/** A close upper estimate of the JSON size; measuring it would cost as much as sending it. */
+function estimateBytes(policy: Policy): number {
+  const rules = policy.rules.length + policy.baseline.length;
+  const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, 0);
+  const overlays = [...policy.mitigations, ...policy.filters];
+  const safelisted = overlays.reduce((sum, { safelist }) => sum + safelist.length, 0);
+  const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safelisted;
+  return 160 + 140 * rules + others + 60 * policy.geo.length + 16 * sets;
+}
 
 /** Beyond this number of changed targets, sending everything is cheaper. */
 const MAX_CHANGED_TARGETS = 10_000;
-/** Pages of a content that can be read again, or by an edge that came later. */
-const KEPT_PAGES = 8;
 
-export interface ContentOptions {
+interface ContentOptions {
   readonly pageBytes: number;
   readonly sliceWeight?: number | undefined;
 }
 
 /**
  * The content of a sync, before it is reduced to an edge's prefixes: pages of one snapshot, read from the database as they
- * are asked for. Of any number of pages only the last few are in memory. Several edges may read it.
+ * are requested, so that only one of them is in memory.
  */
 export class SyncContent {
   readonly generation: number;
@@ -29,11 +100,7 @@ export class SyncContent {
   readonly setNames: readonly string[];
   readonly #tx: ControlledTransaction<Schema>;
   readonly #pages: AsyncGenerator<ContentPage, void>;
-  readonly #kept = new Map<number, ContentPage>();
-  #made = 0;
-  #making: Promise<void> | null = null;
   #isOpen = true;
-  #failure: Error | null = null;
 
   private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
     const { generation, changed, setNames } = begun;
@@ -68,16 +135,16 @@ export class SyncContent {
     return this.#isOpen;
   }
 
-  get hasFirstPage(): boolean {
-    return this.#kept.has(0);
-  }
-
-  /** Pages are asked for in order. Null for one that is not kept any more. The next page is made meanwhile. */
-  async page(index: number): Promise<ContentPage | null> {
-    while (index >= this.#made && this.#isOpen) await this.#make();
-    if (index >= this.#made && this.#failure !== null) throw this.#failure;
-    if (index === this.#made - 1 && this.#isOpen) void this.#make();
-    return this.#kept.get(index) ?? null;
+  /** The next page. The last one, and a failure, end the snapshot; null after that. */
+  async next(): Promise<ContentPage | null> {
+    try {
+      const { value = null } = await this.#pages.next();
+      if (value?.isLast === true) await this.close();
+      return value;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
   }
 
   /** Ends the snapshot. */
@@ -87,27 +154,6 @@ export class SyncContent {
     // A generator ends where it waits, so after the statement under way.
     await this.#pages.return().catch(() => {});
     await rollback(this.#tx);
-  }
-
-  #make(): Promise<void> {
-    this.#making ??= this.#makeOne().finally(() => {
-      this.#making = null;
-    });
-    return this.#making;
-  }
-
-  async #makeOne(): Promise<void> {
-    try {
-      const { value } = await this.#pages.next();
-      if (value === undefined) return await this.close();
-      this.#kept.set(this.#made, value);
-      this.#made++;
-      this.#kept.delete(this.#made - KEPT_PAGES - 1);
-      if (value.isLast) await this.close();
-    } catch (error) {
-      this.#failure = error instanceof Error ? error : new Error('a page failed', { cause: error });
-      await this.close();
-    }
   }
 }
 

@@ -4,11 +4,9 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgePage, EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { Refused } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../../db/database.ts';
-import { currentGeneration } from '../generations.ts';
 import { type EdgeState, loadEdge } from '../edges/store.ts';
 import { storedCidr } from '../policies/assembly.ts';
-import { pageFor, SyncContent } from './content.ts';
-import { type ContentPage, cutSets } from './pages.ts';
+import { type ContentPage, cutSets, pageFor, SyncContent } from './content.ts';
 
 export type LoadSourceSets = (names: readonly string[]) => Promise<SourceSets>;
 
@@ -30,8 +28,8 @@ interface RunningSync {
   readonly prefixes: readonly Cidr[];
   /** Parts of the source sets, which the edge joins. They follow the content. */
   readonly sets: readonly SourceSets[];
-  /** The next page of the content; null after the last. */
-  position: number | null;
+  /** The last page of the content was read. */
+  isRead: boolean;
   setsSent: number;
   /** The last page and its number: its answer may be lost. */
   sent: { readonly number: number; readonly page: EdgePage } | null;
@@ -57,13 +55,11 @@ const NOTHING: ContentPage = { policies: [], removed: [], isLast: false };
 
 /**
  * Sends syncs in pages of one generation. They are read from one snapshot of the database while the edge fetches them, so
- * that a million rules fill no memory. Edges that sync whole at one generation at the same time share it.
+ * that a million rules fill no memory.
  */
 export class SyncService {
   readonly #options: SyncOptions & { readonly pageBytes: number; readonly idleMs: number };
   readonly #running = new Map<string, RunningSync>();
-  #whole: Promise<SyncContent> | null = null;
-  #wholeUsedAtMs = 0;
   #isStopped = false;
 
   constructor(options: SyncOptions) {
@@ -79,7 +75,8 @@ export class SyncService {
     if (this.#isStopped) return busy();
     const { name } = known.settings;
     this.forget(name);
-    const content = await this.#open(fromNothing ? 0 : request.after);
+    const after = fromNothing ? 0 : request.after;
+    const content = await SyncContent.open(this.#options.db, after, this.#options);
     // Read after the content: prefixes newer than the generation are fine, because the next generation names what
     // the edge gained. Older ones would let it confirm a change of its prefixes without their policies.
     const edge = (await loadEdge(this.#options.db, name)) ?? known;
@@ -90,7 +87,7 @@ export class SyncService {
       content,
       prefixes: edge.serves.map(storedCidr),
       sets: cutSets(sets, this.#options.pageBytes),
-      position: 0,
+      isRead: false,
       setsSent: 0,
       sent: null,
       policies: 0,
@@ -125,9 +122,7 @@ export class SyncService {
   forget(name: string): void {
     const sync = this.#running.get(name);
     this.#running.delete(name);
-    if (sync === undefined) return;
-    const isShared = [...this.#running.values()].some(({ content }) => content === sync.content);
-    if (!isShared) void sync.content.close();
+    void sync?.content.close();
   }
 
   /** Discards syncs that are not continued. */
@@ -136,7 +131,6 @@ export class SyncService {
     for (const [name, sync] of this.#running) {
       if (sync.usedAtMs < before) this.forget(name);
     }
-    if (this.#wholeUsedAtMs < before) this.#whole = null;
   }
 
   /** Discards every sync, and with it the connections that they hold, and begins no other. */
@@ -148,21 +142,7 @@ export class SyncService {
   }
 
   #snapshots(): number {
-    const contents = new Set([...this.#running.values()].map(({ content }) => content));
-    return [...contents].filter(({ isOpen }) => isOpen).length;
-  }
-
-  async #open(after: number): Promise<SyncContent> {
-    const { db } = this.#options;
-    if (after > 0) return SyncContent.open(db, after, this.#options);
-    // A fleet that restarts requests the same content at once.
-    const wanted = await currentGeneration(db);
-    const shared = await this.#whole?.catch(() => null);
-    this.#wholeUsedAtMs = Date.now();
-    if (shared?.generation === wanted && shared.hasFirstPage) return shared;
-    const opening = SyncContent.open(db, 0, this.#options);
-    this.#whole = opening;
-    return opening;
+    return [...this.#running.values()].filter(({ content }) => content.isOpen).length;
   }
 
   async #setsUnlessCurrent(
@@ -182,7 +162,7 @@ export class SyncService {
     const found = await readContent(sync);
     if (found === null) return lost();
     const sourceSets = found === NOTHING ? (sync.sets[sync.setsSent++] ?? null) : null;
-    const isLast = sync.position === null && sync.setsSent >= sync.sets.length;
+    const isLast = sync.isRead && sync.setsSent >= sync.sets.length;
     sync.policies += found.policies.length;
     const page: EdgePage = {
       kind: 'edge.page',
@@ -199,15 +179,12 @@ export class SyncService {
   }
 }
 
-/**
- * The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the edge is too slow for those
- * that share the content.
- */
+/** The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the snapshot has ended. */
 async function readContent(sync: RunningSync): Promise<ContentPage | null> {
-  while (sync.position !== null) {
-    const page = await sync.content.page(sync.position);
+  while (!sync.isRead) {
+    const page = await sync.content.next();
     if (page === null) return null;
-    sync.position = page.isLast ? null : sync.position + 1;
+    sync.isRead = page.isLast;
     const found = pageFor(page, sync.content.whole, sync.prefixes);
     if (found.isLast || found.policies.length + found.removed.length > 0) return found;
   }

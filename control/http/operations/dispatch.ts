@@ -1,5 +1,5 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
-import type { Access, Caller } from '../../access/index.ts';
+import { type Caller, findHolding, seesServer } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
@@ -13,8 +13,7 @@ import {
 import { notHeld, notSeen } from './not-found.ts';
 import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
 import type { ValidateQuery } from '../input/query.ts';
-import type { Deadline } from './deadline.ts';
-import { runTransaction } from './transaction.ts';
+import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
 
 /** An endpoint row with its compiled validators. */
@@ -25,11 +24,6 @@ export interface Operation {
   readonly handler: OperationHandler;
   readonly validateQuery: ValidateQuery;
   readonly validateBody: Validate | null;
-}
-
-export interface DispatchDeps {
-  readonly db: Db;
-  readonly access: Pick<Access, 'findHolding' | 'seesServer'>;
 }
 
 /** An authenticated and authorised request with its validation results. */
@@ -60,35 +54,31 @@ export interface IdempotentCall {
  * holds the address or sees the server, so 404 comes before 422. With valid input the handler checks it in its own
  * query, which saves a round trip.
  */
-export async function dispatch(
-  operation: Operation,
-  deps: DispatchDeps,
-  incoming: Incoming,
-): Promise<Reply> {
+export async function dispatch(operation: Operation, db: Db, incoming: Incoming): Promise<Reply> {
   const { handler } = operation;
   if (handler.kind === 'stream') throw new Error('a stream is not dispatched');
   if (handler.kind === 'read') {
-    const call = await requireValidCall(deps, deps.db, incoming, []);
-    return toReply(await handler.run(call, deps.db));
+    const call = await requireValidCall(db, incoming, []);
+    return toReply(await handler.run(call, db));
   }
   if (handler.kind === 'instruct') {
     const run = async () =>
-      toReply(await handler.run(await requireValidCall(deps, deps.db, incoming, []), deps.db));
+      toReply(await handler.run(await requireValidCall(db, incoming, []), db));
     const { once } = incoming;
     if (once === null) return run();
-    await requireSubject(deps, deps.db, incoming);
-    return instructOnce(deps.db, idempotentRequest(incoming.caller, once), run);
+    await requireSubject(db, incoming);
+    return instructOnce(db, idempotentRequest(incoming.caller, once), run);
   }
   const { once } = incoming;
   const effects: Effect[] = [];
   const write = async (tx: Tx) => {
     effects.length = 0;
-    const call = await requireValidCall(deps, tx, incoming, effects);
+    const call = await requireValidCall(tx, incoming, effects);
     return toReply(await handler.run(call, tx));
   };
-  const reply = await runTransaction(deps.db, incoming.deadline, async (tx) => {
+  const reply = await runTransaction(db, incoming.deadline, async (tx) => {
     if (once === null) return write(tx);
-    await requireSubject(deps, tx, incoming);
+    await requireSubject(tx, incoming);
     return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
   });
   if (reply.status < 400) for (const effect of effects) effect();
@@ -100,17 +90,16 @@ type Effect = () => void;
 /** The text of a stream, whose input is checked like that of a read. */
 export async function openStream(
   operation: Operation,
-  deps: DispatchDeps,
+  db: Db,
   incoming: Incoming,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<string, void>> {
   if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
-  return operation.handler.run(await requireValidCall(deps, deps.db, incoming, []), signal);
+  return operation.handler.run(await requireValidCall(db, incoming, []), signal);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */
 async function requireValidCall(
-  deps: DispatchDeps,
   db: Db | Tx,
   incoming: Incoming,
   effects: Effect[],
@@ -118,7 +107,7 @@ async function requireValidCall(
   const { query, body, once: _, ability: __, deadline: ___, ...rest } = incoming;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
-    await requireSubject(deps, db, incoming);
+    await requireSubject(db, incoming);
     throw invalidInput(wrong);
   }
   // The row's validators accepted the values, so they have the types of its handler.
@@ -166,15 +155,14 @@ function idempotentRequest(caller: Caller | null, once: IdempotentCall): Idempot
 
 /** 404 unless the caller holds the path's address or reaches its server. */
 async function requireSubject(
-  deps: DispatchDeps,
   db: Db | Tx,
   call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
 ): Promise<void> {
   const { caller, ip, server, ability } = call;
   if (caller === null) return;
-  if (ip !== '' && (await deps.access.findHolding(db, caller, ip)) === null) throw notHeld();
+  if (ip !== '' && (await findHolding(db, caller, ip)) === null) throw notHeld();
   const needed = ability ?? 'game-servers.read';
-  if (server !== '' && !(await deps.access.seesServer(db, caller, needed, server))) throw notSeen();
+  if (server !== '' && !(await seesServer(db, caller, needed, server))) throw notSeen();
 }
 
 function toReply({ status, body, state, headers: own }: Answer): Reply {

@@ -6,7 +6,7 @@ import type { Access, Caller, Person } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/client-address.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline } from './transaction.ts';
 import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
 import { addStreams, sendStream } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
@@ -41,10 +41,7 @@ declare module 'fastify' {
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<
-    Access,
-    'authenticate' | 'authenticateSession' | 'findHolding' | 'seesServer'
-  >;
+  readonly access: Pick<Access, 'authenticate' | 'authenticateSession'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   /** The time that the server may spend on a request. */
@@ -202,10 +199,10 @@ async function answer(
           },
   };
   if (operation.row.stream === true) {
-    const open = (signal: AbortSignal) => openStream(operation, deps, incoming, signal);
+    const open = (signal: AbortSignal) => openStream(operation, deps.db, incoming, signal);
     return sendStream(request, reply, open, () => authenticated(operation, deps, request));
   }
-  const made = await deadline.limit(dispatch(operation, deps, incoming));
+  const made = await deadline.limit(dispatch(operation, deps.db, incoming));
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
 }
 

@@ -1,6 +1,69 @@
+import { Problem } from '../../problem.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { codeOf, isUnavailable } from '../../db/failure.ts';
-import { type Deadline, outcomeUnknown } from './deadline.ts';
+
+const RETRY_AFTER = { 'retry-after': '5' };
+
+/** The time that the server may spend on a request, whatever the database does. Receiving the body does not count. */
+export class Deadline {
+  #leftMs: number;
+  #isExpired = false;
+  #isCommitting = false;
+
+  constructor(withinMs: number) {
+    this.#leftMs = withinMs;
+  }
+
+  /** Resolves like `work`. Throws 503 when the time is over; then a later `begin` or `commit` of `work` throws too. */
+  async limit<T>(work: Promise<T>): Promise<T> {
+    const begunMs = performance.now();
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      this.#isExpired = true;
+      reject(this.#isCommitting ? outcomeUnknown() : notAnswered());
+    }, this.#leftMs);
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunMs));
+    }
+  }
+
+  /** Whether a COMMIT was sent whose answer has not come. */
+  get isCommitting(): boolean {
+    return this.#isCommitting;
+  }
+
+  /** Called when a transaction begins. Throws when the time is over. */
+  begin(): void {
+    if (this.#isExpired) throw notAnswered();
+    this.#isCommitting = false;
+  }
+
+  /** Called before COMMIT is sent. Throws when the time is over, so that the transaction is rolled back. */
+  commit(): void {
+    if (this.#isExpired) throw notAnswered();
+    this.#isCommitting = true;
+  }
+}
+
+function notAnswered(): Problem {
+  return new Problem(
+    'unavailable',
+    'The database did not answer in time. Nothing was written. Try again in 5 s.',
+    { headers: RETRY_AFTER },
+  );
+}
+
+/** `cause`: why the answer to the COMMIT did not come. */
+function outcomeUnknown(cause?: unknown): Problem {
+  return new Problem(
+    'outcome_unknown',
+    'The write was sent to the database, and no answer came. Read back whether it took effect, or send it again with the same Idempotency-Key.',
+    { headers: RETRY_AFTER, cause },
+  );
+}
 
 /** Deadlock and serialization failure: the transaction was rolled back and can be repeated. */
 const AGAIN = new Set(['40P01', '40001']);

@@ -1,4 +1,4 @@
-import { escapeHtml } from './html.ts';
+import { escapeHtml } from './problem-pages.ts';
 
 /** Features that contact other hosts are off; the CSP would block them anyway. */
 const SETTINGS = {

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { PROBLEM_CODES, type ProblemCode, PROBLEMS } from '@portcullis/contract/problems.ts';
-import { escapeHtml } from './html.ts';
+
+/** Text for HTML, in content and in double-quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
 
 const STYLE = `:root{color-scheme:light dark}
 body{font:16px/1.6 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1.25rem}

@@ -31,10 +31,7 @@ import { refuseSocket } from './socket-errors.ts';
 export interface HttpDeps {
   readonly config: HttpConfig;
   readonly db: Db;
-  readonly access: Pick<
-    Access,
-    'authenticate' | 'authenticateSession' | 'findHolding' | 'seesServer'
-  >;
+  readonly access: Pick<Access, 'authenticate' | 'authenticateSession'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;

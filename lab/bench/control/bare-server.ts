@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import pg from 'pg';
 import { PreparingClient } from '@portcullis/control/db/statement.ts';
 import { connectionConfig } from '@portcullis/control/db/database.ts';
-import { addressQuery } from '@portcullis/control/firewall/address-query.ts';
+import { addressQuery } from '@portcullis/control/firewall/store.ts';
 
 /**
  * The baseline: a Fastify route that runs the query of an address read and sends its row, and does nothing

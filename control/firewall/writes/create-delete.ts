@@ -4,20 +4,31 @@ import { isRetryable } from '../../http/operations/transaction.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
-import { type RuleContent, ruleKey } from '../objects.ts';
-import { type AddressWriteScope, openWriteScope, type ServiceDeps } from './address-write.ts';
-import { requireRuleCount } from './limits.ts';
-import * as messages from './messages.ts';
-import { type OwnObjects, ownObjects, type Written, writeOwn } from './own-objects.ts';
+import { filterKey, type RuleContent, ruleKey } from '../objects.ts';
 import {
+  type AddressWriteScope,
+  openWriteScope,
+  type OwnObjects,
+  ownObjects,
+  type ServiceDeps,
+  writeOwn,
+  type Written,
+} from './own-objects.ts';
+import {
+  type FilterRequest,
   type NamingRuleRequest,
+  readFilterPorts,
   readRule,
   readRules,
+  requireAvailable,
+  requireRuleCount,
   resolveOf,
   type RuleRequest,
 } from './request.ts';
+import { loadManagedFilters } from '../store.ts';
+import * as messages from './messages.ts';
 
-export interface NotedRuleRequest extends NamingRuleRequest {
+interface NotedRuleRequest extends NamingRuleRequest {
   readonly note?: string | null;
   readonly tags?: readonly string[];
 }
@@ -29,7 +40,7 @@ export async function createRules(
   call: Call,
   request: RuleRequest,
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const { rule, ports } = readRule(call, request);
   const rules = ports.map((port) => ({ ...rule, port }));
   try {
@@ -55,7 +66,7 @@ export async function addNotedRules(
   call: Call,
   requests: readonly NotedRuleRequest[],
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const named = await resolveOf(tx, call, requests);
   const rules = readRules(call, requests, named);
   const notes = new Map<string, RuleNote>();
@@ -103,7 +114,7 @@ export async function deleteRulesById(
   call: Call,
   wanted: readonly number[],
 ): Promise<Written> {
-  const scope = await openWriteScope(deps, tx, call);
+  const scope = await openWriteScope(tx, call);
   const named = new Set(wanted);
   const found = scope.state.rules.filter((rule) => named.has(rule.id));
   for (const { id, group } of found) {
@@ -118,5 +129,56 @@ export async function deleteRulesById(
     rules: rules.filter(({ id }) => !named.has(id)),
     filters,
     message: (change) => messages.rulesDeleted(found.length, named.size, change),
+  });
+}
+
+/** Creates one filter per port, all or none. */
+export async function createFilters(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  request: FilterRequest,
+): Promise<Written> {
+  const scope = await openWriteScope(tx, call);
+  const type = requireAvailable(request.type, await loadManagedFilters(tx, scope.state.holdingId));
+  const ports = readFilterPorts(call, request.port);
+  const there = new Set(scope.state.filters.map(filterKey));
+  const equal = ports.filter((port) => there.has(filterKey({ type, port })));
+  if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
+  const { rules, filters } = ownObjects(scope);
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'filter.create',
+    detail: { type, ports },
+    rules,
+    filters: [...filters, ...ports.map((port) => ({ type, port }))],
+    message: messages.filtersAccepted,
+  });
+}
+
+/** Deletes own filters by key. Keys not on this address are skipped; one of a group refuses the whole request. */
+export async function deleteFiltersByKey(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  wanted: readonly string[],
+): Promise<Written> {
+  const scope = await openWriteScope(tx, call);
+  const named = new Set(wanted);
+  const found = scope.state.filters.filter((filter) => named.has(filterKey(filter)));
+  for (const filter of found) {
+    if (filter.group !== null) {
+      throw new Problem(
+        'managed_by_group',
+        messages.ownedByGroup(filter.group, 'filter', filterKey(filter)),
+      );
+    }
+  }
+  const { rules, filters } = ownObjects(scope);
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'filter.delete',
+    detail: { requested: named.size },
+    rules,
+    filters: filters.filter((filter) => !named.has(filterKey(filter))),
+    message: (change) => messages.filtersDeleted(found.length, named.size, change),
   });
 }
