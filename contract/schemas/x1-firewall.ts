@@ -256,6 +256,7 @@ const DECIDER_KINDS = [
   'server_port',
   'geo_rule',
   'baseline',
+  'blocked_source',
   'filter',
   'mitigation',
 ] as const;
