@@ -88,3 +88,16 @@ test('explain prints the accepted verdict, the verdict of each edge, and their d
   assert.match(out, /fra1 +no answer/);
   assert.match(out, /fra1 did not answer/);
 });
+
+test('firewall block names sources, target, note and end, and prints the message', async (t) => {
+  const message = '1 source was blocked on 203.0.113.10.';
+  const { run, requests } = await apiOf(t, 200, { data: { changed: 1 }, message });
+  const block = ['firewall', 'block', '192.0.2.7', '--on', '203.0.113.10', '--for', '2h'];
+  assert.deepEqual(await run(...block), { code: 0, out: `${message}\n`, err: '' });
+  await run('firewall', 'unblock', '192.0.2.7');
+  assert.deepEqual(
+    requests.map(({ method, url }) => `${method} ${url}`),
+    ['POST /api/x1/firewall/blocked', 'DELETE /api/x1/firewall/blocked'],
+  );
+  assert.equal((await run('firewall', 'block', '192.0.2.7', '--for', 'soon')).code, 2);
+});

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 15_000;
 /** Returns the body of a successful response. Throws a CliError with the problem text otherwise. */
 export async function callApi(
   options: ApiOptions,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   path: string,
   body?: object,
 ): Promise<unknown> {

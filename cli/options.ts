@@ -38,11 +38,15 @@ export const LOCAL_NAME = 'local';
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a whole number of milliseconds, seconds or minutes: `500ms`, `120s`, `2m`. At most a day. */
-export function parseDuration(text: string, option: string): number {
-  const [, count, unit] = /^([1-9]\d{0,7})(ms|s|m)$/.exec(text) ?? [];
+/** Parses a whole number of milliseconds up to days: `500ms`, `120s`, `2m`, `2h`. At most `longestMs`, by default a day. */
+export function parseDuration(
+  text: string,
+  option: string,
+  longestMs: number = UNITS_MS.d,
+): number {
+  const [, count, unit] = /^([1-9]\d{0,7})(ms|s|m|h|d)$/.exec(text) ?? [];
   const durationMs = Number(count) * UNITS_MS[(unit ?? 'ms') as keyof typeof UNITS_MS];
-  if (!(durationMs <= UNITS_MS.d)) {
+  if (!(durationMs <= longestMs)) {
     throw usageError(`${option} ${text} is not a time such as 120s, 2m or 500ms`);
   }
   return durationMs;

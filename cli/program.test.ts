@@ -23,7 +23,8 @@ test('a duration is a positive whole number with a unit, at most a day', () => {
   assert.equal(parseDuration('2m', '--x'), 120_000);
   assert.equal(parseDuration('500ms', '--x'), 500);
   assert.equal(parseDuration('1440m', '--x'), 86_400_000);
-  for (const wrong of ['', '0s', '120', '1.5s', '-1s', '1441m', '1h', ' 1s', '99999999m']) {
+  assert.equal(parseDuration('2h', '--x'), 7_200_000);
+  for (const wrong of ['', '0s', '120', '1.5s', '-1s', '1441m', '25h', ' 1s', '99999999m']) {
     assert.throws(() => parseDuration(wrong, '--x'), { name: 'CliError', exitCode: 2 });
   }
 });

@@ -7,6 +7,7 @@ import { addDrops } from './commands/drops.ts';
 import { addEdge } from './commands/edge/edge.ts';
 import { addEdges } from './commands/edges.ts';
 import { addExplain } from './commands/explain.ts';
+import { addFirewall } from './commands/firewall.ts';
 import { addFleet } from './commands/fleet.ts';
 import { addKeys } from './commands/keys.ts';
 import { addNode } from './commands/node.ts';
@@ -33,7 +34,7 @@ const GROUPS = {
     addCollectors,
     addAttacks,
   ],
-  'For callers, with an API key:': [addExplain, addDrops, addServers],
+  'For callers, with an API key:': [addExplain, addDrops, addFirewall, addServers],
   'Other:': [addService, addCompletion],
 } as const;
 

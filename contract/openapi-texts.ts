@@ -25,7 +25,7 @@ const ABOUT_REQUESTS = `## Requests
 const PACKETS = `## What happens to a packet
 An edge evaluates a packet to a held address stage by stage. A drop is final. **What no rule matches is accepted**, unless the default of the address is \`deny\`.
 
-| # | Stage | Drops | Passes for good | Passes on to the filters (11) |
+| # | Stage | Drops | Passes for good | Passes on to the filters (12) |
 |---|---|---|---|---|
 | 1 | Management ports of the edge host itself | | yes | |
 | 2 | ICMP that networks need, within a rate | | yes | |
@@ -33,11 +33,12 @@ An edge evaluates a packet to a held address stage by stage. A drop is final. **
 | 4 | Answers to connections that the protected host opened | | yes | |
 | 5 | Mitigations of an attack | what they match | | |
 | 6 | The operator's baseline | its deny rules | | its allow rules |
-| 7 | **Allow rules that name a source** | | | yes, before geo rules |
-| 8 | Geo rules | denied countries and ASNs, or all but the listed | | |
-| 9 | **Other allow rules, then deny rules** | deny rules | | allow rules |
-| 10 | The default of the address: \`accept\` or \`deny\` | with \`deny\` | | with \`accept\` |
-| 11 | Stateful filters of the port, then accept | what they refuse | yes | |
+| 7 | Blocked sources | the listed networks, whatever an allow rule says | | |
+| 8 | **Allow rules that name a source** | | | yes, before geo rules |
+| 9 | Geo rules | denied countries and ASNs, or all but the listed | | |
+| 10 | **Other allow rules, then deny rules** | deny rules | | allow rules |
+| 11 | The default of the address: \`accept\` or \`deny\` | with \`deny\` | | with \`accept\` |
+| 12 | Stateful filters of the port, then accept | what they refuse | yes | |
 
 So an allow rule wins over every deny rule of the same address, in whichever order they were created, and a deny rule for any protocol closes everything that no allow rule opens.`;
 

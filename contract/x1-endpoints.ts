@@ -16,6 +16,7 @@ import {
   WRITE_HEADERS,
 } from './operations/firewall.ts';
 import { X1_ATTACK_ENDPOINTS } from './operations/attacks.ts';
+import { X1_BLOCKED_ENDPOINTS } from './operations/x1-blocked.ts';
 import { X1_EVENT_ENDPOINTS } from './operations/x1-events.ts';
 import { X1_GAME_SERVER_ENDPOINTS } from './operations/game-servers.ts';
 import * as examples from './operations/x1-examples.ts';
@@ -243,6 +244,7 @@ export const X1_ENDPOINTS = [
       },
     }),
   },
+  ...X1_BLOCKED_ENDPOINTS,
   ...X1_GAME_SERVER_ENDPOINTS,
   ...X1_ATTACK_ENDPOINTS,
   ...X1_EVENT_ENDPOINTS,

@@ -350,6 +350,43 @@ export type AuditTrail = {
   };
 };
 
+/** Networks to block. */
+export type BlockRequest = {
+  readonly sources: readonly string[];
+  /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
+  readonly target?: string | null;
+  readonly note?: string;
+  /** When they end by themselves. Left out or null: never. */
+  readonly expires_at?: string | null;
+};
+
+/** A network whose packets are dropped. */
+export type BlockedSource = {
+  readonly id: number;
+  /** Canonical; a single address without its length. */
+  readonly source: string;
+  /** The address or prefix; null: everything that the organisation holds. */
+  readonly target: string | null;
+  readonly note: string;
+  readonly created_at: string;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
+};
+
+export type BlockedSources = {
+  readonly data: readonly BlockedSource[];
+  readonly meta: {
+    /** The number that the organisation has in all. */
+    readonly count: number;
+    /** The number that it may have. */
+    readonly limit: number;
+  };
+  readonly links: {
+    /** The next page; null: the last. */
+    readonly next: string | null;
+  };
+};
+
 /** Between what a peak surely was: equal where every packet was counted. */
 export type Bounds = {
   readonly low: number;
@@ -386,7 +423,7 @@ export type ConsoleLines = {
 /** The object that decided. */
 export type DecidedBy = {
   /** Later versions may add values. */
-  readonly kind: 'rule' | 'group_rule' | 'server_port' | 'geo_rule' | 'baseline' | 'filter' | 'mitigation' | (string & {});
+  readonly kind: 'rule' | 'group_rule' | 'server_port' | 'geo_rule' | 'baseline' | 'blocked_source' | 'filter' | 'mitigation' | (string & {});
   /** Its id; null where it has none to show. */
   readonly id: number | null;
   /** The group that it belongs to. */
@@ -603,7 +640,7 @@ export type Edge = {
 export type EdgeAnswer = {
   readonly verdict: 'pass' | 'drop';
   /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
-  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
   /** Null: no object, the stage itself decided. */
   readonly decided_by: DecidedBy | null;
   /** The same in words. */
@@ -676,7 +713,7 @@ export type Explanation = {
   readonly data: {
     readonly verdict: 'pass' | 'drop';
     /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
-    readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+    readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
     /** Null: no object, the stage itself decided. */
     readonly decided_by: DecidedBy | null;
     /** The same in words. */
@@ -1149,8 +1186,8 @@ export type HistoryEntry = {
 };
 
 export type HistoryObject = {
-  /** `group` and `geo_rule`: assigned to the address or a prefix around it, or taken off. Later versions may add values. */
-  readonly kind: 'rule' | 'filter' | 'default' | 'group' | 'group_rule' | 'group_filter' | 'geo_rule' | (string & {});
+  /** `group`, `geo_rule` and `blocked`: assigned to the address or a prefix around it, or taken off. Later versions may add values. */
+  readonly kind: 'rule' | 'filter' | 'default' | 'group' | 'group_rule' | 'group_filter' | 'geo_rule' | 'blocked' | (string & {});
   readonly change: 'added' | 'removed';
   /** Of the object. */
   readonly id: number;
@@ -1749,6 +1786,32 @@ export type SignedIn = {
   };
 };
 
+export type SourcesBlocked = {
+  readonly data: {
+    /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
+    readonly target: string | null;
+    /** How many were blocked. */
+    readonly changed: number;
+    /** How many of the sent ones were so already. */
+    readonly unchanged: number;
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
+export type SourcesUnblocked = {
+  readonly data: {
+    /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
+    readonly target: string | null;
+    /** How many were unblocked. */
+    readonly changed: number;
+    /** How many of the sent ones were so already. */
+    readonly unchanged: number;
+  };
+  /** What was accepted, and how long it propagates. */
+  readonly message: string;
+};
+
 /** Null: as of what is around it: address, service, prefix, organisation, default. */
 export type Thresholds = {
   /** Packets per second. */
@@ -1797,6 +1860,13 @@ export type TotpSetup = {
     /** otpauth: URI, for a QR code. */
     readonly uri: string;
   };
+};
+
+/** Networks to unblock, as they were blocked. */
+export type UnblockRequest = {
+  readonly sources: readonly string[];
+  /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
+  readonly target?: string | null;
 };
 
 /** Without its secret, which is shown once. */
@@ -2027,6 +2097,30 @@ export interface X1Operations {
     body: never;
     headers: never;
     result: Drops;
+  };
+  /** List blocked sources. */
+  listBlockedSources: {
+    params: {};
+    query: { after?: number; per_page?: number };
+    body: never;
+    headers: never;
+    result: BlockedSources;
+  };
+  /** Block sources. */
+  blockSources: {
+    params: {};
+    query: never;
+    body: BlockRequest;
+    headers: 'idempotencyKey';
+    result: SourcesBlocked;
+  };
+  /** Unblock sources. */
+  unblockSources: {
+    params: {};
+    query: never;
+    body: UnblockRequest;
+    headers: 'idempotencyKey';
+    result: SourcesUnblocked;
   };
   /** List game servers with their state. */
   listGameServerStatuses: {
@@ -2703,6 +2797,9 @@ export const OPERATIONS = {
   previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
+  listBlockedSources: { method: 'GET', version: 'x1', path: '/firewall/blocked', idempotent: false },
+  blockSources: { method: 'POST', version: 'x1', path: '/firewall/blocked', idempotent: true },
+  unblockSources: { method: 'DELETE', version: 'x1', path: '/firewall/blocked', idempotent: true },
   listGameServerStatuses: { method: 'GET', version: 'x1', path: '/game-servers', idempotent: false },
   readGameServerBuild: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/build', idempotent: false },
   readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },

@@ -85,12 +85,13 @@ const HISTORY_KINDS = [
   'group_rule',
   'group_filter',
   'geo_rule',
+  'blocked',
 ] as const;
 
 const HistoryObject = object('HistoryObject', {
   kind: openChoice(HISTORY_KINDS, {
     description:
-      '`group` and `geo_rule`: assigned to the address or a prefix around it, or taken off.',
+      '`group`, `geo_rule` and `blocked`: assigned to the address or a prefix around it, or taken off.',
   }),
   change: choice(['added', 'removed']),
   id: id({ description: 'Of the object.' }),

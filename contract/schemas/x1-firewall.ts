@@ -262,6 +262,7 @@ const DECIDER_KINDS = [
   'server_port',
   'geo_rule',
   'baseline',
+  'blocked_source',
   'filter',
   'mitigation',
 ] as const;
@@ -281,6 +282,7 @@ export const STAGES = [
   'return-traffic',
   'mitigations',
   'baseline',
+  'blocked-sources',
   'named-allows',
   'geo',
   'rules',

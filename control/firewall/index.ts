@@ -9,6 +9,7 @@ import {
   type FirewallHandlers,
   type FirewallX1Handlers,
 } from './handlers.ts';
+import { type BlockedHandlers, createBlockedHandlers } from './blocked.ts';
 import {
   type AddressPortalHandlers,
   createAddressPortalHandlers,
@@ -29,6 +30,7 @@ export interface FirewallDeps {
 export interface Firewall {
   readonly handlers: FirewallHandlers &
     FirewallX1Handlers &
+    BlockedHandlers &
     AddressPortalHandlers &
     GroupPortalHandlers;
 }
@@ -39,6 +41,7 @@ export function createFirewall(deps: FirewallDeps): Firewall {
     handlers: {
       ...createHandlers(service),
       ...createX1Handlers({ ...deps, ...service }),
+      ...createBlockedHandlers(deps),
       ...createAddressPortalHandlers(service),
       ...createGroupPortalHandlers(),
     },

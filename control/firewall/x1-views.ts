@@ -91,6 +91,7 @@ const KINDS: Readonly<Record<string, string>> = {
   'server-port': 'server_port',
   'geo-rule': 'geo_rule',
   baseline: 'baseline',
+  blocked: 'blocked_source',
   filter: 'filter',
   'group-filter': 'filter',
   'managed-filter': 'filter',

@@ -13,6 +13,7 @@ export type GenerationalTable =
   | 'geo_rules'
   | 'geo_assignments'
   | 'default_actions'
+  | 'blocked_sources'
   | 'server_openings'
   | 'baseline_rules';
 

@@ -85,6 +85,7 @@ async function assertVisible(other: TestClient, params: Victim['params']): Promi
     [`${X1_PREFIX}/firewall/ips/${params['ip']}/drops`, '198.18.42.42'],
     [`${X1_PREFIX}/attacks/${params['attack']}`, '198.18.42.42'],
     [`${V1_PREFIX}/game-servers`, 'ofother'],
+    [`${X1_PREFIX}/firewall/blocked`, 'ofother'],
   ] as const) {
     const { text } = await other.get(path);
     assert.ok(text.includes(mark), `${path}: ${text}`);
@@ -152,6 +153,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     webhook: String(webhook),
     delivery: await deliveryOf(portal, `${base}/webhooks/${webhook}`),
   };
+  const blocked = { sources: ['198.18.42.42'], target: ip, note: 'ofother' };
+  assert.equal((await other.post(`${X1_PREFIX}/firewall/blocked`, blocked)).status, 200);
   const change = { ...group, name: 'mine' };
   const bodies = {
     createRules: RULE,
@@ -162,6 +165,8 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     sendCommand: { command: 'stop' },
     replaceAddress: { rules: [], filters: [] },
     setDefault: { target: ip, default: 'deny' },
+    blockSources: { sources: ['192.0.2.77'], target: ip },
+    unblockSources: { sources: ['198.18.42.42'], target: ip },
     explainPacket: { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 4242 },
     saveRuleNote: { note: 'mine', tags: [] },
     addRules: { rules: [{ ...RULE, note: 'mine' }] },
@@ -223,6 +228,7 @@ async function contentOf(db: Db): Promise<unknown> {
     'filters',
     'groups',
     'geo_rules',
+    'blocked_sources',
     'addresses',
     'game_servers',
     'members',

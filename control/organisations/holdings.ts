@@ -52,19 +52,24 @@ export async function loadHoldings(
     ), defaulted as (
       select a.holding_id, count(*) filter (where a.deleted_generation is null and a.owner = 'portal') as live
         from default_actions a where ${isOne(id)} group by a.holding_id
+    ), blocked as (
+      select a.holding_id, count(*) filter (where a.deleted_generation is null and a.owner = 'portal') as live
+        from blocked_sources a where ${isOne(id)} group by a.holding_id
     )
     select h.id, h.organisation_id as "organisationId", h.cidr, h.asn, h.service_id as "serviceId",
            h.owner, lower(h.during) as since, upper(h.during) as until,
            (coalesce(own.live, 0) + coalesce(assigned.live, 0) + coalesce(located.live, 0)
-             + coalesce(defaulted.live, 0))::integer
+             + coalesce(defaulted.live, 0) + coalesce(blocked.live, 0))::integer
              as "liveObjects",
            (own.holding_id is not null or assigned.holding_id is not null
-             or located.holding_id is not null or defaulted.holding_id is not null) as referenced
+             or located.holding_id is not null or defaulted.holding_id is not null
+             or blocked.holding_id is not null) as referenced
       from holdings h
       left join own on own.holding_id = h.id
       left join assigned on assigned.holding_id = h.id
       left join located on located.holding_id = h.id
       left join defaulted on defaulted.holding_id = h.id
+      left join blocked on blocked.holding_id = h.id
      where ${id}::bigint is null or h.id = ${id}::bigint
      order by h.id`.execute(db);
   return rows;
@@ -149,6 +154,7 @@ const OF_HOLDING = [
   'group_assignments',
   'geo_assignments',
   'default_actions',
+  'blocked_sources',
   'server_openings',
 ];
 

@@ -115,7 +115,8 @@ test('describes every verdict in a sentence that names the deciding rule', () =>
       );
       const sentence = explainVerdict(verdict, policy);
       assert.match(sentence, verdict.action === 'pass' ? /passes/ : /is dropped/);
-      if (verdict.ref !== null)
+      if (verdict.stage === 'blocked-sources') assert.match(sentence, /blocked sources of the org/);
+      else if (verdict.ref !== null)
         assert.ok(sentence.includes(verdict.ref.split(':')[1] ?? ''), sentence);
     }),
   );

@@ -47,6 +47,8 @@ export interface SourceMitigation {
 export interface PolicySource {
   readonly target: string;
   readonly baseline: readonly SourceRule[];
+  /** Names of the source sets with blocked sources of the target, its containing prefixes and its organisation. */
+  readonly blocked: readonly string[];
   readonly rules: readonly SourceRule[];
   readonly groupRules: readonly SourceRule[];
   /** Ports of game servers that run and are open meanwhile. */
@@ -70,6 +72,7 @@ export function buildPolicy(source: PolicySource): Policy {
     target: formatNetwork(target),
     mitigations: split.mitigations,
     baseline: rulesOf('baseline', source.baseline, target.family),
+    blocked: [...new Set(source.blocked)].toSorted(),
     geo: source.geo
       .map(geoRuleOf)
       .toSorted((a, b) => order(a.action, b.action) || order(idOf(a), idOf(b))),
@@ -106,8 +109,8 @@ function mitigationsOf(
 
 /** A policy without effect. */
 export function isEmptyPolicy(policy: Policy): boolean {
-  const { mitigations, baseline, geo, rules, filters } = policy;
-  const stages = [mitigations, baseline, geo, rules, filters];
+  const { mitigations, baseline, blocked, geo, rules, filters } = policy;
+  const stages = [mitigations, baseline, blocked, geo, rules, filters];
   return policy.default === 'accept' && stages.every((stage) => stage.length === 0);
 }
 

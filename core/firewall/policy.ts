@@ -12,22 +12,28 @@ export interface Policy {
   readonly mitigations: readonly Mitigation[];
   /** Stage 6: the operator's rules of every prefix that contains the target. */
   readonly baseline: readonly PolicyRule[];
-  /** Stage 8: every `deny` is evaluated before every `only`. */
+  /** Stage 7: sorted names of source sets (`blocked:NAME`) whose sources are dropped before any allow is read. */
+  readonly blocked: readonly string[];
+  /** Stage 9: every `deny` is evaluated before every `only`. */
   readonly geo: readonly PolicyGeoRule[];
-  /** Stages 7 and 9: the holder's own rules, those of its groups, and ports of running servers, allow before deny. */
+  /** Stages 8 and 10: the holder's own rules, those of its groups, and ports of running servers, allow before deny. */
   readonly rules: readonly PolicyRule[];
-  /** Stage 10: the verdict on a packet that no rule matches. */
+  /** Stage 11: the verdict on a packet that no rule matches. */
   readonly default: DefaultAction;
-  /** Stage 11. */
+  /** Stage 12. */
   readonly filters: readonly PolicyFilter[];
 }
 
 export type DefaultAction = 'accept' | 'deny';
 
+/** The prefix of names of source sets that are lists of blocked sources. */
+export const BLOCKED_SET = 'blocked:';
+
 /** The policy without effect, but for its target. */
 export const EMPTY_POLICY = {
   mitigations: [],
   baseline: [],
+  blocked: [],
   geo: [],
   rules: [],
   default: 'accept',

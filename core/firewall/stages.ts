@@ -9,6 +9,7 @@ export const STAGES = [
   { name: 'return-traffic', pass: 'final', needs: 'connection' },
   { name: 'mitigations', pass: 'none', needs: 'packet' },
   { name: 'baseline', pass: 'to-filters', needs: 'packet' },
+  { name: 'blocked-sources', pass: 'none', needs: 'packet' },
   { name: 'named-allows', pass: 'to-filters', needs: 'packet' },
   { name: 'geo', pass: 'none', needs: 'packet' },
   { name: 'rules', pass: 'to-filters', needs: 'packet' },

@@ -1,5 +1,11 @@
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
-import type { Policy, PolicyRule, RuleOf, SourceSets } from '@portcullis/core/firewall/policy.ts';
+import {
+  BLOCKED_SET,
+  type Policy,
+  type PolicyRule,
+  type RuleOf,
+  type SourceSets,
+} from '@portcullis/core/firewall/policy.ts';
 import { BITS, type Family } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsCidr, overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
 
@@ -26,8 +32,8 @@ export class PolicyError extends Error {
 }
 
 /**
- * Stages 6 to 10 as one list in which the first match decides:
- * baseline allow, baseline deny, allow with a source, geo deny, geo only, allow without a source, deny, default deny.
+ * Stages 6 to 11 as one list in which the first match decides:
+ * baseline allow, baseline deny, blocked sources, allow with a source, geo deny, geo only, allow without a source, deny, default deny.
  * A packet that matches nothing is accepted.
  */
 export function orderedRules(policy: Policy, family: Family): MatchRule[] {
@@ -37,6 +43,7 @@ export function orderedRules(policy: Policy, family: Family): MatchRule[] {
   return [
     ...of(policy.baseline, 'allow'),
     ...of(policy.baseline, 'deny'),
+    ...blockedSources(policy),
     ...allows.filter((rule) => rule.source !== null),
     ...geoRules(policy, 'deny'),
     ...geoRules(policy, 'only'),
@@ -122,6 +129,24 @@ function sourceOf(rule: PolicyRule, family: Family): SourceMatch | null {
 /** Names appear in comments of the nft text. */
 const SET_NAME = /^[A-Za-z0-9:._-]{1,80}$/;
 
+/** All lists share one look-up. */
+function blockedSources({ blocked }: Policy): MatchRule[] {
+  if (blocked.length === 0) return [];
+  if (!blocked.every((name) => name.startsWith(BLOCKED_SET) && SET_NAME.test(name)))
+    throw new PolicyError('what it blocks is no list of sources');
+  return [inSets(blocked, true)];
+}
+
+function inSets(names: readonly string[], inside: boolean): MatchRule {
+  const source = { kind: 'sets', names, inside } as const;
+  return { outcome: 'drop', protocol: null, port: null, source };
+}
+
+/** The reason for which a rule on source sets drops. */
+export function setsReason({ names }: { readonly names: readonly string[] }): 'blocked' | 'geo' {
+  return names.every((name) => name.startsWith(BLOCKED_SET)) ? 'blocked' : 'geo';
+}
+
 /** All denies share one look-up, each `only` has its own. */
 function geoRules(policy: Policy, action: 'deny' | 'only'): MatchRule[] {
   const rules = policy.geo.filter((rule) => rule.action === action);
@@ -132,12 +157,7 @@ function geoRules(policy: Policy, action: 'deny' | 'only'): MatchRule[] {
     action === 'deny' ? [rules.flatMap((rule) => rule.sets)] : rules.map((rule) => rule.sets);
   return unions
     .filter((_, index) => rules.length > index)
-    .map((union) => ({
-      outcome: 'drop',
-      protocol: null,
-      port: null,
-      source: { kind: 'sets', names: [...new Set(union)].toSorted(), inside: action === 'deny' },
-    }));
+    .map((union) => inSets([...new Set(union)].toSorted(), action === 'deny'));
 }
 
 export function isSingle(cidr: Cidr): boolean {

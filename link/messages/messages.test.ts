@@ -9,6 +9,7 @@ const POLICY = {
   target: '203.0.113.10',
   mitigations: [],
   baseline: [],
+  blocked: ['blocked:1.7.203.0.113.10-32'],
   default: 'deny',
   geo: [{ ref: 'geo:1', action: 'only', sets: ['asn:64496', 'country:DE'] }],
   rules: [RULE],

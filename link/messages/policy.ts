@@ -33,7 +33,7 @@ const MAX_OBJECTS_PER_POLICY = 200_000;
 /** The kernel stores the rate of a limit in nanoseconds per packet. */
 const MAX_LIMIT_PPS = 100_000_000;
 const MAX_NETWORKS_PER_SET = 2_000_000;
-const SET_NAME = /^(?:country|asn|list):[A-Za-z0-9._-]{1,64}$/;
+const SET_NAME = /^(?:country|asn|list|blocked):[A-Za-z0-9._-]{1,64}$/;
 
 /** Source sets may write single addresses with or without their length. */
 const setMember = parsedBy((text) => {
@@ -102,6 +102,7 @@ const policy = object<Policy>({
   target: network,
   mitigations: array(mitigation, MAX_OBJECTS_PER_POLICY),
   baseline: array(rule, MAX_OBJECTS_PER_POLICY),
+  blocked: withDefault(array(matching(SET_NAME, 'the name of a source set'), 100_000), []),
   geo: array(geoRule, MAX_OBJECTS_PER_POLICY),
   rules: array(rule, MAX_OBJECTS_PER_POLICY),
   default: withDefault(oneOf('accept', 'deny'), 'accept'),

@@ -113,6 +113,20 @@ export interface Schema {
     deleted_generation: number | null;
     deleted_at: Date | null;
   };
+  blocked_sources: {
+    id: GeneratedAlways<number>;
+    organisation_id: number;
+    holding_id: number | null;
+    target: string | null;
+    source: string;
+    note: Generated<string>;
+    expires_at: Date | null;
+    owner: 'fleet' | 'portal';
+    created_generation: number;
+    created_at: Generated<Date>;
+    deleted_generation: number | null;
+    deleted_at: Date | null;
+  };
   changes: {
     generation: number;
     target: string;

@@ -428,6 +428,34 @@ create unique index default_actions_identical on default_actions (holding_id, ta
 create index default_actions_target on default_actions using gist (target inet_ops);
 create index default_actions_deleted on default_actions (deleted_at) where deleted_at is not null;
 
+-- Networks whose packets are dropped before any allow rule is read: for a whole organisation, a prefix or an address.
+create table blocked_sources (
+  id bigint generated always as identity primary key,
+  organisation_id bigint not null references organisations,
+  -- both null: everything that the organisation holds
+  holding_id bigint references holdings,
+  target cidr,
+  source cidr not null,
+  note text not null default '',
+  expires_at timestamptz,
+  owner owner not null,
+  created_generation bigint not null,
+  created_at timestamptz not null default now(),
+  deleted_generation bigint,
+  deleted_at timestamptz,
+  check ((holding_id is null) = (target is null))
+);
+create unique index blocked_sources_identical
+  on blocked_sources (organisation_id, holding_id, target, source) nulls not distinct where deleted_generation is null;
+create index blocked_sources_target on blocked_sources using gist (target inet_ops);
+create index blocked_sources_expiry on blocked_sources (expires_at) where deleted_generation is null and expires_at is not null;
+create index blocked_sources_deleted on blocked_sources (deleted_at) where deleted_at is not null;
+
+-- The name of the source set that a list of blocked sources is for edges: a list is of an organisation or of a target.
+create function blocked_set(organisation_id bigint, holding_id bigint, target cidr) returns text immutable language sql as $$
+  select 'blocked:' || organisation_id || coalesce('.' || holding_id || '.' || translate(target::text, ':/', '_-'), '')
+$$;
+
 -- The operator's own rules for a prefix; owned by the fleet file alone.
 create table baseline_rules (
   id bigint generated always as identity primary key,
@@ -1127,6 +1155,11 @@ create function has_own_policy(address inet) returns boolean stable language sql
                   where s.target = address and s.deleted_generation is null and h.during @> statement_timestamp())
       or exists (select from default_actions d join holdings h on h.id = d.holding_id
                   where d.target = address and d.deleted_generation is null and h.during @> statement_timestamp())
+      or exists (select from blocked_sources b join holdings h on h.id = b.holding_id
+                  where b.target = address and b.deleted_generation is null and h.during @> statement_timestamp())
+      or exists (select from holdings h join blocked_sources b on b.organisation_id = h.organisation_id
+                  where h.cidr = address and h.during @> statement_timestamp()
+                    and b.holding_id is null and b.deleted_generation is null)
       or exists (select from server_openings o join holdings h on h.id = o.holding_id
                   where o.ip = address and o.deleted_generation is null and h.during @> statement_timestamp())
       or exists (select from mitigations m where m.target = address and m.deleted_generation is null)

@@ -10,7 +10,7 @@ import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { dropWindow } from '../drops/read.ts';
 import { type DropWindow, loadHeldSince } from '../drops/store.ts';
-import { ANY_EDGE, type ExplainDeps, packetOf, setsOf } from '../explain/explain.ts';
+import { ANY_EDGE, type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
@@ -78,7 +78,7 @@ export async function previewDefault(
     };
   });
   const { policy, rows } = read;
-  const sourceSets = await deps.loadSourceSets(setsOf(policy));
+  const sourceSets = await loadSetsOf(deps, db, policy, null);
   return {
     state: read.state,
     window: read.window,

@@ -60,7 +60,7 @@ async function insertDefault(
 }
 
 /** Finds the caller's holding that contains an address or a prefix (`shown`: canonical). Throws 404 and 422. */
-async function findDefaultTarget(
+export async function findHeldTarget(
   tx: Tx,
   caller: { readonly organisationId: number; readonly prefixes: readonly string[] | null },
   text: string,
@@ -94,7 +94,7 @@ export async function setOwnDefault(
   wanted: { readonly target: string; readonly default: DefaultAction | null },
 ): Promise<DefaultSet> {
   const { default: action } = wanted;
-  const found = await findDefaultTarget(tx, call.caller, wanted.target);
+  const found = await findHeldTarget(tx, call.caller, wanted.target);
   const { shown: target } = found;
   const batch = new Batch(tx, 'portal');
   const changed = await setDefault(batch, found, action);

@@ -7,6 +7,7 @@ import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { loadBlockedSets } from '../../fleet/policies/blocked-sets.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -84,8 +85,9 @@ export async function explainPacket(
   const { state, accepted, policy, port } = found;
   const packet = readPacket(call.ip, { ...request, destination_port: port });
   const evaluate = async (evaluated: Policy): Promise<Verdict> => {
+    const generation = evaluated === accepted ? null : state.liveGeneration;
     const policies = createPolicyTable([evaluated]);
-    const sourceSets = await deps.loadSourceSets(setsOf(evaluated));
+    const sourceSets = await loadSetsOf(deps, db, evaluated, generation);
     return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
   };
   const verdict = await evaluate(policy);
@@ -124,8 +126,16 @@ export function namedPortOf(ref: string | null, { rules }: AddressState): string
   return rule?.namedPort?.shown ?? null;
 }
 
-export function setsOf(policy: Policy): string[] {
-  return [...new Set(policy.geo.flatMap((rule) => rule.sets))];
+/** The source sets of a policy. `generation` null: its lists of blocked sources as accepted. */
+export async function loadSetsOf(
+  { loadSourceSets }: Pick<ExplainDeps, 'loadSourceSets'>,
+  db: Db,
+  { geo, blocked }: Policy,
+  generation: number | null,
+): Promise<SourceSets> {
+  const { version, sets } = await loadSourceSets([...new Set(geo.flatMap((rule) => rule.sets))]);
+  const lists = blocked.length === 0 ? {} : await loadBlockedSets(db, blocked, generation);
+  return { version, sets: { ...sets, ...lists } };
 }
 
 /** Returns the packet of the request; throws 422 when its fields contradict each other. */

@@ -133,6 +133,9 @@ function lifetimes({ holdingId, ip }: { readonly holdingId: number; readonly ip:
     select 'default', t.id, jsonb_build_object('name', t.action || ' on ' || ${shown}), ${columns}
       from default_actions t where ${containing}
     union all
+    select 'blocked', t.id, jsonb_build_object('name', abbrev(t.source::inet) || ' on ' || ${shown}), ${columns}
+      from blocked_sources t where ${around}
+    union all
     select 'group', g.id, jsonb_build_object('name', g.name || ' on ' || ${shown}), ${columns}
       from group_assignments t join groups g on g.id = t.group_id where ${containing}
     union all

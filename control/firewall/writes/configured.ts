@@ -24,7 +24,8 @@ export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[
 }
 
 /**
- * Counts what needs a policy on edges: addresses with own objects, and every target of a group, geo rule or default, each once,
+ * Counts what needs a policy on edges: addresses with own objects, and every target of a group, geo rule, default or list of blocked
+ * sources, each once,
  * in the organisation's current holdings.
  */
 export async function countConfigured(db: Db | Tx, organisationId: number): Promise<number> {
@@ -48,6 +49,8 @@ async function loadCounts(
       union select organisation_id, target from geo_assignments
         join held on held.id = holding_id where deleted_generation is null
       union select organisation_id, target from default_actions
+        join held on held.id = holding_id where deleted_generation is null
+      union select held.organisation_id, target from blocked_sources
         join held on held.id = holding_id where deleted_generation is null
     ) as targets group by organisation_id`.execute(db);
   return new Map(rows.map(({ id, configured }) => [id, configured]));

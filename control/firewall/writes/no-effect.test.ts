@@ -92,10 +92,35 @@ test('says that the default gives the verdict exactly where a rule changes none'
       fc.constantFrom('accept' as const, 'deny' as const),
       (some, added, fallback) => {
         const rules = some.map((rule, at) => stored(rule, at + 1));
-        const said = explainNewRules({ rules, hasGeoRules: false, default: fallback }, [added]);
+        const there = { rules, hasGeoRules: false, default: fallback };
+        const said = explainNewRules(there, [added]).filter((one) => one.includes('no verdict'));
         if (said.length === 0) return;
         assert.deepEqual(verdicts([...some, added], fallback), verdicts(some, fallback));
       },
     ),
   );
+});
+
+test('says what of a denied source still passes through allow rules, and how to close it', () => {
+  const allow = (over: Partial<RuleContent>): RuleContent => ({
+    action: 'allow',
+    protocol: 'tcp',
+    port: 80,
+    source: null,
+    ...over,
+  });
+  const rules = [
+    allow({}),
+    allow({ protocol: 'udp', port: 53, source: '192.0.2.0/24' }),
+    allow({ port: 443, source: '198.51.100.0/24' }),
+  ].map((rule, at) => stored(rule, at + 1));
+  const there = { rules, hasGeoRules: false, default: 'accept' } as const;
+  const deny: RuleContent = { action: 'deny', protocol: 'any', port: null, source: '192.0.2.7' };
+  const [sentence = '', ...others] = explainNewRules(there, [deny]);
+  assert.deepEqual(others, []);
+  assert.match(
+    sentence,
+    /^Packets from 192\.0\.2\.7 still pass to tcp 80, udp 53: .*firewall block 192\.0\.2\.7/,
+  );
+  assert.deepEqual(explainNewRules({ ...there, rules: [] }, [deny]), []);
 });

@@ -1,5 +1,9 @@
 import { describeRule } from '@portcullis/core/firewall/decide/explain.ts';
-import { findDecidingRule, isDefaultAlready } from '@portcullis/core/firewall/decide/no-effect.ts';
+import {
+  findDecidingRule,
+  findDefeatingAllows,
+  isDefaultAlready,
+} from '@portcullis/core/firewall/decide/no-effect.ts';
 import { formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { portList } from './messages.ts';
 import type { AddressState, RuleContent, StoredRule } from '../objects.ts';
@@ -15,7 +19,11 @@ export function explainNewRules(
   there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
   added: readonly RuleContent[],
 ): string[] {
-  return [...explainByDefault(there, added), ...explainByRules(there, added)];
+  return [
+    ...explainByDefault(there, added),
+    ...explainByRules(there, added),
+    ...explainDefeated(there, added),
+  ];
 }
 
 /** One sentence when no rule that is added changes a verdict, because the default gives it already. */
@@ -53,6 +61,31 @@ function explainByRules(
     const owner =
       decider.group === null ? '' : ` of the firewall group ${JSON.stringify(decider.group.name)}`;
     return `${what} no verdict now: rule ${decider.id}${owner} (${describeRule(decider)}) decides first.`;
+  });
+}
+
+/** More new rules are not compared, because a replacement may have thousands. */
+const MAX_COMPARED = 100;
+
+/** What still passes from a source that a new rule denies, because an allow rule is read first. */
+function explainDefeated(
+  there: Pick<AddressState, 'rules'>,
+  added: readonly RuleContent[],
+): string[] {
+  const bySource = new Map<string, Set<string>>();
+  const rules: readonly RuleContent[] = [...there.rules, ...added];
+  for (const deny of added.slice(0, MAX_COMPARED)) {
+    for (const { protocol, port } of findDefeatingAllows(rules, deny)) {
+      const source = deny.source ?? '';
+      const open = protocol === 'any' ? deny : { protocol, port: port ?? deny.port };
+      const shown = open.port === null ? open.protocol : `${open.protocol} ${open.port}`;
+      bySource.set(source, (bySource.get(source) ?? new Set()).add(shown));
+    }
+  }
+  return [...bySource].slice(0, MAX_NAMED).map(([source, open]) => {
+    const named = [...open].slice(0, MAX_NAMED).join(', ');
+    const more = open.size > MAX_NAMED ? ` and ${open.size - MAX_NAMED} more` : '';
+    return `Packets from ${source} still pass to ${named}${more}: allow rules are read before every deny. To drop those too, block the source (POST /api/x1/firewall/blocked, or portcullis firewall block ${source}).`;
   });
 }
 

@@ -11,6 +11,7 @@ import {
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type {
   BaselineRow,
+  BlockedRow,
   DefaultRow,
   FilterTuple,
   GeoAssignmentRow,
@@ -49,6 +50,7 @@ export class PolicyAssembly {
   readonly #groupAssignments = new PrefixIndex<GroupAssignmentRow>();
   readonly #geoAssignments = new PrefixIndex<GeoAssignmentRow>();
   readonly #defaults = new PrefixIndex<DefaultRow>();
+  readonly #blocked = new PrefixIndex<BlockedRow>();
   readonly #baseline = new PrefixIndex<BaselineRow>();
   readonly #mitigations = new PrefixIndex<MitigationRow>();
   readonly #rows: PolicyRows;
@@ -71,6 +73,7 @@ export class PolicyAssembly {
     }
     for (const row of rows.geoAssignments) this.#geoAssignments.add(storedCidr(row.target), row);
     for (const row of rows.defaults) this.#defaults.add(storedCidr(row.target), row);
+    for (const row of rows.blocked) this.#blocked.add(storedCidr(row.target), row);
     for (const row of rows.baseline) this.#baseline.add(storedCidr(row.prefix), row);
     for (const row of rows.mitigations) this.#mitigations.add(storedCidr(row.target), row);
   }
@@ -88,7 +91,8 @@ export class PolicyAssembly {
     }
     for (const row of this.#rows.baseline) add(storedCidr(row.prefix), false);
     const assigned = new PrefixIndex<Cidr>();
-    for (const row of [...this.#rows.groupAssignments, ...this.#rows.geoAssignments]) {
+    const { groupAssignments, geoAssignments, blocked } = this.#rows;
+    for (const row of [...groupAssignments, ...geoAssignments, ...blocked]) {
       const target = this.#assignedTarget(row);
       if (target === null) continue;
       add(target, false);
@@ -138,6 +142,10 @@ export class PolicyAssembly {
     const openings = key === undefined ? [] : (this.#openings.get(key) ?? []);
     return buildPolicy({
       target: formatNetwork(target),
+      blocked: this.#blocked
+        .covering(target)
+        .filter(mine)
+        .map((row) => row.name),
       baseline: this.#baseline.covering(target).flatMap((row) => row.rules.map(ruleOf)),
       geo: [...geo.values()].map(({ ruleId: id, action, countries, asns }) => {
         return { id, action, countries, asns };

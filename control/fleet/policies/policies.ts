@@ -91,6 +91,7 @@ async function loadBegins(
       select ${begin}, 1 from (
         select cidr from holdings union all select target from group_assignments
         union all select target from geo_assignments union all select target from default_actions
+        union all select target from blocked_sources where target is not null
         union all select target from mitigations union all select prefix from baseline_rules union all select ip::cidr from server_openings
       ) t (prefix)
        where ${begin} >= ${low}::inet and ${begin} <= ${high}::inet

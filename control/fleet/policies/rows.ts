@@ -51,6 +51,13 @@ export interface DefaultRow {
   readonly holdingId: number;
   readonly action: DefaultAction;
 }
+/** A list of blocked sources on a target; one of an organisation is on each of its holdings. */
+export interface BlockedRow {
+  readonly target: string;
+  readonly holdingId: number;
+  /** The source set that has the list. */
+  readonly name: string;
+}
 /** An open port of a server that runs. */
 export interface OpeningRow {
   readonly target: string;
@@ -80,6 +87,7 @@ export interface PolicyRows {
   readonly groupAssignments: readonly GroupAssignmentRow[];
   readonly geoAssignments: readonly GeoAssignmentRow[];
   readonly defaults: readonly DefaultRow[];
+  readonly blocked: readonly BlockedRow[];
   readonly openings: readonly OpeningRow[];
   readonly baseline: readonly BaselineRow[];
   readonly mitigations: readonly MitigationRow[];
@@ -93,7 +101,7 @@ export interface RowsRequest {
   readonly generation: number | null;
 }
 
-/** Loads the rows in ten statements. Needs one snapshot (repeatable read) to be consistent. */
+/** Loads the rows in eleven statements. Needs one snapshot (repeatable read) to be consistent. */
 export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<PolicyRows> {
   const groupAssignments = await loadNear<GroupAssignmentRow>(tx, request, {
     table: 'group_assignments',
@@ -114,6 +122,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
       table: 'default_actions',
       select: sql`select r.target, r.holding_id as "holdingId", r.action from default_actions r`,
     }),
+    blocked: await loadBlocked(tx, request),
     openings: await loadOpenings(tx, request),
     baseline: await loadNear<BaselineRow>(tx, request, {
       table: 'baseline_rules',
@@ -256,6 +265,25 @@ async function loadGroups(
   return rows;
 }
 
+async function loadBlocked(
+  tx: Tx,
+  { region, asOf, generation }: RowsRequest,
+): Promise<BlockedRow[]> {
+  const { rows } = await sql<BlockedRow>`
+    select distinct b.target, b.holding_id as "holdingId",
+           blocked_set(b.organisation_id, b.holding_id, b.target) as name
+      from blocked_sources b
+     where ${exists('b', generation)} and ${touches('b', 'blocked_sources', 'target', region)}
+    union
+    select h.cidr, h.id, blocked_set(h.organisation_id, null, null) from holdings h
+     where h.during @> ${asOf}::timestamptz and ${touches('h', 'holdings', 'cidr', region)}
+       and exists (select from blocked_sources b
+                    where b.organisation_id = h.organisation_id and b.holding_id is null
+                      and ${exists('b', generation)})
+  `.execute(tx);
+  return rows;
+}
+
 async function loadOpenings(tx: Tx, { region, generation }: RowsRequest): Promise<OpeningRow[]> {
   const { rows } = await sql<OpeningRow>`
     select o.ip::cidr as target, o.holding_id as "holdingId", o.id, o.protocol, o.port from server_openings o
@@ -275,6 +303,7 @@ export async function loadFormerTargets(tx: Tx, region: readonly string[]): Prom
     union select t.target from part join group_assignments t on t.target && part
     union select t.target from part join geo_assignments t on t.target && part
     union select t.target from part join default_actions t on t.target && part
+    union select t.target from part join blocked_sources t on t.target && part
     union select o.ip::cidr from server_openings o where ${addressInside('o', region, 'server_openings')}
     union select t.target from part join mitigations t on t.target && part
     union select t.prefix from part join baseline_rules t on t.prefix && part

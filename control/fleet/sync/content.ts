@@ -5,6 +5,7 @@ import { type Cidr, overlaps } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Schema } from '../../db/generated/tables.ts';
 import { storedCidr } from '../policies/assembly.ts';
+import { loadBlockedSets, readBlockedVersion } from '../policies/blocked-sets.ts';
 
 /** A page of a content; its source sets are those of an edge. */
 export interface ContentPage extends LoadedPolicies {
@@ -74,7 +75,7 @@ export function cutSets(sourceSets: SourceSets | null, pageBytes: number): Sourc
 /** A close upper estimate of the JSON size; measuring it would cost as much as sending it. */
 function estimateBytes(policy: Policy): number {
   const rules = policy.rules.length + policy.baseline.length;
-  const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, 0);
+  const sets = policy.geo.reduce((sum, rule) => sum + rule.sets.length, policy.blocked.length);
   const overlays = [...policy.mitigations, ...policy.filters];
   const safelisted = overlays.reduce((sum, { safelist }) => sum + safelist.length, 0);
   const others = 300 * policy.mitigations.length + 120 * policy.filters.length + 46 * safelisted;
@@ -96,17 +97,20 @@ interface ContentOptions {
 export class SyncContent {
   readonly generation: number;
   readonly whole: boolean;
-  /** Names of every source set that policies of the fleet use, sorted. */
+  /** Names of every source set of geo rules in the fleet, sorted. */
   readonly setNames: readonly string[];
+  /** Changes with any list of blocked sources. */
+  readonly blockedVersion: string;
   readonly #tx: ControlledTransaction<Schema>;
   readonly #pages: AsyncGenerator<ContentPage, void>;
   #isOpen = true;
 
   private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
-    const { generation, changed, setNames } = begun;
+    const { generation, changed, setNames, blockedVersion } = begun;
     this.generation = generation;
     this.whole = changed === null;
     this.setNames = setNames;
+    this.blockedVersion = blockedVersion;
     this.#tx = tx;
     const { pageBytes, sliceWeight } = options;
     this.#pages = cutPages(streamPolicies(tx, changed ?? 'all', { sliceWeight }), pageBytes);
@@ -133,6 +137,11 @@ export class SyncContent {
   /** Whether it holds a snapshot of the database. */
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** The lists of blocked sources; only before the first page is read. */
+  loadBlockedSets(): Promise<Readonly<Record<string, readonly string[]>>> {
+    return loadBlockedSets(this.#tx, null, null);
   }
 
   /** The next page. The last one, and a failure, end the snapshot; null after that. */
@@ -163,13 +172,14 @@ interface Begun {
   /** Null for everything. */
   readonly changed: readonly string[] | null;
   readonly setNames: readonly string[];
+  readonly blockedVersion: string;
 }
 
 async function begin(tx: Tx, after: number): Promise<Begun> {
   const { generation } = await readMoment(tx);
   const setNames = await loadSetNames(tx);
   const changed = after > 0 ? await loadChanged(tx, after, generation) : null;
-  return { generation, changed, setNames };
+  return { generation, changed, setNames, blockedVersion: await readBlockedVersion(tx) };
 }
 
 async function rollback(tx: ControlledTransaction<Schema>): Promise<void> {

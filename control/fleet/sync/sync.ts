@@ -149,9 +149,11 @@ export class SyncService {
     content: SyncContent,
     current: string | null,
   ): Promise<SourceSets | null> {
-    const sets = await this.#options.loadSourceSets(content.setNames);
+    const geo = await this.#options.loadSourceSets(content.setNames);
     // The version names the data and the sets, so an edge that lacks a set has another version.
-    return sets.version === current ? null : sets;
+    const version = `${geo.version}${content.blockedVersion}`;
+    if (version === current) return null;
+    return { version, sets: { ...geo.sets, ...(await content.loadBlockedSets()) } };
   }
 
   /** The page of this number: the next one, or the last one again. */

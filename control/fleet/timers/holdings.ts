@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { FleetEvents } from '../events.ts';
+import { Batch } from '../batch.ts';
 import { lostFleet, takeGeneration } from '../generations.ts';
+import { touchList } from '../policies/blocked-sets.ts';
 
 export interface SchedulerOptions {
   readonly db: Db;
@@ -23,7 +25,7 @@ const RETRY_MS = 1_000;
 const WAKE_MS = 20;
 
 /**
- * Takes a generation when a holding starts or ends, because no write does. At the start it catches up on what happened
+ * Takes a generation when a holding starts or ends, and when the time of a blocked source is over, because no write does. At the start it catches up on what happened
  * while no control plane ran, from `fleet.holdings_until`.
  */
 export function startHoldingScheduler(options: SchedulerOptions): HoldingScheduler {
@@ -83,13 +85,32 @@ const LEAST_WAIT_MS = 5;
 export async function advanceHoldings(db: Db, events: FleetEvents): Promise<number | null> {
   const moved = await db.transaction().execute(moveHoldings);
   if (moved !== null) events.holdingsMoved(moved.generation, moved.targets, moved.lateMs);
+  await db.transaction().execute(endExpiredSources);
   const { rows } = await sql<{ waitMs: number | null }>`
     select (extract(epoch from least(
       (select min(lower(during)) from holdings where lower(during) > fleet.holdings_until and lower(during) < 'infinity'),
-      (select min(upper(during)) from holdings where upper(during) > fleet.holdings_until and upper(during) < 'infinity')
+      (select min(upper(during)) from holdings where upper(during) > fleet.holdings_until and upper(during) < 'infinity'),
+      (select min(expires_at) from blocked_sources where deleted_generation is null)
     ) - clock_timestamp()) * 1000)::float8 as "waitMs" from fleet`.execute(db);
   const waitMs = rows[0]?.waitMs ?? null;
   return waitMs === null ? null : Math.max(LEAST_WAIT_MS, Math.ceil(waitMs) + ROUNDING_MS);
+}
+
+/** Ends the blocked sources whose time is over. */
+async function endExpiredSources(tx: Tx): Promise<void> {
+  const { rows } = await sql<{ id: number; organisationId: number; target: string | null }>`
+    select id, organisation_id as "organisationId", target from blocked_sources
+     where deleted_generation is null and expires_at <= clock_timestamp() limit 10000
+       for update skip locked`.execute(tx);
+  if (rows.length === 0) return;
+  const batch = new Batch(tx, 'portal');
+  await batch.end(
+    'blocked_sources',
+    rows.map(({ id }) => id),
+  );
+  const lists = new Map(rows.map((row) => [`${row.organisationId} ${row.target}`, row]));
+  for (const list of lists.values()) await touchList(batch, list);
+  await batch.land('blocked.expire');
 }
 
 interface Moved {

@@ -35,6 +35,7 @@ const OBJECT_TABLES = [
   'geo_assignments',
   'geo_rules',
   'default_actions',
+  'blocked_sources',
   'server_openings',
   'baseline_rules',
 ] as const;

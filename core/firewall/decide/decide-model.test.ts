@@ -77,6 +77,7 @@ function sentences(drawn: Situation, policy: Policy): Sentence[] {
     ['mitigations', 'drop', matchingMitigations(policy, packet, 'enforce', drawn).length > 0],
     ['baseline', 'filter', some(policy.baseline, 'allow')],
     ['baseline', 'drop', some(policy.baseline, 'deny')],
+    ['blocked-sources', 'drop', listed(policy.blocked)],
     ['named-allows', 'filter', some(policy.rules, 'allow', true)],
     ['geo', 'drop', geo('deny').some((rule) => listed(rule.sets))],
     ['geo', 'drop', geo('only').some((rule) => !listed(rule.sets))],

@@ -76,6 +76,7 @@ test('evaluates the stages in the specified order', () => {
       'return-traffic',
       'mitigations',
       'baseline',
+      'blocked-sources',
       'named-allows',
       'geo',
       'rules',
@@ -238,6 +239,18 @@ test('evaluates the operator baseline before the rules of the holder: a deny is 
   assert.equal(outcome(filtered), 'drop filters');
 });
 
+test('drops a blocked source before any allow of the holder, and after the baseline', () => {
+  const blocked = ['country:XX'];
+  const open = rule('allow', { source: SOURCE });
+  assert.equal(outcome(evaluate({ blocked, rules: [open] })), 'drop blocked-sources');
+  assert.equal(outcome(evaluate({ blocked, baseline: [open] })), 'pass baseline');
+  assert.equal(
+    outcome(evaluate({ blocked, rules: [open] }, { source: '192.0.2.1' })),
+    'pass default',
+  );
+  assert.equal(outcome(evaluate({ blocked }, {}, { returnTraffic: true })), 'pass return-traffic');
+});
+
 test('lets an allow with a source override geo rules, but not an allow for any source', () => {
   const geo = [{ ref: 'geo-rule:1', action: 'deny' as const, sets: ['country:XX'] }];
   assert.equal(
@@ -323,7 +336,7 @@ test('passes without geo rules and baseline if an allow matches or no deny does 
   );
   fc.assert(
     fc.property(drawn, ([policy, packet, sourceSets]) => {
-      const bare = { ...policy, baseline: [], geo: [] };
+      const bare = { ...policy, baseline: [], blocked: [], geo: [] };
       const view = { settings, sourceSets, policies: createPolicyTable([bare]) };
       const alone = (rules: readonly PolicyRule[]) =>
         rules.some(

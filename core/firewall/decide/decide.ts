@@ -105,6 +105,11 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
 
   baseline: ({ policy, packet }) => firstMatch(policy?.baseline ?? [], packet),
 
+  'blocked-sources': ({ edge, policy, packet }) => {
+    const list = policy?.blocked.find((name) => anySetHas(edge.sourceSets, [name], packet.source));
+    return list === undefined ? null : { action: 'drop', ref: list };
+  },
+
   'named-allows': ({ policy, packet }) =>
     firstMatch(
       policy?.rules.filter((rule) => rule.action === 'allow' && rule.source !== null) ?? [],

@@ -1,6 +1,6 @@
 import type { Verdict } from './decide.ts';
 import { describeMitigation } from '../../attacks/mitigation/actions.ts';
-import { MITIGATION_REF, type Policy, type RuleOf } from '../policy.ts';
+import { BLOCKED_SET, MITIGATION_REF, type Policy, type RuleOf } from '../policy.ts';
 
 /** Stages that decide without a rule of the policy. */
 const WITHOUT_RULE: Readonly<Partial<Record<Verdict['stage'], string>>> = {
@@ -52,7 +52,14 @@ function describe({ ref, stage }: Pick<Verdict, 'ref' | 'stage'>, policy: Policy
       : '';
     return `the filter ${filter.type} on port ${filter.port}${why}`;
   }
+  if (ref?.startsWith(BLOCKED_SET)) return `the list of blocked sources of ${blockedOn(ref)}`;
   return ref === null ? `the stage ${stage}` : named(ref);
+}
+
+/** What a list is of, by its name: `blocked:ORGANISATION.HOLDING.TARGET`, with the target as letters of a name. */
+function blockedOn(set: string): string {
+  const target = /\.\d+\.(.*)-\d+$/.exec(set)?.[1];
+  return target === undefined ? 'the organisation' : target.replaceAll('_', ':');
 }
 
 /** `deny udp port 19 from anywhere`. */

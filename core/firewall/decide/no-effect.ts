@@ -1,4 +1,4 @@
-import { containsCidr, parseCidr } from '../../net/cidr.ts';
+import { containsCidr, overlaps, parseCidr } from '../../net/cidr.ts';
 import type { DefaultAction, RuleOf } from '../policy.ts';
 
 type Match = Omit<RuleOf<'ref' | 'action' | 'protocol' | 'port' | 'source'>, 'ref'>;
@@ -50,6 +50,20 @@ export function isDefaultAlready(
 function overlap(a: Match, b: Match): boolean {
   if (a.protocol !== 'any' && b.protocol !== 'any' && a.protocol !== b.protocol) return false;
   return a.port === null || b.port === null || a.port === b.port;
+}
+
+/**
+ * The allow rules through which packets still pass that a deny of one source would drop: every allow is read before any deny.
+ */
+export function findDefeatingAllows<R extends Match>(rules: readonly R[], deny: Match): R[] {
+  if (deny.action !== 'deny' || deny.source === null) return [];
+  const denied = parseCidr(deny.source);
+  return rules.filter((rule) => {
+    if (rule.action !== 'allow' || !overlap(rule, deny)) return false;
+    if (rule.source === null) return true;
+    const allowed = parseCidr(rule.source);
+    return allowed.ok && denied.ok && overlaps(allowed.value, denied.value);
+  });
 }
 
 /** Every packet that `inner` matches, `outer` matches too. */

@@ -33,6 +33,8 @@ const PORTS = [19, 53, 80, 443, 27015] as const;
 const PROTOCOLS: readonly RuleProtocol[] = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'];
 
 export const SOURCE_SET_NAMES = ['country:AA', 'country:BB', 'asn:64496', 'asn:64497'] as const;
+const BLOCKED_SETS = ['blocked:1', 'blocked:2'] as const;
+const ALL_SETS = [...SOURCE_SET_NAMES, ...BLOCKED_SETS];
 
 /** A source address from a pool of about forty. */
 export function sourceAddress(family: Family): fc.Arbitrary<string> {
@@ -82,6 +84,10 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
   return fc
     .record({
       baseline: fc.array(policyRule(family, 'baseline'), { maxLength: 2 }),
+      blocked: fc.oneof(
+        { weight: 3, arbitrary: fc.constant([]) },
+        { weight: 1, arbitrary: fc.subarray([...BLOCKED_SETS], { minLength: 1 }) },
+      ),
       own: fc.array(policyRule(family, 'rule'), { maxLength: 10 }),
       group: fc.array(policyRule(family, 'group-rule'), { maxLength: 4 }),
       denyAll: fc.boolean(),
@@ -91,7 +97,7 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
         { weight: 1, arbitrary: fc.array(geoRule(), { minLength: 1, maxLength: 2 }) },
       ),
     })
-    .map(({ baseline, own, group, denyAll, fallback, geo }) => {
+    .map(({ baseline, blocked, own, group, denyAll, fallback, geo }) => {
       const last: PolicyRule = {
         ref: 'rule:10000',
         action: 'deny',
@@ -102,7 +108,7 @@ export function policyFor(target: string): fc.Arbitrary<Policy> {
       const rules = [...own, ...group, ...(denyAll ? [last] : [])];
       const allowFirst = rules.toSorted((a, b) => a.action.localeCompare(b.action));
       const rest = { default: fallback, filters: [] };
-      return { target, mitigations: [], baseline, geo, rules: allowFirst, ...rest };
+      return { target, mitigations: [], baseline, blocked, geo, rules: allowFirst, ...rest };
     });
 }
 
@@ -194,7 +200,7 @@ export function filtersFor(
   );
 }
 
-/** Contents for `SOURCE_SET_NAMES` in both families, sorted and merged like the real data. */
+/** Contents for every name that policies draw, in both families, sorted and merged like the real data. */
 export function sourceSets(): fc.Arbitrary<SourceSets> {
   const one = fc
     .array(
@@ -206,9 +212,9 @@ export function sourceSets(): fc.Arbitrary<SourceSets> {
         formatNetwork,
       ),
     );
-  return fc.tuple(...SOURCE_SET_NAMES.map(() => one)).map((contents) => ({
+  return fc.tuple(...ALL_SETS.map(() => one)).map((contents) => ({
     version: 'drawn',
-    sets: Object.fromEntries(SOURCE_SET_NAMES.map((name, index) => [name, contents[index] ?? []])),
+    sets: Object.fromEntries(ALL_SETS.map((name, index) => [name, contents[index] ?? []])),
   }));
 }
 

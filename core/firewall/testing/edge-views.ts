@@ -43,7 +43,7 @@ const DROPPING = Array.from({ length: FILTERS.maxLength }, (_, index) => [
   `mitigation:${index + 1}`,
 ]).flat();
 
-/** All inputs of a verdict, with mitigations, filters and state, so that all ten stages are reached. */
+/** All inputs of a verdict, with mitigations, filters and state, so that all stages are reached. */
 export interface Situation {
   readonly policies: readonly Policy[];
   readonly settings: EdgeSettings;

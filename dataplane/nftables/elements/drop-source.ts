@@ -15,6 +15,7 @@ const EXACT: readonly (Cause & { readonly set: string })[] = [
 ];
 const CAUSES: Readonly<Record<Counted, Cause>> = {
   denied: { stage: 'policy', reason: 'denied' },
+  blocked: { stage: 'policy', reason: 'blocked' },
   geo: { stage: 'policy', reason: 'geo' },
   mitigated: { stage: 'mitigations', reason: 'mitigated' },
   observed: { stage: 'mitigations', reason: OBSERVED_REASON },

@@ -11,6 +11,7 @@ import {
   networkFrom,
   orderedRules,
   type Outcome,
+  setsReason,
   type SourceMatch,
 } from '../../compile/match.ts';
 import {
@@ -221,7 +222,8 @@ interface Step {
 function lookupStep(lookup: Lookup, family: Family): Step {
   if (lookup.kind === 'sets') {
     const setMatch = setLookup({ ...lookup, kind: 'sets' }, family);
-    return { statement: `${setMatch.match} ${ruleDrop('geo')}`, sets: [setMatch.union], maps: [] };
+    const drop = ruleDrop(setsReason(lookup));
+    return { statement: `${setMatch.match} ${drop}`, sets: [setMatch.union], maps: [] };
   }
   const map = { family, ...lookup };
   return { statement: sourceStatement(map), sets: [], maps: [sourceMapName(map)] };
@@ -253,8 +255,8 @@ function linearStep(rule: MatchRule, { family, verdicts }: Context): Step {
   }
   if (rule.protocol !== null) matches.push(`meta l4proto ${protocolName(rule.protocol)}`);
   if (rule.port !== null) matches.push(`th dport ${rule.port}`);
-  const ofGeo = rule.source?.kind === 'sets' && rule.outcome === 'drop';
-  const verdict = ofGeo ? ruleDrop('geo') : verdicts[rule.outcome];
+  const verdict =
+    rule.source?.kind === 'sets' ? ruleDrop(setsReason(rule.source)) : verdicts[rule.outcome];
   return { statement: [...matches, verdict].join(' '), sets, maps: [] };
 }
 

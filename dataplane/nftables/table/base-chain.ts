@@ -116,12 +116,13 @@ const renderStage: Readonly<
   'return-traffic': ({ sees }) => (sees === 'both' ? [`ct direction reply jump ${REPLIES}`] : []),
   // In the chain of the target, before its rules (mitigations.ts).
   mitigations: () => [],
-  // One lookup for four stages: the program of a target has them in order (match.ts). The address lookup determines
+  // One lookup for five stages: the program of a target has them in order (match.ts). The address lookup determines
   // the further lookups (compile.ts).
   baseline: (_, family) => [
     dispatchStatement('address', family),
     dispatchStatement('prefix', family),
   ],
+  'blocked-sources': () => [],
   'named-allows': () => [],
   geo: () => [],
   rules: () => [],

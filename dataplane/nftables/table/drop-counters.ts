@@ -13,7 +13,7 @@ import { ADDRESS_TYPE, IP } from '../names.ts';
  *                                        -> below the rate: dropped_denied_counted -> by address, drop
  *                                        -> used up: adds the element; one counter, drop
  */
-export const RULE_DROPS = ['denied', 'geo', 'mitigated'] as const;
+export const RULE_DROPS = ['denied', 'blocked', 'geo', 'mitigated'] as const;
 export type RuleDrop = (typeof RULE_DROPS)[number];
 /**
  * What observing mitigations would have dropped. Counted likewise, but the chain is called by `jump`, so evaluation

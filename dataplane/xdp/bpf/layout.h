@@ -228,8 +228,9 @@ struct counter {
  * The counters of a slot: one for each reason, `slots` apart. Each map value holds many, because the kernel reaches
  * each value through a pointer; few pointers stay in the L1 cache.
  */
-#define REASONS 4
-#define REASON_MITIGATIONS 3u
+#define REASONS 5
+#define REASON_MITIGATIONS 4u
+#define REASON_BITS 7u
 #define COUNTERS_IN_VALUE 64
 struct counters {
 	struct counter of[COUNTERS_IN_VALUE];

@@ -13,7 +13,7 @@ INLINE u64 port_bit(u32 key)
 #define PASS 0u
 #define OPEN 1u
 #define DROP 2u
-#define DROP_REASON(verdict) ((verdict) >> 2 & RULE_REASON_BITS)
+#define DROP_REASON(verdict) ((verdict) >> 2 & REASON_BITS)
 /* With DROP: by rules of a network, whose counter does not distinguish addresses. */
 #define OF_NETWORK (1u << 8)
 

@@ -1,6 +1,12 @@
 import type { EarlyRule, EarlyTarget, Form, Reason } from './early-target.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { type MatchRule, networkFrom, orderedRules, overlapping } from '../../compile/match.ts';
+import {
+  type MatchRule,
+  networkFrom,
+  orderedRules,
+  overlapping,
+  setsReason,
+} from '../../compile/match.ts';
 import { intoLevels, prune } from '../../compile/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
 import { statelessDropsOf } from './stateless-drops.ts';
@@ -11,7 +17,7 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const ordered = orderedRules(policy, cidr.family);
   const ofBaseline = new Set(ordered.slice(0, policy.baseline.length));
   const reasonOf = (rule: MatchRule): Reason => {
-    if (rule.source?.kind === 'sets') return 'geo';
+    if (rule.source?.kind === 'sets') return setsReason(rule.source);
     return ofBaseline.has(rule) ? 'baseline' : 'rules';
   };
   const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
@@ -25,7 +31,7 @@ export function compileEarly(policy: Policy): EarlyTarget {
     const listed = { kind: 'listed', rules, portless, fallback } as const;
     return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), statelessDrops };
   }
-  // Geo rules cannot be hash look-ups, so nftables evaluates them.
+  // Source sets cannot be hash look-ups, so nftables evaluates them.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
   return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), statelessDrops };

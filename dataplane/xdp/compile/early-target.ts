@@ -1,7 +1,7 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 
 /** In the order of the counters of a slot. */
-export const REASONS = ['rules', 'baseline', 'geo', 'mitigations'] as const;
+export const REASONS = ['rules', 'baseline', 'geo', 'blocked', 'mitigations'] as const;
 export type Reason = (typeof REASONS)[number];
 
 /**

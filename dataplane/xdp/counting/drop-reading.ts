@@ -10,6 +10,7 @@ const CAUSES: Readonly<Record<Reason, Pick<DropEntry, 'stage' | 'reason'>>> = {
   rules: { stage: 'policy', reason: 'denied' },
   baseline: { stage: 'policy', reason: 'baseline' },
   geo: { stage: 'policy', reason: 'geo' },
+  blocked: { stage: 'policy', reason: 'blocked' },
   mitigations: { stage: 'mitigations', reason: 'mitigated' },
 };
 

@@ -69,6 +69,7 @@ export const addressTabMessages = {
       group_rule: (name: string) => `${name} (group)`,
       group_filter: (name: string) => `${name} (group)`,
       geo_rule: (name: string) => `geo rule ${name}`,
+      blocked: (name: string) => `blocked source ${name}`,
     },
     empty: {
       title: 'No changes yet',

@@ -1,0 +1,240 @@
+import { sql } from 'kysely';
+import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import { formatCidr, parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
+import { keyActor, recordAudit } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { Batch, BEGINS } from '../fleet/batch.ts';
+import { currentGeneration } from '../fleet/generations.ts';
+import { touchList } from '../fleet/policies/blocked-sets.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import type { Call } from '../http/operations/operation.ts';
+import { Problem } from '../problem.ts';
+import { findHeldTarget } from './defaults/service.ts';
+import { requireConfiguredLimit } from './writes/configured.ts';
+import { timestampView } from './views.ts';
+
+/** The list of blocked sources: dropped before any allow rule is read. */
+export type BlockedHandlers = Pick<
+  Handlers,
+  'listBlockedSources' | 'blockSources' | 'unblockSources'
+>;
+
+const PER_PAGE = 1_000;
+
+export function createBlockedHandlers({
+  publicUrl,
+}: {
+  readonly publicUrl: string;
+}): BlockedHandlers {
+  return {
+    async listBlockedSources(call, db) {
+      const { after = 0, per_page: limit = PER_PAGE } = call.query;
+      const rows = await loadBlocked(db, call, after, limit + 1);
+      const page = rows.slice(0, limit);
+      const query = new URLSearchParams({ after: `${page.at(-1)?.id}`, per_page: `${limit}` });
+      const next = `${publicUrl}${X1_PREFIX}/firewall/blocked?${query}`;
+      return {
+        status: 200,
+        body: {
+          data: page.map(({ createdAt, expiresAt, ...row }) => ({
+            ...row,
+            created_at: timestampView(createdAt),
+            expires_at: expiresAt && timestampView(expiresAt),
+          })),
+          meta: { count: await countBlocked(db, call.caller.organisationId), limit: MAX_BLOCKED },
+          links: { next: rows.length > limit ? next : null },
+        },
+      };
+    },
+    async blockSources(call, tx) {
+      const scope = await findScope(tx, call, call.body.target ?? null);
+      const sources = requireSources(call.body.sources, scope);
+      const { created, batch } = await block(tx, call, scope, sources);
+      return answer(call, batch, scope, { did: 'block', changed: created, sources });
+    },
+    async unblockSources(call, tx) {
+      const scope = await findScope(tx, call, call.body.target ?? null);
+      const sources = requireSources(call.body.sources, scope);
+      const batch = new Batch(tx, 'portal');
+      const ended = await unblock(batch, scope, sources);
+      return answer(call, batch, scope, { did: 'unblock', changed: ended, sources });
+    },
+  };
+}
+
+interface BlockedRow {
+  readonly id: number;
+  readonly source: string;
+  readonly target: string | null;
+  readonly note: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+/** Those of present holdings, as far as the key sees them. */
+async function loadBlocked(
+  db: Db,
+  { caller }: Call,
+  after: number,
+  limit: number,
+): Promise<BlockedRow[]> {
+  const { organisationId, prefixes } = caller;
+  const { rows } = await sql<BlockedRow>`
+    select b.id, abbrev(b.source::inet) as source, abbrev(b.target::inet) as target, b.note,
+           b.created_at as "createdAt", b.expires_at as "expiresAt"
+      from blocked_sources b left join holdings h on h.id = b.holding_id
+     where b.organisation_id = ${organisationId} and b.deleted_generation is null and b.id > ${after}
+       and (h.id is null or h.during @> now())
+       and (${prefixes}::cidr[] is null or b.target <<= any (${prefixes}::cidr[]))
+     order by b.id limit ${limit}`.execute(db);
+  return rows;
+}
+
+async function countBlocked(db: Db | Tx, organisationId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from blocked_sources
+     where organisation_id = ${organisationId} and deleted_generation is null`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Where a source is blocked. Without a target, on everything that the organisation holds. */
+interface Scope {
+  readonly organisationId: number;
+  readonly holdingId: number | null;
+  /** With its length. */
+  readonly target: string | null;
+  readonly shown: string;
+}
+
+async function findScope(tx: Tx, { caller }: Call, target: string | null): Promise<Scope> {
+  const { organisationId, organisation } = caller;
+  if (target !== null) return { organisationId, ...(await findHeldTarget(tx, caller, target)) };
+  if (caller.prefixes !== null) {
+    const detail = 'This key is bound to prefixes, so it needs a target inside them.';
+    throw new Problem('invalid_request', detail, { errors: [{ pointer: '/target', detail }] });
+  }
+  const shown = `everything that ${organisation.slug} holds`;
+  return { organisationId, holdingId: null, target: null, shown };
+}
+
+/** Canonical networks with their lengths, each once. Throws 422. */
+function requireSources(sources: readonly string[], { target }: Scope): string[] {
+  const held = target === null ? null : parseCidr(target);
+  const found = sources.map((text, index) => {
+    const refuse = (detail: string): Problem =>
+      new Problem('invalid_request', `The source ${text} ${detail}.`, {
+        errors: [{ pointer: `/sources/${index}`, detail }],
+      });
+    const source = parseCidr(text);
+    if (!source.ok) throw refuse(`is not valid: ${source.reason}`);
+    if (wholeFamily(source.value))
+      throw refuse('is every address: set the default of the target to deny instead');
+    if (held?.ok && held.value.family !== source.value.family)
+      throw refuse(`is of the other family than ${target}`);
+    return formatCidr(source.value);
+  });
+  return [...new Set(found)];
+}
+
+async function block(
+  tx: Tx,
+  call: CallOf<'blockSources'>,
+  scope: Scope,
+  sources: readonly string[],
+): Promise<{ readonly batch: Batch; readonly created: number }> {
+  const { note = '', expires_at: expires = null } = call.body;
+  if (expires !== null && Date.parse(expires) <= Date.now()) {
+    const detail = 'is over already';
+    throw new Problem('invalid_request', `expires_at ${detail}.`, {
+      errors: [{ pointer: '/expires_at', detail }],
+    });
+  }
+  const { organisationId, holdingId, target } = scope;
+  // Concurrent calls of an organisation wait here, so that the limit holds.
+  await sql`select id from organisations where id = ${organisationId} for no key update`.execute(
+    tx,
+  );
+  const batch = new Batch(tx, 'portal');
+  const { rows } = await sql<{ id: number; isNew: boolean }>`
+    insert into blocked_sources
+      (organisation_id, holding_id, target, source, note, expires_at, owner, created_generation)
+    select ${organisationId}, ${holdingId}::bigint, ${target}::cidr, source, ${note},
+           ${expires}::timestamptz, ${batch.owner}, ${BEGINS.created_generation}
+      from unnest(${sources}::cidr[]) as source
+    on conflict (organisation_id, holding_id, target, source) where deleted_generation is null
+      do update set note = excluded.note, expires_at = excluded.expires_at
+      where blocked_sources.owner = excluded.owner
+    returning id, (xmax = 0) as "isNew"`.execute(tx);
+  const created = rows.filter(({ isNew }) => isNew).map(({ id }) => id);
+  if (created.length === 0) return { batch, created: 0 };
+  batch.begin('blocked_sources', created);
+  const count = await countBlocked(tx, organisationId);
+  if (count > MAX_BLOCKED) {
+    throw new Problem(
+      'limit_exceeded',
+      `This would make ${count} blocked sources, and the organisation may have ${MAX_BLOCKED}. Unblock some, or block the network around them.`,
+    );
+  }
+  await touchList(batch, scope);
+  if (target !== null) await requireConfiguredLimit(tx, organisationId);
+  return { batch, created: created.length };
+}
+
+async function unblock(batch: Batch, scope: Scope, sources: readonly string[]): Promise<number> {
+  const { organisationId, holdingId, target } = scope;
+  const { rows } = await sql<{ id: number; source: string; owner: 'portal' | 'fleet' }>`
+    select id, abbrev(source::inet) as source, owner from blocked_sources
+     where organisation_id = ${organisationId} and deleted_generation is null
+       and holding_id is not distinct from ${holdingId}::bigint
+       and target is not distinct from ${target}::cidr and source = any (${sources}::cidr[])
+     order by id for update`.execute(batch.tx);
+  for (const { owner, source } of rows) batch.requireOwn(owner, `The blocked source ${source}`);
+  if (rows.length === 0) return 0;
+  await batch.end(
+    'blocked_sources',
+    rows.map(({ id }) => id),
+  );
+  await touchList(batch, scope);
+  return rows.length;
+}
+
+interface Done {
+  readonly did: 'block' | 'unblock';
+  readonly changed: number;
+  readonly sources: readonly string[];
+}
+
+async function answer(call: Call, batch: Batch, scope: Scope, { did, changed, sources }: Done) {
+  const generation = await batch.land(`source.${did}`);
+  if (generation !== null) {
+    await recordAudit(batch.tx, {
+      actor: keyActor(call),
+      organisationId: scope.organisationId,
+      action: `source.${did}`,
+      target: scope.target ?? call.caller.organisation.slug,
+      detail: { sources: sources.slice(0, 20), count: sources.length },
+      generation,
+    });
+  }
+  const were = changed === 1 ? 'source was' : 'sources were';
+  const message =
+    changed === 0
+      ? `Nothing was changed on ${scope.shown}: it is so already.`
+      : `${changed} ${were} ${did}ed on ${scope.shown}. Changes take 3-5 minutes to propagate globally.`;
+  return {
+    status: 200 as const,
+    body: {
+      data: {
+        target: scope.target === null ? null : scope.shown,
+        changed,
+        unchanged: sources.length - changed,
+      },
+      message,
+    },
+    headers: {
+      'portcullis-generation': String(generation ?? (await currentGeneration(batch.tx))),
+      'cache-control': 'no-store',
+    },
+  };
+}
