@@ -44,7 +44,8 @@ export interface ListPanelProps<Row> {
   readonly above?: ReactNode;
   /** Why a write on a row was refused. */
   readonly error?: Error | null;
-  readonly empty: Words & { readonly icon: LucideIcon };
+  /** Absent where a page without rows shows no list. */
+  readonly empty?: Words & { readonly icon: LucideIcon };
   /** When a filter leaves no row. */
   readonly none?: Words & { readonly icon?: LucideIcon };
   readonly waitingRows?: number;
@@ -162,8 +163,8 @@ function Rows<Row>(props: RowsProps<Row>) {
     if (error === null) return <Loading rows={waitingRows ?? 6} />;
     return <ErrorState error={error} onRetry={() => void query?.refetch()} />;
   }
-  if (total === 0) return <EmptyState {...empty} />;
-  if (shown.length === 0) return <EmptyState icon={SearchX} {...none} />;
+  if (total === 0) return empty && <EmptyState {...empty} />;
+  if (shown.length === 0) return none && <EmptyState icon={SearchX} {...none} />;
   if (columns === undefined || keyOf === undefined) return props.children?.(shown);
   const { minWidth, marksOf, detailOf, scrollLabel } = props;
   const table = { columns, rows: shown, keyOf, ...(marksOf && { marksOf }) };

@@ -3,10 +3,9 @@ import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Building2, Plus } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { Loaded } from '../../../components/Loaded.tsx';
+import type { Column } from '../../../components/columns.ts';
+import { ListPanel } from '../../../components/ListPanel.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
-import { SearchField } from '../../../components/SearchField.tsx';
 import { formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
@@ -17,87 +16,67 @@ import { DEFAULT_LIMITS, isSlug } from './organisation-draft.ts';
 
 const text = messages.operator.organisations;
 
+const { columns } = text;
+
 export function OrganisationsPanel() {
   const organisations = useOrganisations();
-  const [search, setSearch] = useState('');
   const [isAdding, setAdding] = useState(false);
   return (
-    <section className="card" aria-label={text.title}>
-      <div className="tools card-pad">
-        <SearchField label={text.search} value={search} onChange={setSearch} />
-        <div className="row-end">
-          <Button
-            leftSection={<Plus size={15} aria-hidden="true" />}
-            onClick={() => setAdding(true)}
-          >
-            {text.create}
-          </Button>
-        </div>
-      </div>
-      {isAdding && <CreateForm onClose={() => setAdding(false)} />}
-      <Loaded query={organisations}>
-        {(list) => {
-          const shown = list.filter(({ slug, name }) =>
-            `${slug} ${name}`.toLowerCase().includes(search.trim().toLowerCase()),
-          );
-          if (list.length === 0) {
-            return <EmptyState icon={Building2} title={text.empty.title} text={text.empty.text} />;
-          }
-          if (shown.length === 0) {
-            return <EmptyState icon={Building2} title={text.none.title} text={text.none.text} />;
-          }
-          return <OrganisationTable organisations={shown} />;
-        }}
-      </Loaded>
-    </section>
+    <ListPanel<Organisation>
+      title={text.title}
+      query={organisations}
+      rows={organisations.data}
+      search={SEARCH}
+      actions={
+        <Button leftSection={<Plus size={15} aria-hidden="true" />} onClick={() => setAdding(true)}>
+          {text.create}
+        </Button>
+      }
+      above={isAdding && <CreateForm onClose={() => setAdding(false)} />}
+      empty={{ icon: Building2, ...text.empty }}
+      none={{ icon: Building2, ...text.none }}
+      columns={COLUMNS}
+      keyOf={({ slug }) => slug}
+    />
   );
 }
 
-function OrganisationTable({ organisations }: { readonly organisations: readonly Organisation[] }) {
-  return (
-    <div className="scroll-x">
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.columns.name}</th>
-            <th scope="col">{text.columns.prefixes}</th>
-            <th scope="col">{text.columns.services}</th>
-            <th scope="col">{text.columns.areas}</th>
-            <th scope="col">{text.columns.owner}</th>
-            <th scope="col">
-              <span className="hidden">{text.columns.actions}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {organisations.map(({ slug, name, owner, flags, holdings, services }) => (
-            <tr key={slug}>
-              <td>
-                <Link className="cell-link strong" to="/operator/$slug" params={{ slug }}>
-                  {name}
-                </Link>
-                <div className="dim mono">{slug}</div>
-              </td>
-              <td>{formatCount(holdings.filter(({ asn }) => asn !== null).length)}</td>
-              <td>{formatCount(services.length)}</td>
-              <td className="dim">
-                {flags.length === 0
-                  ? text.noFlags
-                  : flags.map((flag) => text.flags[flag]).join(', ')}
-              </td>
-              <td>
-                <OwnerPill owner={owner} />
-              </td>
-              <td className="num">
-                <ActButton slug={slug} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const SEARCH = {
+  label: text.search,
+  fieldsOf: ({ slug, name }: Organisation) => [`${slug} ${name}`],
+};
+
+const COLUMNS: readonly Column<Organisation>[] = [
+  {
+    title: columns.name,
+    cell: ({ slug, name }) => (
+      <>
+        <Link className="cell-link strong" to="/operator/$slug" params={{ slug }}>
+          {name}
+        </Link>
+        <div className="dim mono">{slug}</div>
+      </>
+    ),
+  },
+  {
+    title: columns.prefixes,
+    cell: ({ holdings }) => formatCount(holdings.filter(({ asn }) => asn !== null).length),
+  },
+  { title: columns.services, cell: ({ services }) => formatCount(services.length) },
+  {
+    title: columns.areas,
+    className: 'dim',
+    cell: ({ flags }) =>
+      flags.length === 0 ? text.noFlags : flags.map((flag) => text.flags[flag]).join(', '),
+  },
+  { title: columns.owner, cell: ({ owner }) => <OwnerPill owner={owner} /> },
+  {
+    title: columns.actions,
+    isTitleHidden: true,
+    isNumber: true,
+    cell: ({ slug }) => <ActButton slug={slug} />,
+  },
+];
 
 function CreateForm({ onClose }: { onClose(): void }) {
   const [typed, setTyped] = useState({ slug: '', name: '' });

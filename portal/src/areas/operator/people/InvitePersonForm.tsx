@@ -5,7 +5,8 @@ import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
 import { messages } from '../../../messages/index.ts';
 import { type Role, ROLES } from '../../../session/roles.ts';
 import { personClient } from '../../../session/session.ts';
-import { type MadeLink, useOrganisations } from '../queries.ts';
+import { useOrganisations } from '../queries.ts';
+import type { MadeLink } from './PeoplePanel.tsx';
 
 const text = messages.operator.people;
 /** No slug: they begin with a letter or digit. */
