@@ -11,7 +11,7 @@ import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { type AcceptedView, useRefresh } from './queries.ts';
 import { explainPorts } from './rules/rule-draft.ts';
-import { showUndo } from './rules/show-undo.tsx';
+import { showUndo } from '../../components/show-undo.tsx';
 
 const text = messages.filters;
 

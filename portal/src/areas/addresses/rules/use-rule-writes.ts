@@ -5,7 +5,7 @@ import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { useRefresh } from '../queries.ts';
 import { keyWriter, personWriter, type Written } from './rule-writer.ts';
-import { showUndo } from './show-undo.tsx';
+import { showUndo } from '../../../components/show-undo.tsx';
 
 const text = messages.rules;
 

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { messages } from '../../../messages/index.ts';
+import { messages } from '../messages/index.ts';
 
 const UNDO_MS = 10_000;
 
 /** Offers for ten seconds to take back what was just done. */
-export function showUndo(done: string, undo: () => Promise<void>): void {
+export function showUndo(done: string, undo: () => Promise<unknown>): void {
   const id = notifications.show({
     autoClose: UNDO_MS,
     withBorder: true,
