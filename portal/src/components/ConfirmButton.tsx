@@ -1,51 +1,50 @@
-import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { Confirm } from './Confirm.tsx';
+import { useState } from 'react';
 import { RoleButton, type RoleButtonProps } from './RoleButton.tsx';
+import type { AfterWrite } from './use-write.ts';
+import { WriteDialog, type WriteDialogProps } from './WriteDialog.tsx';
 
-interface Props extends Omit<RoleButtonProps, 'onClick'> {
+interface Props<Values, Result>
+  extends Omit<RoleButtonProps, 'onClick' | 'title'>,
+    AfterWrite<Values, Result> {
   /** Of the question. */
   readonly title: string;
-  /** What happens then. */
-  readonly text: ReactNode;
+  /** What happens then, or the fields of the question. */
+  readonly question: WriteDialogProps<Values, Result>['children'];
   /** The verb; its default is that of the button. */
   readonly confirm?: string;
-  write(): Promise<unknown>;
-  onDone?(): void;
+  readonly initial?: Values;
+  write(values: Values): Promise<Result>;
 }
 
 /** A button for what cannot be taken back: it asks, then writes. */
-export function ConfirmButton({ title, text, confirm, write, onDone, ...button }: Props) {
+export function ConfirmButton<Result, Values extends Record<string, any> = {}>({
+  title,
+  question,
+  confirm,
+  initial = {} as Values,
+  write,
+  say,
+  onDone,
+  ...button
+}: Props<Values, Result>) {
   const [isAsking, setAsking] = useState(false);
   return (
     <>
       <RoleButton variant="default" {...button} onClick={() => setAsking(true)} />
       {isAsking && (
-        <Asking
+        <WriteDialog
           title={title}
-          text={text}
-          confirm={confirm ?? String(button.children)}
+          submit={confirm ?? String(button.children)}
+          isFinal
+          initial={initial}
           write={write}
-          onDone={onDone}
+          {...(say && { say })}
+          {...(onDone && { onDone })}
           onClose={() => setAsking(false)}
-        />
+        >
+          {question}
+        </WriteDialog>
       )}
     </>
-  );
-}
-
-type AskingProps = Pick<Props, 'title' | 'text' | 'write'> & {
-  readonly confirm: string;
-  readonly onDone: Props['onDone'];
-  onClose(): void;
-};
-
-/** Its error goes with it. */
-function Asking({ title, text, confirm, write, onDone, onClose }: AskingProps) {
-  const mutation = useMutation({ mutationFn: write, onSuccess: () => onDone?.() });
-  return (
-    <Confirm title={title} confirm={confirm} write={mutation} onClose={onClose}>
-      {text}
-    </Confirm>
   );
 }

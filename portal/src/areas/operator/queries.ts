@@ -1,6 +1,5 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { Organisations } from '@portcullis/client/index.ts';
-import { useCallback } from 'react';
 import { personClient } from '../../session/session.ts';
 
 export type Organisation = Organisations['data'][number];
@@ -13,10 +12,4 @@ export function useOrganisations() {
     queryFn: async ({ signal }) => (await personClient.listOrganisations({}, { signal })).data,
     refetchInterval: LIST_MS,
   });
-}
-
-/** Reads what operators see again after a write. */
-export function useRefreshOperator(): () => void {
-  const queries = useQueryClient();
-  return useCallback(() => void queries.invalidateQueries({ queryKey: ['operator'] }), [queries]);
 }

@@ -1,7 +1,6 @@
 import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { useRefreshOperator } from '../queries.ts';
 
 const text = messages.operator.fleet;
 
@@ -13,16 +12,14 @@ interface Props {
 
 /** Removes an agent with its credential; one of the fleet file is removed there. */
 export function RemoveAgent({ kind, name, owner }: Props) {
-  const refresh = useRefreshOperator();
   return (
     <ConfirmButton
       size="compact-sm"
       aria-label={text.removeOf(name)}
       refusal={owner === 'fleet' ? text.ofFleet : null}
       title={text.removeTitle(name)}
-      text={text.removeText[kind]}
+      question={text.removeText[kind]}
       write={() => personClient.removeAgent({ kind, name })}
-      onDone={refresh}
     >
       {text.remove}
     </ConfirmButton>

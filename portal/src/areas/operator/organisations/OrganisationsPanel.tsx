@@ -1,17 +1,16 @@
 import { Button, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Building2, Plus } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Column } from '../../../components/columns.ts';
 import { ListPanel } from '../../../components/ListPanel.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { WriteForm } from '../../../components/WriteForm.tsx';
 import { formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
-import { type Organisation, useOrganisations, useRefreshOperator } from '../queries.ts';
+import { type Organisation, useOrganisations } from '../queries.ts';
 import { DEFAULT_LIMITS, isSlug } from './organisation-draft.ts';
 
 const text = messages.operator.organisations;
@@ -79,70 +78,59 @@ const COLUMNS: readonly Column<Organisation>[] = [
 ];
 
 function CreateForm({ onClose }: { onClose(): void }) {
-  const [typed, setTyped] = useState({ slug: '', name: '' });
   const navigate = useNavigate();
-  const refresh = useRefreshOperator();
-  const create = useMutation({
-    mutationFn: () =>
-      personClient.saveOrganisation({
-        slug: typed.slug,
-        body: {
-          name: typed.name.trim(),
-          flags: [...DEFAULT_LIMITS.flags],
-          limits: DEFAULT_LIMITS.limits,
-        },
-      }),
-    onSuccess() {
-      refresh();
-      void navigate({ to: '/operator/$slug', params: { slug: typed.slug } });
-    },
-  });
   const organisations = useOrganisations();
-  const isTaken = (organisations.data ?? []).some(({ slug }) => slug === typed.slug);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    create.mutate();
+  const isTaken = (wanted: string): boolean =>
+    (organisations.data ?? []).some(({ slug }) => slug === wanted);
+  const mistakeIn = (slug: string): string | null => {
+    if (isTaken(slug)) return text.taken;
+    return isSlug(slug) ? null : text.badSlug;
   };
-  const mistake = isTaken ? text.taken : isSlug(typed.slug) ? null : text.badSlug;
   return (
-    <form className="panel stack" aria-label={text.create} onSubmit={submit}>
-      <div className="form-row">
-        <TextInput
-          className="field"
-          autoFocus
-          label={text.columns.name}
-          value={typed.name}
-          maxLength={200}
-          onChange={(event) => setTyped({ ...typed, name: event.currentTarget.value })}
-          required
-        />
-        <TextInput
-          className="field"
-          label={text.slug}
-          description={text.slugText}
-          inputWrapperOrder={['label', 'input', 'description', 'error']}
-          value={typed.slug}
-          maxLength={63}
-          error={typed.slug === '' ? null : mistake}
-          onChange={(event) =>
-            setTyped({ ...typed, slug: event.currentTarget.value.toLowerCase() })
-          }
-          required
-        />
-      </div>
-      <ProblemNotice error={create.error} />
-      <div className="row">
-        <Button
-          type="submit"
-          loading={create.isPending}
-          disabled={typed.name.trim() === '' || mistake !== null}
-        >
-          {text.create}
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onClose}>
-          {messages.cancel}
-        </Button>
-      </div>
-    </form>
+    <WriteForm
+      label={text.create}
+      layout="panel"
+      initial={{ slug: '', name: '' }}
+      submit={text.create}
+      refusal={({ slug, name }) => name.trim() === '' || mistakeIn(slug) !== null}
+      write={({ slug, name }) =>
+        personClient.saveOrganisation({
+          slug,
+          body: {
+            name: name.trim(),
+            flags: [...DEFAULT_LIMITS.flags],
+            limits: DEFAULT_LIMITS.limits,
+          },
+        })
+      }
+      onDone={(_, { slug }) => void navigate({ to: '/operator/$slug', params: { slug } })}
+      onCancel={onClose}
+    >
+      {({ values, getInputProps, setFieldValue }) => (
+        <div className="form-row">
+          <TextInput
+            className="field"
+            autoFocus
+            label={text.columns.name}
+            maxLength={200}
+            required
+            {...getInputProps('name')}
+          />
+          <TextInput
+            className="field"
+            label={text.slug}
+            description={text.slugText}
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            maxLength={63}
+            required
+            {...getInputProps('slug')}
+            error={values.slug === '' ? null : mistakeIn(values.slug)}
+            onChange={({ currentTarget }) =>
+              setFieldValue('slug', currentTarget.value.toLowerCase())
+            }
+          />
+        </div>
+      )}
+    </WriteForm>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { LinkTable } from '../../../components/LinkTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { LIST_MS, useRefreshOperator } from '../queries.ts';
+import { LIST_MS } from '../queries.ts';
 
 const text = messages.operator.people.links;
 
@@ -13,7 +13,6 @@ export function OpenLinks() {
     queryFn: async ({ signal }) => (await personClient.listLinks({}, { signal })).data,
     refetchInterval: LIST_MS,
   });
-  const refresh = useRefreshOperator();
   if (links.data === undefined || links.data.length === 0) return null;
   return (
     <LinkTable
@@ -28,7 +27,6 @@ export function OpenLinks() {
         mayWithdraw: true,
       }))}
       withdraw={(link) => personClient.withdrawLink({ link })}
-      onChanged={refresh}
     />
   );
 }

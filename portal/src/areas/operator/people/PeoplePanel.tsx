@@ -11,7 +11,6 @@ import { Time } from '../../../components/Time.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient, useSession } from '../../../session/session.ts';
-import { useRefreshOperator } from '../queries.ts';
 import { InvitePersonForm } from './InvitePersonForm.tsx';
 
 const text = messages.operator.people;
@@ -35,7 +34,6 @@ export function PeoplePanel() {
   const { person: self } = useSession();
   const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<MadeLink | null>(null);
-  const refresh = useRefreshOperator();
   const isSelf = ({ id }: KnownPerson): boolean => id === self?.id;
   return (
     <>
@@ -59,7 +57,6 @@ export function PeoplePanel() {
               onInvited={(made) => {
                 setInviting(false);
                 setLink(made);
-                refresh();
               }}
             />
           )
@@ -138,7 +135,6 @@ interface ChangesProps {
 }
 
 function Changes({ person, isSelf, onLink }: ChangesProps) {
-  const refresh = useRefreshOperator();
   const { id, email, operator, disabled } = person;
   const write = async (change: 'reset' | 'operator' | 'disabled'): Promise<void> => {
     if (change === 'reset') {
@@ -156,9 +152,8 @@ function Changes({ person, isSelf, onLink }: ChangesProps) {
           size="compact-sm"
           refusal={isSelf && change !== 'reset' ? text.notSelf : null}
           title={`${text.actions[change](person)}: ${person.name}`}
-          text={text.explained[change](person)}
+          question={text.explained[change](person)}
           write={() => write(change)}
-          onDone={refresh}
         >
           {text.actions[change](person)}
         </ConfirmButton>

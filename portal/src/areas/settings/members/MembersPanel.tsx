@@ -79,7 +79,6 @@ export default function MembersPanel() {
             mayWithdraw: mayDecide(own, each.role),
           }))}
           withdraw={(invitation) => client.withdrawInvitation({ invitation })}
-          onChanged={refresh}
         />
       )}
       <RolesExplained />
