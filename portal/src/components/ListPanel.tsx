@@ -121,11 +121,11 @@ function Head<Row>(props: HeadProps<Row>) {
     return (
       <div className="card-pad">
         <div className="row">
-          <h2>{title}</h2>
+          <h2 className="flat">{title}</h2>
           {atEnd}
         </div>
         {lead !== undefined && <p className="dim flat">{lead}</p>}
-        {filter}
+        {filter !== undefined && <div className="below">{filter}</div>}
         <ProblemNotice error={error} />
       </div>
     );
