@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { messages } from '../messages/index.ts';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { Time } from './Time.tsx';
+import { useWrite } from './use-write.ts';
 
 const text = messages.members;
 
@@ -21,12 +21,11 @@ interface Props {
   readonly lead: string;
   readonly links: readonly UnusedLink[];
   withdraw(id: number): Promise<unknown>;
-  onChanged(): void;
 }
 
 /** Unused links, with a button to withdraw each. */
-export function LinkTable({ title, lead, links, withdraw, onChanged }: Props) {
-  const withdrawal = useMutation({ mutationFn: withdraw, onSettled: onChanged });
+export function LinkTable({ title, lead, links, withdraw }: Props) {
+  const withdrawal = useWrite(withdraw);
   return (
     <section className="card" aria-label={title}>
       <div className="card-pad">

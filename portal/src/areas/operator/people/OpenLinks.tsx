@@ -1,14 +1,13 @@
 import { LinkTable } from '../../../components/LinkTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { useLinks, useRefreshOperator } from '../queries.ts';
+import { useLinks } from '../queries.ts';
 
 const text = messages.operator.people.links;
 
 /** Unused links of all organisations. Renders nothing when there are none. */
 export function OpenLinks() {
   const links = useLinks().data ?? [];
-  const refresh = useRefreshOperator();
   if (links.length === 0) return null;
   return (
     <LinkTable
@@ -23,7 +22,6 @@ export function OpenLinks() {
         mayWithdraw: true,
       }))}
       withdraw={(link) => personClient.withdrawLink({ link })}
-      onChanged={refresh}
     />
   );
 }

@@ -1,32 +1,29 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, ApiKeyCreated } from '@portcullis/client/index.ts';
 import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
+import { WriteDialog } from '../../../components/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { KeyForm } from './KeyForm.tsx';
 import { KeyTable } from './KeyTable.tsx';
 
 const text = messages.apiKeys;
-const KEYS = ['keys'] as const;
 
 /** The organisation's API keys: each is shown whole only when it is made. */
 export function KeysPanel() {
   const client = usePeopleClient();
-  const queries = useQueryClient();
   const [isAdding, setAdding] = useState(false);
   const [created, setCreated] = useState<ApiKeyCreated['data'] | null>(null);
   const [revoked, setRevoked] = useState<ApiKey | null>(null);
   const keys = useQuery({
-    queryKey: KEYS,
+    queryKey: ['keys'],
     queryFn: async ({ signal }) => (await client.listKeys({}, { signal })).data,
   });
-  const refresh = (): void => void queries.invalidateQueries({ queryKey: KEYS });
   return (
     <section className="card" aria-label={text.title}>
       <div className="tools card-pad">
@@ -45,7 +42,6 @@ export function KeysPanel() {
         <KeyForm
           onClose={() => setAdding(false)}
           onCreated={(key) => {
-            refresh();
             setAdding(false);
             setCreated(key);
           }}
@@ -70,32 +66,16 @@ export function KeysPanel() {
         </SecretOnce>
       )}
       {revoked !== null && (
-        <Revoke apiKey={revoked} onDone={refresh} onClose={() => setRevoked(null)} />
+        <WriteDialog
+          title={text.revokeTitle(revoked.name)}
+          submit={text.revoke}
+          isFinal
+          write={() => client.revokeKey({ key: revoked.id })}
+          onClose={() => setRevoked(null)}
+        >
+          {revoked.owner === 'fleet' ? text.revokeFleet : text.revokeText}
+        </WriteDialog>
       )}
     </section>
-  );
-}
-
-interface RevokeProps {
-  readonly apiKey: ApiKey;
-  onDone(): void;
-  onClose(): void;
-}
-
-function Revoke({ apiKey, onDone, onClose }: RevokeProps) {
-  const client = usePeopleClient();
-  const revoke = useMutation({
-    mutationFn: () => client.revokeKey({ key: apiKey.id }),
-    onSuccess: onDone,
-  });
-  return (
-    <Confirm
-      title={text.revokeTitle(apiKey.name)}
-      confirm={text.revoke}
-      write={revoke}
-      onClose={onClose}
-    >
-      {apiKey.owner === 'fleet' ? text.revokeFleet : text.revokeText}
-    </Confirm>
   );
 }

@@ -1,12 +1,12 @@
 import { ActionIcon, Select, Tooltip } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import type { Members } from '@portcullis/client/index.ts';
 import { UserMinus } from 'lucide-react';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
 import { Time } from '../../../components/Time.tsx';
+import { useWrite } from '../../../components/use-write.ts';
+import { WriteDialog } from '../../../components/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRole } from '../../../session/rights.ts';
 import type { Role } from '../../../session/roles.ts';
@@ -16,19 +16,12 @@ import { mayDecide, rolesBelow } from './member-roles.ts';
 const text = messages.members;
 type Member = Members['data']['members'][number];
 
-interface Props {
-  readonly members: readonly Member[];
-  onChanged(): void;
-}
-
-export function MemberTable({ members, onChanged }: Props) {
+export function MemberTable({ members }: { readonly members: readonly Member[] }) {
   const client = usePeopleClient();
   const [removed, setRemoved] = useState<Member | null>(null);
-  const change = useMutation({
-    mutationFn: ({ member, role }: { member: number; role: Role }) =>
-      client.changeMember({ member, body: { role } }),
-    onSettled: onChanged,
-  });
+  const change = useWrite(({ member, role }: { member: number; role: Role }) =>
+    client.changeMember({ member, body: { role } }),
+  );
   return (
     <>
       {change.error !== null && (
@@ -63,7 +56,15 @@ export function MemberTable({ members, onChanged }: Props) {
         </table>
       </div>
       {removed !== null && (
-        <Remove member={removed} onDone={onChanged} onClose={() => setRemoved(null)} />
+        <WriteDialog
+          title={text.removeTitle(removed.name)}
+          submit={text.remove}
+          isFinal
+          write={() => client.removeMember({ member: removed.id })}
+          onClose={() => setRemoved(null)}
+        >
+          {text.removeText(removed.email)}
+        </WriteDialog>
       )}
     </>
   );
@@ -130,29 +131,5 @@ function MemberRow({ member, isBusy, onRole, onRemove }: RowProps) {
         )}
       </td>
     </tr>
-  );
-}
-
-interface RemoveProps {
-  readonly member: Member;
-  onDone(): void;
-  onClose(): void;
-}
-
-function Remove({ member, onDone, onClose }: RemoveProps) {
-  const client = usePeopleClient();
-  const remove = useMutation({
-    mutationFn: () => client.removeMember({ member: member.id }),
-    onSuccess: onDone,
-  });
-  return (
-    <Confirm
-      title={text.removeTitle(member.name)}
-      confirm={text.remove}
-      write={remove}
-      onClose={onClose}
-    >
-      {text.removeText(member.email)}
-    </Confirm>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { NewLink } from '@portcullis/client/index.ts';
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
@@ -17,20 +17,17 @@ import { mayDecide } from './member-roles.ts';
 import { MemberTable } from './MemberTable.tsx';
 
 const text = messages.members;
-const MEMBERS = ['members'] as const;
 
 /** Who belongs to the organisation, with which role, and who is invited. */
 export default function MembersPanel() {
   const client = usePeopleClient();
   const own = useRole();
-  const queries = useQueryClient();
   const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<(NewLink['data'] & { readonly email: string }) | null>(null);
   const members = useQuery({
-    queryKey: MEMBERS,
+    queryKey: ['members'],
     queryFn: async ({ signal }) => (await client.listMembers({}, { signal })).data,
   });
-  const refresh = (): void => void queries.invalidateQueries({ queryKey: MEMBERS });
   return (
     <div className="stack">
       <section className="card" aria-label={text.title}>
@@ -50,7 +47,6 @@ export default function MembersPanel() {
           <InviteForm
             onClose={() => setInviting(false)}
             onInvited={(made) => {
-              refresh();
               setInviting(false);
               setLink(made);
             }}
@@ -61,7 +57,7 @@ export default function MembersPanel() {
             data.members.length === 0 ? (
               <EmptyState icon={Users} title={text.empty.title} text={text.empty.text} />
             ) : (
-              <MemberTable members={data.members} onChanged={refresh} />
+              <MemberTable members={data.members} />
             )
           }
         </Loaded>
@@ -79,7 +75,6 @@ export default function MembersPanel() {
             mayWithdraw: mayDecide(own, each.role),
           }))}
           withdraw={(invitation) => client.withdrawInvitation({ invitation })}
-          onChanged={refresh}
         />
       )}
       <RolesExplained />

@@ -1,5 +1,4 @@
-import { Button, SegmentedControl, Tooltip } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Button, SegmentedControl } from '@mantine/core';
 import type { Delivery, Webhook } from '@portcullis/client/index.ts';
 import { Send } from 'lucide-react';
 import { useState } from 'react';
@@ -8,10 +7,12 @@ import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Loading } from '../../../components/Loading.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
+import { useWrite } from '../../../components/use-write.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
-import { type DeliveryState, useDeliveries, useRefreshWebhooks } from './queries.ts';
+import { type DeliveryState, useDeliveries } from './queries.ts';
 
 const text = messages.webhooks.log;
 const STATES = ['all', 'pending', 'delivered', 'failed'] as const;
@@ -24,11 +25,9 @@ export function DeliveryLog({ webhook }: { readonly webhook: Webhook }) {
   const state: DeliveryState | null = shown === 'all' ? null : shown;
   const log = useDeliveries(webhook.id, state);
   const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
-  const redeliver = useMutation({
-    mutationFn: (delivery: number) => client.redeliver({ webhook: webhook.id, delivery }),
-    onSuccess: refresh,
-  });
+  const redeliver = useWrite((delivery: number) =>
+    client.redeliver({ webhook: webhook.id, delivery }),
+  );
   const deliveries = log.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section aria-label={text.title(webhook.name)}>
@@ -113,10 +112,15 @@ function DeliveryTable({ deliveries, refusal, onRedeliver }: TableProps) {
                 <Time at={delivery.created_at} />
               </td>
               <td className="num">
-                <Redeliver
+                <RoleButton
+                  needs="admin"
                   refusal={delivery.can_redeliver ? refusal : text.isPending}
+                  variant="default"
+                  size="compact-sm"
                   onClick={() => onRedeliver(delivery.id)}
-                />
+                >
+                  {text.redeliver}
+                </RoleButton>
               </td>
             </tr>
           ))}
@@ -147,21 +151,5 @@ function Attempts({
         </div>
       )}
     </>
-  );
-}
-
-function Redeliver({ refusal, onClick }: { readonly refusal: string | null; onClick(): void }) {
-  return (
-    <Tooltip label={refusal} disabled={refusal === null}>
-      <Button
-        variant="default"
-        size="compact-sm"
-        {...(refusal !== null && { 'data-disabled': true })}
-        aria-disabled={refusal !== null}
-        onClick={() => refusal === null && onClick()}
-      >
-        {text.redeliver}
-      </Button>
-    </Tooltip>
   );
 }
