@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { messages } from '../messages/index.ts';
-import { ProblemNotice } from './ProblemNotice.tsx';
+import { ListPanel } from './ListPanel.tsx';
 import { Time } from './Time.tsx';
 import { useWrite } from './use-write.ts';
 
@@ -19,6 +19,7 @@ export interface UnusedLink {
 interface Props {
   readonly title: string;
   readonly lead: string;
+  /** Not empty. */
   readonly links: readonly UnusedLink[];
   withdraw(id: number): Promise<unknown>;
 }
@@ -27,52 +28,41 @@ interface Props {
 export function LinkTable({ title, lead, links, withdraw }: Props) {
   const withdrawal = useWrite(withdraw);
   return (
-    <section className="card" aria-label={title}>
-      <div className="card-pad">
-        <h2>{title}</h2>
-        <p className="dim flat">{lead}</p>
-        <ProblemNotice error={withdrawal.error} />
-      </div>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={title}>
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">{text.email}</th>
-              <th scope="col">{text.columns.gives}</th>
-              <th scope="col">{text.columns.invitedBy}</th>
-              <th scope="col">{text.columns.ends}</th>
-              <th scope="col">
-                <span className="hidden">{text.columns.actions}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {links.map(({ id, email, gives, createdBy, expiresAt, mayWithdraw }) => (
-              <tr key={id}>
-                <td className="strong">{email}</td>
-                <td>{gives}</td>
-                <td className="dim">{createdBy}</td>
-                <td className="dim nowrap">
-                  <Time at={expiresAt} />
-                </td>
-                <td className="num">
-                  {mayWithdraw && (
-                    <Button
-                      variant="default"
-                      size="compact-sm"
-                      aria-label={text.withdrawOf(email)}
-                      loading={withdrawal.isPending && withdrawal.variables === id}
-                      onClick={() => withdrawal.mutate(id)}
-                    >
-                      {text.withdraw}
-                    </Button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <ListPanel<UnusedLink>
+      title={title}
+      isHeaded
+      lead={lead}
+      rows={links}
+      error={withdrawal.error}
+      scrollLabel={title}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: text.email, className: 'strong', cell: ({ email }) => email },
+        { title: text.columns.gives, cell: ({ gives }) => gives },
+        { title: text.columns.invitedBy, className: 'dim', cell: (link) => link.createdBy },
+        {
+          title: text.columns.ends,
+          className: 'dim nowrap',
+          cell: ({ expiresAt }) => <Time at={expiresAt} />,
+        },
+        {
+          title: text.columns.actions,
+          isTitleHidden: true,
+          isNumber: true,
+          cell: ({ id, email, mayWithdraw }) =>
+            mayWithdraw && (
+              <Button
+                variant="default"
+                size="compact-sm"
+                aria-label={text.withdrawOf(email)}
+                loading={withdrawal.isPending && withdrawal.variables === id}
+                onClick={() => withdrawal.mutate(id)}
+              >
+                {text.withdraw}
+              </Button>
+            ),
+        },
+      ]}
+    />
   );
 }

@@ -1,39 +1,24 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type CSSProperties, type ReactNode, useRef } from 'react';
+import { type CSSProperties, useMemo, useRef, useState } from 'react';
+import { type Column, firstSort, nextSort, type RowMarks, type Sort, sortRows } from './columns.ts';
 
-export interface Column<Row, Sort extends string> {
-  readonly id: string;
-  readonly title: ReactNode;
-  /** What a click on the title sorts by; absent: it cannot be sorted by. */
-  readonly sort?: Sort;
-  /** A track of the grid: `120px`, `minmax(0, 2fr)`. */
-  readonly width: string;
-  readonly isNumber?: boolean;
-  cell(row: Row): ReactNode;
-}
-
-export interface SortState<Sort extends string> {
-  readonly by: Sort;
-  readonly isDescending: boolean;
-}
-
-interface Props<Row, Sort extends string> {
+interface Props<Row> {
   readonly label: string;
-  readonly columns: readonly Column<Row, Sort>[];
+  readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly minWidth: number;
-  readonly sort?: SortState<Sort>;
   keyOf(row: Row): string | number;
-  onSort?(by: Sort): void;
-  marksOf?(row: Row): { readonly highlight?: boolean; readonly going?: boolean };
+  marksOf?(row: Row): RowMarks;
 }
 
 const ROW_PX = 40;
 
 /** A table that renders only the rows in view, so that ten thousand cost as much as thirty. */
-export function VirtualTable<Row, Sort extends string>(props: Props<Row, Sort>) {
-  const { label, columns, rows, minWidth, sort, keyOf, onSort, marksOf } = props;
+export function VirtualTable<Row>(props: Props<Row>) {
+  const { label, columns, minWidth, keyOf, marksOf } = props;
+  const [sort, setSort] = useState(() => firstSort(columns));
+  const rows = useMemo(() => sortRows(props.rows, columns, sort), [props.rows, columns, sort]);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -50,7 +35,12 @@ export function VirtualTable<Row, Sort extends string>(props: Props<Row, Sort>) 
       <div role="table" aria-label={label} aria-rowcount={rows.length + 1} style={style}>
         <div role="row" className="grid-head" aria-rowindex={1}>
           {columns.map((column) => (
-            <Heading key={column.id} column={column} sort={sort} onSort={onSort} />
+            <Heading
+              key={column.title}
+              column={column}
+              sort={sort}
+              onSort={() => sort !== null && setSort(nextSort(columns, sort, column.title))}
+            />
           ))}
         </div>
         <div className="grid-body" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
@@ -70,7 +60,7 @@ export function VirtualTable<Row, Sort extends string>(props: Props<Row, Sort>) 
               >
                 {columns.map((column) => (
                   <div
-                    key={column.id}
+                    key={column.title}
                     role="cell"
                     className={column.isNumber === true ? 'num' : undefined}
                   >
@@ -86,28 +76,28 @@ export function VirtualTable<Row, Sort extends string>(props: Props<Row, Sort>) 
   );
 }
 
-interface HeadingProps<Row, Sort extends string> {
-  readonly column: Column<Row, Sort>;
-  readonly sort: SortState<Sort> | undefined;
-  readonly onSort: ((by: Sort) => void) | undefined;
+interface HeadingProps<Row> {
+  readonly column: Column<Row>;
+  readonly sort: Sort | null;
+  onSort(): void;
 }
 
-function Heading<Row, Sort extends string>({ column, sort, onSort }: HeadingProps<Row, Sort>) {
-  const { sort: by, title } = column;
-  const className = column.isNumber === true ? 'num' : undefined;
-  if (by === undefined || onSort === undefined) {
+function Heading<Row>({ column, sort, onSort }: HeadingProps<Row>) {
+  const { title, head, isTitleHidden, isNumber, sortBy } = column;
+  const className = isNumber === true ? 'num' : undefined;
+  if (sortBy === undefined || sort === null) {
     return (
       <div role="columnheader" className={className}>
-        {title}
+        {head ?? (isTitleHidden === true ? <span className="hidden">{title}</span> : title)}
       </div>
     );
   }
-  const isSorted = sort?.by === by;
-  const Arrow = sort?.isDescending === true ? ArrowDown : ArrowUp;
-  const order = sort?.isDescending === true ? 'descending' : 'ascending';
+  const isSorted = sort.by === title;
+  const Arrow = sort.isDescending ? ArrowDown : ArrowUp;
+  const order = sort.isDescending ? 'descending' : 'ascending';
   return (
     <div role="columnheader" className={className} aria-sort={isSorted ? order : 'none'}>
-      <button type="button" onClick={() => onSort(by)}>
+      <button type="button" onClick={onSort}>
         {title}
         {isSorted && <Arrow size={13} aria-hidden="true" />}
       </button>

@@ -3,7 +3,10 @@ import type { ReactNode } from 'react';
 import { messages } from '../messages/index.ts';
 import { type Fields, type FormProps, WriteForm } from './WriteForm.tsx';
 
-type Props<Values, Result> = Omit<FormProps<Values, Result>, 'initial' | 'children'> & {
+export type WriteDialogProps<Values, Result> = Omit<
+  FormProps<Values, Result>,
+  'initial' | 'children'
+> & {
   readonly title: string;
   readonly size?: 'lg';
   /** Absent: nothing to fill in, so the dialog only explains and asks. */
@@ -23,7 +26,7 @@ export function WriteDialog<Values extends Record<string, any>, Result>({
   children,
   onClose,
   ...form
-}: Props<Values, Result>) {
+}: WriteDialogProps<Values, Result>) {
   const isQuestion = typeof children !== 'function';
   return (
     <Modal

@@ -15,7 +15,7 @@ import { Makeup } from './one/Makeup.tsx';
 import { type AttackView, useAttack } from './queries.ts';
 import { Steps } from './one/Steps.tsx';
 import { Traffic } from './one/Traffic.tsx';
-import { attacksCsv } from './attack-rows.ts';
+import { attacksCsv } from './attacks-csv.ts';
 
 const text = messages.attack;
 

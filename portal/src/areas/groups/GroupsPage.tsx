@@ -10,7 +10,8 @@ import { Pill } from '../../components/Pill.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
-import { type Column, VirtualTable } from '../../components/VirtualTable.tsx';
+import type { Column } from '../../components/columns.ts';
+import { VirtualTable } from '../../components/VirtualTable.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import { searchGroups } from './group-draft.ts';
@@ -76,9 +77,8 @@ function GroupList() {
   );
 }
 
-const COLUMNS: readonly Column<Group, never>[] = [
+const COLUMNS: readonly Column<Group>[] = [
   {
-    id: 'name',
     title: text.columns.name,
     width: 'minmax(150px, 1.4fr)',
     cell: ({ id, name }) => (
@@ -88,27 +88,23 @@ const COLUMNS: readonly Column<Group, never>[] = [
     ),
   },
   {
-    id: 'targets',
     title: text.columns.targets,
     width: 'minmax(220px, 2fr)',
     cell: ({ targets }) => <Targets targets={targets} />,
   },
   {
-    id: 'rules',
     title: text.columns.rules,
     width: '70px',
     isNumber: true,
     cell: ({ rules }) => formatCount(rules.length),
   },
   {
-    id: 'filters',
     title: text.columns.filters,
     width: '70px',
     isNumber: true,
     cell: ({ filters }) => formatCount(filters.length),
   },
   {
-    id: 'owner',
     title: text.columns.owner,
     width: '110px',
     cell: ({ owner }) =>

@@ -3,7 +3,8 @@ import type { RuleInput } from '@portcullis/client/index.ts';
 import { ClipboardPaste, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '@mantine/core';
-import { type Column, VirtualTable } from '../../components/VirtualTable.tsx';
+import type { Column } from '../../components/columns.ts';
+import { VirtualTable } from '../../components/VirtualTable.tsx';
 import { messages } from '../../messages/index.ts';
 import { PasteForm } from '../addresses/rules/PasteForm.tsx';
 import { describeRule, RULE_COLUMNS } from '../addresses/rules/rule-columns.tsx';
@@ -28,11 +29,11 @@ export function RulesSection({ rules, isLocked, onChange }: Props) {
     onChange([...rules, ...added]);
     setAdding(null);
   };
-  const columns: Column<Row, never>[] = [...RULE_COLUMNS];
+  const columns: Column<Row>[] = [...RULE_COLUMNS];
   if (!isLocked) {
     columns.push({
-      id: 'take-out',
-      title: <span className="hidden">{messages.rules.actions}</span>,
+      title: messages.rules.actions,
+      isTitleHidden: true,
       width: '32px',
       cell: (row) => (
         <ActionIcon

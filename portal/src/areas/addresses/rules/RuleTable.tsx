@@ -5,7 +5,8 @@ import { Layers, SearchX, Trash2 } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { type Column, VirtualTable } from '../../../components/VirtualTable.tsx';
+import type { Column } from '../../../components/columns.ts';
+import { VirtualTable } from '../../../components/VirtualTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { NoteCell } from '../notes/NoteCell.tsx';
 import type { Notes } from '../notes/queries.ts';
@@ -41,10 +42,10 @@ export function RuleTable(props: Props) {
     if (!next.delete(id)) next.add(id);
     onSelected(next);
   };
-  const columns: Column<AcceptedRule, never>[] = [
+  const columns: Column<AcceptedRule>[] = [
     {
-      id: 'select',
-      title: (
+      title: text.selectAll,
+      head: (
         <Checkbox
           size="xs"
           aria-label={text.selectAll}
@@ -66,7 +67,6 @@ export function RuleTable(props: Props) {
     },
     ...RULE_COLUMNS,
     {
-      id: 'note',
       title: messages.notes.column,
       width: 'minmax(150px, 2.6fr)',
       cell: (rule) => (
@@ -79,8 +79,8 @@ export function RuleTable(props: Props) {
     },
     ...STATE,
     {
-      id: 'delete',
-      title: <span className="hidden">{text.actions}</span>,
+      title: text.actions,
+      isTitleHidden: true,
       width: '32px',
       cell: (rule) =>
         isOwn(rule) ? (
@@ -106,9 +106,8 @@ export function RuleTable(props: Props) {
   );
 }
 
-const STATE: readonly Column<AcceptedRule, never>[] = [
+const STATE: readonly Column<AcceptedRule>[] = [
   {
-    id: 'owner',
     title: text.owner,
     width: 'minmax(120px, 1fr)',
     cell: ({ managed_by_group: group }) =>
@@ -121,7 +120,6 @@ const STATE: readonly Column<AcceptedRule, never>[] = [
       ),
   },
   {
-    id: 'state',
     title: text.state,
     width: '110px',
     cell: ({ status }) => <PropagationPill status={status} />,

@@ -1,19 +1,24 @@
+import { useQuery } from '@tanstack/react-query';
 import { LinkTable } from '../../../components/LinkTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { useLinks } from '../queries.ts';
+import { LIST_MS } from '../queries.ts';
 
 const text = messages.operator.people.links;
 
-/** Unused links of all organisations. Renders nothing when there are none. */
+/** Links of all organisations that nobody used yet. Renders nothing when there are none. */
 export function OpenLinks() {
-  const links = useLinks().data ?? [];
-  if (links.length === 0) return null;
+  const links = useQuery({
+    queryKey: ['operator', 'links'],
+    queryFn: async ({ signal }) => (await personClient.listLinks({}, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
+  if (links.data === undefined || links.data.length === 0) return null;
   return (
     <LinkTable
       title={text.title}
       lead={text.lead}
-      links={links.map((link) => ({
+      links={links.data.map((link) => ({
         id: link.id,
         email: link.email ?? text.anyEmail,
         gives: text.gives(link.kind, link.organisation, link.role),

@@ -1,34 +1,21 @@
 import type { Attack } from '@portcullis/client/index.ts';
 import { Link } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import type { Column } from '../../components/columns.ts';
 import { Pill } from '../../components/Pill.tsx';
 import { Time } from '../../components/Time.tsx';
-import { type Column, type SortState, VirtualTable } from '../../components/VirtualTable.tsx';
 import { formatDuration } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
-import { type AttackSort, mitigatedAfter, sortAttacks } from './attack-rows.ts';
 
 const text = messages.attacks;
 
-export function AttackTable({ attacks }: { readonly attacks: readonly Attack[] }) {
-  const [sort, setSort] = useState<SortState<AttackSort>>({ by: 'started', isDescending: true });
-  const rows = useMemo(() => sortAttacks(attacks, sort.by, sort.isDescending), [attacks, sort]);
-  return (
-    <VirtualTable
-      label={text.title}
-      columns={COLUMNS}
-      rows={rows}
-      minWidth={980}
-      sort={sort}
-      keyOf={({ id }) => id}
-      onSort={(by) => setSort({ by, isDescending: sort.by === by ? !sort.isDescending : true })}
-    />
-  );
+/** Seconds from the start to the first confirmed mitigation; null without one. */
+function mitigatedAfter({ started_at, mitigated_at }: Attack): number | null {
+  if (mitigated_at === null) return null;
+  return Math.max(0, (Date.parse(mitigated_at) - Date.parse(started_at)) / 1000);
 }
 
-const COLUMNS: readonly Column<Attack, AttackSort>[] = [
+export const COLUMNS: readonly Column<Attack>[] = [
   {
-    id: 'type',
     title: text.columns.type,
     width: 'minmax(150px, 1.4fr)',
     cell: ({ id, attack_type }) => (
@@ -38,7 +25,6 @@ const COLUMNS: readonly Column<Attack, AttackSort>[] = [
     ),
   },
   {
-    id: 'address',
     title: text.columns.address,
     width: 'minmax(150px, 1.6fr)',
     cell: ({ destination_ip: ip }) => (
@@ -48,7 +34,6 @@ const COLUMNS: readonly Column<Attack, AttackSort>[] = [
     ),
   },
   {
-    id: 'state',
     title: text.columns.state,
     width: '100px',
     cell: ({ status }) =>
@@ -59,40 +44,35 @@ const COLUMNS: readonly Column<Attack, AttackSort>[] = [
       ),
   },
   {
-    id: 'started',
     title: text.columns.started,
-    sort: 'started',
+    sortsFirst: 'descending',
     width: '110px',
     cell: ({ started_at }) => <Time at={started_at} />,
+    sortBy: ({ started_at }) => Date.parse(started_at),
   },
   {
-    id: 'duration',
     title: text.columns.duration,
-    sort: 'duration',
     width: '100px',
     isNumber: true,
     cell: ({ duration_seconds }) => formatDuration(Math.max(1, duration_seconds)),
+    sortBy: ({ duration_seconds }) => duration_seconds,
   },
   {
-    id: 'bps',
     title: text.columns.bps,
-    sort: 'bps',
     width: '110px',
     isNumber: true,
     cell: ({ peak_bps_formatted }) => peak_bps_formatted,
+    sortBy: ({ peak_bps }) => peak_bps,
   },
   {
-    id: 'pps',
     title: text.columns.pps,
-    sort: 'pps',
     width: '120px',
     isNumber: true,
     cell: ({ peak_pps_formatted }) => peak_pps_formatted,
+    sortBy: ({ peak_pps }) => peak_pps,
   },
   {
-    id: 'mitigated',
     title: text.columns.mitigated,
-    sort: 'mitigated',
     width: '120px',
     isNumber: true,
     cell: (attack) => {
@@ -100,5 +80,7 @@ const COLUMNS: readonly Column<Attack, AttackSort>[] = [
       if (seconds === null) return <span className="dim">{text.notMitigated}</span>;
       return seconds < 1 ? text.underSecond : formatDuration(seconds);
     },
+    // What was never mitigated took longest.
+    sortBy: (attack) => mitigatedAfter(attack) ?? Infinity,
   },
 ];
