@@ -57,7 +57,7 @@ export function WriteForm<Values extends Record<string, any>, Result>(
   const fields: Fields<Values> = {
     ...form,
     getInputProps(path, options) {
-      shown.current.add(String(path));
+      if (options?.withError !== false) shown.current.add(String(path));
       return form.getInputProps(path, options);
     },
   };

@@ -10,18 +10,20 @@ export type Said =
   | { readonly text: string; readonly generation: number | null };
 
 export interface AfterWrite<Input, Result> {
+  /** It changes nothing at the service: what another form sends later. */
+  readonly isLocal?: boolean;
   /** Null: no toast. */
   say?(result: Result, input: Input): Said | null;
   onDone?(result: Result, input: Input): void;
 }
 
 /**
- * Every write of the page. Once the service has accepted it, all that the page shows is read again: a write can change
- * more than the list that it was made from.
+ * Every write of the page. Afterwards all that the page shows is read again: a write can change more than the list
+ * that it was made from.
  */
 export function useWrite<Result, Input = void>(
   write: (input: Input) => Promise<Result>,
-  { say, onDone }: AfterWrite<Input, Result> = {},
+  { isLocal = false, say, onDone }: AfterWrite<Input, Result> = {},
 ): UseMutationResult<Result, Error, Input> {
   const queries = useQueryClient();
   // The pages before signing in have no session.
@@ -31,12 +33,15 @@ export function useWrite<Result, Input = void>(
     mutationFn: write,
     onSuccess(result, input) {
       onDone?.(result, input);
-      refresh();
       const said = say?.(result, input) ?? null;
       if (said === null) return;
       if ('undo' in said) showUndo(said.text, () => said.undo().then(refresh));
       else if (said.generation !== null && client !== undefined)
         showAccepted(client, said.text, said.generation);
+    },
+    // After a refusal too, which may be one because the page shows what is there no longer.
+    onSettled() {
+      if (!isLocal) refresh();
     },
   });
 }

@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { useWrite } from '../../../components/use-write.ts';
+import { WriteDialog } from '../../../components/WriteDialog.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { useForgetWebhook, useRefreshWebhooks, useWebhookWrites } from './queries.ts';
+import { EVENTS } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
 const text = messages.webhooks;
@@ -24,9 +24,19 @@ interface Props {
 export function WebhookCard({ webhook, onSecret }: Props) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'delete' | null>(null);
   const [isLogOpen, setLogOpen] = useState(false);
-  const { test, toggle } = useWebhookWrites(webhook);
-  const { name, url, events, enabled, pending, disabled_reason: reason } = webhook;
+  const client = usePeopleClient();
+  const { id, name, url, events, enabled, pending, disabled_reason: reason } = webhook;
   const close = (): void => setOpen(null);
+  const test = useWrite(() => client.testWebhook({ webhook: id }), {
+    onDone: () => setLogOpen(true),
+  });
+  const toggle = useWrite(() => {
+    const known = EVENTS.filter((event) => events.includes(event));
+    return client.saveWebhook({
+      webhook: id,
+      body: { name, url, events: known, enabled: !enabled },
+    });
+  });
   return (
     <article className="card" aria-label={name}>
       <div className="card-pad stack">
@@ -43,7 +53,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
               variant="default"
               size="compact-sm"
               loading={test.isPending}
-              onClick={() => test.mutate(undefined, { onSuccess: () => setLogOpen(true) })}
+              onClick={() => test.mutate()}
             >
               {text.test}
             </Button>
@@ -99,49 +109,31 @@ export function WebhookCard({ webhook, onSecret }: Props) {
       </div>
       {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onSaved={close} />}
       {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
-      {open === 'rotate' && <Rotate webhook={webhook} onSecret={onSecret} onClose={close} />}
-      {open === 'delete' && <Delete webhook={webhook} onClose={close} />}
+      {open === 'rotate' && (
+        <WriteDialog
+          title={text.rotateTitle(name)}
+          submit={text.rotate}
+          isFinal
+          write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
+          onDone={onSecret}
+          onClose={close}
+        >
+          {text.rotateText}
+        </WriteDialog>
+      )}
+      {open === 'delete' && (
+        <WriteDialog
+          title={text.removeTitle(name)}
+          submit={text.remove}
+          isFinal
+          write={() => client.deleteWebhook({ webhook: id })}
+          // The card stands until the list is read again, and must not read the deliveries of what is gone.
+          onDone={() => setLogOpen(false)}
+          onClose={close}
+        >
+          {text.removeText}
+        </WriteDialog>
+      )}
     </article>
-  );
-}
-
-function Rotate({ webhook, onSecret, onClose }: Props & { onClose(): void }) {
-  const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
-  const rotate = useMutation({
-    mutationFn: async () => (await client.rotateWebhookSecret({ webhook: webhook.id })).data,
-    onSuccess(secret) {
-      refresh();
-      onSecret(secret);
-    },
-  });
-  return (
-    <Confirm
-      title={text.rotateTitle(webhook.name)}
-      confirm={text.rotate}
-      write={rotate}
-      onClose={onClose}
-    >
-      {text.rotateText}
-    </Confirm>
-  );
-}
-
-function Delete({ webhook, onClose }: { readonly webhook: Webhook; onClose(): void }) {
-  const client = usePeopleClient();
-  const forget = useForgetWebhook();
-  const remove = useMutation({
-    mutationFn: () => client.deleteWebhook({ webhook: webhook.id }),
-    onSuccess: () => forget(webhook.id),
-  });
-  return (
-    <Confirm
-      title={text.removeTitle(webhook.name)}
-      confirm={text.remove}
-      write={remove}
-      onClose={onClose}
-    >
-      {text.removeText}
-    </Confirm>
   );
 }
