@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { Sessions } from '@portcullis/client/index.ts';
 import { ListPanel } from '../../components/ListPanel.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { Time } from '../../components/Time.tsx';
+import { timeColumn } from '../../components/Time.tsx';
 import { useWrite } from '../../components/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { personClient } from '../../session/session.ts';
@@ -35,16 +35,8 @@ export function SessionsCard() {
           cell: ({ user_agent: agent }) => <span title={agent ?? undefined}>{nameOf(agent)}</span>,
         },
         { title: text.source, className: 'mono', cell: ({ source }) => source ?? text.unknown },
-        {
-          title: text.began,
-          className: 'dim nowrap',
-          cell: ({ created_at }) => <Time at={created_at} />,
-        },
-        {
-          title: text.seen,
-          className: 'dim nowrap',
-          cell: ({ last_seen_at }) => <Time at={last_seen_at} />,
-        },
+        timeColumn(text.began, ({ created_at: at }) => at),
+        timeColumn(text.seen, ({ last_seen_at: at }) => at),
         {
           title: text.actions,
           isTitleHidden: true,
