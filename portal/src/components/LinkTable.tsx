@@ -1,7 +1,10 @@
 import { Button } from '@mantine/core';
+import type { NewLink } from '@portcullis/client/index.ts';
+import { formatMoment } from '../format.ts';
 import { messages } from '../messages/index.ts';
 import { ListPanel } from './ListPanel.tsx';
-import { Time } from './Time.tsx';
+import { SecretOnce } from './SecretOnce.tsx';
+import { timeColumn } from './Time.tsx';
 import { useWrite } from './use-write.ts';
 
 const text = messages.members;
@@ -40,11 +43,7 @@ export function LinkTable({ title, lead, links, withdraw }: Props) {
         { title: text.email, className: 'strong', cell: ({ email }) => email },
         { title: text.columns.gives, cell: ({ gives }) => gives },
         { title: text.columns.invitedBy, className: 'dim', cell: (link) => link.createdBy },
-        {
-          title: text.columns.ends,
-          className: 'dim nowrap',
-          cell: ({ expiresAt }) => <Time at={expiresAt} />,
-        },
+        timeColumn(text.columns.ends, ({ expiresAt }) => expiresAt),
         {
           title: text.columns.actions,
           isTitleHidden: true,
@@ -64,5 +63,24 @@ export function LinkTable({ title, lead, links, withdraw }: Props) {
         },
       ]}
     />
+  );
+}
+
+export type MadeLink = NewLink['data'] & { readonly email: string };
+
+interface OnceProps {
+  readonly link: MadeLink;
+  /** What to do with the link. */
+  say(email: string, until: string): string;
+  onClose(): void;
+}
+
+/** A new link, which is shown this once. */
+export function LinkOnce({ link: { email, url, ...link }, say, onClose }: OnceProps) {
+  return (
+    <SecretOnce title={text.linkTitle(email)} secret={url} onClose={onClose}>
+      {say(email, formatMoment(new Date(link.expires_at)))}{' '}
+      {link.mailed_to !== null && text.mailed(link.mailed_to)}
+    </SecretOnce>
   );
 }

@@ -1,12 +1,14 @@
 import { Button } from '@mantine/core';
-import { type LucideIcon, SearchX } from 'lucide-react';
+import { type LucideIcon, Plus, SearchX } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import type { Role } from '../session/roles.ts';
 import { type Column, type RowMarks, searchRows } from './columns.ts';
 import { EmptyState } from './EmptyState.tsx';
 import { ErrorState } from './ErrorState.tsx';
 import { Loading } from './Loading.tsx';
 import { PlainTable } from './PlainTable.tsx';
 import { ProblemNotice } from './ProblemNotice.tsx';
+import { RoleButton } from './RoleButton.tsx';
 import { SearchField } from './SearchField.tsx';
 import { VirtualTable } from './VirtualTable.tsx';
 
@@ -39,6 +41,14 @@ export interface ListPanelProps<Row> {
   readonly filter?: ReactNode;
   /** Without rows there is nothing to filter. */
   readonly hidesEmptyTools?: boolean;
+  /** A button that opens the form of a new row, above the rows. */
+  readonly add?: {
+    readonly label: string;
+    readonly icon?: LucideIcon;
+    readonly needs?: Role;
+    form(close: () => void): ReactNode;
+  };
+  /** Other buttons instead. */
   readonly actions?: ReactNode;
   /** What stands below the title, above the rows: a form, a notice. */
   readonly above?: ReactNode;
@@ -68,7 +78,8 @@ export interface ListPanelProps<Row> {
 
 /** A list of the page: its title, filter and actions, its four states, and its rows as a table or by `children`. */
 export function ListPanel<Row>(props: ListPanelProps<Row>) {
-  const { title, query, search, above, older, foot, minWidth } = props;
+  const { title, query, search, add, above, older, foot, minWidth } = props;
+  const [isAdding, setAdding] = useState(false);
   const [typed, setTyped] = useState('');
   const wanted = useDeferredValue(typed);
   const fieldsOf = search?.fieldsOf;
@@ -85,8 +96,9 @@ export function ListPanel<Row>(props: ListPanelProps<Row>) {
       aria-busy={props.isBusy}
     >
       {(hasRows || props.hidesEmptyTools !== true) && (
-        <Head {...props} typed={typed} onTyped={setTyped} />
+        <Head {...props} typed={typed} onTyped={setTyped} onAdd={() => setAdding(true)} />
       )}
+      {isAdding && add?.form(() => setAdding(false))}
       {above}
       <Rows {...props} shown={props.rows && shown} total={total} />
       {hasRows && foot !== undefined && (
@@ -112,20 +124,45 @@ export function ListPanel<Row>(props: ListPanelProps<Row>) {
 interface HeadProps<Row> extends ListPanelProps<Row> {
   readonly typed: string;
   onTyped(typed: string): void;
+  onAdd(): void;
 }
 
 function Head<Row>(props: HeadProps<Row>) {
-  const { title, isHeaded, lead, search, filter, actions, error = null, typed, onTyped } = props;
+  const {
+    title,
+    isHeaded = false,
+    lead,
+    search,
+    filter,
+    add,
+    error = null,
+    typed,
+    onTyped,
+  } = props;
+  const Icon = add?.icon ?? Plus;
+  const actions =
+    add === undefined ? (
+      props.actions
+    ) : (
+      <RoleButton
+        {...(add.needs && { needs: add.needs })}
+        variant={isHeaded ? 'default' : 'filled'}
+        leftSection={<Icon size={15} aria-hidden="true" />}
+        onClick={props.onAdd}
+      >
+        {add.label}
+      </RoleButton>
+    );
   const atEnd = actions !== undefined && <div className="row-end">{actions}</div>;
-  if (isHeaded === true) {
+  if (isHeaded) {
     return (
       <div className="card-pad">
         <div className="row">
-          <h2>{title}</h2>
+          <h2 className="flat">{title}</h2>
           {atEnd}
         </div>
         {lead !== undefined && <p className="dim flat">{lead}</p>}
-        {filter}
+        {filter !== undefined && <div className="below">{filter}</div>}
         <ProblemNotice error={error} />
       </div>
     );

@@ -17,6 +17,8 @@ export interface FormProps<Values, Result> extends AfterWrite<Values, Result> {
   readonly submitProps?: ButtonProps & { readonly 'data-autofocus'?: boolean };
   /** What the form says once it is written, until a value changes. */
   readonly saved?: string;
+  /** The fields are as at first once it is written. */
+  readonly resetsOnDone?: boolean;
   /** The field that a pointer of the service means, where its name differs: `{ '/rules/0/source_ip': 'source' }`. */
   readonly pointers?: Readonly<Record<string, string>>;
   write(values: Values): Promise<Result>;
@@ -67,7 +69,10 @@ export function WriteForm<Values extends Record<string, any>, Result>(
     event.preventDefault();
     if (isRefused || submit === null || write.isPending) return;
     form.clearErrors();
-    write.mutate(form.values, { onError: (error) => form.setErrors(errorsOf(error, fieldOf)) });
+    write.mutate(form.values, {
+      onSuccess: () => props.resetsOnDone === true && form.reset(),
+      onError: (error) => form.setErrors(errorsOf(error, fieldOf)),
+    });
   };
   const isDialog = layout === 'dialog';
   const buttons = [

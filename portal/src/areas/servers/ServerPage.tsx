@@ -1,8 +1,7 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { Link, useParams } from '@tanstack/react-router';
 import { lazy } from 'react';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { Loading } from '../../components/Loading.tsx';
+import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { TabShell } from '../../components/TabShell.tsx';
@@ -25,26 +24,20 @@ export function ServerPage() {
   const { uuid } = useParams({ from: '/servers/$uuid' });
   const server = useServer(uuid);
   const build = useBuild(uuid);
-  const failed = server.error ?? build.error;
   if (server.data !== undefined && build.data !== undefined) {
     return <Shown server={server.data} build={build.data} />;
   }
+  const query = {
+    data: undefined,
+    error: server.error ?? build.error,
+    refetch: () => Promise.all([server.refetch(), build.refetch()]),
+  };
   return (
     <>
       <PageHeader title={messages.servers.title} above={<Above />} />
-      <section className="card">
-        {failed === null ? (
-          <Loading rows={8} />
-        ) : (
-          <ErrorState
-            error={failed}
-            onRetry={() => {
-              void server.refetch();
-              void build.refetch();
-            }}
-          />
-        )}
-      </section>
+      <Loaded query={query} rows={8} inCard>
+        {() => null}
+      </Loaded>
     </>
   );
 }

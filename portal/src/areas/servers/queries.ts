@@ -1,6 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type Attack, PermissionError } from '@portcullis/client/index.ts';
-import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import { useSession } from '../../session/session.ts';
 
 /** Events bring changes at once (shell/use-live.ts); this is for what they miss. */
@@ -70,20 +69,6 @@ export function useAttacksOf(ip: string) {
         throw error;
       }
       return found;
-    },
-  });
-}
-
-export function usePower(uuid: string, signal: PowerSignal, onAccepted: () => void) {
-  const { client } = useSession();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: () => client.sendPowerSignal({ slice: uuid, body: { signal } }),
-    onSuccess: onAccepted,
-    onSettled() {
-      for (const queryKey of [['server', uuid], ['servers']]) {
-        void queries.invalidateQueries({ queryKey });
-      }
     },
   });
 }

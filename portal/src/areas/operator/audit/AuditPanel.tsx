@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { ListPanel } from '../../../components/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { SearchField } from '../../../components/SearchField.tsx';
-import { Time } from '../../../components/Time.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
@@ -62,7 +62,7 @@ export function AuditPanel() {
       empty={{ icon: ScrollText, ...text.none }}
       keyOf={({ id }) => id}
       columns={[
-        { title: columns.at, className: 'dim nowrap', cell: ({ at }) => <Time at={at} /> },
+        timeColumn(columns.at, ({ at }) => at),
         {
           title: columns.actor,
           cell: ({ actor, actor_kind: kind }) => (

@@ -1,10 +1,9 @@
-import { Button, Checkbox } from '@mantine/core';
+import { Checkbox } from '@mantine/core';
 import { ProblemError } from '@portcullis/client/index.ts';
-import { Network, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Network } from 'lucide-react';
 import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/ListPanel.tsx';
-import { Time } from '../../../components/Time.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
@@ -18,7 +17,6 @@ type Holding = Organisation['holdings'][number];
 /** Prefixes by ASN, and addresses by service, present and future ones. */
 export function HoldingsCard({ organisation }: { readonly organisation: Organisation }) {
   const { slug, holdings, services } = organisation;
-  const [isAdding, setAdding] = useState(false);
   const nameOf = (id: number | null): string => {
     const service = services.find((each) => each.id === id);
     return service === undefined ? '' : `#${service.id} ${service.name}`;
@@ -27,19 +25,11 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
     <ListPanel<Holding>
       title={text.title}
       isHeaded
-      actions={
-        <Button
-          variant="default"
-          leftSection={<Plus size={15} aria-hidden="true" />}
-          onClick={() => setAdding(true)}
-        >
-          {text.give}
-        </Button>
-      }
+      add={{
+        label: text.give,
+        form: (close) => <HoldingForm organisation={organisation} onClose={close} />,
+      }}
       filter={<AsnList organisation={organisation} />}
-      above={
-        isAdding && <HoldingForm organisation={organisation} onClose={() => setAdding(false)} />
-      }
       rows={holdings}
       empty={{ icon: Network, ...text.none }}
       keyOf={({ id }) => id}
@@ -49,12 +39,8 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
           title: text.by,
           cell: ({ asn, service_id: service }) => (asn === null ? nameOf(service) : `AS${asn}`),
         },
-        { title: text.since, className: 'dim nowrap', cell: ({ since }) => <Time at={since} /> },
-        {
-          title: text.until,
-          className: 'dim nowrap',
-          cell: ({ until }) => (until === null ? text.noEnd : <Time at={until} />),
-        },
+        timeColumn(text.since, ({ since }) => since),
+        timeColumn(text.until, ({ until }) => until, text.noEnd),
         { title: text.owner, cell: ({ owner }) => <OwnerPill owner={owner} /> },
         {
           title: text.actions,

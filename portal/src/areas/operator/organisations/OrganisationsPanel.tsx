@@ -1,7 +1,6 @@
-import { Button, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { Building2, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Building2 } from 'lucide-react';
 import type { Column } from '../../../components/columns.ts';
 import { ListPanel } from '../../../components/ListPanel.tsx';
 import { WriteForm } from '../../../components/WriteForm.tsx';
@@ -19,19 +18,13 @@ const { columns } = text;
 
 export function OrganisationsPanel() {
   const organisations = useOrganisations();
-  const [isAdding, setAdding] = useState(false);
   return (
     <ListPanel<Organisation>
       title={text.title}
       query={organisations}
       rows={organisations.data}
       search={SEARCH}
-      actions={
-        <Button leftSection={<Plus size={15} aria-hidden="true" />} onClick={() => setAdding(true)}>
-          {text.create}
-        </Button>
-      }
-      above={isAdding && <CreateForm onClose={() => setAdding(false)} />}
+      add={{ label: text.create, form: (close) => <CreateForm onClose={close} /> }}
       empty={{ icon: Building2, ...text.empty }}
       none={{ icon: Building2, ...text.none }}
       columns={COLUMNS}

@@ -1,10 +1,10 @@
 import { Select, TextInput } from '@mantine/core';
+import type { MadeLink } from '../../../components/LinkTable.tsx';
 import { WriteForm } from '../../../components/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { type Role, ROLES } from '../../../session/roles.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
-import type { MadeLink } from './PeoplePanel.tsx';
 
 const text = messages.operator.people;
 /** No slug: they begin with a letter or digit. */
@@ -39,7 +39,10 @@ export function InvitePersonForm({ onClose, onInvited }: Props) {
           organisation === OPERATOR ? { organisation: null, role: null } : { organisation, role };
         return { ...(await personClient.invitePerson({ body: { email, ...where } })).data, email };
       }}
-      onDone={onInvited}
+      onDone={(link) => {
+        onClose();
+        onInvited(link);
+      }}
       onCancel={onClose}
     >
       {({ values, getInputProps }) => (

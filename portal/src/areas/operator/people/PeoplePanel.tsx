@@ -1,14 +1,12 @@
-import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { NewLink, People } from '@portcullis/client/index.ts';
+import type { People } from '@portcullis/client/index.ts';
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
+import { LinkOnce, type MadeLink } from '../../../components/LinkTable.tsx';
 import { ListPanel } from '../../../components/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { SecretOnce } from '../../../components/SecretOnce.tsx';
-import { Time } from '../../../components/Time.tsx';
-import { formatMoment } from '../../../format.ts';
+import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient, useSession } from '../../../session/session.ts';
 import { InvitePersonForm } from './InvitePersonForm.tsx';
@@ -16,7 +14,6 @@ import { InvitePersonForm } from './InvitePersonForm.tsx';
 const text = messages.operator.people;
 const { columns } = text;
 type KnownPerson = People['data'][number];
-export type MadeLink = NewLink['data'] & { readonly email: string };
 
 const SEARCH = {
   label: text.search,
@@ -32,7 +29,6 @@ export function PeoplePanel() {
     queryFn: async ({ signal }) => (await personClient.listPeople({}, { signal })).data,
   });
   const { person: self } = useSession();
-  const [isInviting, setInviting] = useState(false);
   const [link, setLink] = useState<MadeLink | null>(null);
   const isSelf = ({ id }: KnownPerson): boolean => id === self?.id;
   return (
@@ -42,25 +38,11 @@ export function PeoplePanel() {
         query={people}
         rows={people.data}
         search={SEARCH}
-        actions={
-          <Button
-            leftSection={<UserPlus size={15} aria-hidden="true" />}
-            onClick={() => setInviting(true)}
-          >
-            {messages.members.invite}
-          </Button>
-        }
-        above={
-          isInviting && (
-            <InvitePersonForm
-              onClose={() => setInviting(false)}
-              onInvited={(made) => {
-                setInviting(false);
-                setLink(made);
-              }}
-            />
-          )
-        }
+        add={{
+          label: messages.members.invite,
+          icon: UserPlus,
+          form: (close) => <InvitePersonForm onClose={close} onInvited={setLink} />,
+        }}
         empty={{ icon: Users, ...text.none }}
         none={{ icon: Users, ...text.none }}
         keyOf={({ id }) => id}
@@ -89,12 +71,7 @@ export function PeoplePanel() {
               )),
           },
           { title: columns.state, cell: (person) => <State person={person} /> },
-          {
-            title: columns.seen,
-            className: 'dim nowrap',
-            cell: ({ last_seen_at: seen }) =>
-              seen === null ? messages.members.never : <Time at={seen} />,
-          },
+          timeColumn(columns.seen, (person) => person.last_seen_at, messages.members.never),
           {
             title: columns.actions,
             isTitleHidden: true,
@@ -102,16 +79,7 @@ export function PeoplePanel() {
           },
         ]}
       />
-      {link !== null && (
-        <SecretOnce
-          title={messages.members.linkTitle(link.email)}
-          secret={link.url}
-          onClose={() => setLink(null)}
-        >
-          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}{' '}
-          {link.mailed_to !== null && messages.members.mailed(link.mailed_to)}
-        </SecretOnce>
-      )}
+      {link !== null && <LinkOnce link={link} say={text.linkText} onClose={() => setLink(null)} />}
     </>
   );
 }

@@ -37,7 +37,10 @@ export function KeyForm({ onClose, onCreated }: Props) {
       }
       write={async (draft) => (await client.createKey({ body: bodyOf(draft, new Date()) })).data}
       pointers={{ '/managed_servers': 'managedServers' }}
-      onDone={onCreated}
+      onDone={(key) => {
+        onClose();
+        onCreated(key);
+      }}
       onCancel={onClose}
       submit={text.create}
     >

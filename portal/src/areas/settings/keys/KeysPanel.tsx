@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKey, ApiKeyCreated } from '@portcullis/client/index.ts';
-import { Ban, KeyRound, Plus } from 'lucide-react';
+import { Ban, KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../../components/columns.ts';
 import { ListPanel } from '../../../components/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
-import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
-import { Time } from '../../../components/Time.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
 import { WriteDialog } from '../../../components/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
@@ -20,7 +19,6 @@ const text = messages.apiKeys;
 /** The organisation's API keys: each is shown whole only when it is made. */
 export function KeysPanel() {
   const client = usePeopleClient();
-  const [isAdding, setAdding] = useState(false);
   const [created, setCreated] = useState<ApiKeyCreated['data'] | null>(null);
   const [revoked, setRevoked] = useState<ApiKey | null>(null);
   const keys = useQuery({
@@ -39,26 +37,11 @@ export function KeysPanel() {
         keyOf={({ id }) => id}
         marksOf={(key) => ({ dim: stateOf(key, now) !== 'active' })}
         empty={{ icon: KeyRound, ...text.empty }}
-        actions={
-          <RoleButton
-            needs="admin"
-            leftSection={<Plus size={15} aria-hidden="true" />}
-            onClick={() => setAdding(true)}
-          >
-            {text.create}
-          </RoleButton>
-        }
-        above={
-          isAdding && (
-            <KeyForm
-              onClose={() => setAdding(false)}
-              onCreated={(key) => {
-                setAdding(false);
-                setCreated(key);
-              }}
-            />
-          )
-        }
+        add={{
+          label: text.create,
+          needs: 'admin',
+          form: (close) => <KeyForm onClose={close} onCreated={setCreated} />,
+        }}
       />
       {created !== null && (
         <SecretOnce
@@ -119,16 +102,8 @@ function columnsOf(now: Date, onRevoke: (key: ApiKey) => void): readonly Column<
       className: 'dim',
       cell: (key) => limitsOf(key).map((limit) => <div key={limit}>{limit}</div>),
     },
-    {
-      title: text.columns.used,
-      className: 'dim nowrap',
-      cell: ({ last_used_at: at }) => (at === null ? text.never : <Time at={at} />),
-    },
-    {
-      title: text.columns.expires,
-      className: 'dim nowrap',
-      cell: ({ expires_at: at }) => (at === null ? text.noEnd : <Time at={at} />),
-    },
+    timeColumn(text.columns.used, ({ last_used_at: at }) => at, text.never),
+    timeColumn(text.columns.expires, ({ expires_at: at }) => at, text.noEnd),
     {
       title: text.columns.state,
       cell: (key) => (

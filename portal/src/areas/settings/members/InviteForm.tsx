@@ -1,5 +1,5 @@
 import { Select, TextInput } from '@mantine/core';
-import type { NewLink } from '@portcullis/client/index.ts';
+import type { MadeLink } from '../../../components/LinkTable.tsx';
 import { WriteForm } from '../../../components/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRole } from '../../../session/rights.ts';
@@ -11,7 +11,7 @@ const text = messages.members;
 
 interface Props {
   onClose(): void;
-  onInvited(link: NewLink['data'] & { readonly email: string }): void;
+  onInvited(link: MadeLink): void;
 }
 
 /** Makes a link; whoever invites gives it to the person. */
@@ -28,7 +28,10 @@ export function InviteForm({ onClose, onInvited }: Props) {
         ...(await client.inviteMember({ body })).data,
         email: body.email,
       })}
-      onDone={onInvited}
+      onDone={(link) => {
+        onClose();
+        onInvited(link);
+      }}
       onCancel={onClose}
       submit={text.makeLink}
       note={text.noMail}

@@ -1,19 +1,16 @@
 import { Select, Tooltip } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { Members, NewLink } from '@portcullis/client/index.ts';
+import type { Members } from '@portcullis/client/index.ts';
 import { UserMinus, UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../../components/columns.ts';
-import { LinkTable } from '../../../components/LinkTable.tsx';
+import { LinkOnce, LinkTable, type MadeLink } from '../../../components/LinkTable.tsx';
 import { ListPanel } from '../../../components/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { SecretOnce } from '../../../components/SecretOnce.tsx';
-import { Time } from '../../../components/Time.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
 import { useWrite } from '../../../components/use-write.ts';
 import { WriteDialog } from '../../../components/WriteDialog.tsx';
-import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useRole } from '../../../session/rights.ts';
 import { type Role, ROLES } from '../../../session/roles.ts';
@@ -28,7 +25,7 @@ type Member = Members['data']['members'][number];
 export default function MembersPanel() {
   const client = usePeopleClient();
   const own = useRole();
-  const [link, setLink] = useState<(NewLink['data'] & { readonly email: string }) | null>(null);
+  const [link, setLink] = useState<MadeLink | null>(null);
   const members = useQuery({
     queryKey: ['members'],
     queryFn: async ({ signal }) => (await client.listMembers({}, { signal })).data,
@@ -53,16 +50,7 @@ export default function MembersPanel() {
         />
       )}
       <RolesExplained />
-      {link !== null && (
-        <SecretOnce
-          title={text.linkTitle(link.email)}
-          secret={link.url}
-          onClose={() => setLink(null)}
-        >
-          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}{' '}
-          {link.mailed_to !== null && text.mailed(link.mailed_to)}
-        </SecretOnce>
-      )}
+      {link !== null && <LinkOnce link={link} say={text.linkText} onClose={() => setLink(null)} />}
     </div>
   );
 }
@@ -70,12 +58,11 @@ export default function MembersPanel() {
 interface ListProps {
   readonly query: { readonly error: Error | null; refetch(): unknown };
   readonly members: readonly Member[] | undefined;
-  onInvited(link: NewLink['data'] & { readonly email: string }): void;
+  onInvited(link: MadeLink): void;
 }
 
 function MemberList({ query, members, onInvited }: ListProps) {
   const client = usePeopleClient();
-  const [isInviting, setInviting] = useState(false);
   const [removed, setRemoved] = useState<Member | null>(null);
   const change = useWrite(({ id, role }: { id: number; role: Role }) =>
     client.changeMember({ member: id, body: { role } }),
@@ -96,26 +83,12 @@ function MemberList({ query, members, onInvited }: ListProps) {
         keyOf={({ id }) => id}
         error={change.error}
         empty={{ icon: Users, ...text.empty }}
-        actions={
-          <RoleButton
-            needs="admin"
-            leftSection={<UserPlus size={15} aria-hidden="true" />}
-            onClick={() => setInviting(true)}
-          >
-            {text.invite}
-          </RoleButton>
-        }
-        above={
-          isInviting && (
-            <InviteForm
-              onClose={() => setInviting(false)}
-              onInvited={(made) => {
-                setInviting(false);
-                onInvited(made);
-              }}
-            />
-          )
-        }
+        add={{
+          label: text.invite,
+          icon: UserPlus,
+          needs: 'admin',
+          form: (close) => <InviteForm onClose={close} onInvited={onInvited} />,
+        }}
       />
       {removed !== null && (
         <WriteDialog
@@ -176,16 +149,8 @@ function useColumns({ isBusy, onRole, onRemove }: Acts): readonly Column<Member>
           </Tooltip>
         ),
     },
-    {
-      title: text.columns.since,
-      className: 'dim nowrap',
-      cell: ({ since }) => <Time at={since} />,
-    },
-    {
-      title: text.columns.seen,
-      className: 'dim nowrap',
-      cell: ({ last_seen_at: at }) => (at === null ? text.never : <Time at={at} />),
-    },
+    timeColumn(text.columns.since, ({ since }) => since),
+    timeColumn(text.columns.seen, ({ last_seen_at: at }) => at, text.never),
     {
       title: text.columns.actions,
       isTitleHidden: true,
