@@ -34,12 +34,13 @@ describe('the rows of a table', () => {
     assert.deepEqual(nextSort(COLUMNS, byCount, 'Name'), first);
   });
 
-  it('are found by a part of one field', () => {
+  it('are found by every word that is a part of a field', () => {
     const find = (typed: string) =>
       names(searchRows(ROWS, typed, ([name, count]) => [name, String(count)]));
     assert.deepEqual(find(' LO'), ['Lobby']);
     assert.deepEqual(find('2'), ['Lobby', 'Survival']);
     assert.deepEqual(find('y2'), []);
+    assert.deepEqual(find('2 lob'), ['Lobby']);
     assert.deepEqual(find(''), names(ROWS));
   });
 });

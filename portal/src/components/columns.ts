@@ -64,13 +64,16 @@ function compare(a: number | string, b: number | string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** Rows of which one field contains what was typed. */
+/** Rows whose fields contain each word that was typed. */
 export function searchRows<Row>(
   rows: readonly Row[],
   typed: string,
   fieldsOf: (row: Row) => readonly string[],
 ): readonly Row[] {
-  const wanted = typed.trim().toLowerCase();
-  if (wanted === '') return rows;
-  return rows.filter((row) => fieldsOf(row).some((field) => field.toLowerCase().includes(wanted)));
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return rows;
+  return rows.filter((row) => {
+    const text = fieldsOf(row).join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }
