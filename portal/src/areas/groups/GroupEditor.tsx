@@ -1,5 +1,5 @@
 import { TextInput } from '@mantine/core';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import type { Group, GroupInput } from '@portcullis/client/index.ts';
 import { useMemo, useState } from 'react';
 import { Notice } from '../../components/Notice.tsx';
@@ -44,11 +44,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
     <>
       <PageHeader
         title={group?.name ?? text.newTitle}
-        above={
-          <Link className="crumb" to="/groups">
-            {messages.groups.title}
-          </Link>
-        }
+        above={{ to: '/groups', title: messages.groups.title }}
       >
         {group !== null && <DeleteGroup group={group} locked={locked} />}
       </PageHeader>

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
@@ -33,11 +33,7 @@ function Detail({ slug }: { readonly slug: string }) {
     <>
       <PageHeader
         title={found?.name ?? slug}
-        above={
-          <Link className="crumb" to="/operator">
-            {messages.operator.title}
-          </Link>
-        }
+        above={{ to: '/operator', title: messages.operator.title }}
       >
         {found !== undefined && (
           <>
