@@ -45,9 +45,7 @@ function Detail({ slug }: { readonly slug: string }) {
       <Loaded query={organisations}>
         {() =>
           found === undefined ? (
-            <section className="card">
-              <EmptyState icon={Building2} title={text.unknown} text={text.unknownText} />
-            </section>
+            <EmptyState inCard icon={Building2} title={text.unknown} text={text.unknownText} />
           ) : (
             <>
               {found.owner === 'fleet' && <Notice kind="info">{text.ofFleet}</Notice>}
