@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import { lazy, type ReactNode, useState } from 'react';
+import { lazy, useState } from 'react';
 import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
@@ -49,14 +49,14 @@ export function AddressPage() {
               rules: <RulesPanel ip={ip} view={view} draft={draft} onDraft={setDraft} />,
               filters: <FiltersPanel ip={ip} view={view} />,
               geo: (
-                <ForPeople>
+                <RoleGate needs="person">
                   <GeoPanel ip={ip} />
-                </ForPeople>
+                </RoleGate>
               ),
               history: (
-                <ForPeople>
+                <RoleGate needs="person">
                   <HistoryPanel ip={ip} />
-                </ForPeople>
+                </RoleGate>
               ),
               drops: <DropsPanel ip={ip} onOpenPort={openPort} />,
               explain: <ExplainPanel ip={ip} view={view} />,
@@ -66,15 +66,6 @@ export function AddressPage() {
         )}
       </Loaded>
     </>
-  );
-}
-
-/** A tab that has no operations for API keys. */
-function ForPeople({ children }: { readonly children: ReactNode }) {
-  return (
-    <section className="card">
-      <RoleGate needs="person">{children}</RoleGate>
-    </section>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import {
   type AcceptedAddress,
   type Attack,
@@ -7,7 +7,6 @@ import {
   type KeyClient,
   PermissionError,
 } from '@portcullis/client/index.ts';
-import { useCallback } from 'react';
 import { useHasOrganisation, useSession } from '../../session/session.ts';
 
 export interface Addresses {
@@ -78,22 +77,6 @@ export function isMoving({ data, meta }: AcceptedAddress): boolean {
     data.rules.some(isUnderway) ||
     data.filters.some(isUnderway)
   );
-}
-
-/** Reads an address again, and the list it is in, after a write. */
-export function useRefresh(ip: string): () => void {
-  const queries = useQueryClient();
-  return useCallback(() => {
-    for (const queryKey of [
-      ['address', ip],
-      ['addresses'],
-      ['explain', ip],
-      ['notes', ip],
-      ['history', ip],
-    ]) {
-      void queries.invalidateQueries({ queryKey });
-    }
-  }, [queries, ip]);
 }
 
 /** Attacks of the last day; null where the key may not see them. */
