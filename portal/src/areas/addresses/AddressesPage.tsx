@@ -11,9 +11,10 @@ import { Pill } from '../../components/Pill.tsx';
 import { SearchField } from '../../components/SearchField.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
+import { useAttacksOfDay } from '../attacks/queries.ts';
 import { type AddressFilter, type AddressRow, rowsOf, searchRows } from './address-rows.ts';
 import { useFoundByNote, useTags } from './notes/queries.ts';
-import { type Addresses, useAddresses, useAttacks } from './queries.ts';
+import { type Addresses, useAddresses } from './queries.ts';
 
 const text = messages.addresses;
 const FILTERS = (['all', 'attacked', 'configured', 'bare'] as const).map((value) => ({
@@ -64,7 +65,7 @@ function HeldFacts({ held }: { readonly held: Addresses }) {
 }
 
 function AddressList({ query }: { readonly query: ReturnType<typeof useAddresses> }) {
-  const attacks = useAttacks();
+  const attacks = useAttacksOfDay();
   const [search, setSearch] = useState('');
   const [filter, setFilter] = useState<AddressFilter>('all');
   const wanted = useDeferredValue(search);

@@ -6,7 +6,7 @@ import { ListPanel } from '../../components/ListPanel.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
-import { useAttacks } from '../addresses/queries.ts';
+import { useAttacksOfDay } from '../attacks/queries.ts';
 import { useServers } from './queries.ts';
 import { COLUMNS } from './server-columns.tsx';
 import { fieldsOf, FILTERS, rowsOf, type ServerFilter, type ServerRow } from './server-rows.ts';
@@ -20,7 +20,7 @@ const CHOICES = (['all', 'running', 'offline', 'troubled'] as const).map((value)
 
 export function ServersPage() {
   const servers = useServers();
-  const attacks = useAttacks();
+  const attacks = useAttacksOfDay();
   const [filter, setFilter] = useState<ServerFilter>('all');
   const all = useMemo(
     () => rowsOf(servers.data ?? [], attacks.data ?? []),

@@ -6,7 +6,8 @@ import { Loaded } from '../../../components/Loaded.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { useAttacksOf, useHistory } from '../queries.ts';
+import { useAttacksOfDay } from '../../attacks/queries.ts';
+import { useHistory } from '../queries.ts';
 import { type Happening, type Timeline, timelineOf } from './timeline.ts';
 
 const text = messages.server.history;
@@ -18,7 +19,7 @@ interface Props {
 
 /** Crashes, changes of state and attacks of the last day, on one time line. */
 export default function HistoryPanel({ uuid, ip }: Props) {
-  const attacks = useAttacksOf(ip);
+  const attacks = useAttacksOfDay(ip);
   return (
     <Loaded query={useHistory(uuid)} inCard>
       {(history) => <Shown history={history} attacks={attacks.data} />}
