@@ -1,9 +1,10 @@
-import { ActionIcon, Button, TextInput, Tooltip } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import type { Account } from '@portcullis/client/index.ts';
 import { Fingerprint, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { ListPanel } from '../../components/ListPanel.tsx';
 import { Notice } from '../../components/Notice.tsx';
+import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { Time } from '../../components/Time.tsx';
 import { WriteDialog } from '../../components/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
@@ -79,17 +80,11 @@ function Item({ passkey, onRemove }: { readonly passkey: Passkey; onRemove(): vo
           )}
         </span>
       </div>
-      <Tooltip label={text.remove}>
-        <ActionIcon
-          className="row-end"
-          variant="subtle"
-          color="gray"
-          aria-label={text.removeOf(name)}
-          onClick={onRemove}
-        >
+      <div className="row-end">
+        <RoleIcon label={text.removeOf(name)} hint={text.remove} onClick={onRemove}>
           <Trash2 size={15} />
-        </ActionIcon>
-      </Tooltip>
+        </RoleIcon>
+      </div>
     </li>
   );
 }

@@ -1,3 +1,4 @@
+import { Card } from '../../components/Card.tsx';
 import { PasswordField } from '../../components/PasswordField.tsx';
 import { WriteForm } from '../../components/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
@@ -10,9 +11,7 @@ const EMPTY = { password: '', new_password: '' };
 export function PasswordCard() {
   const { person } = useSession();
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
+    <Card title={text.title} lead={text.lead}>
       <WriteForm
         initial={EMPTY}
         submit={text.save}
@@ -48,6 +47,6 @@ export function PasswordCard() {
           </>
         )}
       </WriteForm>
-    </section>
+    </Card>
   );
 }

@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core';
+import { Card } from '../../components/Card.tsx';
 import { WriteForm } from '../../components/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { personClient, useSession } from '../../session/session.ts';
@@ -8,9 +9,7 @@ const text = messages.account.profile;
 export function ProfileCard() {
   const { person, refreshPerson } = useSession();
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
+    <Card title={text.title} lead={text.lead}>
       <WriteForm
         initial={{ name: person?.name ?? '' }}
         submit={text.save}
@@ -32,6 +31,6 @@ export function ProfileCard() {
           />
         )}
       </WriteForm>
-    </section>
+    </Card>
   );
 }

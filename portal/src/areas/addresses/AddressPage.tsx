@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { lazy, useState } from 'react';
 import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
@@ -33,14 +33,7 @@ export function AddressPage() {
   };
   return (
     <>
-      <PageHeader
-        title={ip}
-        above={
-          <Link className="crumb" to="/addresses">
-            {messages.addresses.title}
-          </Link>
-        }
-      >
+      <PageHeader title={ip} above={{ to: '/addresses', title: messages.addresses.title }}>
         <CopyIcon value={ip} label={text.copy} />
         {address.data !== undefined && <Propagation view={address.data} />}
         {address.data !== undefined && <DefaultControl ip={ip} value={address.data.data.default} />}

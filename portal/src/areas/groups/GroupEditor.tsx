@@ -1,5 +1,5 @@
 import { TextInput } from '@mantine/core';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import type { Group, GroupInput } from '@portcullis/client/index.ts';
 import { Trash2 } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -47,11 +47,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
     <>
       <PageHeader
         title={group?.name ?? text.newTitle}
-        above={
-          <Link className="crumb" to="/groups">
-            {messages.groups.title}
-          </Link>
-        }
+        above={{ to: '/groups', title: messages.groups.title }}
       >
         {group !== null && (
           <ConfirmButton

@@ -1,5 +1,5 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { lazy } from 'react';
 import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
@@ -19,6 +19,7 @@ const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
+const ABOVE = { to: '/servers', title: messages.servers.title } as const;
 
 export function ServerPage() {
   const { uuid } = useParams({ from: '/servers/$uuid' });
@@ -34,19 +35,11 @@ export function ServerPage() {
   };
   return (
     <>
-      <PageHeader title={messages.servers.title} above={<Above />} />
+      <PageHeader title={messages.servers.title} above={ABOVE} />
       <Loaded query={query} rows={8} inCard>
         {() => null}
       </Loaded>
     </>
-  );
-}
-
-function Above() {
-  return (
-    <Link className="crumb" to="/servers">
-      {messages.servers.title}
-    </Link>
   );
 }
 
@@ -61,7 +54,7 @@ function Shown({ server, build }: Props) {
     <>
       <PageHeader
         title={name}
-        above={<Above />}
+        above={ABOVE}
         lead={
           <span className="row">
             <StatePill state={server.state} build_state={build.state} />

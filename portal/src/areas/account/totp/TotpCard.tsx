@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { TotpSetup as Setup } from '@portcullis/client/index.ts';
 import { useState } from 'react';
+import { Card } from '../../../components/Card.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
@@ -23,9 +24,7 @@ export function TotpCard() {
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const close = (): void => setOpen(null);
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
+    <Card title={text.title} lead={text.lead}>
       <Loaded query={account} rows={1}>
         {({ totp, recovery_codes_left: left }) => (
           <div className="stack">
@@ -98,6 +97,6 @@ export function TotpCard() {
           {text.codesText}
         </SecretOnce>
       )}
-    </section>
+    </Card>
   );
 }

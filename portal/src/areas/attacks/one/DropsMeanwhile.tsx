@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Attack } from '@portcullis/client/index.ts';
 import { DropBars } from '../../../components/Bars.tsx';
+import { Card } from '../../../components/Card.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
@@ -23,8 +24,7 @@ export function DropsMeanwhile({ attack }: { readonly attack: Attack }) {
       client.readDrops({ ip, query: dropWindow(attack, Date.now()) ?? {} }, { signal }),
   });
   return (
-    <section className="card card-pad">
-      <h2>{text.drops}</h2>
+    <Card title={text.drops}>
       {window === null ? (
         <p>{text.dropsGone}</p>
       ) : (
@@ -40,6 +40,6 @@ export function DropsMeanwhile({ attack }: { readonly attack: Attack }) {
           )}
         </Loaded>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,5 +1,6 @@
 import type { TopPort } from '@portcullis/client/index.ts';
 import { type Bar, Bars } from '../../../components/Bars.tsx';
+import { Card } from '../../../components/Card.tsx';
 import { messages } from '../../../messages/index.ts';
 import type { AttackView } from '../queries.ts';
 
@@ -12,9 +13,7 @@ export function Makeup({ evidence }: { readonly evidence: Evidence }) {
   const { shares, top_sources, top_source_ports, top_destination_ports } = evidence;
   return (
     <div className="two">
-      <section className="card card-pad">
-        <h2>{text.vectors}</h2>
-        <p>{text.vectorsLead}</p>
+      <Card title={text.vectors} lead={text.vectorsLead}>
         <Share
           bars={shares.map(({ attack_type, share }) => ({
             name: messages.attackType(attack_type),
@@ -28,15 +27,13 @@ export function Makeup({ evidence }: { readonly evidence: Evidence }) {
         <Share bars={portBars(top_destination_ports)} none={text.noPorts} />
         <h2 className="gap-above">{text.sourcePorts}</h2>
         <Share bars={portBars(top_source_ports)} none={text.noPorts} />
-      </section>
-      <section className="card card-pad">
-        <h2>{text.sources}</h2>
-        <p>{text.sourcesLead}</p>
+      </Card>
+      <Card title={text.sources} lead={text.sourcesLead}>
         <Share
           bars={top_sources.map(({ source_ip, packets }) => ({ name: source_ip, value: packets }))}
           none={text.noSources}
         />
-      </section>
+      </Card>
     </div>
   );
 }

@@ -34,11 +34,7 @@ export function Traffic({ view }: { readonly view: AttackView }) {
   const series = useMemo(() => (curve === null ? [] : [seriesOf(curve, unit)]), [curve, unit]);
   const marks = useMemo(() => marksOf(view), [view]);
   if (curve === null || times.length === 0) {
-    return (
-      <section className="card">
-        <EmptyState icon={ChartLine} title={text.noCurve.title} text={text.noCurve.text} />
-      </section>
-    );
+    return <EmptyState inCard icon={ChartLine} {...text.noCurve} />;
   }
   const threshold = evidence?.threshold?.[unit] ?? null;
   const format = FORMATS[unit];

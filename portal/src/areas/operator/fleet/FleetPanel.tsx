@@ -31,9 +31,7 @@ export function FleetPanel() {
           <FleetFacts health={health} />
           <section className="stack" aria-label={text.edges}>
             {health.edges.length === 0 ? (
-              <div className="card">
-                <EmptyState icon={ShieldHalf} {...text.noEdges} />
-              </div>
+              <EmptyState inCard icon={ShieldHalf} {...text.noEdges} />
             ) : (
               health.edges.map((edge) => <EdgeCard key={edge.name} edge={edge} />)
             )}

@@ -1,4 +1,5 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
+import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
@@ -12,9 +13,7 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
   const { slug, owner, name, flags, limits } = organisation;
   const isReadOnly = owner === 'fleet';
   return (
-    <section className="card card-pad" aria-label={text.limitsTitle}>
-      <h2>{text.limitsTitle}</h2>
-      <p>{text.limitsLead}</p>
+    <Card title={text.limitsTitle} lead={text.limitsLead}>
       <WriteForm
         initial={{ name, flags, limits }}
         submit={isReadOnly ? null : text.save}
@@ -70,6 +69,6 @@ export function LimitsCard({ organisation }: { readonly organisation: Organisati
           </>
         )}
       </WriteForm>
-    </section>
+    </Card>
   );
 }

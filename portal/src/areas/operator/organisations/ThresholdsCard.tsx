@@ -1,5 +1,6 @@
 import { NumberInput, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useState } from 'react';
+import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
@@ -22,9 +23,7 @@ export function ThresholdsCard({ organisation }: { readonly organisation: Organi
   const scope = scopes.find(({ key }) => key === chosen) ?? scopes[0];
   if (scope === undefined) return null;
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
+    <Card title={text.title} lead={text.lead}>
       <div className="stack">
         <Select
           label={
@@ -43,7 +42,7 @@ export function ThresholdsCard({ organisation }: { readonly organisation: Organi
         />
         <ThresholdsForm key={scope.key} slug={organisation.slug} scope={scope} />
       </div>
-    </section>
+    </Card>
   );
 }
 

@@ -1,13 +1,14 @@
 import type { GameServerDetail, GameServerHistory } from '@portcullis/client/index.ts';
 import { ChartLine } from 'lucide-react';
 import { useMemo } from 'react';
+import { Card } from '../../../components/Card.tsx';
 import { Chart } from '../../../components/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { formatBytes, formatMib } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useHistory } from '../queries.ts';
-import { fillDay } from './fill-day.ts';
+import { fillMinutes } from '../../../components/fill-minutes.ts';
 
 const text = messages.server.resources;
 const MIB = 1_048_576;
@@ -18,9 +19,7 @@ export default function ResourcesPanel({ server }: { readonly server: GameServer
     <Loaded query={useHistory(server.uuid)} inCard>
       {(history) =>
         history.data.samples.length === 0 ? (
-          <section className="card">
-            <EmptyState icon={ChartLine} {...text.empty} />
-          </section>
+          <EmptyState inCard icon={ChartLine} {...text.empty} />
         ) : (
           <Charts history={history} limits={server.limits} />
         )
@@ -60,7 +59,10 @@ const STYLES = [
 
 function Charts({ history: { data, meta }, limits }: ChartsProps) {
   const from = data.samples[0]?.at ?? meta.from;
-  const filled = useMemo(() => fillDay(data.samples, from, meta.to), [data.samples, from, meta.to]);
+  const filled = useMemo(
+    () => fillMinutes(data.samples, from, meta.to),
+    [data.samples, from, meta.to],
+  );
   const limited = (title: string, lines: Drawn['lines'], limit: number): Drawn => {
     const isBinary = lines !== CPU;
     const format = isBinary ? formatMib : percent;
@@ -98,7 +100,7 @@ function rate(value: number): string {
 
 interface DayChartProps {
   readonly chart: Drawn;
-  readonly filled: ReturnType<typeof fillDay<Sample>>;
+  readonly filled: ReturnType<typeof fillMinutes<Sample>>;
 }
 
 function DayChart({ chart, filled }: DayChartProps) {
@@ -113,9 +115,7 @@ function DayChart({ chart, filled }: DayChartProps) {
   );
   const now = series[0]?.values.at(filled.samples.findLastIndex((sample) => sample !== undefined));
   return (
-    <section className="card card-pad">
-      <h2>{title}</h2>
-      <p>{lead}</p>
+    <Card title={title} lead={lead}>
       <Chart
         label={text.chart(title, now === null || now === undefined ? null : format(now))}
         times={filled.times}
@@ -124,6 +124,6 @@ function DayChart({ chart, filled }: DayChartProps) {
         isBinary={isBinary}
         format={format}
       />
-    </section>
+    </Card>
   );
 }

@@ -5,7 +5,7 @@ interface At {
 }
 
 /** Every minute from one moment to another, each with its sample; undefined where nothing was measured. */
-export function fillDay<Sample extends At>(
+export function fillMinutes<Sample extends At>(
   samples: readonly Sample[],
   from: string,
   to: string,
