@@ -37,7 +37,7 @@ export interface ListPanelProps<Row> {
   /** How many there are without the filter of the page; its default is the length of `rows`. */
   readonly total?: number;
   readonly search?: { readonly label: string; fieldsOf(row: Row): readonly string[] };
-  /** Fields by which the page itself filters the rows. */
+  /** What stands beside the search, or below the title: fields by which the page filters, a sentence. */
   readonly filter?: ReactNode;
   /** Without rows there is nothing to filter. */
   readonly hidesEmptyTools?: boolean;
