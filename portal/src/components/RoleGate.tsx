@@ -20,13 +20,8 @@ export function RoleGate({ needs, children }: Props) {
   const byAccount = needs === 'person' || person?.operator === true ? null : text.operator;
   const why = needs === 'operator' || needs === 'person' ? byAccount : byRole;
   if (person !== null && why === null) return children;
-  return (
-    <section className="card">
-      {person === null || why === null ? (
-        <EmptyState icon={UserRound} title={text.keyTitle} text={text.key} />
-      ) : (
-        <EmptyState icon={Lock} title={text.title} text={why} />
-      )}
-    </section>
-  );
+  if (person === null || why === null) {
+    return <EmptyState inCard icon={UserRound} title={text.keyTitle} text={text.key} />;
+  }
+  return <EmptyState inCard icon={Lock} title={text.title} text={why} />;
 }

@@ -1,8 +1,7 @@
 import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { use } from 'react';
 import { SessionContext } from '../session/session.ts';
-import { showAccepted } from './show-accepted.ts';
-import { showUndo } from './show-undo.tsx';
+import { showAccepted, showUndo } from './toasts.tsx';
 
 /** What a toast says after a write: that it can be taken back, or how far its generation is. */
 export type Said =

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Globe, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { ListPanel } from '../../../components/ListPanel.tsx';
@@ -10,15 +11,19 @@ import { messages } from '../../../messages/index.ts';
 import { describeGeo, geoDraftOf, newGeoDraft, targetOn } from './geo-draft.ts';
 import { GeoEditor } from './GeoEditor.tsx';
 import { usePeopleClient } from '../../../session/session.ts';
-import { useGeoRules } from './queries.ts';
 import { WorldMap } from './WorldMap.tsx';
 
 const text = messages.geo;
+const LIST_MS = 15_000;
 
 /** The geo rules that apply to an address, and the form that makes one. */
 export default function GeoPanel({ ip }: { readonly ip: string }) {
   const client = usePeopleClient();
-  const rules = useGeoRules();
+  const rules = useQuery({
+    queryKey: ['geo-rules'],
+    queryFn: async ({ signal }) => (await client.listGeoRules({}, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
   const [edited, setEdited] = useState<GeoRule | 'new' | null>(null);
   const [deleted, setDeleted] = useState<GeoRule | null>(null);
   return (

@@ -1,3 +1,4 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { History as HistoryIcon, RotateCcw, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { Diff } from '../../../components/Diff.tsx';
@@ -15,14 +16,20 @@ import {
   type HistoryEntry,
 } from './history-words.ts';
 import { usePeopleClient } from '../../../session/session.ts';
-import { useHistory } from './queries.ts';
 
 const text = messages.history;
 
 /** Who changed what on an address, newest first, and the way back. */
 export default function HistoryPanel({ ip }: { readonly ip: string }) {
   const client = usePeopleClient();
-  const history = useHistory(ip);
+  const history = useInfiniteQuery({
+    queryKey: ['history', ip],
+    initialPageParam: null as number | null,
+    queryFn: ({ pageParam: before, signal }) =>
+      client.readHistory({ ip, query: before === null ? {} : { before } }, { signal }),
+    getNextPageParam: ({ data, links }) =>
+      links.next === null ? null : (data.at(-1)?.generation ?? null),
+  });
   const undo = useWrite((generation: number) => client.undoChange({ ip, body: { generation } }), {
     say: ({ data }, undone) => ({ text: text.undone(undone), generation: data.generation }),
   });

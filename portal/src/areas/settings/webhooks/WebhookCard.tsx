@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { useState } from 'react';
+import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
@@ -22,7 +23,7 @@ interface Props {
 
 /** A webhook with what can be done with it, and its deliveries. */
 export function WebhookCard({ webhook, onSecret }: Props) {
-  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete' | null>(null);
+  const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
   const [isLogOpen, setLogOpen] = useState(false);
   const client = usePeopleClient();
   const { id, name, url, events, enabled, pending, disabled_reason: reason } = webhook;
@@ -68,9 +69,15 @@ export function WebhookCard({ webhook, onSecret }: Props) {
             >
               {enabled ? text.disable : text.enable}
             </Button>
-            <Button variant="default" size="compact-sm" onClick={() => setOpen('rotate')}>
+            <ConfirmButton
+              size="compact-sm"
+              title={text.rotateTitle(name)}
+              question={text.rotateText}
+              write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
+              onDone={onSecret}
+            >
               {text.rotate}
-            </Button>
+            </ConfirmButton>
             <Button
               variant="subtle"
               color="red"
@@ -107,20 +114,8 @@ export function WebhookCard({ webhook, onSecret }: Props) {
           </Button>
         </div>
       </div>
-      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onSaved={close} />}
+      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
       {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
-      {open === 'rotate' && (
-        <WriteDialog
-          title={text.rotateTitle(name)}
-          submit={text.rotate}
-          isFinal
-          write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
-          onDone={onSecret}
-          onClose={close}
-        >
-          {text.rotateText}
-        </WriteDialog>
-      )}
       {open === 'delete' && (
         <WriteDialog
           title={text.removeTitle(name)}

@@ -19,7 +19,7 @@ interface Props {
   readonly webhook: Webhook | null;
   onClose(): void;
   /** With the secret of a new one. */
-  onSaved(secret: WebhookSecret['data'] | null): void;
+  onSaved?(secret: WebhookSecret['data'] | null): void;
 }
 
 export function WebhookForm({ webhook, onClose, onSaved }: Props) {
@@ -46,7 +46,10 @@ export function WebhookForm({ webhook, onClose, onSaved }: Props) {
         await client.saveWebhook({ webhook: id, body: { ...body, enabled } });
         return null;
       }}
-      onDone={onSaved}
+      onDone={(secret) => {
+        onSaved?.(secret);
+        onClose();
+      }}
       onCancel={onClose}
       submit={label}
     >
