@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { RoleButton, type RoleButtonProps } from './RoleButton.tsx';
 import type { AfterWrite } from './use-write.ts';
+import type { FormValues } from './WriteForm.tsx';
 import { WriteDialog, type WriteDialogProps } from './WriteDialog.tsx';
 
 interface Props<Values, Result>
@@ -17,7 +18,7 @@ interface Props<Values, Result>
 }
 
 /** A button for what cannot be taken back: it asks, then writes. */
-export function ConfirmButton<Result, Values extends Record<string, any> = {}>({
+export function ConfirmButton<Result, Values extends FormValues = {}>({
   title,
   question,
   confirm,

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { messages } from '../messages/index.ts';
-import { type Fields, type FormProps, WriteForm } from './WriteForm.tsx';
+import { type Fields, type FormProps, type FormValues, WriteForm } from './WriteForm.tsx';
 
 export type WriteDialogProps<Values, Result> = Omit<
   FormProps<Values, Result>,
@@ -18,9 +18,9 @@ export type WriteDialogProps<Values, Result> = Omit<
 };
 
 /** A `WriteForm` in a dialog, which closes once it is written; its button is a verb: `Revoke`, not `OK`. */
-export function WriteDialog<Values extends Record<string, any>, Result>({
+export function WriteDialog<Values extends FormValues, Result>({
   title,
-  size = undefined,
+  size,
   initial = {} as Values,
   isFinal = false,
   children,

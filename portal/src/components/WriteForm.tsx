@@ -7,6 +7,9 @@ import { Notice } from './Notice.tsx';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
+/** What `useForm` takes: an object. */
+export type FormValues = NonNullable<NonNullable<Parameters<typeof useForm>[0]>['initialValues']>;
+
 /** The values of a form, and `getInputProps` for each of its fields. */
 export type Fields<Values> = UseFormReturnType<Values>;
 
@@ -42,9 +45,7 @@ interface Props<Values, Result> extends FormProps<Values, Result> {
  * A form that writes: its values, whether it can be sent and why not, that it is being sent, and what the service
  * refused. A refusal with a pointer stands below its field, all others above the buttons.
  */
-export function WriteForm<Values extends Record<string, any>, Result>(
-  props: Props<Values, Result>,
-) {
+export function WriteForm<Values extends FormValues, Result>(props: Props<Values, Result>) {
   const { label, layout = 'plain', submit, note, saved, pointers = {}, onCancel } = props;
   const shown = useRef(new Set<string>());
   const write = useWrite(props.write, props);

@@ -31,18 +31,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   const locked = group?.owner === 'fleet' ? text.locked.fleet : refusal;
   const isSame = isSameGroup(draft, stored);
   const wrong = findWrongTarget(draft.targets);
-  const save = useWrite(
-    (body: GroupInput) =>
-      group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
-    {
-      say: ({ data }, { name }) => ({ text: text.saved(name), generation: data.generation }),
-      onDone({ data }) {
-        setEdited(null);
-        const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;
-        void navigate({ ...to, replace: true, ignoreBlocker: true });
-      },
-    },
-  );
+  const save = useSave(group, () => setEdited(null));
   return (
     <>
       <PageHeader
@@ -119,5 +108,23 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
       </div>
       <LeaveGuard isDirty={!isSame && !save.isPending} />
     </>
+  );
+}
+
+/** Saves what is given whole, and goes to the page of the group. */
+function useSave(group: Group | null, onSaved: () => void) {
+  const client = usePeopleClient();
+  const navigate = useNavigate();
+  return useWrite(
+    (body: GroupInput) =>
+      group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
+    {
+      say: ({ data }, { name }) => ({ text: text.saved(name), generation: data.generation }),
+      onDone({ data }) {
+        onSaved();
+        const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;
+        void navigate({ ...to, replace: true, ignoreBlocker: true });
+      },
+    },
   );
 }

@@ -24,6 +24,8 @@ interface Typed {
   readonly view: 'accepted' | 'live';
 }
 
+const EMPTY: Typed = { protocol: 'tcp', source: '', port: '', view: 'accepted' };
+
 /** "Would this packet pass?", answered by the evaluator that the edges are tested against, and by each edge. */
 export function ExplainPanel({ ip, view }: Props) {
   const { client } = useSession();
@@ -34,7 +36,7 @@ export function ExplainPanel({ ip, view }: Props) {
         <h2>{text.title}</h2>
         <p>{text.lead}</p>
         <WriteForm
-          initial={{ protocol: 'tcp', source: '', port: '', view: 'accepted' } as Typed}
+          initial={EMPTY}
           refusal={(typed) => wrongWith(typed, ip) !== null}
           isLocal
           write={(typed) => client.explainPacket({ ip, body: requestOf(typed) })}

@@ -1,5 +1,6 @@
 import { TagsInput, Textarea } from '@mantine/core';
 import type { RuleNote } from '@portcullis/client/index.ts';
+import type { Fields } from '../../../components/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 
 const text = messages.notes;
@@ -25,7 +26,7 @@ interface Props {
   /** A form with a note, among others. */
   readonly form: {
     readonly values: NoteDraft;
-    getInputProps(field: 'note' | 'tags'): { onChange: any; error?: any };
+    getInputProps(field: 'note' | 'tags'): ReturnType<Fields<NoteDraft>['getInputProps']>;
   };
 }
 

@@ -18,9 +18,9 @@ export function useRuleWrites(ip: string) {
   ): Said => ({
     text: said,
     async undo() {
-      if (people === null) return void (await reverse());
+      if (people === null) await reverse();
       for (const generation of generations) {
-        if (generation !== null) await people.undoChange({ ip, body: { generation } });
+        if (generation !== null) await people?.undoChange({ ip, body: { generation } });
       }
     },
   });

@@ -8,6 +8,7 @@ import { usePeopleClient } from '../../../session/session.ts';
 import { rolesBelow } from './member-roles.ts';
 
 const text = messages.members;
+const EMPTY: { email: string; role: Role } = { email: '', role: 'member' };
 
 interface Props {
   onClose(): void;
@@ -22,7 +23,7 @@ export function InviteForm({ onClose, onInvited }: Props) {
     <WriteForm
       label={text.invite}
       layout="panel"
-      initial={{ email: '', role: 'member' as Role }}
+      initial={EMPTY}
       refusal={({ email }) => email === ''}
       write={async (body) => ({
         ...(await client.inviteMember({ body })).data,

@@ -26,7 +26,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
   const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
   const [isLogOpen, setLogOpen] = useState(false);
   const client = usePeopleClient();
-  const { id, name, url, events, enabled, pending, disabled_reason: reason } = webhook;
+  const { id, name, url, events, enabled, pending } = webhook;
   const close = (): void => setOpen(null);
   const test = useWrite(() => client.testWebhook({ webhook: id }), {
     onDone: () => setLogOpen(true),
@@ -88,20 +88,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
             </Button>
           </div>
         </div>
-        <div className="mono dim wrap">{url}</div>
-        <div className="pills">
-          {events.map((event) => (
-            <Pill key={event} tone="neutral" plain>
-              {text.eventNames[event] ?? event}
-            </Pill>
-          ))}
-        </div>
-        {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
-        {webhook.previous_secret_until !== null && (
-          <Notice kind="info">
-            {text.twoSecrets(formatMoment(new Date(webhook.previous_secret_until)))}
-          </Notice>
-        )}
+        <Description webhook={webhook} />
         <ProblemNotice error={test.error ?? toggle.error} />
         <div className="row">
           <Button
@@ -117,18 +104,51 @@ export function WebhookCard({ webhook, onSecret }: Props) {
       {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
       {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
       {open === 'delete' && (
-        <WriteDialog
-          title={text.removeTitle(name)}
-          submit={text.remove}
-          isFinal
-          write={() => client.deleteWebhook({ webhook: id })}
-          // The card stands until the list is read again, and must not read the deliveries of what is gone.
-          onDone={() => setLogOpen(false)}
-          onClose={close}
-        >
-          {text.removeText}
-        </WriteDialog>
+        // The card stands until the list is read again, and must not read the deliveries of what is gone.
+        <Delete webhook={webhook} onDone={() => setLogOpen(false)} onClose={close} />
       )}
     </article>
+  );
+}
+
+interface DeleteProps {
+  readonly webhook: Webhook;
+  onDone(): void;
+  onClose(): void;
+}
+
+function Delete({ webhook: { id, name }, onDone, onClose }: DeleteProps) {
+  const client = usePeopleClient();
+  return (
+    <WriteDialog
+      title={text.removeTitle(name)}
+      submit={text.remove}
+      isFinal
+      write={() => client.deleteWebhook({ webhook: id })}
+      onDone={onDone}
+      onClose={onClose}
+    >
+      {text.removeText}
+    </WriteDialog>
+  );
+}
+
+function Description({ webhook }: { readonly webhook: Webhook }) {
+  const { url, events, enabled, disabled_reason: reason, previous_secret_until: until } = webhook;
+  return (
+    <>
+      <div className="mono dim wrap">{url}</div>
+      <div className="pills">
+        {events.map((event) => (
+          <Pill key={event} tone="neutral" plain>
+            {text.eventNames[event] ?? event}
+          </Pill>
+        ))}
+      </div>
+      {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
+      {until !== null && (
+        <Notice kind="info">{text.twoSecrets(formatMoment(new Date(until)))}</Notice>
+      )}
+    </>
   );
 }

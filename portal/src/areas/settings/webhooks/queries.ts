@@ -15,7 +15,6 @@ export const EVENTS = [
   'server.crashed',
   'propagation.failed',
 ] as const;
-export type WebhookEvent = (typeof EVENTS)[number];
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'skipped';
 
 export function useWebhooks() {
