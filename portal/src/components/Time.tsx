@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core';
 import { formatAgo, formatMoment } from '../format.ts';
-import type { Column } from './columns.ts';
+import type { Column } from './list/columns.ts';
 
 /** A moment in the viewer's zone, as how long ago it was; the exact one on hover and focus. */
 export function Time({ at }: { readonly at: string }) {

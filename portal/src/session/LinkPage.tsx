@@ -2,8 +2,8 @@ import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
-import { PasswordField } from '../components/PasswordField.tsx';
-import { WriteForm } from '../components/WriteForm.tsx';
+import { PasswordField } from '../components/forms/PasswordField.tsx';
+import { WriteForm } from '../components/forms/WriteForm.tsx';
 import { messages } from '../messages/index.ts';
 import { type Identity, personClient } from './session.ts';
 

@@ -2,8 +2,8 @@ import { Select } from '@mantine/core';
 import { Building2 } from 'lucide-react';
 import { useOrganisations } from '../areas/operator/queries.ts';
 import { EmptyState } from '../components/EmptyState.tsx';
-import { ProblemNotice } from '../components/ProblemNotice.tsx';
-import { WriteForm } from '../components/WriteForm.tsx';
+import { ProblemNotice } from '../components/forms/ProblemNotice.tsx';
+import { WriteForm } from '../components/forms/WriteForm.tsx';
 import { messages } from '../messages/index.ts';
 import { useSession } from '../session/session.ts';
 

@@ -1,6 +1,6 @@
 import { Card } from '../../components/Card.tsx';
-import { PasswordField } from '../../components/PasswordField.tsx';
-import { WriteForm } from '../../components/WriteForm.tsx';
+import { PasswordField } from '../../components/forms/PasswordField.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { personClient, useSession } from '../../session/session.ts';
 

@@ -1,5 +1,5 @@
-import { PasswordField } from '../../components/PasswordField.tsx';
-import { WriteDialog, type WriteDialogProps } from '../../components/WriteDialog.tsx';
+import { PasswordField } from '../../components/forms/PasswordField.tsx';
+import { WriteDialog, type WriteDialogProps } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 
 type Props<Values, Result> = Omit<WriteDialogProps<Values, Result>, 'refusal'> & {

@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { Card } from '../../components/Card.tsx';
-import { WriteForm } from '../../components/WriteForm.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { personClient, useSession } from '../../session/session.ts';
 

@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { Sessions } from '@portcullis/client/index.ts';
-import { ListPanel } from '../../components/ListPanel.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { timeColumn } from '../../components/Time.tsx';
-import { useWrite } from '../../components/use-write.ts';
+import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { personClient } from '../../session/session.ts';
 import { describeAgent } from './describe-agent.ts';

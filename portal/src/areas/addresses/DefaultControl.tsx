@@ -2,7 +2,7 @@ import { ShieldCheck, ShieldOff } from 'lucide-react';
 import { useState } from 'react';
 import { Notice } from '../../components/Notice.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
-import { WriteDialog } from '../../components/WriteDialog.tsx';
+import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { DefaultPreview } from './DefaultPreview.tsx';

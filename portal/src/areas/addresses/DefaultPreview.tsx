@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PreviewedPort } from '@portcullis/client/index.ts';
-import type { Column } from '../../components/columns.ts';
+import type { Column } from '../../components/list/columns.ts';
 import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { PlainTable } from '../../components/PlainTable.tsx';
+import { PlainTable } from '../../components/list/PlainTable.tsx';
 import { timeColumn } from '../../components/Time.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';

@@ -3,7 +3,7 @@ import { RadioTower } from 'lucide-react';
 import type { EdgeProgress } from '@portcullis/client/index.ts';
 import { Card } from '../../components/Card.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
-import { Facts } from '../../components/Facts.tsx';
+import { Facts } from '../../components/figures/Facts.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { messages } from '../../messages/index.ts';
 import type { AcceptedView } from './queries.ts';

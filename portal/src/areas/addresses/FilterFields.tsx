@@ -1,6 +1,6 @@
 import { Select } from '@mantine/core';
-import { ExplainedField } from '../../components/ExplainedField.tsx';
-import type { Fields } from '../../components/WriteForm.tsx';
+import { ExplainedField } from '../../components/forms/ExplainedField.tsx';
+import type { Fields } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { explainPorts } from './rules/rule-draft.ts';
 

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Filter as FilterIcon, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { Column } from '../../components/columns.ts';
-import { ListPanel } from '../../components/ListPanel.tsx';
+import type { Column } from '../../components/list/columns.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PropagationPill } from '../../components/PropagationPill.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
-import { useWrite } from '../../components/use-write.ts';
-import { WriteDialog } from '../../components/WriteDialog.tsx';
+import { useWrite } from '../../components/forms/use-write.ts';
+import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from './FilterFields.tsx';

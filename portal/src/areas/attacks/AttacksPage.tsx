@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { DownloadMenu } from '../../components/DownloadMenu.tsx';
-import { ListPanel } from '../../components/ListPanel.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';

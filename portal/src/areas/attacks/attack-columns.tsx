@@ -1,6 +1,6 @@
 import type { Attack } from '@portcullis/client/index.ts';
 import { Link } from '@tanstack/react-router';
-import type { Column } from '../../components/columns.ts';
+import type { Column } from '../../components/list/columns.ts';
 import { Pill } from '../../components/Pill.tsx';
 import { Time } from '../../components/Time.tsx';
 import { formatDuration } from '../../format.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Group } from '@portcullis/client/index.ts';
-import { searchRows } from '../../components/columns.ts';
+import { searchRows } from '../../components/list/columns.ts';
 import { splitTargets } from '../addresses/targets.ts';
 import { fieldsOf, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
 

@@ -1,7 +1,7 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { plainText } from '@portcullis/core/game-servers/console-text.ts';
 import { RotateCw } from 'lucide-react';
-import { ConfirmButton } from '../../components/ConfirmButton.tsx';
+import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';

@@ -1,9 +1,9 @@
 import { notifications } from '@mantine/notifications';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import { CircleStop, OctagonX, Play, RotateCw } from 'lucide-react';
-import { ConfirmButton } from '../../components/ConfirmButton.tsx';
+import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
-import { useWrite } from '../../components/use-write.ts';
+import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { type Powered, powerRefusal, SIGNALS } from './power.ts';

@@ -1,5 +1,5 @@
 import type { GameServerDetail } from '@portcullis/client/index.ts';
-import { type Fact, Facts } from '../../components/Facts.tsx';
+import { type Fact, Facts } from '../../components/figures/Facts.tsx';
 import { formatBytes, formatMib } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 

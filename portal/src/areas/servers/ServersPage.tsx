@@ -1,8 +1,8 @@
 import { SegmentedControl } from '@mantine/core';
 import { Server } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { Facts } from '../../components/Facts.tsx';
-import { ListPanel } from '../../components/ListPanel.tsx';
+import { Facts } from '../../components/figures/Facts.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';

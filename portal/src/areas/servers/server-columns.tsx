@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import type { Column } from '../../components/columns.ts';
+import type { Column } from '../../components/list/columns.ts';
 import { Pill } from '../../components/Pill.tsx';
 import { Time } from '../../components/Time.tsx';
 import { messages } from '../../messages/index.ts';

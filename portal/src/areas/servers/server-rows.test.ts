@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { GameServerStatus } from '@portcullis/client/index.ts';
-import { searchRows } from '../../components/columns.ts';
+import { searchRows } from '../../components/list/columns.ts';
 import { fieldsOf, FILTERS, isTroubled, rowsOf } from './server-rows.ts';
 
 const SERVER: GameServerStatus = {

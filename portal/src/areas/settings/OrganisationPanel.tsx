@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core';
 import { Notice } from '../../components/Notice.tsx';
-import { WriteForm } from '../../components/WriteForm.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { useRefusal } from '../../session/rights.ts';
 import { usePeopleClient, useSession } from '../../session/session.ts';

@@ -3,7 +3,7 @@ import type { TotpSetup as Setup } from '@portcullis/client/index.ts';
 import { useMemo } from 'react';
 import { encode } from 'uqr';
 import { CopyIcon } from '../../../components/CopyIcon.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import type { DroppedPacket } from '@portcullis/client/index.ts';
-import type { Column } from '../../../components/columns.ts';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';

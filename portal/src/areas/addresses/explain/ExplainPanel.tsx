@@ -2,7 +2,7 @@ import { SegmentedControl, Select, TextInput } from '@mantine/core';
 import type { ExplainRequest, Explanation } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { useState } from 'react';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { AcceptedView } from '../queries.ts';

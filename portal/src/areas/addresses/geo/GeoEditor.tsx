@@ -1,5 +1,5 @@
 import { SegmentedControl, TagsInput } from '@mantine/core';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { SEPARATORS, splitTargets } from '../targets.ts';

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Globe, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { WriteDialog } from '../../../components/WriteDialog.tsx';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import type { GeoRule } from '@portcullis/client/index.ts';
 import { messages } from '../../../messages/index.ts';
 import { describeGeo, geoDraftOf, newGeoDraft, targetOn } from './geo-draft.ts';

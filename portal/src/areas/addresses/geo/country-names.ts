@@ -1,5 +1,5 @@
 import { CONTINENTS } from '@portcullis/core/net/countries.ts';
-import { searchRows } from '../../../components/columns.ts';
+import { searchRows } from '../../../components/list/columns.ts';
 import { messages } from '../../../messages/index.ts';
 
 const NAMES = new Intl.DisplayNames('en', { type: 'region' });

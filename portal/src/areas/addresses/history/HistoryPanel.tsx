@@ -2,11 +2,11 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { History as HistoryIcon, RotateCcw, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { Diff } from '../../../components/Diff.tsx';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
-import { useWrite } from '../../../components/use-write.ts';
-import { WriteDialog } from '../../../components/WriteDialog.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import {
   describeAction,

@@ -3,7 +3,7 @@ import { StickyNote } from 'lucide-react';
 import { useState } from 'react';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { WriteDialog } from '../../../components/WriteDialog.tsx';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { describeRule } from '../rules/rule-columns.tsx';

@@ -1,6 +1,6 @@
 import { TagsInput, Textarea } from '@mantine/core';
 import type { RuleNote } from '@portcullis/client/index.ts';
-import type { Fields } from '../../../components/WriteForm.tsx';
+import type { Fields } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 
 const text = messages.notes;

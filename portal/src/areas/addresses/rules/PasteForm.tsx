@@ -1,6 +1,6 @@
 import { Textarea } from '@mantine/core';
 import { Notice } from '../../../components/Notice.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { parsePastedRules } from './paste-rules.ts';
 import type { RuleTarget } from './RuleForm.tsx';

@@ -1,8 +1,8 @@
 import { SegmentedControl, Select } from '@mantine/core';
 import type { NotedRule } from '@portcullis/client/index.ts';
-import { ExplainedField } from '../../../components/ExplainedField.tsx';
-import type { Said } from '../../../components/use-write.ts';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { ExplainedField } from '../../../components/forms/ExplainedField.tsx';
+import type { Said } from '../../../components/forms/use-write.ts';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { EMPTY_NOTE, NoteFields, noteOf } from '../notes/NoteFields.tsx';
 import {

@@ -1,5 +1,5 @@
 import { Pill } from '../../../components/Pill.tsx';
-import type { Column } from '../../../components/columns.ts';
+import type { Column } from '../../../components/list/columns.ts';
 import { messages } from '../../../messages/index.ts';
 
 const text = messages.rules;

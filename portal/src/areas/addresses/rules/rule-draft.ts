@@ -2,7 +2,7 @@ import type { AcceptedRule, RuleInput } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { countPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import type { Explained } from '../../../components/ExplainedField.tsx';
+import type { Explained } from '../../../components/forms/ExplainedField.tsx';
 import { messages } from '../../../messages/index.ts';
 
 export const PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;

@@ -1,5 +1,5 @@
 import type { AcceptedRule, NotedRule } from '@portcullis/client/index.ts';
-import type { Said } from '../../../components/use-write.ts';
+import type { Said } from '../../../components/forms/use-write.ts';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { inputsOf } from './rule-draft.ts';

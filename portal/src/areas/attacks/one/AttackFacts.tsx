@@ -1,6 +1,6 @@
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { AttackEvidence } from '@portcullis/client/index.ts';
-import { type Fact, Facts } from '../../../components/Facts.tsx';
+import { type Fact, Facts } from '../../../components/figures/Facts.tsx';
 import { formatBytes, formatCount, formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import type { AttackView } from '../queries.ts';

@@ -1,5 +1,5 @@
 import { ShieldOff } from 'lucide-react';
-import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { AttackView } from '../queries.ts';

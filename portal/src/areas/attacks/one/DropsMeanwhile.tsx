@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Attack } from '@portcullis/client/index.ts';
-import { DropBars } from '../../../components/Bars.tsx';
+import { DropBars } from '../../../components/figures/Bars.tsx';
 import { Card } from '../../../components/Card.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { formatMoment } from '../../../format.ts';

@@ -1,5 +1,5 @@
 import type { TopPort } from '@portcullis/client/index.ts';
-import { type Bar, Bars } from '../../../components/Bars.tsx';
+import { type Bar, Bars } from '../../../components/figures/Bars.tsx';
 import { Card } from '../../../components/Card.tsx';
 import { messages } from '../../../messages/index.ts';
 import type { AttackView } from '../queries.ts';

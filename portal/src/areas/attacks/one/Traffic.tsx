@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import { ChartLine } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { Chart, type Mark } from '../../../components/Chart.tsx';
+import { Chart, type Mark } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';

@@ -1,4 +1,4 @@
-import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 

@@ -1,8 +1,8 @@
 import { ActionIcon, Button, NumberInput } from '@mantine/core';
 import { X } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
-import { useWrite } from '../../../components/use-write.ts';
+import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';

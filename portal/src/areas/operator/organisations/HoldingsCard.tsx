@@ -1,8 +1,8 @@
 import { Checkbox } from '@mantine/core';
 import { ProblemError } from '@portcullis/client/index.ts';
 import { Network } from 'lucide-react';
-import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';

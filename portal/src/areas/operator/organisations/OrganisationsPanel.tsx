@@ -1,9 +1,9 @@
 import { TextInput } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
-import type { Column } from '../../../components/columns.ts';
-import { ListPanel } from '../../../components/ListPanel.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';

@@ -1,10 +1,10 @@
 import { Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { Boxes, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';

@@ -1,7 +1,7 @@
 import { NumberInput, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Card } from '../../../components/Card.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';

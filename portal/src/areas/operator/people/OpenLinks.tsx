@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { LinkTable } from '../../../components/LinkTable.tsx';
+import { LinkTable } from '../../../components/list/LinkTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { LIST_MS } from '../queries.ts';

@@ -6,7 +6,7 @@ import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
-import { SearchField } from '../../../components/SearchField.tsx';
+import { SearchField } from '../../../components/list/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRefusal } from '../../../session/rights.ts';
 import { CommandLine } from './CommandLine.tsx';

@@ -2,13 +2,13 @@ import type { GameServerDetail, GameServerHistory } from '@portcullis/client/ind
 import { ChartLine } from 'lucide-react';
 import { useMemo } from 'react';
 import { Card } from '../../../components/Card.tsx';
-import { Chart } from '../../../components/Chart.tsx';
+import { Chart } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { formatBytes, formatMib } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useHistory } from '../queries.ts';
-import { fillMinutes } from '../../../components/fill-minutes.ts';
+import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 
 const text = messages.server.resources;
 const MIB = 1_048_576;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Attack } from '@portcullis/client/index.ts';
-import { fillMinutes } from '../../../components/fill-minutes.ts';
+import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 import { timelineOf } from './timeline.ts';
 
 const at = (time: string) => `2026-11-21T${time}+00:00`;

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { type GameServerBuild, NotFoundError, PermissionError } from '@portcullis/client/index.ts';
 import { Link } from '@tanstack/react-router';
-import type { Column } from '../../../components/columns.ts';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';

@@ -1,7 +1,7 @@
 import { Checkbox, MultiSelect, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ApiKeyCreated } from '@portcullis/client/index.ts';
-import { type Fields, WriteForm } from '../../../components/WriteForm.tsx';
+import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import {

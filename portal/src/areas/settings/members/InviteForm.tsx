@@ -1,6 +1,6 @@
 import { Select, TextInput } from '@mantine/core';
-import type { MadeLink } from '../../../components/LinkTable.tsx';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import type { MadeLink } from '../../../components/list/LinkTable.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRole } from '../../../session/rights.ts';
 import type { Role } from '../../../session/roles.ts';

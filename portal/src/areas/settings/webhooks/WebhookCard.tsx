@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { useState } from 'react';
-import { ConfirmButton } from '../../../components/ConfirmButton.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
-import { useWrite } from '../../../components/use-write.ts';
-import { WriteDialog } from '../../../components/WriteDialog.tsx';
+import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';

@@ -2,7 +2,7 @@ import { Checkbox, TextInput } from '@mantine/core';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
-import { WriteForm } from '../../../components/WriteForm.tsx';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { EVENTS } from './queries.ts';

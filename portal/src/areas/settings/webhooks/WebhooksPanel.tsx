@@ -1,7 +1,7 @@
 import type { WebhookSecret } from '@portcullis/client/index.ts';
 import { Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../../components/ListPanel.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useWebhooks } from './queries.ts';

@@ -1,6 +1,6 @@
 import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import { use } from 'react';
-import { SessionContext } from '../session/session.ts';
+import { SessionContext } from '../../session/session.ts';
 import { showAccepted, showUndo } from './toasts.tsx';
 
 /** What a toast says after a write: that it can be taken back, or how far its generation is. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { formatCount } from '../format.ts';
-import { messages } from '../messages/index.ts';
+import { formatCount } from '../../format.ts';
+import { messages } from '../../messages/index.ts';
 
 export interface Bar {
   readonly name: string;

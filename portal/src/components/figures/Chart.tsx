@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import { useComputedColorScheme } from '@mantine/core';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { formatCompact, formatTick } from '../format.ts';
+import { formatCompact, formatTick } from '../../format.ts';
 
 /** A tone names the colours of the theme, so that a meaning looks the same everywhere. */
 export type Tone = 'accent' | 'ok' | 'warn' | 'bad';

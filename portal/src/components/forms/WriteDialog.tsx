@@ -1,6 +1,6 @@
 import { Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { messages } from '../messages/index.ts';
+import { messages } from '../../messages/index.ts';
 import { type Fields, type FormProps, type FormValues, WriteForm } from './WriteForm.tsx';
 
 export type WriteDialogProps<Values, Result> = Omit<

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import type { NewLink } from '@portcullis/client/index.ts';
-import { formatMoment } from '../format.ts';
-import { messages } from '../messages/index.ts';
+import { formatMoment } from '../../format.ts';
+import { messages } from '../../messages/index.ts';
 import { ListPanel } from './ListPanel.tsx';
-import { SecretOnce } from './SecretOnce.tsx';
-import { timeColumn } from './Time.tsx';
-import { useWrite } from './use-write.ts';
+import { SecretOnce } from '../SecretOnce.tsx';
+import { timeColumn } from '../Time.tsx';
+import { useWrite } from '../forms/use-write.ts';
 
 const text = messages.members;
 

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { type NotificationData, notifications } from '@mantine/notifications';
 import type { KeyClient } from '@portcullis/client/index.ts';
-import { messages } from '../messages/index.ts';
+import { messages } from '../../messages/index.ts';
 
 const text = messages.accepted;
 const UNDO_MS = 10_000;

@@ -1,14 +1,14 @@
 import { Button } from '@mantine/core';
 import { type LucideIcon, Plus, SearchX } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
-import type { Role } from '../session/roles.ts';
+import type { Role } from '../../session/roles.ts';
 import { type Column, type RowMarks, searchRows } from './columns.ts';
-import { EmptyState } from './EmptyState.tsx';
-import { ErrorState } from './ErrorState.tsx';
-import { Loading } from './Loading.tsx';
+import { EmptyState } from '../EmptyState.tsx';
+import { ErrorState } from '../ErrorState.tsx';
+import { Loading } from '../Loading.tsx';
 import { PlainTable } from './PlainTable.tsx';
-import { ProblemNotice } from './ProblemNotice.tsx';
-import { RoleButton } from './RoleButton.tsx';
+import { ProblemNotice } from '../forms/ProblemNotice.tsx';
+import { RoleButton } from '../RoleButton.tsx';
 import { SearchField } from './SearchField.tsx';
 import { VirtualTable } from './VirtualTable.tsx';
 

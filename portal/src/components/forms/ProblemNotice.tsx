@@ -1,5 +1,5 @@
 import { ProblemError } from '@portcullis/client/index.ts';
-import { Notice } from './Notice.tsx';
+import { Notice } from '../Notice.tsx';
 
 interface Props {
   readonly error: Error | null;

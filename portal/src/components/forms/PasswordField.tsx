@@ -1,5 +1,5 @@
 import { PasswordInput, type PasswordInputProps } from '@mantine/core';
-import { messages } from '../messages/index.ts';
+import { messages } from '../../messages/index.ts';
 
 /** A password that can be shown while it is typed. */
 export function PasswordField(props: PasswordInputProps) {

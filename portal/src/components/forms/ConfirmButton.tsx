@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { RoleButton, type RoleButtonProps } from './RoleButton.tsx';
+import { RoleButton, type RoleButtonProps } from '../RoleButton.tsx';
 import type { AfterWrite } from './use-write.ts';
 import type { FormValues } from './WriteForm.tsx';
 import { WriteDialog, type WriteDialogProps } from './WriteDialog.tsx';

@@ -2,8 +2,8 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { ProblemError } from '@portcullis/client/index.ts';
 import { type ReactNode, type SubmitEvent, useRef } from 'react';
-import { messages } from '../messages/index.ts';
-import { Notice } from './Notice.tsx';
+import { messages } from '../../messages/index.ts';
+import { Notice } from '../Notice.tsx';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
