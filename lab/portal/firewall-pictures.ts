@@ -11,7 +11,7 @@ const NOTED = [
 ].map((rule, index) => ({ ...rule, tags: [['live', 'java'], ['live'], ['abuse']][index] }));
 /** Sent in this order: path and body. */
 const CONTENT = [
-  [`/firewall/ips/${IP}/rules`, { rules: NOTED }],
+  [`/x1/firewall/ips/${IP}/rules`, { rules: NOTED }],
   [
     '/groups',
     {

@@ -5,14 +5,11 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
-import { isTab, type Tab } from './areas/addresses/tabs.ts';
 import { readSearch } from './areas/attacks/attack-search.ts';
-import { isServerTab, type ServerTab } from './areas/servers/tabs.ts';
-import { isTab as isOperatorTab, type Tab as OperatorTab } from './areas/operator/tabs.ts';
-import { isTab as isSettingsTab, type Tab as SettingsTab } from './areas/settings/tabs.ts';
 import { Loading } from './components/Loading.tsx';
 import { NotFound } from './shell/NotFound.tsx';
 import { Shell } from './shell/Shell.tsx';
+import { tabSearch } from './tabs.ts';
 
 const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -35,7 +32,7 @@ const addresses = createRoute({
 const address = createRoute({
   getParentRoute: () => rootRoute,
   path: '/addresses/$ip',
-  validateSearch: (search): { tab?: Tab } => (isTab(search['tab']) ? { tab: search['tab'] } : {}),
+  validateSearch: tabSearch('/addresses/$ip'),
   component: lazyRouteComponent(() => import('./areas/addresses/AddressPage.tsx'), 'AddressPage'),
 });
 
@@ -67,8 +64,7 @@ const account = createRoute({
 const operator = createRoute({
   getParentRoute: () => rootRoute,
   path: '/operator',
-  validateSearch: (search): { tab?: OperatorTab } =>
-    isOperatorTab(search['tab']) ? { tab: search['tab'] } : {},
+  validateSearch: tabSearch('/operator'),
   component: lazyRouteComponent(() => import('./areas/operator/OperatorPage.tsx'), 'OperatorPage'),
 });
 
@@ -84,16 +80,14 @@ const operatorOrganisation = createRoute({
 const settings = createRoute({
   getParentRoute: () => rootRoute,
   path: '/settings',
-  validateSearch: (search): { tab?: SettingsTab } =>
-    isSettingsTab(search['tab']) ? { tab: search['tab'] } : {},
+  validateSearch: tabSearch('/settings'),
   component: lazyRouteComponent(() => import('./areas/settings/SettingsPage.tsx'), 'SettingsPage'),
 });
 
 const server = createRoute({
   getParentRoute: () => rootRoute,
   path: '/servers/$uuid',
-  validateSearch: (search): { tab?: ServerTab } =>
-    isServerTab(search['tab']) ? { tab: search['tab'] } : {},
+  validateSearch: tabSearch('/servers/$uuid'),
   component: lazyRouteComponent(() => import('./areas/servers/ServerPage.tsx'), 'ServerPage'),
 });
 

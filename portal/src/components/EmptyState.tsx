@@ -6,11 +6,13 @@ interface Props {
   readonly title: string;
   /** What to do about it. */
   readonly text: string;
+  /** It is all that its card holds. */
+  readonly inCard?: boolean;
   readonly children?: ReactNode;
 }
 
-export function EmptyState({ icon: Icon, title, text, children }: Props) {
-  return (
+export function EmptyState({ icon: Icon, title, text, inCard = false, children }: Props) {
+  const shown = (
     <div className="empty">
       <Icon size={28} strokeWidth={1.5} aria-hidden="true" />
       <h2>{title}</h2>
@@ -18,4 +20,5 @@ export function EmptyState({ icon: Icon, title, text, children }: Props) {
       {children}
     </div>
   );
+  return inCard ? <section className="card">{shown}</section> : shown;
 }

@@ -1,17 +1,30 @@
-import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { ErrorState } from './ErrorState.tsx';
 import { Loading } from './Loading.tsx';
 
+/** What this reads of a query. */
+export interface Query<Data> {
+  readonly data: Data | undefined;
+  readonly error: Error | null;
+  refetch(): unknown;
+}
+
 interface Props<Data> {
-  readonly query: UseQueryResult<Data>;
+  readonly query: Query<Data>;
   readonly rows?: number;
+  /** Until there is an answer, a card stands in its place. */
+  readonly inCard?: boolean;
   children(data: Data): ReactNode;
 }
 
 /** What a query answered; until then that it loads, or why it cannot. */
-export function Loaded<Data>({ query, rows = 6, children }: Props<Data>) {
+export function Loaded<Data>({ query, rows = 6, inCard = false, children }: Props<Data>) {
   if (query.data !== undefined) return children(query.data);
-  if (query.error === null) return <Loading rows={rows} />;
-  return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+  const waiting =
+    query.error === null ? (
+      <Loading rows={rows} />
+    ) : (
+      <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+    );
+  return inCard ? <section className="card">{waiting}</section> : waiting;
 }

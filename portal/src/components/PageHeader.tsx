@@ -1,11 +1,12 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { messages } from '../messages/index.ts';
 
 interface Props {
   readonly title: string;
   readonly lead?: ReactNode;
-  /** Where the page stands: a link to the page above. */
-  readonly above?: ReactNode;
+  /** The page above. */
+  readonly above?: { readonly to: NonNullable<LinkProps['to']>; readonly title: string };
   readonly children?: ReactNode;
 }
 
@@ -17,7 +18,11 @@ export function PageHeader({ title, lead, above, children }: Props) {
   return (
     <header className="head">
       <div>
-        {above}
+        {above !== undefined && (
+          <Link className="crumb" to={above.to}>
+            {above.title}
+          </Link>
+        )}
         <h1>{title}</h1>
         {lead !== undefined && <p>{lead}</p>}
       </div>

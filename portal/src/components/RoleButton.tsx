@@ -3,20 +3,23 @@ import type { ReactNode } from 'react';
 import { useRefusal } from '../session/rights.ts';
 import type { Role } from '../session/roles.ts';
 
-interface Props extends ButtonProps {
-  readonly needs: Role;
+export interface RoleButtonProps extends ButtonProps {
+  /** Absent: who sees it may press it. */
+  readonly needs?: Role;
   /** There is no operation for API keys. */
   readonly isForPeople?: boolean;
   /** Another reason why it cannot be pressed now; null when there is none. */
   readonly refusal?: string | null;
+  readonly 'aria-label'?: string;
   readonly children: ReactNode;
   onClick(): void;
 }
 
 /** A button that says why it cannot be pressed: it stays reachable by keyboard, so that everybody can read the reason. */
-export function RoleButton({ needs, isForPeople, refusal = null, ...props }: Props) {
+export function RoleButton({ needs, isForPeople, refusal = null, ...props }: RoleButtonProps) {
   const { onClick, children, ...rest } = props;
-  const why = useRefusal(needs, isForPeople) ?? refusal;
+  const byRole = useRefusal(needs ?? 'read-only', isForPeople);
+  const why = (needs === undefined ? null : byRole) ?? refusal;
   if (why === null) {
     return (
       <Button {...rest} onClick={onClick}>

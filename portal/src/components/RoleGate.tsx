@@ -8,24 +8,20 @@ import { EmptyState } from './EmptyState.tsx';
 
 const text = messages.gate;
 
-/** Shows its children to whom the service would answer, and says to all others what they need. */
-export function RoleGate({
-  needs,
-  children,
-}: {
+interface Props {
   readonly needs: Role | 'operator' | 'person';
   readonly children: ReactNode;
-}) {
+}
+
+/** Shows its children to whom the service would answer, and says to all others what they need. */
+export function RoleGate({ needs, children }: Props) {
   const { person } = useSession();
-  const refusal = useRefusal(needs === 'operator' || needs === 'person' ? 'read-only' : needs);
-  if (person === null) {
-    return <EmptyState icon={UserRound} title={text.keyTitle} text={text.key} />;
+  const byRole = useRefusal(needs === 'operator' || needs === 'person' ? 'read-only' : needs);
+  const byAccount = needs === 'person' || person?.operator === true ? null : text.operator;
+  const why = needs === 'operator' || needs === 'person' ? byAccount : byRole;
+  if (person !== null && why === null) return children;
+  if (person === null || why === null) {
+    return <EmptyState inCard icon={UserRound} title={text.keyTitle} text={text.key} />;
   }
-  if (needs === 'person') return children;
-  if (needs === 'operator') {
-    if (person.operator) return children;
-    return <EmptyState icon={Lock} title={text.title} text={text.operator} />;
-  }
-  if (refusal !== null) return <EmptyState icon={Lock} title={text.title} text={refusal} />;
-  return children;
+  return <EmptyState inCard icon={Lock} title={text.title} text={why} />;
 }

@@ -4,22 +4,26 @@ import { useRefusal } from '../session/rights.ts';
 import type { Role } from '../session/roles.ts';
 
 interface Props {
-  readonly needs: Role;
+  /** Absent: who sees it may press it. */
+  readonly needs?: Role;
   /** There is no operation for API keys. */
   readonly isForPeople?: boolean;
   /** What it does, and to what: said to those who do not see the icon. */
   readonly label: string;
+  /** What it does, in a tooltip; its default is the label. */
+  readonly hint?: string;
   readonly children: ReactNode;
   onClick(): void;
 }
 
 /** An icon that can be pressed, and says why not like `RoleButton`. */
-export function RoleIcon({ needs, isForPeople, label, children, onClick }: Props) {
-  const why = useRefusal(needs, isForPeople);
+export function RoleIcon({ needs, isForPeople, label, hint = label, children, onClick }: Props) {
+  const byRole = useRefusal(needs ?? 'read-only', isForPeople);
+  const why = needs === undefined ? null : byRole;
   const isRefused = why !== null;
   return (
     <Tooltip
-      label={why ?? label}
+      label={why ?? hint}
       multiline
       maw={320}
       events={{ hover: true, focus: true, touch: true }}

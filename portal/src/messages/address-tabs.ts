@@ -28,7 +28,6 @@ export const addressTabMessages = {
     backConfirm: 'Go back',
     restored: (generation: number) => `Back to the state after change ${generation}`,
     older: 'Show older changes',
-    noObjects: 'Nothing on this address itself.',
     now: 'Now',
     generation: (generation: number) => `Change ${generation}`,
     change: {

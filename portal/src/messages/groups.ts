@@ -57,7 +57,6 @@ export const groupMessages = {
       'Whoever is connected through these ports must reconnect once a new filter is live.',
     addFilter: 'Add a filter',
     noFilters: 'No filters in this group.',
-    filterOn: (name: string, port: string) => `${name} on port ${port}`,
     targets: 'Addresses and prefixes',
     targetsLead:
       'Where the group stands. A prefix inside what you hold covers every address in it.',

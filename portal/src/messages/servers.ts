@@ -75,7 +75,6 @@ export const serverMessages = {
       return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`;
     },
     copy: 'Copy the address for players',
-    copied: 'Copied',
     nodeAway: (node: string) =>
       `Its node ${node} is not connected, so nobody knows what the server does now. It may well run: players need no connection to us. The operator looks after the node.`,
     unknown: 'Its node does not answer for it now. Unknown is not offline.',

@@ -1,7 +1,9 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
+import { PasswordField } from '../components/forms/PasswordField.tsx';
+import { WriteForm } from '../components/forms/WriteForm.tsx';
 import { messages } from '../messages/index.ts';
 import { type Identity, personClient } from './session.ts';
 
@@ -10,86 +12,74 @@ const text = messages.link;
 /** Accepts a one-time link (first operator, invitation, new password), whose token is behind the #. */
 export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void }) {
   const [token] = useState(() => location.hash.slice(1));
-  const [typed, setTyped] = useState({ email: '', name: '', password: '' });
   const link = useQuery({
     queryKey: ['link', token],
     queryFn: () => personClient.readLink({ body: { token } }),
-    staleTime: Infinity,
+    // Never read again: once it is accepted, it is gone.
+    staleTime: 'static',
   });
-  const accept = useMutation({
-    mutationFn: async () => {
-      const { email, name, password } = typed;
-      const body = {
-        token,
-        password,
-        ...(email !== '' && { email }),
-        ...(name !== '' && { name }),
-      };
-      const accepted = await personClient.acceptLink({ body });
-      await personClient.signIn({ body: { email: accepted.data.email, password } });
-      return (await personClient.readSession()).data;
-    },
-    onSuccess: (person) => onSignedIn({ kind: 'person', person }),
-  });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    accept.mutate();
-  };
   const about = link.data?.data;
-  const failed = link.error ?? accept.error;
+  const hasAccount = about?.has_account === true;
   return (
     <main className="sign-in">
-      <form className="card sign-in-card" onSubmit={submit}>
+      <div className="card sign-in-card">
         <div className="brand">
           <img src="/favicon.svg" alt="" />
           {messages.product}
         </div>
         <h1>{text.title(about?.kind, about?.organisation ?? null)}</h1>
         <p>{about?.email ?? text.lead}</p>
-        <div className="stack">
-          {failed !== null && <Notice kind="bad">{failed.message}</Notice>}
-          {about?.email === null && (
-            <TextInput
-              label={messages.signIn.email}
-              type="email"
-              autoComplete="username"
-              value={typed.email}
-              onChange={(event) => setTyped({ ...typed, email: event.currentTarget.value })}
-              size="md"
-              required
-            />
+        <WriteForm
+          initial={{ email: '', name: '', password: '' }}
+          refusal={() => about === undefined}
+          write={async ({ email, name, password }) => {
+            const body = {
+              token,
+              password,
+              ...(email !== '' && { email }),
+              ...(name !== '' && { name }),
+            };
+            const accepted = await personClient.acceptLink({ body });
+            await personClient.signIn({ body: { email: accepted.data.email, password } });
+            return (await personClient.readSession()).data;
+          }}
+          onDone={(person) => onSignedIn({ kind: 'person', person })}
+          submit={messages.signIn.submit}
+          submitProps={{ size: 'md', fullWidth: true }}
+        >
+          {(form) => (
+            <>
+              {link.error !== null && <Notice kind="bad">{link.error.message}</Notice>}
+              {about?.email === null && (
+                <TextInput
+                  label={messages.signIn.email}
+                  type="email"
+                  autoComplete="username"
+                  size="md"
+                  required
+                  {...form.getInputProps('email')}
+                />
+              )}
+              {about?.has_account === false && about.kind !== 'reset' && (
+                <TextInput
+                  label={text.name}
+                  autoComplete="name"
+                  size="md"
+                  required
+                  {...form.getInputProps('name')}
+                />
+              )}
+              <PasswordField
+                label={messages.signIn.password}
+                description={hasAccount ? text.ownPassword : text.newPassword}
+                autoComplete={hasAccount ? 'current-password' : 'new-password'}
+                size="md"
+                {...form.getInputProps('password')}
+              />
+            </>
           )}
-          {about?.has_account === false && about.kind !== 'reset' && (
-            <TextInput
-              label={text.name}
-              autoComplete="name"
-              value={typed.name}
-              onChange={(event) => setTyped({ ...typed, name: event.currentTarget.value })}
-              size="md"
-              required
-            />
-          )}
-          <PasswordInput
-            label={messages.signIn.password}
-            description={about?.has_account === true ? text.ownPassword : text.newPassword}
-            autoComplete={about?.has_account === true ? 'current-password' : 'new-password'}
-            value={typed.password}
-            onChange={(event) => setTyped({ ...typed, password: event.currentTarget.value })}
-            size="md"
-            required
-            visibilityToggleButtonProps={{ 'aria-label': messages.signIn.showPassword }}
-          />
-          <Button
-            type="submit"
-            size="md"
-            fullWidth
-            loading={accept.isPending}
-            disabled={about === undefined}
-          >
-            {messages.signIn.submit}
-          </Button>
-        </div>
-      </form>
+        </WriteForm>
+      </div>
     </main>
   );
 }

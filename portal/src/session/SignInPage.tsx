@@ -1,9 +1,11 @@
-import { Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
+import { Anchor, Button, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { PermissionError } from '@portcullis/client/index.ts';
 import { Fingerprint } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
+import { PasswordField } from '../components/forms/PasswordField.tsx';
+import { WriteForm } from '../components/forms/WriteForm.tsx';
 import { messages } from '../messages/index.ts';
 import { passkeyRefusal, signInWithPasskey } from './passkeys.ts';
 import { clientsOf, type Identity, personClient } from './session.ts';
@@ -15,6 +17,7 @@ interface Props {
 }
 
 const text = messages.signIn;
+const SUBMIT = { size: 'md', fullWidth: true } as const;
 
 /** By email and password, with a code where one is set up; or by an API key. */
 export function SignInPage({ reason, onSignedIn }: Props) {
@@ -48,62 +51,55 @@ export function SignInPage({ reason, onSignedIn }: Props) {
 }
 
 function PersonForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
-  const [typed, setTyped] = useState({ email: '', password: '', code: '' });
   const [needsCode, setNeedsCode] = useState(false);
-  const signIn = useMutation({
-    mutationFn: async () => {
-      const { code, ...body } = typed;
-      const reply = await personClient.signIn({ body: code === '' ? body : { ...body, code } });
-      return reply.data.signed_in ? (await personClient.readSession()).data : null;
-    },
-    onSuccess(person) {
-      if (person === null) setNeedsCode(true);
-      else onSignedIn({ kind: 'person', person });
-    },
-  });
-  const change = (part: Partial<typeof typed>): void => setTyped({ ...typed, ...part });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    signIn.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      {signIn.error !== null && <Notice kind="bad">{signIn.error.message}</Notice>}
-      <TextInput
-        label={text.email}
-        type="email"
-        autoComplete="username"
-        value={typed.email}
-        onChange={(event) => change({ email: event.currentTarget.value })}
-        size="md"
-        autoFocus
-        required
-      />
-      <PasswordInput
-        label={text.password}
-        autoComplete="current-password"
-        value={typed.password}
-        onChange={(event) => change({ password: event.currentTarget.value })}
-        size="md"
-        required
-        visibilityToggleButtonProps={{ 'aria-label': text.showPassword }}
-      />
-      {needsCode && (
-        <TextInput
-          label={text.code}
-          description={text.codeHint}
-          autoComplete="one-time-code"
-          value={typed.code}
-          onChange={(event) => change({ code: event.currentTarget.value.trim() })}
-          size="md"
-          autoFocus
-          required
-        />
+    <WriteForm
+      initial={{ email: '', password: '', code: '' }}
+      write={async ({ code, ...body }) => {
+        const typed = code.trim();
+        const reply = await personClient.signIn({
+          body: typed === '' ? body : { ...body, code: typed },
+        });
+        return reply.data.signed_in ? (await personClient.readSession()).data : null;
+      }}
+      onDone={(person) => {
+        if (person === null) setNeedsCode(true);
+        else onSignedIn({ kind: 'person', person });
+      }}
+      submit={text.submit}
+      submitProps={SUBMIT}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label={text.email}
+            type="email"
+            autoComplete="username"
+            size="md"
+            autoFocus
+            required
+            {...form.getInputProps('email')}
+          />
+          <PasswordField
+            label={text.password}
+            autoComplete="current-password"
+            size="md"
+            {...form.getInputProps('password')}
+          />
+          {needsCode && (
+            <TextInput
+              label={text.code}
+              description={text.codeHint}
+              autoComplete="one-time-code"
+              size="md"
+              autoFocus
+              required
+              {...form.getInputProps('code')}
+            />
+          )}
+        </>
       )}
-      <Button type="submit" size="md" fullWidth loading={signIn.isPending}>
-        {text.submit}
-      </Button>
-    </form>
+    </WriteForm>
   );
 }
 
@@ -135,42 +131,36 @@ function PasskeyButton({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
 
 /** Takes an API key, and lets it in once the service has accepted it. */
 function KeyForm({ onSignedIn }: Pick<Props, 'onSignedIn'>) {
-  const [key, setKey] = useState('');
-  const signIn = useMutation({
-    mutationFn: async (identity: Identity) => {
-      try {
-        await clientsOf(identity, '').client.listHeldAddresses({ query: { per_page: 1 } });
-      } catch (error) {
-        // The key is known, and its areas are shown as closed where they are.
-        if (!(error instanceof PermissionError)) throw error;
-      }
-      return identity;
-    },
-    onSuccess: onSignedIn,
-  });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    signIn.mutate({ kind: 'key', key: key.trim() });
-  };
   return (
-    <form className="stack" onSubmit={submit}>
-      <PasswordInput
-        label={text.key}
-        description={text.keyHint}
-        placeholder="pcl_…"
-        value={key}
-        onChange={(event) => setKey(event.currentTarget.value)}
-        error={signIn.error?.message}
-        autoComplete="off"
-        spellCheck={false}
-        autoFocus
-        required
-        size="md"
-        visibilityToggleButtonProps={{ 'aria-label': text.show }}
-      />
-      <Button type="submit" size="md" fullWidth loading={signIn.isPending}>
-        {text.submit}
-      </Button>
-    </form>
+    <WriteForm
+      initial={{ key: '' }}
+      write={async ({ key }): Promise<Identity> => {
+        const identity: Identity = { kind: 'key', key: key.trim() };
+        try {
+          await clientsOf(identity, '').client.listHeldAddresses({ query: { per_page: 1 } });
+        } catch (error) {
+          // The key is known, and its areas are shown as closed where they are.
+          if (!(error instanceof PermissionError)) throw error;
+        }
+        return identity;
+      }}
+      onDone={onSignedIn}
+      submit={text.submit}
+      submitProps={SUBMIT}
+    >
+      {(form) => (
+        <PasswordField
+          label={text.key}
+          description={text.keyHint}
+          placeholder="pcl_…"
+          autoComplete="off"
+          spellCheck={false}
+          autoFocus
+          size="md"
+          visibilityToggleButtonProps={{ 'aria-label': text.show }}
+          {...form.getInputProps('key')}
+        />
+      )}
+    </WriteForm>
   );
 }

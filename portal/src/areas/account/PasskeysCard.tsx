@@ -1,18 +1,17 @@
-import { ActionIcon, Button, TextInput, Tooltip } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Button, TextInput } from '@mantine/core';
 import type { Account } from '@portcullis/client/index.ts';
 import { Fingerprint, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Confirm } from '../../components/Confirm.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { Loaded } from '../../components/Loaded.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Notice } from '../../components/Notice.tsx';
-import { PasswordPrompt } from '../../components/PasswordPrompt.tsx';
+import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { Time } from '../../components/Time.tsx';
+import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 import { addPasskey, passkeyRefusal } from '../../session/passkeys.ts';
 import { personClient } from '../../session/session.ts';
-import { useAccount, useRefreshAccount } from './queries.ts';
+import { PasswordDialog } from './PasswordDialog.tsx';
+import { useAccount } from './queries.ts';
 
 const text = messages.account.passkeys;
 type Passkey = Account['data']['passkeys'][number];
@@ -23,99 +22,95 @@ export function PasskeysCard() {
   const [removed, setRemoved] = useState<Passkey | null>(null);
   const refusal = passkeyRefusal();
   return (
-    <section className="card" aria-label={text.title}>
-      <div className="card-pad">
-        <h2>{text.title}</h2>
-        <p>{text.lead}</p>
-        {refusal === null ? (
-          <Button variant="default" onClick={() => setAdding(true)}>
-            {text.add}
-          </Button>
-        ) : (
-          <Notice kind="info">{refusal}</Notice>
-        )}
-      </div>
-      <Loaded query={account} rows={2}>
-        {({ passkeys }) =>
-          passkeys.length === 0 ? (
-            <EmptyState icon={Fingerprint} title={text.empty.title} text={text.empty.text} />
+    <>
+      <ListPanel<Passkey>
+        title={text.title}
+        isHeaded
+        lead={text.lead}
+        query={account}
+        rows={account.data?.passkeys}
+        waitingRows={2}
+        filter={
+          refusal === null ? (
+            <Button variant="default" onClick={() => setAdding(true)}>
+              {text.add}
+            </Button>
           ) : (
-            <ul className="items">
-              {passkeys.map((passkey) => (
-                <li key={passkey.id}>
-                  <div>
-                    <div className="strong">{passkey.name}</div>
-                    <span className="dim">
-                      {text.added} <Time at={passkey.created_at} />
-                      {passkey.last_used_at !== null && (
-                        <>
-                          , {text.used} <Time at={passkey.last_used_at} />
-                        </>
-                      )}
-                    </span>
-                  </div>
-                  <Tooltip label={text.remove}>
-                    <ActionIcon
-                      className="row-end"
-                      variant="subtle"
-                      color="gray"
-                      aria-label={text.removeOf(passkey.name)}
-                      onClick={() => setRemoved(passkey)}
-                    >
-                      <Trash2 size={15} />
-                    </ActionIcon>
-                  </Tooltip>
-                </li>
-              ))}
-            </ul>
+            <Notice kind="info">{refusal}</Notice>
           )
         }
-      </Loaded>
+        empty={{ icon: Fingerprint, ...text.empty }}
+      >
+        {(passkeys) => (
+          <ul className="items">
+            {passkeys.map((passkey) => (
+              <Item key={passkey.id} passkey={passkey} onRemove={() => setRemoved(passkey)} />
+            ))}
+          </ul>
+        )}
+      </ListPanel>
       {isAdding && <AddPasskey onClose={() => setAdding(false)} />}
-      {removed !== null && <RemovePasskey passkey={removed} onClose={() => setRemoved(null)} />}
-    </section>
+      {removed !== null && (
+        <WriteDialog
+          title={text.removeTitle(removed.name)}
+          submit={text.remove}
+          isFinal
+          write={() => personClient.deletePasskey({ passkey: removed.id })}
+          onClose={() => setRemoved(null)}
+        >
+          {text.removeText}
+        </WriteDialog>
+      )}
+    </>
+  );
+}
+
+function Item({ passkey, onRemove }: { readonly passkey: Passkey; onRemove(): void }) {
+  const { name, created_at: createdAt, last_used_at: usedAt } = passkey;
+  return (
+    <li>
+      <div>
+        <div className="strong">{name}</div>
+        <span className="dim">
+          {text.added} <Time at={createdAt} />
+          {usedAt !== null && (
+            <>
+              , {text.used} <Time at={usedAt} />
+            </>
+          )}
+        </span>
+      </div>
+      <div className="row-end">
+        <RoleIcon label={text.removeOf(name)} hint={text.remove} onClick={onRemove}>
+          <Trash2 size={15} />
+        </RoleIcon>
+      </div>
+    </li>
   );
 }
 
 function AddPasskey({ onClose }: { onClose(): void }) {
-  const refresh = useRefreshAccount();
-  const [name, setName] = useState('');
-  const add = useMutation({
-    mutationFn: (password: string) =>
-      addPasskey({ password, name: name.trim() === '' ? text.defaultName : name.trim() }),
-    onSuccess() {
-      refresh();
-      onClose();
-    },
-  });
   return (
-    <PasswordPrompt title={text.add} confirm={text.next} write={add} onClose={onClose}>
-      <div>{text.addText}</div>
-      <TextInput
-        label={text.name}
-        placeholder={text.namePlaceholder}
-        value={name}
-        maxLength={100}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-    </PasswordPrompt>
-  );
-}
-
-function RemovePasskey({ passkey, onClose }: { readonly passkey: Passkey; onClose(): void }) {
-  const refresh = useRefreshAccount();
-  const remove = useMutation({
-    mutationFn: () => personClient.deletePasskey({ passkey: passkey.id }),
-    onSuccess: refresh,
-  });
-  return (
-    <Confirm
-      title={text.removeTitle(passkey.name)}
-      confirm={text.remove}
-      write={remove}
+    <PasswordDialog
+      title={text.add}
+      submit={text.next}
+      initial={{ password: '', name: '' }}
+      write={({ password, name }) =>
+        addPasskey({ password, name: name.trim() === '' ? text.defaultName : name.trim() })
+      }
       onClose={onClose}
     >
-      {text.removeText}
-    </Confirm>
+      {({ getInputProps }) => (
+        <>
+          <div>{text.addText}</div>
+          <TextInput
+            label={text.name}
+            placeholder={text.namePlaceholder}
+            maxLength={100}
+            {...getInputProps('name')}
+          />
+        </>
+      )}
+    </PasswordDialog>
   );
 }

@@ -1,8 +1,6 @@
-import { Button, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
-import { Notice } from '../../components/Notice.tsx';
-import { ProblemNotice } from '../../components/ProblemNotice.tsx';
+import { TextInput } from '@mantine/core';
+import { Card } from '../../components/Card.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { personClient, useSession } from '../../session/session.ts';
 
@@ -10,43 +8,29 @@ const text = messages.account.profile;
 
 export function ProfileCard() {
   const { person, refreshPerson } = useSession();
-  const [name, setName] = useState(person?.name ?? '');
-  const rename = useMutation({
-    mutationFn: async () => {
-      await personClient.renameAccount({ body: { name: name.trim() } });
-      await refreshPerson();
-    },
-  });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    rename.mutate();
-  };
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
-      <form className="stack" onSubmit={submit}>
-        <TextInput
-          label={text.name}
-          autoComplete="name"
-          value={name}
-          maxLength={100}
-          onChange={(event) => setName(event.currentTarget.value)}
-          required
-        />
-        <ProblemNotice error={rename.error} />
-        {rename.isSuccess && <Notice kind="ok">{text.saved}</Notice>}
-        <div className="row">
-          <Button
-            type="submit"
-            variant="default"
-            loading={rename.isPending}
-            disabled={name.trim() === '' || name.trim() === person?.name}
-          >
-            {text.save}
-          </Button>
-        </div>
-      </form>
-    </section>
+    <Card title={text.title} lead={text.lead}>
+      <WriteForm
+        initial={{ name: person?.name ?? '' }}
+        submit={text.save}
+        submitProps={{ variant: 'default' }}
+        saved={text.saved}
+        refusal={({ name }) => name.trim() === '' || name.trim() === person?.name}
+        write={async ({ name }) => {
+          await personClient.renameAccount({ body: { name: name.trim() } });
+          await refreshPerson();
+        }}
+      >
+        {({ getInputProps }) => (
+          <TextInput
+            label={text.name}
+            autoComplete="name"
+            maxLength={100}
+            required
+            {...getInputProps('name')}
+          />
+        )}
+      </WriteForm>
+    </Card>
   );
 }

@@ -1,83 +1,66 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { Loaded } from '../../components/Loaded.tsx';
+import { useQuery } from '@tanstack/react-query';
+import type { Sessions } from '@portcullis/client/index.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { ProblemNotice } from '../../components/ProblemNotice.tsx';
-import { Time } from '../../components/Time.tsx';
+import { timeColumn } from '../../components/Time.tsx';
+import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { personClient } from '../../session/session.ts';
 import { describeAgent } from './describe-agent.ts';
-import { useAccountSessions, useRefreshAccount } from './queries.ts';
 
 const text = messages.account.sessions;
 
 /** Where the person is signed in. */
 export function SessionsCard() {
-  const sessions = useAccountSessions();
-  const refresh = useRefreshAccount();
-  const end = useMutation({
-    mutationFn: (session: number) => personClient.endSession({ session }),
-    onSettled: refresh,
+  const sessions = useQuery({
+    queryKey: ['account', 'sessions'],
+    queryFn: async ({ signal }) => (await personClient.listSessions({}, { signal })).data,
   });
+  const end = useWrite((session: number) => personClient.endSession({ session }));
   return (
-    <section className="card" aria-label={text.title}>
-      <div className="card-pad">
-        <h2>{text.title}</h2>
-        <p className="dim flat">{text.lead}</p>
-        <ProblemNotice error={end.error} />
-      </div>
-      <Loaded query={sessions} rows={2}>
-        {(list) => (
-          <div className="scroll-x">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th scope="col">{text.browser}</th>
-                  <th scope="col">{text.source}</th>
-                  <th scope="col">{text.began}</th>
-                  <th scope="col">{text.seen}</th>
-                  <th scope="col">
-                    <span className="hidden">{text.actions}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.map((session) => {
-                  const { browser, system } = describeAgent(session.user_agent);
-                  return (
-                    <tr key={session.id}>
-                      <td className="strong" title={session.user_agent ?? undefined}>
-                        {text.agent(browser, system)}
-                      </td>
-                      <td className="mono">{session.source ?? text.unknown}</td>
-                      <td className="dim nowrap">
-                        <Time at={session.created_at} />
-                      </td>
-                      <td className="dim nowrap">
-                        <Time at={session.last_seen_at} />
-                      </td>
-                      <td className="num">
-                        {session.current ? (
-                          <Pill tone="ok">{text.current}</Pill>
-                        ) : (
-                          <Button
-                            variant="default"
-                            size="compact-sm"
-                            loading={end.isPending && end.variables === session.id}
-                            onClick={() => end.mutate(session.id)}
-                          >
-                            {text.end}
-                          </Button>
-                        )}
-                      </td>
-                    </tr>
-                  );
-                })}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Loaded>
-    </section>
+    <ListPanel<Sessions['data'][number]>
+      title={text.title}
+      isHeaded
+      lead={text.lead}
+      query={sessions}
+      rows={sessions.data}
+      waitingRows={2}
+      error={end.error}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: text.browser,
+          className: 'strong',
+          cell: ({ user_agent: agent }) => <span title={agent ?? undefined}>{nameOf(agent)}</span>,
+        },
+        { title: text.source, className: 'mono', cell: ({ source }) => source ?? text.unknown },
+        timeColumn(text.began, ({ created_at: at }) => at),
+        timeColumn(text.seen, ({ last_seen_at: at }) => at),
+        {
+          title: text.actions,
+          isTitleHidden: true,
+          isNumber: true,
+          cell: ({ id, current }) =>
+            current ? (
+              <Pill tone="ok">{text.current}</Pill>
+            ) : (
+              <Button
+                variant="default"
+                size="compact-sm"
+                loading={end.isPending && end.variables === id}
+                onClick={() => end.mutate(id)}
+              >
+                {text.end}
+              </Button>
+            ),
+        },
+      ]}
+    />
   );
+}
+
+function nameOf(agent: string | null): string {
+  const { browser, system } = describeAgent(agent);
+  return text.agent(browser, system);
 }

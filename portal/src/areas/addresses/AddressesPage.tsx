@@ -1,27 +1,20 @@
 import { SegmentedControl, Select } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Network, SearchX } from 'lucide-react';
+import { Network } from 'lucide-react';
 import { useDeferredValue, useMemo, useState } from 'react';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { Loading } from '../../components/Loading.tsx';
+import type { Column } from '../../components/list/columns.ts';
+import { Facts } from '../../components/figures/Facts.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
-import { type Column, type SortState, VirtualTable } from '../../components/VirtualTable.tsx';
+import { SearchField } from '../../components/list/SearchField.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
-import {
-  type AddressFilter,
-  type AddressRow,
-  type AddressSort,
-  rowsOf,
-  searchRows,
-  sortRows,
-} from './address-rows.ts';
+import { useAttacksOfDay } from '../attacks/queries.ts';
+import { type AddressFilter, type AddressRow, rowsOf, searchRows } from './address-rows.ts';
 import { useFoundByNote, useTags } from './notes/queries.ts';
-import { type Addresses, useAddresses, useAttacks } from './queries.ts';
+import { type Addresses, useAddresses } from './queries.ts';
 
 const text = messages.addresses;
 const FILTERS = (['all', 'attacked', 'configured', 'bare'] as const).map((value) => ({
@@ -34,166 +27,135 @@ export function AddressesPage() {
   return (
     <>
       <PageHeader title={text.title} lead={text.lead} />
-      {addresses.data !== undefined && <Facts held={addresses.data} />}
-      <section className="card grid" aria-label={text.title}>
-        {addresses.data !== undefined ? (
-          <AddressTable held={addresses.data} />
-        ) : addresses.error !== null ? (
-          <ErrorState error={addresses.error} onRetry={() => void addresses.refetch()} />
-        ) : (
-          <Loading rows={10} />
-        )}
-      </section>
+      {addresses.data !== undefined && <HeldFacts held={addresses.data} />}
+      <AddressList query={addresses} />
     </>
   );
 }
 
-function Facts({ held }: { readonly held: Addresses }) {
+function HeldFacts({ held }: { readonly held: Addresses }) {
   const { liveGeneration: live, acceptedGeneration: accepted, enforcement } = held;
+  const { used, limit } = held.configured;
   const isLive = live !== null && accepted !== null && live >= accepted;
+  const propagation = isLive ? (
+    <Pill tone="ok">{text.facts.allLive}</Pill>
+  ) : (
+    <Pill tone="warn" moving>
+      {text.facts.propagating}
+    </Pill>
+  );
   return (
     <>
       {enforcement === 'none' && <Notice kind="warn">{text.notEnforced}</Notice>}
       {enforcement === 'partial' && <Notice kind="warn">{text.partlyEnforced}</Notice>}
-      <dl className="facts">
-        <div className="fact">
-          <dt>{text.facts.addresses}</dt>
-          <dd>{formatCount(held.addresses.length)}</dd>
-        </div>
-        <div className="fact">
-          <dt>{text.facts.prefixes}</dt>
-          <dd>{formatCount(held.prefixes.length)}</dd>
-        </div>
-        <div className="fact">
-          <dt>{text.facts.configured}</dt>
-          <dd>
-            {formatCount(held.configured.used)}{' '}
-            <small>{text.facts.of(formatCount(held.configured.limit))}</small>
-          </dd>
-        </div>
-        <div className="fact">
-          <dt>{text.facts.changes}</dt>
-          <dd>
-            {isLive ? (
-              <Pill tone="ok">{text.facts.allLive}</Pill>
-            ) : (
-              <Pill tone="warn" moving>
-                {text.facts.propagating}
-              </Pill>
-            )}
-          </dd>
-        </div>
-      </dl>
+      <Facts
+        facts={[
+          { name: text.facts.addresses, value: formatCount(held.addresses.length) },
+          { name: text.facts.prefixes, value: formatCount(held.prefixes.length) },
+          {
+            name: text.facts.configured,
+            value: formatCount(used),
+            hint: text.facts.of(formatCount(limit)),
+          },
+          { name: text.facts.changes, value: propagation },
+        ]}
+      />
     </>
   );
 }
 
-function AddressTable({ held }: { readonly held: Addresses }) {
-  const attacks = useAttacks();
+function AddressList({ query }: { readonly query: ReturnType<typeof useAddresses> }) {
+  const attacks = useAttacksOfDay();
   const [search, setSearch] = useState('');
   const [filter, setFilter] = useState<AddressFilter>('all');
-  const [sort, setSort] = useState<SortState<AddressSort>>({ by: 'ip', isDescending: false });
   const wanted = useDeferredValue(search);
   const [tag, setTag] = useState<string | null>(null);
   const tags = useTags();
   const noted = useFoundByNote(search);
+  const held = query.data?.addresses;
   const all = useMemo(
-    () => rowsOf(held.addresses, attacks.data ?? [], tags),
+    () => rowsOf(held ?? [], attacks.data ?? [], tags),
     [held, attacks.data, tags],
   );
   const known = useMemo(() => [...new Set([...tags.values()].flat())].toSorted(), [tags]);
   const rows = useMemo(
-    () =>
-      sortRows(searchRows(all, { search: wanted, filter, tag, noted }), sort.by, sort.isDescending),
-    [all, wanted, filter, tag, noted, sort],
+    () => searchRows(all, { search: wanted, filter, tag, noted }),
+    [all, wanted, filter, tag, noted],
   );
   const columns = useMemo(
     () => columnsOf(attacks.data !== null, tags.size > 0),
     [attacks.data, tags.size],
   );
-  if (all.length === 0) {
-    return <EmptyState icon={Network} title={text.empty.title} text={text.empty.text} />;
-  }
   return (
-    <>
-      <div className="tools card-pad">
-        <SearchField label={text.search} value={search} onChange={setSearch} />
-        <SegmentedControl
-          aria-label={text.filter}
-          data={FILTERS}
-          value={filter}
-          onChange={(value) => setFilter(value)}
-        />
-        {known.length > 0 && (
-          <Select
-            aria-label={text.tag}
-            placeholder={text.tag}
-            data={known}
-            value={tag}
-            onChange={setTag}
-            searchable
-            clearable
-            w={150}
+    <ListPanel
+      title={text.title}
+      query={query}
+      rows={held && rows}
+      total={all.length}
+      waitingRows={10}
+      hidesEmptyTools
+      filter={
+        <>
+          <SearchField label={text.search} value={search} onChange={setSearch} />
+          <SegmentedControl
+            aria-label={text.filter}
+            data={FILTERS}
+            value={filter}
+            onChange={setFilter}
           />
-        )}
-      </div>
-      {rows.length === 0 ? (
-        <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />
-      ) : (
-        <VirtualTable
-          label={text.title}
-          columns={columns}
-          rows={rows}
-          minWidth={tags.size > 0 ? 1020 : 880}
-          sort={sort}
-          keyOf={(row) => row.ip}
-          onSort={(by) =>
-            setSort({ by, isDescending: sort.by === by ? !sort.isDescending : by !== 'ip' })
-          }
-        />
-      )}
-      <div className="grid-foot" role="status">
-        {text.shown(formatCount(rows.length), formatCount(all.length))}
-      </div>
-    </>
+          {known.length > 0 && (
+            <Select
+              aria-label={text.tag}
+              placeholder={text.tag}
+              data={known}
+              value={tag}
+              onChange={setTag}
+              searchable
+              clearable
+              w={150}
+            />
+          )}
+        </>
+      }
+      empty={{ icon: Network, ...text.empty }}
+      none={text.none}
+      columns={columns}
+      minWidth={tags.size > 0 ? 1020 : 880}
+      keyOf={({ ip }) => ip}
+      foot={(shown, total) => text.shown(formatCount(shown), formatCount(total))}
+    />
   );
 }
 
-function columnsOf(
-  maySeeAttacks: boolean,
-  hasTags: boolean,
-): readonly Column<AddressRow, AddressSort>[] {
+function columnsOf(maySeeAttacks: boolean, hasTags: boolean): readonly Column<AddressRow>[] {
   return [
     {
-      id: 'ip',
       title: text.columns.address,
-      sort: 'ip',
       width: 'minmax(190px, 2fr)',
+      sortsFirst: 'ascending',
       cell: ({ ip }) => (
         <Link className="cell-link mono" to="/addresses/$ip" params={{ ip }}>
           {ip}
         </Link>
       ),
+      sortBy: ({ index }) => index,
     },
     {
-      id: 'state',
       title: text.columns.state,
-      sort: 'attacks',
       width: 'minmax(140px, 1.2fr)',
       cell: (row) => <AttackState row={row} maySee={maySeeAttacks} />,
+      // Those under attack before those that were.
+      sortBy: (row) => row.ongoing * 1e6 + row.attacks,
     },
     {
-      id: 'peak',
       title: text.columns.peak,
-      sort: 'peak',
       width: '120px',
       isNumber: true,
       cell: ({ peakText }) => (peakText === '' ? <span className="dim">–</span> : peakText),
+      sortBy: (row) => row.peakBps,
     },
     {
-      id: 'dropped',
       title: text.columns.dropped,
-      sort: 'dropped',
       width: '120px',
       isNumber: true,
       cell: ({ dropped_packets: dropped, ip }) =>
@@ -204,9 +166,9 @@ function columnsOf(
             {formatCount(dropped)}
           </Link>
         ),
+      sortBy: (row) => row.dropped_packets,
     },
     {
-      id: 'service',
       title: text.columns.service,
       width: 'minmax(110px, 1fr)',
       cell: ({ service_id }) =>
@@ -214,28 +176,25 @@ function columnsOf(
     },
     ...(hasTags ? [TAGS] : []),
     {
-      id: 'rules',
       title: text.columns.rules,
-      sort: 'rules',
       width: '80px',
       isNumber: true,
       cell: (row) => formatCount(row.rules_count),
+      sortBy: (row) => row.rules_count,
     },
     {
-      id: 'filters',
       title: text.columns.filters,
-      sort: 'filters',
       width: '80px',
       isNumber: true,
       cell: (row) => formatCount(row.filters_count),
+      sortBy: (row) => row.filters_count,
     },
   ];
 }
 
 const MAX_TAGS = 2;
 
-const TAGS: Column<AddressRow, AddressSort> = {
-  id: 'tags',
+const TAGS: Column<AddressRow> = {
   title: text.columns.tags,
   width: 'minmax(130px, 1.2fr)',
   cell: ({ tags }) => (

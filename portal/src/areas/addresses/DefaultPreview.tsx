@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PreviewedPort } from '@portcullis/client/index.ts';
+import type { Column } from '../../components/list/columns.ts';
 import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { Pill } from '../../components/Pill.tsx';
-import { Time } from '../../components/Time.tsx';
+import { PlainTable } from '../../components/list/PlainTable.tsx';
+import { timeColumn } from '../../components/Time.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 
@@ -38,46 +40,39 @@ function isDropped({ dropped }: PreviewedPort): boolean {
 function Ports({ ports }: { readonly ports: readonly PreviewedPort[] }) {
   const more = ports.length - MAX_SHOWN;
   return (
-    <div className="scroll-x">
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.to}</th>
-            <th scope="col">{text.outcome}</th>
-            <th scope="col">{text.sources}</th>
-            <th scope="col">{text.seen}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {ports.slice(0, MAX_SHOWN).map((each) => (
-            <Row key={`${each.protocol}:${each.port}`} previewed={each} />
-          ))}
-        </tbody>
-      </table>
+    <div>
+      <PlainTable
+        columns={COLUMNS}
+        rows={ports.slice(0, MAX_SHOWN)}
+        keyOf={({ protocol, port }) => `${protocol}:${port}`}
+      />
       {more > 0 && <p className="dim">{text.more(more)}</p>}
     </div>
   );
 }
 
-function Row({ previewed }: { readonly previewed: PreviewedPort }) {
-  const { protocol, port, dropped, passed, last_seen_at: seen } = previewed;
-  const isGone = isDropped(previewed);
-  return (
-    <tr>
-      <td>
+const COLUMNS: readonly Column<PreviewedPort>[] = [
+  {
+    title: text.to,
+    cell: ({ protocol, port }) => (
+      <>
         {PROTOCOLS[protocol] ?? messages.drops.protocol(protocol)}{' '}
         {port !== null && <span className="mono">{port}</span>}
-      </td>
-      <td>
-        <span className="pills">
-          {isGone && <Pill tone="bad">{text.dropped}</Pill>}
-          {passed.samples > 0 && <Pill tone="ok">{text.passes}</Pill>}
-        </span>
-      </td>
-      <td>{(isGone ? dropped : passed).sources}</td>
-      <td className="dim nowrap">
-        <Time at={seen} />
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  {
+    title: text.outcome,
+    cell: (port) => (
+      <span className="pills">
+        {isDropped(port) && <Pill tone="bad">{text.dropped}</Pill>}
+        {port.passed.samples > 0 && <Pill tone="ok">{text.passes}</Pill>}
+      </span>
+    ),
+  },
+  {
+    title: text.sources,
+    cell: (port) => (isDropped(port) ? port.dropped : port.passed).sources,
+  },
+  timeColumn(text.seen, ({ last_seen_at: at }) => at),
+];

@@ -1,7 +1,9 @@
 import { Progress } from '@mantine/core';
 import { RadioTower } from 'lucide-react';
 import type { EdgeProgress } from '@portcullis/client/index.ts';
+import { Card } from '../../components/Card.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
+import { Facts } from '../../components/figures/Facts.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { messages } from '../../messages/index.ts';
 import type { AcceptedView } from './queries.ts';
@@ -12,25 +14,19 @@ const text = messages.edges;
 export function Edges({ view }: { readonly view: AcceptedView }) {
   const { edges, accepted_generation: accepted, live_generation: live } = view.meta;
   return (
-    <section className="card card-pad">
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
-      <dl className="facts">
-        <div className="fact">
-          <dt>{text.accepted}</dt>
-          <dd>{accepted}</dd>
-        </div>
-        <div className="fact">
-          <dt>{text.live}</dt>
-          <dd>{edges.length === 0 ? '–' : live}</dd>
-        </div>
-      </dl>
+    <Card title={text.title} lead={text.lead}>
+      <Facts
+        facts={[
+          { name: text.accepted, value: accepted },
+          { name: text.live, value: edges.length === 0 ? null : live },
+        ]}
+      />
       {edges.length === 0 ? (
         <EmptyState icon={RadioTower} title={text.none.title} text={text.none.text} />
       ) : (
         edges.map((edge) => <Edge key={edge.name} edge={edge} accepted={accepted} />)
       )}
-    </section>
+    </Card>
   );
 }
 

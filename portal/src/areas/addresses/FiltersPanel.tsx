@@ -1,19 +1,21 @@
-import { Button, Modal, Select, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Filter as FilterIcon, Trash2 } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
-import { EmptyState } from '../../components/EmptyState.tsx';
+import { useState } from 'react';
+import type { Column } from '../../components/list/columns.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PropagationPill } from '../../components/PropagationPill.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
+import { useWrite } from '../../components/forms/use-write.ts';
+import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
-import { type AcceptedView, useRefresh } from './queries.ts';
-import { explainPorts } from './rules/rule-draft.ts';
-import { showUndo } from './rules/show-undo.tsx';
+import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from './FilterFields.tsx';
+import type { AcceptedView } from './queries.ts';
 
 const text = messages.filters;
+type Filter = AcceptedView['data']['filters'][number];
 
 interface Props {
   readonly ip: string;
@@ -22,145 +24,89 @@ interface Props {
 
 export function FiltersPanel({ ip, view }: Props) {
   const { client } = useSession();
-  const refresh = useRefresh(ip);
   const [isAdding, setAdding] = useState(false);
   const { filters } = view.data;
-  const remove = useMutation({
-    mutationFn: (key: string) => client.deleteFilters({ ip, body: { keys: [key] } }),
-    onSuccess(_, key) {
-      refresh();
-      const gone = filters.find((filter) => filter.key === key);
-      if (gone === undefined) return;
-      const body = { type: gone.type, port: String(gone.port) };
-      showUndo(text.deleted(gone.name, gone.port), async () => {
-        await client.applyFilters({ ip, body });
-        refresh();
-      });
+  const remove = useWrite(
+    ({ key }: Filter) => client.deleteFilters({ ip, body: { keys: [key] } }),
+    {
+      say: (_, { type, name, port }) => ({
+        text: text.deleted(name, port),
+        undo: () => client.applyFilters({ ip, body: { type, port: String(port) } }),
+      }),
     },
-  });
-  const { filters_per_ip: limit } = view.meta.limits;
+  );
   return (
-    <section className="card">
-      <div className="tools card-pad">
-        <span className="dim">{text.count(filters.length, limit)}</span>
-        <div className="row-end">
+    <>
+      <ListPanel
+        title={messages.address.tabs.filters}
+        filter={
+          <span className="dim">{text.count(filters.length, view.meta.limits.filters_per_ip)}</span>
+        }
+        actions={
           <RoleButton needs="member" onClick={() => setAdding(true)}>
             {text.add}
           </RoleButton>
-        </div>
-      </div>
-      {remove.error !== null && <Notice kind="bad">{remove.error.message}</Notice>}
-      {filters.length === 0 ? (
-        <EmptyState icon={FilterIcon} title={text.empty.title} text={text.empty.text} />
-      ) : (
-        <div className="scroll-x">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">{text.filter}</th>
-                <th scope="col">{text.port}</th>
-                <th scope="col">{text.owner}</th>
-                <th scope="col">{text.state}</th>
-                <th scope="col">
-                  <span className="dim">{text.actions}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {filters.map(({ key, name, port, managed_by_group: group, status }) => (
-                <tr key={`${key}:${group?.id ?? ''}`}>
-                  <td>{name}</td>
-                  <td className="mono">{port}</td>
-                  <td className="dim">{group === null ? text.own : text.group(group.name)}</td>
-                  <td>
-                    <PropagationPill status={status} />
-                  </td>
-                  <td>
-                    {group === null && status !== 'going' && (
-                      <RoleIcon
-                        needs="member"
-                        label={text.removeOf(name, port)}
-                        onClick={() => remove.mutate(key)}
-                      >
-                        <Trash2 size={15} />
-                      </RoleIcon>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+        }
+        error={remove.error}
+        rows={filters}
+        columns={columnsOf((filter) => remove.mutate(filter))}
+        keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
+        empty={{ icon: FilterIcon, ...text.empty }}
+      />
       {isAdding && <AddFilter ip={ip} onClose={() => setAdding(false)} />}
-    </section>
+    </>
   );
+}
+
+function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[] {
+  return [
+    { title: text.filter, cell: ({ name }) => name },
+    { title: text.port, className: 'mono', cell: ({ port }) => port },
+    {
+      title: text.owner,
+      className: 'dim',
+      cell: ({ managed_by_group: group }) => (group === null ? text.own : text.group(group.name)),
+    },
+    { title: text.state, cell: ({ status }) => <PropagationPill status={status} /> },
+    {
+      title: text.actions,
+      cell: (filter) =>
+        filter.managed_by_group === null &&
+        filter.status !== 'going' && (
+          <RoleIcon
+            needs="member"
+            label={text.removeOf(filter.name, filter.port)}
+            onClick={() => onRemove(filter)}
+          >
+            <Trash2 size={15} />
+          </RoleIcon>
+        ),
+    },
+  ];
 }
 
 function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
   const { client } = useSession();
-  const refresh = useRefresh(ip);
-  const [type, setType] = useState<string | null>(null);
-  const [port, setPort] = useState('');
   const catalogue = useQuery({
     queryKey: ['filters', ip],
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
-  const add = useMutation({
-    mutationFn: () => client.applyFilters({ ip, body: { type: type ?? '', port } }),
-    onSuccess() {
-      refresh();
-      onClose();
-    },
-  });
-  const ports = explainPorts(port);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (type !== null && ports.isValid && port !== '') add.mutate();
-  };
-  const error = add.error ?? catalogue.error;
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <WriteDialog
       title={text.addTitle}
-      closeButtonProps={{ 'aria-label': messages.close }}
+      initial={EMPTY_FILTER}
+      refusal={isIncomplete}
+      write={(draft) => client.applyFilters({ ip, body: filterOf(draft) })}
+      submit={text.add}
+      onClose={onClose}
     >
-      <form className="stack" onSubmit={submit}>
-        <Notice kind="warn">{text.reconnect}</Notice>
-        <Select
-          data-autofocus
-          label={text.filter}
-          placeholder={text.choose}
-          value={type}
-          onChange={setType}
-          data={(catalogue.data?.data ?? []).map((each) => ({
-            value: each.type,
-            label: each.name,
-          }))}
-          required
-        />
-        <div>
-          <TextInput
-            label={text.ports}
-            placeholder="27015, 27020-27025"
-            value={port}
-            onChange={(event) => setPort(event.currentTarget.value)}
-            required
-          />
-          <div className={`hint ${port === '' ? '' : ports.isValid ? 'ok' : 'bad'}`} role="status">
-            {port === '' ? text.portsHint : ports.text}
-          </div>
-        </div>
-        {error !== null && <Notice kind="bad">{error.message}</Notice>}
-        <Button
-          type="submit"
-          loading={add.isPending}
-          disabled={type === null || port === '' || !ports.isValid}
-        >
-          {text.add}
-        </Button>
-      </form>
-    </Modal>
+      {(form) => (
+        <>
+          <Notice kind="warn">{text.reconnect}</Notice>
+          <FilterFields form={form} types={catalogue.data?.data ?? []} />
+          {catalogue.error !== null && <Notice kind="bad">{catalogue.error.message}</Notice>}
+        </>
+      )}
+    </WriteDialog>
   );
 }

@@ -3,6 +3,8 @@ import { parseAddress } from '@portcullis/core/net/address.ts';
 import { containsAddress, parseCidr } from '@portcullis/core/net/cidr.ts';
 
 export interface AddressRow extends HeldAddress {
+  /** Its place in the order of the service: IPv4 first, ascending. */
+  readonly index: number;
   readonly ongoing: number;
   /** Attacks of the last day. */
   readonly attacks: number;
@@ -14,7 +16,6 @@ export interface AddressRow extends HeldAddress {
   readonly tags: readonly string[];
 }
 
-export type AddressSort = 'ip' | 'rules' | 'filters' | 'attacks' | 'peak' | 'dropped';
 export type AddressFilter = 'all' | 'attacked' | 'configured' | 'bare';
 
 /** The tags of addresses whose rules have notes or tags. */
@@ -27,7 +28,7 @@ export function rowsOf(
   tags: Tags,
 ): AddressRow[] {
   const byAddress = Map.groupBy(attacks, ({ destination_ip }) => destination_ip);
-  return addresses.map((address) => {
+  return addresses.map((address, index) => {
     const own = byAddress.get(address.ip) ?? [];
     const peak = own.reduce<Attack | null>(
       (highest, one) => (highest === null || one.peak_bps > highest.peak_bps ? one : highest),
@@ -35,6 +36,7 @@ export function rowsOf(
     );
     return {
       ...address,
+      index,
       ongoing: own.filter(({ status }) => status === 'ongoing').length,
       attacks: own.length,
       peakBps: peak?.peak_bps ?? 0,
@@ -86,23 +88,4 @@ export function searchRows(
   };
   const hasTag = (row: AddressRow): boolean => tag === null || row.tags.includes(tag);
   return rows.filter((row) => FILTERS[filter](row) && hasTag(row) && matches(row));
-}
-
-const VALUES: Readonly<Record<Exclude<AddressSort, 'ip'>, (row: AddressRow) => number>> = {
-  rules: (row) => row.rules_count,
-  filters: (row) => row.filters_count,
-  attacks: (row) => row.ongoing * 1e6 + row.attacks,
-  peak: (row) => row.peakBps,
-  dropped: (row) => row.dropped_packets,
-};
-
-/** By address is the order of the service: IPv4 first, ascending. */
-export function sortRows(
-  rows: readonly AddressRow[],
-  by: AddressSort,
-  isDescending: boolean,
-): readonly AddressRow[] {
-  if (by === 'ip') return isDescending ? rows.toReversed() : rows;
-  const value = VALUES[by];
-  return rows.toSorted((a, b) => (isDescending ? value(b) - value(a) : value(a) - value(b)));
 }

@@ -1,13 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import {
-  type AcceptedAddress,
-  type Attack,
-  type HeldAddress,
-  type HeldPrefix,
-  type KeyClient,
-  PermissionError,
+import { useQuery } from '@tanstack/react-query';
+import type {
+  AcceptedAddress,
+  HeldAddress,
+  HeldPrefix,
+  KeyClient,
 } from '@portcullis/client/index.ts';
-import { useCallback } from 'react';
 import { useHasOrganisation, useSession } from '../../session/session.ts';
 
 export interface Addresses {
@@ -23,8 +20,6 @@ export interface Addresses {
 const PER_PAGE = 1000;
 /** While something propagates: an event says when it is live, but not how far each edge is. */
 const MOVING_MS = 2_000;
-const DAY_MS = 86_400_000;
-const MAX_ATTACKS = 1000;
 
 export function useAddresses() {
   const { client } = useSession();
@@ -78,45 +73,4 @@ export function isMoving({ data, meta }: AcceptedAddress): boolean {
     data.rules.some(isUnderway) ||
     data.filters.some(isUnderway)
   );
-}
-
-/** Reads an address again, and the list it is in, after a write. */
-export function useRefresh(ip: string): () => void {
-  const queries = useQueryClient();
-  return useCallback(() => {
-    for (const queryKey of [
-      ['address', ip],
-      ['addresses'],
-      ['explain', ip],
-      ['notes', ip],
-      ['history', ip],
-    ]) {
-      void queries.invalidateQueries({ queryKey });
-    }
-  }, [queries, ip]);
-}
-
-/** Attacks of the last day; null where the key may not see them. */
-export function useAttacks() {
-  const { client } = useSession();
-  return useQuery({
-    queryKey: ['attacks', 'day'],
-    queryFn: async ({ signal }): Promise<readonly Attack[] | null> => {
-      const from = new Date(Date.now() - DAY_MS).toISOString();
-      const found: Attack[] = [];
-      try {
-        for await (const page of client.pages.listAttacks(
-          { query: { from, per_page: 100 } },
-          { signal },
-        )) {
-          found.push(...page.data);
-          if (found.length >= MAX_ATTACKS) break;
-        }
-      } catch (error) {
-        if (error instanceof PermissionError) return null;
-        throw error;
-      }
-      return found;
-    },
-  });
 }

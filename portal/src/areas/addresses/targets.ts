@@ -1,5 +1,8 @@
 import type { Addresses } from './queries.ts';
 
+/** What ends a target while it is typed. */
+export const SEPARATORS = [',', ' ', '\n', ';'];
+
 /** Each target once, also where several were pasted as one. */
 export function splitTargets(typed: readonly string[]): string[] {
   return [...new Set(typed.flatMap((one) => one.split(/[\s,;]+/)).filter(Boolean))];

@@ -15,22 +15,18 @@ import { Makeup } from './one/Makeup.tsx';
 import { type AttackView, useAttack } from './queries.ts';
 import { Steps } from './one/Steps.tsx';
 import { Traffic } from './one/Traffic.tsx';
-import { attacksCsv } from './attack-rows.ts';
+import { attacksCsv } from './attacks-csv.ts';
 
 const text = messages.attack;
+const ABOVE = { to: '/attacks', title: messages.attacks.title } as const;
 
 export function AttackPage() {
   const { attack: id } = useParams({ from: '/attacks/$attack' });
   const attack = useAttack(id);
-  const above = (
-    <Link className="crumb" to="/attacks">
-      {messages.attacks.title}
-    </Link>
-  );
-  if (attack.data !== undefined) return <Shown view={attack.data} above={above} />;
+  if (attack.data !== undefined) return <Shown view={attack.data} />;
   return (
     <>
-      <PageHeader title={text.one} above={above} />
+      <PageHeader title={text.one} above={ABOVE} />
       <section className="card">
         <Loaded query={attack} rows={8}>
           {() => null}
@@ -40,12 +36,7 @@ export function AttackPage() {
   );
 }
 
-interface ShownProps {
-  readonly view: AttackView;
-  readonly above: React.ReactNode;
-}
-
-function Shown({ view, above }: ShownProps) {
+function Shown({ view }: { readonly view: AttackView }) {
   const { attack, evidence, mitigations } = view;
   const { id, destination_ip: ip, status } = attack;
   const curve = evidence?.series ?? null;
@@ -53,7 +44,7 @@ function Shown({ view, above }: ShownProps) {
     <>
       <PageHeader
         title={text.title(attack.attack_type, ip)}
-        above={above}
+        above={ABOVE}
         lead={
           <Link to="/addresses/$ip" params={{ ip }} search={{ tab: 'drops' }}>
             {text.toAddress}

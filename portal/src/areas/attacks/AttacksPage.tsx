@@ -3,18 +3,17 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ShieldCheck } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { DownloadMenu } from '../../components/DownloadMenu.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { Loading } from '../../components/Loading.tsx';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
+import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { formatCount, formatMoment } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import '../../styles/attacks.css';
-import { attacksCsv } from './attack-rows.ts';
 import { type AttackSearch, parseTerms } from './attack-search.ts';
-import { AttackTable } from './AttackTable.tsx';
-import { type AttackList, useAttackList } from './queries.ts';
+import { attacksCsv } from './attacks-csv.ts';
+import { COLUMNS } from './attack-columns.tsx';
+import { type AttackList as AttackListData, useAttackList } from './queries.ts';
 import { SearchTools } from './SearchTools.tsx';
 import { Timeline } from './Timeline.tsx';
 
@@ -41,65 +40,53 @@ export function AttacksPage() {
         )}
       </PageHeader>
       <SearchTools search={search} onChange={change} />
-      {list.data !== undefined ? (
-        <Shown
-          list={list.data}
-          search={search}
-          isLoading={list.isPlaceholderData}
-          onMore={() => setLimit(limit * 2)}
-        />
-      ) : (
-        <section className="card">
-          {list.error !== null ? (
-            <ErrorState error={list.error} onRetry={() => void list.refetch()} />
-          ) : (
-            <Loading rows={10} />
-          )}
-        </section>
-      )}
+      <Loaded query={list} rows={10} inCard>
+        {(data) => (
+          <AttackList
+            list={data}
+            isOngoing={search.ongoing === true}
+            isLoading={list.isPlaceholderData}
+            onMore={() => setLimit(limit * 2)}
+          />
+        )}
+      </Loaded>
     </>
   );
 }
 
-interface ShownProps {
-  readonly list: AttackList;
-  readonly search: AttackSearch;
+interface ListProps {
+  readonly list: AttackListData;
+  readonly isOngoing: boolean;
   readonly isLoading: boolean;
   onMore(): void;
 }
 
-function Shown({ list: { attacks, meta }, search, isLoading, onMore }: ShownProps) {
-  const clamped = meta.from_clamped && (
-    <Notice kind="info">{text.clamped(formatMoment(new Date(meta.from)))}</Notice>
-  );
-  if (attacks.length === 0) {
-    const { title, text: hint } = search.ongoing === true ? text.emptyOngoing : text.empty;
-    return (
-      <>
-        {clamped}
-        <section className="card">
-          <EmptyState icon={ShieldCheck} title={title} text={hint} />
-        </section>
-      </>
-    );
-  }
+function AttackList({ list: { attacks, meta }, isOngoing, isLoading, onMore }: ListProps) {
   return (
     <>
-      {clamped}
-      <Timeline attacks={attacks} from={meta.from} to={meta.to} />
-      <section className="card grid" aria-label={text.title} aria-busy={isLoading}>
-        <AttackTable attacks={attacks} />
-        <div className="grid-foot row">
-          <span role="status">
+      {meta.from_clamped && (
+        <Notice kind="info">{text.clamped(formatMoment(new Date(meta.from)))}</Notice>
+      )}
+      {attacks.length > 0 && <Timeline attacks={attacks} from={meta.from} to={meta.to} />}
+      <ListPanel
+        title={text.title}
+        rows={attacks}
+        isBusy={isLoading}
+        empty={{ icon: ShieldCheck, ...(isOngoing ? text.emptyOngoing : text.empty) }}
+        columns={COLUMNS}
+        minWidth={980}
+        keyOf={({ id }) => id}
+        foot={() => (
+          <div className="row">
             {text.shown(formatCount(attacks.length), formatCount(meta.total))}
-          </span>
-          {attacks.length < meta.total && (
-            <Button size="compact-sm" variant="default" loading={isLoading} onClick={onMore}>
-              {text.more}
-            </Button>
-          )}
-        </div>
-      </section>
+            {attacks.length < meta.total && (
+              <Button size="compact-sm" variant="default" loading={isLoading} onClick={onMore}>
+                {text.more}
+              </Button>
+            )}
+          </div>
+        )}
+      />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { SearchField } from '../../components/SearchField.tsx';
+import { SearchField } from '../../components/list/SearchField.tsx';
 import { messages } from '../../messages/index.ts';
 import { type AttackSearch, isBackwards, parseTerms, WINDOWS } from './attack-search.ts';
 

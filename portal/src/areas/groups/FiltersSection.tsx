@@ -1,9 +1,13 @@
-import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { FilterInput } from '@portcullis/client/index.ts';
 import { Plus, Trash2 } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
+import type { Column } from '../../components/list/columns.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
+import { RoleIcon } from '../../components/RoleIcon.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
-import { explainPorts } from '../addresses/rules/rule-draft.ts';
+import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from '../addresses/FilterFields.tsx';
 import { useFilterTypes } from './queries.ts';
 
 const text = messages.group;
@@ -15,126 +19,67 @@ interface Props {
 }
 
 export function FiltersSection({ filters, isLocked, onChange }: Props) {
-  const types = useFilterTypes();
+  const types = useFilterTypes().data ?? [];
   const [isAdding, setAdding] = useState(false);
-  const nameOf = (type: string): string =>
-    types.data?.find((each) => each.type === type)?.name ?? type;
+  const nameOf = (type: string): string => types.find((each) => each.type === type)?.name ?? type;
+  const columns: readonly Column<FilterInput>[] = [
+    { title: messages.filters.filter, cell: ({ type }) => nameOf(type) },
+    { title: messages.filters.ports, className: 'mono', cell: ({ port }) => port },
+    {
+      title: messages.filters.actions,
+      isTitleHidden: true,
+      isNumber: true,
+      cell: (filter) =>
+        !isLocked && (
+          <RoleIcon
+            label={text.takeOut(`${nameOf(filter.type)} ${filter.port}`)}
+            onClick={() => onChange(filters.filter((each) => each !== filter))}
+          >
+            <Trash2 size={15} />
+          </RoleIcon>
+        ),
+    },
+  ];
   return (
-    <section className="card grid" aria-label={text.filters}>
-      <div className="tools card-pad">
-        <div className="tools-title">
-          <h2>{text.filters}</h2>
-          <span className="dim">{filters.length === 0 ? text.noFilters : text.filtersLead}</span>
-        </div>
-        {!isLocked && (
-          <div className="row-end">
-            <Button
-              variant="default"
-              leftSection={<Plus size={15} aria-hidden="true" />}
-              onClick={() => setAdding(true)}
-            >
-              {text.addFilter}
-            </Button>
-          </div>
-        )}
-      </div>
-      {isAdding && (
-        <div className="panel">
-          <FilterForm
-            types={types.data ?? []}
-            onAdd={(filter) => {
-              onChange([...filters, filter]);
-              setAdding(false);
-            }}
-            onClose={() => setAdding(false)}
-          />
-        </div>
-      )}
-      {filters.length > 0 && (
-        <div className="scroll-x">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">{messages.filters.filter}</th>
-                <th scope="col">{messages.filters.ports}</th>
-                <th scope="col">
-                  <span className="hidden">{messages.filters.actions}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {filters.map(({ type, port }, index) => (
-                <tr key={`${type}:${port}`}>
-                  <td>{nameOf(type)}</td>
-                  <td className="mono">{port}</td>
-                  <td className="num">
-                    {!isLocked && (
-                      <ActionIcon
-                        variant="subtle"
-                        color="gray"
-                        aria-label={text.takeOut(`${nameOf(type)} ${port}`)}
-                        onClick={() => onChange(filters.toSpliced(index, 1))}
-                      >
-                        <Trash2 size={15} />
-                      </ActionIcon>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
-  );
-}
-
-interface FormProps {
-  readonly types: readonly { readonly type: string; readonly name: string }[];
-  onAdd(filter: FilterInput): void;
-  onClose(): void;
-}
-
-function FilterForm({ types, onAdd, onClose }: FormProps) {
-  const [type, setType] = useState<string | null>(null);
-  const [port, setPort] = useState('');
-  const ports = explainPorts(port);
-  const isValid = type !== null && port.trim() !== '' && ports.isValid;
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (isValid) onAdd({ type, port: port.trim() });
-  };
-  return (
-    <form className="stack" onSubmit={submit} aria-label={text.addFilter}>
-      <div className="form-row">
-        <Select
-          className="field"
-          label={messages.filters.filter}
-          placeholder={messages.filters.choose}
-          value={type}
-          onChange={setType}
-          data={types.map((each) => ({ value: each.type, label: each.name }))}
-        />
-        <div className="field">
-          <TextInput
-            label={messages.filters.ports}
-            placeholder="27015, 27020-27025"
-            value={port}
-            onChange={(event) => setPort(event.currentTarget.value)}
-          />
-          <div className={`hint ${port === '' || ports.isValid ? '' : 'bad'}`} role="status">
-            {port === '' ? messages.filters.portsHint : ports.text}
-          </div>
-        </div>
-      </div>
-      <div className="row">
-        <Button type="submit" disabled={!isValid}>
-          {text.addFilter}
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onClose}>
-          {messages.cancel}
-        </Button>
-      </div>
-    </form>
+    <ListPanel
+      title={text.filters}
+      isHeaded
+      lead={filters.length === 0 ? text.noFilters : text.filtersLead}
+      actions={
+        !isLocked && (
+          <Button
+            variant="default"
+            leftSection={<Plus size={15} aria-hidden="true" />}
+            onClick={() => setAdding(true)}
+          >
+            {text.addFilter}
+          </Button>
+        )
+      }
+      above={
+        isAdding && (
+          <WriteForm
+            label={text.addFilter}
+            layout="panel"
+            initial={EMPTY_FILTER}
+            refusal={isIncomplete}
+            isLocal
+            write={async (draft) => onChange([...filters, filterOf(draft)])}
+            onDone={() => setAdding(false)}
+            onCancel={() => setAdding(false)}
+            submit={text.addFilter}
+          >
+            {(form) => (
+              <div className="form-row">
+                <FilterFields form={form} types={types} />
+              </div>
+            )}
+          </WriteForm>
+        )
+      }
+      rows={filters}
+      columns={columns}
+      keyOf={({ type, port }) => `${type}:${port}`}
+    />
   );
 }

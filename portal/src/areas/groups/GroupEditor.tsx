@@ -1,19 +1,21 @@
 import { TextInput } from '@mantine/core';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import type { Group, GroupInput } from '@portcullis/client/index.ts';
+import { Trash2 } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
 import { useRefusal } from '../../session/rights.ts';
-import { DeleteGroup } from './DeleteGroup.tsx';
+import { usePeopleClient } from '../../session/session.ts';
+import { TargetsInput } from '../addresses/TargetsInput.tsx';
 import { FiltersSection } from './FiltersSection.tsx';
 import { EMPTY_GROUP, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
 import { LeaveGuard } from './LeaveGuard.tsx';
 import { PreviewPanel } from './PreviewPanel.tsx';
-import { useSaveGroup } from './queries.ts';
 import { RulesSection } from './RulesSection.tsx';
-import { TargetsSection } from './TargetsSection.tsx';
 
 const text = messages.group;
 
@@ -23,34 +25,34 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   const [edited, setEdited] = useState<GroupInput | null>(null);
   const draft = edited ?? stored;
   const change = (part: Partial<GroupInput>): void => setEdited({ ...draft, ...part });
-  const save = useSaveGroup(group?.id ?? null);
+  const client = usePeopleClient();
   const navigate = useNavigate();
   const refusal = useRefusal('admin', true);
   const locked = group?.owner === 'fleet' ? text.locked.fleet : refusal;
   const isSame = isSameGroup(draft, stored);
   const wrong = findWrongTarget(draft.targets);
-  const store = (): void =>
-    save.mutate(
-      { ...draft, name: draft.name.trim() },
-      {
-        onSuccess({ data }) {
-          setEdited(null);
-          const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;
-          void navigate({ ...to, replace: true, ignoreBlocker: true });
-        },
-      },
-    );
+  const save = useSave(group, () => setEdited(null));
   return (
     <>
       <PageHeader
         title={group?.name ?? text.newTitle}
-        above={
-          <Link className="crumb" to="/groups">
-            {messages.groups.title}
-          </Link>
-        }
+        above={{ to: '/groups', title: messages.groups.title }}
       >
-        {group !== null && <DeleteGroup group={group} locked={locked} />}
+        {group !== null && (
+          <ConfirmButton
+            needs="admin"
+            refusal={locked}
+            leftSection={<Trash2 size={15} aria-hidden="true" />}
+            title={text.deleteTitle(group.name)}
+            question={text.deleteText(group.targets.length)}
+            confirm={text.deleteConfirm}
+            write={() => client.deleteGroup({ group: group.id })}
+            say={({ data }) => ({ text: text.saved(group.name), generation: data.generation })}
+            onDone={() => void navigate({ to: '/groups', ignoreBlocker: true })}
+          >
+            {text.delete}
+          </ConfirmButton>
+        )}
       </PageHeader>
       {locked !== null && <Notice kind="info">{locked}</Notice>}
       <div className="editor">
@@ -66,12 +68,21 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
               onChange={(event) => change({ name: event.currentTarget.value })}
             />
           </section>
-          <TargetsSection
-            targets={draft.targets}
-            wrong={wrong}
-            isLocked={locked !== null}
-            onChange={(targets) => change({ targets })}
-          />
+          <section className="card card-pad">
+            <h2>{text.targets}</h2>
+            <p>{text.targetsLead}</p>
+            <TargetsInput
+              aria-label={text.targetsLabel}
+              placeholder={locked === null ? text.targetsPlaceholder : ''}
+              value={[...draft.targets]}
+              onChange={(targets) => change({ targets })}
+              readOnly={locked !== null}
+              error={wrong !== null}
+            />
+            <div className="hint bad" role="status">
+              {wrong !== null && text.notATarget(wrong.typed, wrong.reason)}
+            </div>
+          </section>
           <RulesSection
             rules={draft.rules}
             isLocked={locked !== null}
@@ -90,12 +101,30 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
             isSame={isSame}
             isValid={wrong === null && draft.name.trim() !== ''}
             save={save}
-            onSave={store}
+            onSave={() => save.mutate({ ...draft, name: draft.name.trim() })}
             onDiscard={() => setEdited(null)}
           />
         )}
       </div>
       <LeaveGuard isDirty={!isSame && !save.isPending} />
     </>
+  );
+}
+
+/** Saves what is given whole, and goes to the page of the group. */
+function useSave(group: Group | null, onSaved: () => void) {
+  const client = usePeopleClient();
+  const navigate = useNavigate();
+  return useWrite(
+    (body: GroupInput) =>
+      group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
+    {
+      say: ({ data }, { name }) => ({ text: text.saved(name), generation: data.generation }),
+      onDone({ data }) {
+        onSaved();
+        const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;
+        void navigate({ ...to, replace: true, ignoreBlocker: true });
+      },
+    },
   );
 }

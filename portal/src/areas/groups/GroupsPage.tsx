@@ -1,23 +1,21 @@
 import { Tooltip } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { Group } from '@portcullis/client/index.ts';
-import { Layers, Plus, SearchX } from 'lucide-react';
-import { useMemo, useState } from 'react';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { Loaded } from '../../components/Loaded.tsx';
+import { Layers, Plus } from 'lucide-react';
+import type { Column } from '../../components/list/columns.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
-import { type Column, VirtualTable } from '../../components/VirtualTable.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
-import { searchGroups } from './group-draft.ts';
+import { fieldsOf } from './group-draft.ts';
 import { useGroups } from './queries.ts';
 
 const text = messages.groups;
 const MAX_TARGETS = 3;
+const SEARCH = { label: text.search, fieldsOf };
 
 export function GroupsPage() {
   return (
@@ -25,11 +23,9 @@ export function GroupsPage() {
       <PageHeader title={text.title} lead={text.lead}>
         <NewGroup />
       </PageHeader>
-      <section className="card grid" aria-label={text.title}>
-        <RoleGate needs="person">
-          <GroupList />
-        </RoleGate>
-      </section>
+      <RoleGate needs="person">
+        <GroupList />
+      </RoleGate>
     </>
   );
 }
@@ -50,35 +46,24 @@ function NewGroup() {
 
 function GroupList() {
   const groups = useGroups();
-  const [search, setSearch] = useState('');
-  const shown = useMemo(() => searchGroups(groups.data ?? [], search), [groups.data, search]);
-  if (groups.data === undefined) return <Loaded query={groups}>{() => null}</Loaded>;
-  if (groups.data.length === 0) {
-    return <EmptyState icon={Layers} title={text.empty.title} text={text.empty.text} />;
-  }
   return (
-    <>
-      <div className="tools card-pad">
-        <SearchField label={text.search} value={search} onChange={setSearch} />
-      </div>
-      {shown.length === 0 ? (
-        <EmptyState icon={SearchX} title={text.none.title} text={text.none.text} />
-      ) : (
-        <VirtualTable
-          label={text.title}
-          columns={COLUMNS}
-          rows={shown}
-          minWidth={640}
-          keyOf={({ id }) => id}
-        />
-      )}
-    </>
+    <ListPanel
+      title={text.title}
+      query={groups}
+      rows={groups.data}
+      search={SEARCH}
+      hidesEmptyTools
+      columns={COLUMNS}
+      minWidth={640}
+      keyOf={({ id }) => id}
+      empty={{ icon: Layers, ...text.empty }}
+      none={text.none}
+    />
   );
 }
 
-const COLUMNS: readonly Column<Group, never>[] = [
+const COLUMNS: readonly Column<Group>[] = [
   {
-    id: 'name',
     title: text.columns.name,
     width: 'minmax(150px, 1.4fr)',
     cell: ({ id, name }) => (
@@ -88,27 +73,23 @@ const COLUMNS: readonly Column<Group, never>[] = [
     ),
   },
   {
-    id: 'targets',
     title: text.columns.targets,
     width: 'minmax(220px, 2fr)',
     cell: ({ targets }) => <Targets targets={targets} />,
   },
   {
-    id: 'rules',
     title: text.columns.rules,
     width: '70px',
     isNumber: true,
     cell: ({ rules }) => formatCount(rules.length),
   },
   {
-    id: 'filters',
     title: text.columns.filters,
     width: '70px',
     isNumber: true,
     cell: ({ filters }) => formatCount(filters.length),
   },
   {
-    id: 'owner',
     title: text.columns.owner,
     width: '110px',
     cell: ({ owner }) =>

@@ -3,7 +3,7 @@ import type { GroupInput, GroupPreview } from '@portcullis/client/index.ts';
 import { Diff } from '../../components/Diff.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { Pill, type Tone } from '../../components/Pill.tsx';
-import { ProblemNotice } from '../../components/ProblemNotice.tsx';
+import { ProblemNotice } from '../../components/forms/ProblemNotice.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
 import { messages } from '../../messages/index.ts';
 import { usePreview } from './queries.ts';

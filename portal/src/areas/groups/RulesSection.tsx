@@ -1,14 +1,15 @@
-import { ActionIcon } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { RuleInput } from '@portcullis/client/index.ts';
 import { ClipboardPaste, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '@mantine/core';
-import { type Column, VirtualTable } from '../../components/VirtualTable.tsx';
+import type { Column } from '../../components/list/columns.ts';
+import { ListPanel } from '../../components/list/ListPanel.tsx';
+import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { messages } from '../../messages/index.ts';
 import { PasteForm } from '../addresses/rules/PasteForm.tsx';
 import { describeRule, RULE_COLUMNS } from '../addresses/rules/rule-columns.tsx';
 import { EMPTY_DRAFT } from '../addresses/rules/rule-draft.ts';
-import { RuleForm } from '../addresses/rules/RuleForm.tsx';
+import { RuleForm, type RuleTarget } from '../addresses/rules/RuleForm.tsx';
 
 const text = messages.group;
 
@@ -24,37 +25,35 @@ interface Row extends RuleInput {
 
 export function RulesSection({ rules, isLocked, onChange }: Props) {
   const [adding, setAdding] = useState<'one' | 'many' | null>(null);
-  const add = (added: readonly RuleInput[]): void => {
-    onChange([...rules, ...added]);
-    setAdding(null);
+  const close = (): void => setAdding(null);
+  const target: RuleTarget = {
+    ip: null,
+    async write(added) {
+      onChange([...rules, ...added]);
+      return null;
+    },
   };
-  const columns: Column<Row, never>[] = [...RULE_COLUMNS];
-  if (!isLocked) {
-    columns.push({
-      id: 'take-out',
-      title: <span className="hidden">{messages.rules.actions}</span>,
-      width: '32px',
-      cell: (row) => (
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={text.takeOut(describeRule(row))}
-          onClick={() => onChange(rules.toSpliced(row.index, 1))}
-        >
-          <Trash2 size={15} />
-        </ActionIcon>
-      ),
-    });
-  }
+  const takeOut: Column<Row> = {
+    title: messages.rules.actions,
+    isTitleHidden: true,
+    width: '32px',
+    cell: (row) => (
+      <RoleIcon
+        label={text.takeOut(describeRule(row))}
+        onClick={() => onChange(rules.toSpliced(row.index, 1))}
+      >
+        <Trash2 size={15} />
+      </RoleIcon>
+    ),
+  };
   return (
-    <section className="card grid" aria-label={text.rules}>
-      <div className="tools card-pad">
-        <div className="tools-title">
-          <h2>{text.rules}</h2>
-          <span className="dim">{rules.length === 0 ? text.noRules : text.rulesLead}</span>
-        </div>
-        {!isLocked && (
-          <div className="row-end">
+    <ListPanel<Row>
+      title={text.rules}
+      isHeaded
+      lead={rules.length === 0 ? text.noRules : text.rulesLead}
+      actions={
+        !isLocked && (
+          <>
             <Button
               variant="default"
               leftSection={<ClipboardPaste size={15} aria-hidden="true" />}
@@ -69,39 +68,19 @@ export function RulesSection({ rules, isLocked, onChange }: Props) {
             >
               {text.addRule}
             </Button>
-          </div>
-        )}
-      </div>
-      {adding === 'one' && (
-        <div className="panel">
-          <RuleForm
-            ip={null}
-            initial={EMPTY_DRAFT}
-            create={{ error: null, isPending: false, mutate: (rule) => add([rule]) }}
-            onClose={() => setAdding(null)}
-          />
-        </div>
-      )}
-      {adding === 'many' && (
-        <div className="panel">
-          <PasteForm
-            ip={null}
-            error={null}
-            isPending={false}
-            onSubmit={add}
-            onClose={() => setAdding(null)}
-          />
-        </div>
-      )}
-      {rules.length > 0 && (
-        <VirtualTable
-          label={text.rules}
-          columns={columns}
-          rows={rules.map((rule, index) => ({ ...rule, index }))}
-          minWidth={480}
-          keyOf={({ index }) => index}
-        />
-      )}
-    </section>
+          </>
+        )
+      }
+      above={
+        <>
+          {adding === 'one' && <RuleForm target={target} initial={EMPTY_DRAFT} onClose={close} />}
+          {adding === 'many' && <PasteForm target={target} onClose={close} />}
+        </>
+      }
+      rows={rules.map((rule, index) => ({ ...rule, index }))}
+      columns={isLocked ? RULE_COLUMNS : [...RULE_COLUMNS, takeOut]}
+      minWidth={480}
+      keyOf={({ index }) => index}
+    />
   );
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Group } from '@portcullis/client/index.ts';
+import { searchRows } from '../../components/list/columns.ts';
 import { splitTargets } from '../addresses/targets.ts';
-import { findWrongTarget, inputOfGroup, isSameGroup, searchGroups } from './group-draft.ts';
+import { fieldsOf, findWrongTarget, inputOfGroup, isSameGroup } from './group-draft.ts';
 
 const GROUP: Group = {
   id: 7,
@@ -50,7 +51,7 @@ describe('the form of a group', () => {
   });
 
   it('is found by name, target, rule or filter', () => {
-    const found = (search: string) => searchGroups([GROUP], search).length;
+    const found = (search: string) => searchRows([GROUP], search, fieldsOf).length;
     assert.deepEqual(
       ['WEB', '203.0.113.64', 'deny udp 19', '27015', 'tcp'].map(found),
       [1, 1, 1, 1, 0],

@@ -39,21 +39,12 @@ export function findWrongTarget(targets: readonly string[]): WrongTarget | null 
   return null;
 }
 
-/** Every word must be in a group: its name, a target, a rule or a filter. */
-export function searchGroups(groups: readonly Group[], search: string): readonly Group[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return groups;
-  return groups.filter(({ name, targets, rules, filters }) => {
-    const text = [
-      name,
-      ...targets,
-      ...rules.map(
-        (one) => `${one.action} ${one.protocol} ${one.destination_port} ${one.source_ip}`,
-      ),
-      ...filters.map(({ type, port }) => `${type} ${port}`),
-    ]
-      .join(' ')
-      .toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+/** By what a group is found: its name, targets, rules and filters. */
+export function fieldsOf({ name, targets, rules, filters }: Group): readonly string[] {
+  return [
+    name,
+    ...targets,
+    ...rules.map((one) => `${one.action} ${one.protocol} ${one.destination_port} ${one.source_ip}`),
+    ...filters.map(({ type, port }) => `${type} ${port}`),
+  ];
 }

@@ -1,8 +1,6 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Group, GroupInput } from '@portcullis/client/index.ts';
+import { useQuery } from '@tanstack/react-query';
+import type { GroupInput } from '@portcullis/client/index.ts';
 import { useDebouncedValue } from '@mantine/hooks';
-import { showAccepted } from '../../components/show-accepted.ts';
-import { messages } from '../../messages/index.ts';
 import { usePeopleClient } from '../../session/session.ts';
 
 const LIST_MS = 15_000;
@@ -48,38 +46,4 @@ export function usePreview(group: number | null, body: GroupInput | null) {
   /** Whether it speaks of what is in the form now. */
   const isCurrent = settled === body && !query.isFetching;
   return { ...query, isCurrent };
-}
-
-/** Saves what is given whole; null: a new group. */
-export function useSaveGroup(group: number | null) {
-  const client = usePeopleClient();
-  const landed = useLanded();
-  return useMutation({
-    mutationFn: (body: GroupInput) =>
-      group === null ? client.createGroup({ body }) : client.saveGroup({ group, body }),
-    onSuccess: ({ data }, { name }) => landed(name, data.generation),
-  });
-}
-
-export function useDeleteGroup({ id, name }: Group, onDeleted: () => void) {
-  const client = usePeopleClient();
-  const landed = useLanded();
-  return useMutation({
-    mutationFn: () => client.deleteGroup({ group: id }),
-    onSuccess({ data }) {
-      landed(name, data.generation);
-      onDeleted();
-    },
-  });
-}
-
-function useLanded(): (name: string, generation: number) => void {
-  const client = usePeopleClient();
-  const queries = useQueryClient();
-  return (name, generation) => {
-    for (const key of ['groups', 'address', 'addresses', 'history']) {
-      void queries.invalidateQueries({ queryKey: [key] });
-    }
-    showAccepted(client, messages.group.saved(name), generation);
-  };
 }

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { ProblemNotice } from '../../components/ProblemNotice.tsx';
+import { ProblemNotice } from '../../components/forms/ProblemNotice.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 

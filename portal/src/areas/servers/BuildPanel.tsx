@@ -1,11 +1,8 @@
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
 import { plainText } from '@portcullis/core/game-servers/console-text.ts';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { RotateCw } from 'lucide-react';
-import { useState } from 'react';
-import { Confirm } from '../../components/Confirm.tsx';
+import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../components/Notice.tsx';
-import { RoleButton } from '../../components/RoleButton.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 
@@ -59,32 +56,15 @@ export function BuildPanel({ server, build }: Props) {
 
 function Reinstall({ uuid, name }: { readonly uuid: string; readonly name: string }) {
   const { client } = useSession();
-  const queries = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
-  const again = useMutation({
-    mutationFn: () => client.reinstallGameServer({ slice: uuid }),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: ['server', uuid] }),
-  });
   return (
-    <>
-      <RoleButton
-        needs="member"
-        variant="default"
-        leftSection={<RotateCw size={15} aria-hidden="true" />}
-        onClick={() => setAsking(true)}
-      >
-        {text.again}
-      </RoleButton>
-      {isAsking && (
-        <Confirm
-          title={text.againTitle(name)}
-          confirm={text.again}
-          write={again}
-          onClose={() => setAsking(false)}
-        >
-          {text.againText}
-        </Confirm>
-      )}
-    </>
+    <ConfirmButton
+      needs="member"
+      leftSection={<RotateCw size={15} aria-hidden="true" />}
+      title={text.againTitle(name)}
+      question={text.againText}
+      write={() => client.reinstallGameServer({ slice: uuid })}
+    >
+      {text.again}
+    </ConfirmButton>
   );
 }

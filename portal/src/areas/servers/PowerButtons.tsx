@@ -1,12 +1,12 @@
 import { notifications } from '@mantine/notifications';
 import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
 import { CircleStop, OctagonX, Play, RotateCw } from 'lucide-react';
-import { useState } from 'react';
-import { Confirm } from '../../components/Confirm.tsx';
+import { ConfirmButton } from '../../components/forms/ConfirmButton.tsx';
 import { RoleButton } from '../../components/RoleButton.tsx';
+import { useWrite } from '../../components/forms/use-write.ts';
 import { messages } from '../../messages/index.ts';
+import { useSession } from '../../session/session.ts';
 import { type Powered, powerRefusal, SIGNALS } from './power.ts';
-import { usePower } from './queries.ts';
 
 const text = messages.server.power;
 const ICONS = { start: Play, stop: CircleStop, restart: RotateCw, kill: OctagonX } as const;
@@ -29,40 +29,37 @@ export function PowerButtons(props: Props) {
 }
 
 function PowerButton({ uuid, name, server, signal }: Props & { readonly signal: PowerSignal }) {
-  const [isAsking, setAsking] = useState(false);
-  const power = usePower(uuid, signal, () => show(text.sent[signal], 'blue'));
+  const { client } = useSession();
+  const send = () => client.sendPowerSignal({ slice: uuid, body: { signal } });
+  const sent = (): void => show(text.sent[signal], 'blue');
+  const power = useWrite(send, { onDone: sent });
   const Icon = ICONS[signal];
-  const press = (): void => {
-    if (signal === 'kill') setAsking(true);
-    else {
-      power.mutate(undefined, {
-        onError: ({ message }) => show(`${text.refused}: ${message}`, 'red'),
-      });
-    }
-  };
+  const button = {
+    needs: 'member',
+    refusal: powerRefusal(signal, server),
+    leftSection: <Icon size={15} aria-hidden="true" />,
+    children: text.signals[signal],
+  } as const;
+  if (signal === 'kill') {
+    const question = { title: text.killTitle(name), question: text.killText };
+    return (
+      <ConfirmButton
+        {...button}
+        {...question}
+        confirm={text.killConfirm}
+        write={send}
+        onDone={sent}
+      />
+    );
+  }
+  const onError = ({ message }: Error): void => show(`${text.refused}: ${message}`, 'red');
   return (
-    <>
-      <RoleButton
-        needs="member"
-        refusal={powerRefusal(signal, server)}
-        variant={signal === 'start' ? 'filled' : 'default'}
-        leftSection={<Icon size={15} aria-hidden="true" />}
-        loading={power.isPending}
-        onClick={press}
-      >
-        {text.signals[signal]}
-      </RoleButton>
-      {isAsking && (
-        <Confirm
-          title={text.killTitle(name)}
-          confirm={text.killConfirm}
-          write={power}
-          onClose={() => setAsking(false)}
-        >
-          {text.killText}
-        </Confirm>
-      )}
-    </>
+    <RoleButton
+      {...button}
+      variant={signal === 'start' ? 'filled' : 'default'}
+      loading={power.isPending}
+      onClick={() => power.mutate(undefined, { onError })}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import type { GameServerDetail } from '@portcullis/client/index.ts';
+import { type Fact, Facts } from '../../components/figures/Facts.tsx';
 import { formatBytes, formatMib } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
-import { uptimeOf } from './uptime.ts';
 
 const text = messages.server.facts;
 const MIB = 1024 * 1024;
@@ -10,68 +10,51 @@ const MIB = 1024 * 1024;
 export function ServerFacts({ server }: { readonly server: GameServerDetail }) {
   const { resources: used, limits } = server;
   const cpu = used?.cpu_absolute ?? null;
+  const memory = limits.memory * MIB;
+  const disk = limits.disk * MIB;
   return (
-    <dl className="facts">
-      <Fact
-        name={text.memory}
-        value={used && formatMib(used.memory_bytes)}
-        limit={text.of(formatMib(limits.memory * MIB))}
-        share={used && used.memory_bytes / (limits.memory * MIB)}
-      />
-      <Fact
-        name={text.cpu}
-        value={cpu === null ? null : `${cpu.toFixed(1)} %`}
-        limit={text.cores(limits.cpu)}
-        share={cpu === null ? null : cpu / limits.cpu}
-      />
-      <Fact
-        name={text.disk}
-        value={used && formatMib(used.disk_bytes)}
-        limit={text.of(formatMib(limits.disk * MIB))}
-        share={used && used.disk_bytes / (limits.disk * MIB)}
-      />
-      <Fact
-        name={text.network}
-        value={used && text.received(formatBytes(used.network_rx_bytes))}
-        limit={used === null ? '' : text.sent(formatBytes(used.network_tx_bytes))}
-        share={null}
-      />
-      <Fact
-        name={text.uptime}
-        value={used && server.state !== 'offline' ? uptimeOf(used.uptime) : null}
-        limit=""
-        share={null}
-      />
-    </dl>
+    <Facts
+      facts={[
+        {
+          name: text.memory,
+          value: used && formatMib(used.memory_bytes),
+          hint: text.of(formatMib(memory)),
+          use: used && useOf(text.memory, used.memory_bytes / memory),
+        },
+        {
+          name: text.cpu,
+          value: cpu === null ? null : `${cpu.toFixed(1)} %`,
+          hint: text.cores(limits.cpu),
+          use: cpu === null ? null : useOf(text.cpu, cpu / limits.cpu),
+        },
+        {
+          name: text.disk,
+          value: used && formatMib(used.disk_bytes),
+          hint: text.of(formatMib(disk)),
+          use: used && useOf(text.disk, used.disk_bytes / disk),
+        },
+        {
+          name: text.network,
+          value: used && text.received(formatBytes(used.network_rx_bytes)),
+          hint: used && text.sent(formatBytes(used.network_tx_bytes)),
+        },
+        {
+          name: text.uptime,
+          value: used && server.state !== 'offline' ? uptimeOf(used.uptime) : null,
+        },
+      ]}
+    />
   );
 }
 
-interface FactProps {
-  readonly name: string;
-  readonly value: string | null;
-  readonly limit: string;
-  readonly share: number | null;
+function useOf(name: string, share: number): NonNullable<Fact['use']> {
+  return { share, label: text.use(name, `${Math.round(share * 100)} %`) };
 }
 
-function Fact({ name, value, limit, share }: FactProps) {
-  return (
-    <div className="fact">
-      <dt>{name}</dt>
-      <dd>
-        {value ?? '–'} <small>{limit}</small>
-      </dd>
-      {share !== null && (
-        <dd className="use">
-          <meter
-            aria-label={text.use(name, `${Math.round(share * 100)} %`)}
-            min={0}
-            max={1}
-            high={0.9}
-            optimum={0}
-            value={Math.min(1, share)}
-          />
-        </dd>
-      )}
-    </div>
-  );
+const MINUTE_MS = 60_000;
+
+function uptimeOf(ms: number): string {
+  const minutes = Math.floor(ms / MINUTE_MS);
+  const hours = Math.floor(minutes / 60);
+  return messages.server.uptime(Math.floor(hours / 24), hours % 24, minutes % 60);
 }

@@ -1,11 +1,10 @@
-import { Tabs } from '@mantine/core';
 import type { GameServerBuild, GameServerDetail } from '@portcullis/client/index.ts';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
-import { ErrorState } from '../../components/ErrorState.tsx';
-import { Loading } from '../../components/Loading.tsx';
+import { useParams } from '@tanstack/react-router';
+import { lazy } from 'react';
+import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
+import { TabShell } from '../../components/TabShell.tsx';
 import { messages } from '../../messages/index.ts';
 import { BuildPanel } from './BuildPanel.tsx';
 import { placeOf } from './place.ts';
@@ -13,7 +12,6 @@ import { PowerButtons } from './PowerButtons.tsx';
 import { useBuild, useServer } from './queries.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
-import { isServerTab, SERVER_TABS, type ServerTab } from './tabs.ts';
 
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
@@ -21,40 +19,27 @@ const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
+const ABOVE = { to: '/servers', title: messages.servers.title } as const;
 
 export function ServerPage() {
   const { uuid } = useParams({ from: '/servers/$uuid' });
   const server = useServer(uuid);
   const build = useBuild(uuid);
-  const failed = server.error ?? build.error;
   if (server.data !== undefined && build.data !== undefined) {
     return <Shown server={server.data} build={build.data} />;
   }
+  const query = {
+    data: undefined,
+    error: server.error ?? build.error,
+    refetch: () => Promise.all([server.refetch(), build.refetch()]),
+  };
   return (
     <>
-      <PageHeader title={messages.servers.title} above={<Above />} />
-      <section className="card">
-        {failed === null ? (
-          <Loading rows={8} />
-        ) : (
-          <ErrorState
-            error={failed}
-            onRetry={() => {
-              void server.refetch();
-              void build.refetch();
-            }}
-          />
-        )}
-      </section>
+      <PageHeader title={messages.servers.title} above={ABOVE} />
+      <Loaded query={query} rows={8} inCard>
+        {() => null}
+      </Loaded>
     </>
-  );
-}
-
-function Above() {
-  return (
-    <Link className="crumb" to="/servers">
-      {messages.servers.title}
-    </Link>
   );
 }
 
@@ -64,21 +49,12 @@ interface Props {
 }
 
 function Shown({ server, build }: Props) {
-  const { tab = 'console' } = useSearch({ from: '/servers/$uuid' });
-  const navigate = useNavigate();
   const { uuid, name } = server;
-  const show = (next: ServerTab): void =>
-    void navigate({
-      to: '/servers/$uuid',
-      params: { uuid },
-      search: { tab: next },
-      replace: true,
-    });
   return (
     <>
       <PageHeader
         title={name}
-        above={<Above />}
+        above={ABOVE}
         lead={
           <span className="row">
             <StatePill state={server.state} build_state={build.state} />
@@ -99,38 +75,17 @@ function Shown({ server, build }: Props) {
       </PageHeader>
       <Problems server={server} build={build} />
       <ServerFacts server={server} />
-      <Tabs value={tab} onChange={(next) => isServerTab(next) && show(next)} keepMounted={false}>
-        <Tabs.List mb="md">
-          {SERVER_TABS.map((each) => (
-            <Tabs.Tab key={each} value={each}>
-              {text.tabs[each]}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value="console">
-          <Suspense fallback={<Loading />}>
-            <ConsolePanel uuid={uuid} isRunning={server.state === 'running'} />
-          </Suspense>
-        </Tabs.Panel>
-        <Tabs.Panel value="resources">
-          <Suspense fallback={<Loading />}>
-            <ResourcesPanel server={server} />
-          </Suspense>
-        </Tabs.Panel>
-        <Tabs.Panel value="history">
-          <Suspense fallback={<Loading />}>
-            <HistoryPanel uuid={uuid} ip={build.allocation.ip} />
-          </Suspense>
-        </Tabs.Panel>
-        <Tabs.Panel value="ports">
-          <Suspense fallback={<Loading />}>
-            <PortsPanel build={build} />
-          </Suspense>
-        </Tabs.Panel>
-        <Tabs.Panel value="build">
-          <BuildPanel server={server} build={build} />
-        </Tabs.Panel>
-      </Tabs>
+      <TabShell
+        path="/servers/$uuid"
+        titles={text.tabs}
+        panels={{
+          console: <ConsolePanel uuid={uuid} isRunning={server.state === 'running'} />,
+          resources: <ResourcesPanel server={server} />,
+          history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
+          ports: <PortsPanel build={build} />,
+          build: <BuildPanel server={server} build={build} />,
+        }}
+      />
     </>
   );
 }

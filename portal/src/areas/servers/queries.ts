@@ -1,6 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type Attack, PermissionError } from '@portcullis/client/index.ts';
-import type { PowerSignal } from '@portcullis/core/game-servers/power.ts';
+import { useQuery } from '@tanstack/react-query';
 import { useSession } from '../../session/session.ts';
 
 /** Events bring changes at once (shell/use-live.ts); this is for what they miss. */
@@ -46,44 +44,5 @@ export function useHistory(uuid: string) {
     queryKey: ['server', uuid, 'history'],
     queryFn: ({ signal }) => client.readGameServerHistory({ slice: uuid }, { signal }),
     refetchInterval: LIST_MS,
-  });
-}
-
-const MAX_ATTACKS = 200;
-
-/** Attacks on an address in the last day; null where they may not be seen. */
-export function useAttacksOf(ip: string) {
-  const { client } = useSession();
-  return useQuery({
-    queryKey: ['attacks', 'of', ip],
-    refetchInterval: LIST_MS,
-    queryFn: async ({ signal }): Promise<readonly Attack[] | null> => {
-      const found: Attack[] = [];
-      try {
-        const query = { ip, per_page: 100 };
-        for await (const page of client.pages.listAttacks({ query }, { signal })) {
-          found.push(...page.data);
-          if (found.length >= MAX_ATTACKS) break;
-        }
-      } catch (error) {
-        if (error instanceof PermissionError) return null;
-        throw error;
-      }
-      return found;
-    },
-  });
-}
-
-export function usePower(uuid: string, signal: PowerSignal, onAccepted: () => void) {
-  const { client } = useSession();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: () => client.sendPowerSignal({ slice: uuid, body: { signal } }),
-    onSuccess: onAccepted,
-    onSettled() {
-      for (const queryKey of [['server', uuid], ['servers']]) {
-        void queries.invalidateQueries({ queryKey });
-      }
-    },
   });
 }

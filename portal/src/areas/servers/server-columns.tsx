@@ -1,30 +1,28 @@
 import { Link } from '@tanstack/react-router';
+import type { Column } from '../../components/list/columns.ts';
 import { Pill } from '../../components/Pill.tsx';
 import { Time } from '../../components/Time.tsx';
-import type { Column } from '../../components/VirtualTable.tsx';
 import { messages } from '../../messages/index.ts';
 import { placeOf } from './place.ts';
-import type { ServerRow, ServerSort } from './server-rows.ts';
+import type { ServerRow } from './server-rows.ts';
 import { StatePill } from './StatePill.tsx';
 
 const text = messages.servers;
 
-export const COLUMNS: readonly Column<ServerRow, ServerSort>[] = [
+export const COLUMNS: readonly Column<ServerRow>[] = [
   {
-    id: 'name',
     title: text.columns.name,
-    sort: 'name',
+    sortsFirst: 'ascending',
     width: 'minmax(180px, 2fr)',
     cell: ({ uuid, name }) => (
       <Link className="cell-link" to="/servers/$uuid" params={{ uuid }}>
         {name}
       </Link>
     ),
+    sortBy: ({ name }) => name,
   },
   {
-    id: 'state',
     title: text.columns.state,
-    sort: 'state',
     width: 'minmax(200px, 1.6fr)',
     cell: (row) => (
       <span className="row">
@@ -37,15 +35,14 @@ export const COLUMNS: readonly Column<ServerRow, ServerSort>[] = [
         )}
       </span>
     ),
+    sortBy: ({ state }) => state ?? '',
   },
   {
-    id: 'address',
     title: text.columns.address,
     width: 'minmax(170px, 1.4fr)',
     cell: ({ allocation }) => <span className="mono">{placeOf(allocation)}</span>,
   },
   {
-    id: 'attacks',
     title: text.columns.attacks,
     width: '120px',
     cell: ({ attacks }) =>
@@ -56,14 +53,12 @@ export const COLUMNS: readonly Column<ServerRow, ServerSort>[] = [
       ),
   },
   {
-    id: 'service',
     title: text.columns.service,
-    sort: 'service',
     width: 'minmax(110px, 1fr)',
     cell: ({ service_name: name }) => name,
+    sortBy: ({ service_name: name }) => name,
   },
   {
-    id: 'node',
     title: text.columns.node,
     width: 'minmax(110px, 1fr)',
     cell: ({ node, node_connected: isHere }) => (

@@ -1,7 +1,6 @@
 import type { GameServerStatus } from '@portcullis/client/index.ts';
 
 export type ServerFilter = 'all' | 'running' | 'offline' | 'troubled';
-export type ServerSort = 'name' | 'state' | 'service';
 
 export interface ServerRow extends GameServerStatus {
   /** Attacks on its address that go on. */
@@ -10,6 +9,7 @@ export interface ServerRow extends GameServerStatus {
 
 type Attacked = { readonly destination_ip: string; readonly ended_at: string | null };
 
+/** By name. */
 export function rowsOf(
   servers: readonly GameServerStatus[],
   attacks: readonly Attacked[],
@@ -18,51 +18,27 @@ export function rowsOf(
   for (const { destination_ip: ip, ended_at } of attacks) {
     if (ended_at === null) ongoing.set(ip, (ongoing.get(ip) ?? 0) + 1);
   }
-  return servers.map((server) => ({
-    ...server,
-    attacks: ongoing.get(server.allocation.ip) ?? 0,
-  }));
+  return servers
+    .map((server) => ({ ...server, attacks: ongoing.get(server.allocation.ip) ?? 0 }))
+    .toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-export function searchRows(
-  rows: readonly ServerRow[],
-  text: string,
-  filter: ServerFilter,
-): ServerRow[] {
-  const wanted = text.trim().toLowerCase();
-  return rows.filter((row) => matches(row, wanted) && passes(row, filter));
-}
-
-function matches(row: ServerRow, wanted: string): boolean {
+/** Its name, address with port, node, game and service. */
+export function fieldsOf(row: ServerRow): readonly string[] {
   const { name, uuid, service_name: service, node, egg, allocation } = row;
-  return [name, uuid, service, node, egg, `${allocation.ip}:${allocation.port}`].some((field) =>
-    field.toLowerCase().includes(wanted),
-  );
+  return [name, uuid, service, node, egg, `${allocation.ip}:${allocation.port}`];
 }
 
-function passes(row: ServerRow, filter: ServerFilter): boolean {
-  if (filter === 'running') return row.state === 'running';
-  if (filter === 'offline') return row.state === 'offline';
-  return filter === 'all' || isTroubled(row);
-}
+export const FILTERS: Readonly<Record<ServerFilter, (row: ServerRow) => boolean>> = {
+  all: () => true,
+  running: ({ state }) => state === 'running',
+  offline: ({ state }) => state === 'offline',
+  troubled: isTroubled,
+};
 
 /** Whether somebody should look at it: it crashed, cannot run, is attacked, or nobody knows what it does. */
 export function isTroubled(row: ServerRow): boolean {
   const { crashed_at, build_state, suspended, attacks, state } = row;
   const isUnknown = build_state === 'built' && state === null;
   return crashed_at !== null || build_state === 'failed' || suspended || attacks > 0 || isUnknown;
-}
-
-/** By name where the others are equal. */
-export function sortRows(
-  rows: readonly ServerRow[],
-  by: ServerSort,
-  isDescending: boolean,
-): ServerRow[] {
-  const sign = isDescending ? -1 : 1;
-  const field = { name: 'name', state: 'state', service: 'service_name' } as const;
-  const key = (row: ServerRow): string => row[field[by]] ?? '';
-  return rows.toSorted(
-    (a, b) => sign * key(a).localeCompare(key(b)) || a.name.localeCompare(b.name),
-  );
 }

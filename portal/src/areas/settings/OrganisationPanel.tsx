@@ -1,8 +1,6 @@
-import { Button, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { TextInput } from '@mantine/core';
 import { Notice } from '../../components/Notice.tsx';
-import { ProblemNotice } from '../../components/ProblemNotice.tsx';
+import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
 import { useRefusal } from '../../session/rights.ts';
 import { usePeopleClient, useSession } from '../../session/session.ts';
@@ -14,55 +12,42 @@ export default function OrganisationPanel() {
   const client = usePeopleClient();
   const { person, organisation, refreshPerson } = useSession();
   const current = person?.organisations.find(({ slug }) => slug === organisation);
-  const [name, setName] = useState(current?.name ?? '');
-  const isOfFleet = current?.owner === 'fleet';
   const role = useRefusal('owner');
-  const refusal = isOfFleet ? text.ofFleet : role;
-  const rename = useMutation({
-    mutationFn: async () => {
-      await client.renameOrganisation({ body: { name: name.trim() } });
-      await refreshPerson();
-    },
-  });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    rename.mutate();
-  };
+  const locked = current?.owner === 'fleet' ? text.ofFleet : role;
   return (
     <section className="card card-pad narrow">
       <h2>{text.title}</h2>
       <p>{text.lead}</p>
-      <form className="stack" onSubmit={submit}>
-        {refusal !== null && <Notice kind="info">{refusal}</Notice>}
-        <TextInput
-          label={text.name}
-          value={name}
-          maxLength={100}
-          readOnly={refusal !== null}
-          onChange={(event) => setName(event.currentTarget.value)}
-          required
-        />
-        <TextInput
-          label={text.slug}
-          description={text.slugText}
-          value={organisation ?? ''}
-          className="mono"
-          readOnly
-        />
-        <ProblemNotice error={rename.error} />
-        {rename.isSuccess && <Notice kind="ok">{text.renamed}</Notice>}
-        {refusal === null && (
-          <div className="row">
-            <Button
-              type="submit"
-              loading={rename.isPending}
-              disabled={name.trim() === '' || name.trim() === current?.name}
-            >
-              {text.rename}
-            </Button>
-          </div>
+      <WriteForm
+        initial={{ name: current?.name ?? '' }}
+        refusal={({ name }) => name.trim() === '' || name.trim() === current?.name}
+        write={async ({ name }) => {
+          await client.renameOrganisation({ body: { name: name.trim() } });
+          await refreshPerson();
+        }}
+        submit={locked === null ? text.rename : null}
+        saved={text.renamed}
+      >
+        {(form) => (
+          <>
+            {locked !== null && <Notice kind="info">{locked}</Notice>}
+            <TextInput
+              label={text.name}
+              maxLength={100}
+              readOnly={locked !== null}
+              required
+              {...form.getInputProps('name')}
+            />
+            <TextInput
+              label={text.slug}
+              description={text.slugText}
+              value={organisation ?? ''}
+              className="mono"
+              readOnly
+            />
+          </>
         )}
-      </form>
+      </WriteForm>
     </section>
   );
 }

@@ -1,35 +1,30 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import type { TotpSetup as Setup } from '@portcullis/client/index.ts';
 import { useState } from 'react';
+import { Card } from '../../../components/Card.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
-import { PasswordPrompt } from '../../../components/PasswordPrompt.tsx';
 import { Pill } from '../../../components/Pill.tsx';
+import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { useAccount, useRefreshAccount } from '../queries.ts';
-import { RecoveryCodes } from './RecoveryCodes.tsx';
+import { PasswordDialog } from '../PasswordDialog.tsx';
+import { useAccount } from '../queries.ts';
 import { TotpSetup } from './TotpSetup.tsx';
 
 const text = messages.account.totp;
 const FEW_CODES = 3;
+const NO_PASSWORD = { password: '' };
 
 /** The authenticator app and its recovery codes. */
 export function TotpCard() {
   const account = useAccount();
-  const refresh = useRefreshAccount();
   const [open, setOpen] = useState<'setup' | 'renew' | 'remove' | null>(null);
+  const [setup, setSetup] = useState<Setup['data'] | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const close = (): void => setOpen(null);
-  const showCodes = (made: readonly string[]): void => {
-    refresh();
-    close();
-    setCodes(made);
-  };
   return (
-    <section className="card card-pad" aria-label={text.title}>
-      <h2>{text.title}</h2>
-      <p>{text.lead}</p>
+    <Card title={text.title} lead={text.lead}>
       <Loaded query={account} rows={1}>
         {({ totp, recovery_codes_left: left }) => (
           <div className="stack">
@@ -55,43 +50,53 @@ export function TotpCard() {
           </div>
         )}
       </Loaded>
-      {open === 'setup' && <TotpSetup onClose={close} onCodes={showCodes} />}
-      {open === 'renew' && <RenewCodes onClose={close} onCodes={showCodes} />}
-      {open === 'remove' && <RemoveTotp onClose={close} onRemoved={refresh} />}
-      {codes !== null && <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
-    </section>
-  );
-}
-
-interface RenewProps {
-  onClose(): void;
-  onCodes(codes: readonly string[]): void;
-}
-
-function RenewCodes({ onClose, onCodes }: RenewProps) {
-  const renew = useMutation({
-    mutationFn: async (password: string) =>
-      (await personClient.renewRecoveryCodes({ body: { password } })).data.recovery_codes,
-    onSuccess: onCodes,
-  });
-  return (
-    <PasswordPrompt title={text.renew} confirm={text.renew} write={renew} onClose={onClose}>
-      <div>{text.renewText}</div>
-    </PasswordPrompt>
-  );
-}
-
-function RemoveTotp({ onClose, onRemoved }: { onClose(): void; onRemoved(): void }) {
-  const remove = useMutation({
-    mutationFn: (password: string) => personClient.removeTotp({ body: { password } }),
-    onSuccess() {
-      onRemoved();
-      onClose();
-    },
-  });
-  return (
-    <PasswordPrompt title={text.removeTitle} confirm={text.remove} write={remove} onClose={onClose}>
-      <div>{text.removeText}</div>
-    </PasswordPrompt>
+      {open === 'setup' && (
+        <PasswordDialog
+          title={text.setUp}
+          submit={text.next}
+          initial={NO_PASSWORD}
+          write={(body) => personClient.beginTotp({ body })}
+          onDone={({ data }) => setSetup(data)}
+          onClose={close}
+        >
+          {text.setUpText}
+        </PasswordDialog>
+      )}
+      {setup !== null && (
+        <TotpSetup setup={setup} onClose={() => setSetup(null)} onCodes={setCodes} />
+      )}
+      {open === 'renew' && (
+        <PasswordDialog
+          title={text.renew}
+          submit={text.renew}
+          initial={NO_PASSWORD}
+          write={(body) => personClient.renewRecoveryCodes({ body })}
+          onDone={({ data }) => setCodes(data.recovery_codes)}
+          onClose={close}
+        >
+          {text.renewText}
+        </PasswordDialog>
+      )}
+      {open === 'remove' && (
+        <PasswordDialog
+          title={text.removeTitle}
+          submit={text.remove}
+          initial={NO_PASSWORD}
+          write={(body) => personClient.removeTotp({ body })}
+          onClose={close}
+        >
+          {text.removeText}
+        </PasswordDialog>
+      )}
+      {codes !== null && (
+        <SecretOnce
+          title={text.codesTitle}
+          secret={codes.join('\n')}
+          onClose={() => setCodes(null)}
+        >
+          {text.codesText}
+        </SecretOnce>
+      )}
+    </Card>
   );
 }

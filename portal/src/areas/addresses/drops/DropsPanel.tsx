@@ -3,16 +3,17 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { Drops } from '@portcullis/client/index.ts';
 import { ShieldCheck } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { Chart } from '../../../components/Chart.tsx';
+import { DropBars } from '../../../components/figures/Bars.tsx';
+import { Card } from '../../../components/Card.tsx';
+import { Chart } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
+import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { formatBytes, formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { RuleDraft } from '../rules/rule-draft.ts';
 import { Samples } from './Samples.tsx';
-import { fillMinutes } from './fill-minutes.ts';
 
 const text = messages.drops;
 const MINUTE_MS = 60_000;
@@ -49,17 +50,9 @@ export default function DropsPanel({ ip, onOpenPort }: Props) {
         />
         {drops.data?.meta.from_clamped === true && <span className="dim">{text.clamped}</span>}
       </div>
-      {drops.data === undefined ? (
-        <section className="card">
-          {drops.error === null ? (
-            <Loading />
-          ) : (
-            <ErrorState error={drops.error} onRetry={() => void drops.refetch()} />
-          )}
-        </section>
-      ) : (
-        <Shown drops={drops.data} onOpenPort={onOpenPort} />
-      )}
+      <Loaded query={drops} inCard>
+        {(data) => <Shown drops={data} onOpenPort={onOpenPort} />}
+      </Loaded>
     </div>
   );
 }
@@ -68,52 +61,26 @@ function Shown({ drops, onOpenPort }: { readonly drops: Drops } & Pick<Props, 'o
   const { data, meta } = drops;
   const { times, series } = useMemo(() => {
     const filled = fillMinutes(data.series, meta.from, meta.to);
-    return {
-      times: filled.times,
-      series: [{ values: filled.values, tone: 'bad', as: 'columns' }] as const,
-    };
+    const values = filled.samples.map((minute) => minute?.packets ?? 0);
+    return { times: filled.times, series: [{ values, tone: 'bad', as: 'columns' }] as const };
   }, [data.series, meta.from, meta.to]);
   if (meta.packets === 0 && data.samples.length === 0) {
-    return (
-      <section className="card">
-        <EmptyState icon={ShieldCheck} title={text.empty.title} text={text.empty.text} />
-      </section>
-    );
+    return <EmptyState inCard icon={ShieldCheck} {...text.empty} />;
   }
   return (
     <>
       <div className="two">
-        <section className="card card-pad">
-          <h2>{text.overTime}</h2>
-          <p>{text.sum(formatCount(meta.packets), formatBytes(meta.bytes))}</p>
+        <Card
+          title={text.overTime}
+          lead={text.sum(formatCount(meta.packets), formatBytes(meta.bytes))}
+        >
           <Chart label={text.chart(formatCount(meta.packets))} times={times} series={series} />
-        </section>
-        <section className="card card-pad">
-          <h2>{text.why}</h2>
-          <p>{text.whyLead}</p>
-          <Reasons drops={drops} />
-        </section>
+        </Card>
+        <Card title={text.why} lead={text.whyLead}>
+          <DropBars totals={data.totals} packets={meta.packets} />
+        </Card>
       </div>
       <Samples samples={data.samples} onOpenPort={onOpenPort} />
     </>
-  );
-}
-
-function Reasons({ drops: { data, meta } }: { readonly drops: Drops }) {
-  return (
-    <div className="bars">
-      {data.totals.map(({ stage, reason, by, packets }) => {
-        const name = text.reason(stage, reason);
-        return (
-          <div key={`${stage} ${reason} ${by}`} className="bar">
-            <span>
-              {name} {by === 'xdp' && <span className="dim">{text.early}</span>}
-            </span>
-            <meter aria-label={name} min={0} max={Math.max(1, meta.packets)} value={packets} />
-            <span className="num">{formatCount(packets)}</span>
-          </div>
-        );
-      })}
-    </div>
   );
 }

@@ -1,5 +1,7 @@
 import { Button } from '@mantine/core';
 import type { DroppedPacket } from '@portcullis/client/index.ts';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
@@ -15,6 +17,10 @@ const NAMES: Readonly<Record<number, string>> = {
   58: 'ICMPv6',
 };
 
+interface Sample extends DroppedPacket {
+  readonly index: number;
+}
+
 interface Props {
   readonly samples: readonly DroppedPacket[];
   onOpenPort(draft: RuleDraft): void;
@@ -23,50 +29,45 @@ interface Props {
 /** Some of the packets, each with the rule that would let its like in. */
 export function Samples({ samples, onOpenPort }: Props) {
   if (samples.length === 0) return null;
+  const columns: readonly Column<Sample>[] = [
+    { title: text.when, cell: ({ at }) => <Time at={at} /> },
+    {
+      title: text.from,
+      className: 'mono',
+      cell: ({ source_ip: ip, source_port: port }) => withPort(ip, port),
+    },
+    {
+      title: text.to,
+      cell: ({ protocol, destination_port: port }) => (
+        <>
+          {NAMES[protocol] ?? text.protocol(protocol)} <span className="mono">{port}</span>
+        </>
+      ),
+    },
+    {
+      title: text.reasonTitle,
+      cell: ({ stage, reason }) => (
+        <Pill tone="neutral" plain>
+          {text.reason(stage, reason)}
+        </Pill>
+      ),
+    },
+    { title: text.edge, className: 'dim', cell: ({ edge }) => edge },
+    {
+      title: text.action,
+      cell: (sample) => <OpenPort sample={sample} onOpenPort={onOpenPort} />,
+    },
+  ];
   return (
-    <section className="card">
-      <div className="card-pad">
-        <h2>{text.samples}</h2>
-        <p className="dim">{text.samplesLead}</p>
-      </div>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={text.samples}>
-        <table className="plain-table">
-          <thead>
-            <tr>
-              <th scope="col">{text.when}</th>
-              <th scope="col">{text.from}</th>
-              <th scope="col">{text.to}</th>
-              <th scope="col">{text.reasonTitle}</th>
-              <th scope="col">{text.edge}</th>
-              <th scope="col">{text.action}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {samples.map((sample, index) => (
-              <tr key={`${sample.at} ${sample.source_ip} ${sample.source_port} ${index}`}>
-                <td>
-                  <Time at={sample.at} />
-                </td>
-                <td className="mono">{withPort(sample.source_ip, sample.source_port)}</td>
-                <td>
-                  {NAMES[sample.protocol] ?? text.protocol(sample.protocol)}{' '}
-                  <span className="mono">{sample.destination_port}</span>
-                </td>
-                <td>
-                  <Pill tone="neutral" plain>
-                    {text.reason(sample.stage, sample.reason)}
-                  </Pill>
-                </td>
-                <td className="dim">{sample.edge}</td>
-                <td>
-                  <OpenPort sample={sample} onOpenPort={onOpenPort} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <ListPanel
+      title={text.samples}
+      isHeaded
+      lead={text.samplesLead}
+      rows={samples.map((sample, index) => ({ ...sample, index }))}
+      columns={columns}
+      scrollLabel={text.samples}
+      keyOf={({ index }) => index}
+    />
   );
 }
 

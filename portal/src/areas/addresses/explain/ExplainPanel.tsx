@@ -1,12 +1,12 @@
-import { Button, SegmentedControl, Select, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import type { ExplainRequest } from '@portcullis/client/index.ts';
+import { SegmentedControl, Select, TextInput } from '@mantine/core';
+import type { ExplainRequest, Explanation } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { type SubmitEvent, useState } from 'react';
-import { Notice } from '../../../components/Notice.tsx';
+import { useState } from 'react';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { AcceptedView } from '../queries.ts';
+import { hasPorts } from '../rules/rule-draft.ts';
 import { Verdict } from './Verdict.tsx';
 
 const text = messages.explain;
@@ -24,86 +24,84 @@ interface Typed {
   readonly view: 'accepted' | 'live';
 }
 
+const EMPTY: Typed = { protocol: 'tcp', source: '', port: '', view: 'accepted' };
+
 /** "Would this packet pass?", answered by the evaluator that the edges are tested against, and by each edge. */
 export function ExplainPanel({ ip, view }: Props) {
   const { client } = useSession();
-  const [typed, setTyped] = useState<Typed>({
-    protocol: 'tcp',
-    source: '',
-    port: '',
-    view: 'accepted',
-  });
-  const explain = useMutation({
-    mutationFn: (body: ExplainRequest) => client.explainPacket({ ip, body }),
-  });
-  const takesPort = typed.protocol === 'tcp' || typed.protocol === 'udp';
-  const problem = wrongWith(typed, ip, takesPort);
-  const change = (part: Partial<Typed>): void => setTyped({ ...typed, ...part });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (problem === null) explain.mutate(requestOf(typed, takesPort));
-  };
+  const [explained, setExplained] = useState<Explanation | null>(null);
   return (
     <div className="stack">
-      <form className="card card-pad" onSubmit={submit}>
+      <section className="card card-pad">
         <h2>{text.title}</h2>
         <p>{text.lead}</p>
-        <div className="form-row">
-          <Select
-            className="field-s"
-            label={messages.rules.protocol}
-            value={typed.protocol}
-            onChange={(protocol) => change({ protocol: protocol as Typed['protocol'] })}
-            data={PROTOCOLS.map((value) => ({ value, label: messages.rules.protocols[value] }))}
-          />
-          <TextInput
-            className="field"
-            label={text.source}
-            placeholder={ip.includes(':') ? '2001:db8:7::7' : '198.51.100.7'}
-            value={typed.source}
-            onChange={(event) => change({ source: event.currentTarget.value })}
-            error={typed.source === '' ? undefined : problem?.source}
-            required
-          />
-          {takesPort && (
-            <TextInput
-              className="field-s"
-              label={text.port}
-              placeholder="25565"
-              inputMode="numeric"
-              value={typed.port}
-              onChange={(event) => change({ port: event.currentTarget.value })}
-              error={typed.port === '' ? undefined : problem?.port}
-              required
-            />
-          )}
-          <div>
-            <div className="label">{text.view}</div>
-            <SegmentedControl
-              aria-label={text.view}
-              value={typed.view}
-              onChange={(value) => change({ view: value })}
-              data={[
-                { value: 'accepted', label: text.accepted },
-                { value: 'live', label: text.live },
-              ]}
-            />
-          </div>
-        </div>
-        <Button type="submit" mt="md" loading={explain.isPending} disabled={problem !== null}>
-          {text.submit}
-        </Button>
-      </form>
-      {explain.error !== null && <Notice kind="bad">{explain.error.message}</Notice>}
-      {explain.data !== undefined && <Verdict result={explain.data.data} view={view} />}
+        <WriteForm
+          initial={EMPTY}
+          refusal={(typed) => wrongWith(typed, ip) !== null}
+          isLocal
+          write={(typed) => client.explainPacket({ ip, body: requestOf(typed) })}
+          pointers={{ '/source_ip': 'source', '/destination_port': 'port' }}
+          onDone={setExplained}
+          submit={text.submit}
+        >
+          {(form) => {
+            const { protocol, source, port } = form.values;
+            const problem = wrongWith(form.values, ip);
+            return (
+              <div className="form-row">
+                <Select
+                  className="field-s"
+                  label={messages.rules.protocol}
+                  data={PROTOCOLS.map((value) => ({
+                    value,
+                    label: messages.rules.protocols[value],
+                  }))}
+                  allowDeselect={false}
+                  {...form.getInputProps('protocol')}
+                />
+                <TextInput
+                  className="field"
+                  label={text.source}
+                  placeholder={ip.includes(':') ? '2001:db8:7::7' : '198.51.100.7'}
+                  required
+                  {...form.getInputProps('source')}
+                  error={(source !== '' && problem?.source) || form.errors.source}
+                />
+                {hasPorts(protocol) && (
+                  <TextInput
+                    className="field-s"
+                    label={text.port}
+                    placeholder="25565"
+                    inputMode="numeric"
+                    required
+                    {...form.getInputProps('port')}
+                    error={(port !== '' && problem?.port) || form.errors.port}
+                  />
+                )}
+                <div>
+                  <div className="label">{text.view}</div>
+                  <SegmentedControl
+                    aria-label={text.view}
+                    data={[
+                      { value: 'accepted', label: text.accepted },
+                      { value: 'live', label: text.live },
+                    ]}
+                    {...form.getInputProps('view', { withError: false })}
+                  />
+                </div>
+              </div>
+            );
+          }}
+        </WriteForm>
+      </section>
+      {explained !== null && <Verdict result={explained.data} view={view} />}
     </div>
   );
 }
 
 function wrongWith(
-  { source, port }: Typed,
+  { protocol, source, port }: Typed,
   ip: string,
-  takesPort: boolean,
 ): { readonly source?: string; readonly port?: string } | null {
   const address = parseAddress(source.trim());
   if (!address.ok) return { source: address.reason };
@@ -111,16 +109,16 @@ function wrongWith(
   if (own.ok && own.value.family !== address.value.family) {
     return { source: messages.rules.otherFamily(own.value.family) };
   }
-  if (!takesPort) return null;
+  if (!hasPorts(protocol)) return null;
   const isPort = /^[1-9]\d{0,4}$/.test(port.trim()) && Number(port) <= 65_535;
   return isPort ? null : { port: text.badPort };
 }
 
-function requestOf({ protocol, source, port, view }: Typed, takesPort: boolean): ExplainRequest {
+function requestOf({ protocol, source, port, view }: Typed): ExplainRequest {
   return {
     protocol,
     source_ip: source.trim(),
     view,
-    ...(takesPort && { destination_port: Number(port) }),
+    ...(hasPorts(protocol) && { destination_port: Number(port) }),
   };
 }

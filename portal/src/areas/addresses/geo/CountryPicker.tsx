@@ -1,6 +1,6 @@
 import { Button, Checkbox } from '@mantine/core';
 import { useMemo, useState } from 'react';
-import { SearchField } from '../../../components/SearchField.tsx';
+import { SearchField } from '../../../components/list/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
 import { type Continent, searchCountries } from './country-names.ts';
 import { WorldMap } from './WorldMap.tsx';

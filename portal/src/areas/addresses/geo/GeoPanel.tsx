@@ -1,30 +1,37 @@
+import { useQuery } from '@tanstack/react-query';
 import { Globe, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { Loaded } from '../../../components/Loaded.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import type { GeoRule } from '@portcullis/client/index.ts';
 import { messages } from '../../../messages/index.ts';
 import { describeGeo, geoDraftOf, newGeoDraft, targetOn } from './geo-draft.ts';
 import { GeoEditor } from './GeoEditor.tsx';
-import { useDeleteGeoRule, useGeoRules } from './queries.ts';
+import { usePeopleClient } from '../../../session/session.ts';
 import { WorldMap } from './WorldMap.tsx';
 
 const text = messages.geo;
+const LIST_MS = 15_000;
 
 /** The geo rules that apply to an address, and the form that makes one. */
 export default function GeoPanel({ ip }: { readonly ip: string }) {
-  const rules = useGeoRules();
+  const client = usePeopleClient();
+  const rules = useQuery({
+    queryKey: ['geo-rules'],
+    queryFn: async ({ signal }) => (await client.listGeoRules({}, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
   const [edited, setEdited] = useState<GeoRule | 'new' | null>(null);
   const [deleted, setDeleted] = useState<GeoRule | null>(null);
   return (
     <>
-      <div className="tools card-pad">
-        <span className="dim tools-title">{text.lead}</span>
-        <div className="row-end">
+      <ListPanel
+        title={messages.address.tabs.geo}
+        lead={text.lead}
+        actions={
           <RoleButton
             needs="admin"
             leftSection={<Plus size={15} aria-hidden="true" />}
@@ -32,42 +39,47 @@ export default function GeoPanel({ ip }: { readonly ip: string }) {
           >
             {text.add}
           </RoleButton>
-        </div>
-      </div>
-      {edited !== null && (
-        <div className="panel">
-          <GeoEditor
-            key={edited === 'new' ? 'new' : edited.id}
-            id={edited === 'new' ? null : edited.id}
-            initial={edited === 'new' ? newGeoDraft(ip) : geoDraftOf(edited)}
-            onClose={() => setEdited(null)}
-          />
-        </div>
+        }
+        above={
+          edited !== null && (
+            <GeoEditor
+              key={edited === 'new' ? 'new' : edited.id}
+              id={edited === 'new' ? null : edited.id}
+              initial={edited === 'new' ? newGeoDraft(ip) : geoDraftOf(edited)}
+              onClose={() => setEdited(null)}
+            />
+          )
+        }
+        query={rules}
+        rows={rules.data?.filter(({ targets }) => targetOn(ip, targets) !== null)}
+        {...(edited === null && { empty: { icon: Globe, ...text.empty } })}
+      >
+        {(here) => (
+          <ul className="geo-rules">
+            {here.map((rule) => (
+              <Rule
+                key={rule.id}
+                ip={ip}
+                rule={rule}
+                onEdit={() => setEdited(rule)}
+                onDelete={() => setDeleted(rule)}
+              />
+            ))}
+          </ul>
+        )}
+      </ListPanel>
+      {deleted !== null && (
+        <WriteDialog
+          title={text.deleteTitle}
+          submit={text.deleteConfirm}
+          isFinal
+          write={() => client.deleteGeoRule({ geo_rule: deleted.id })}
+          say={({ data }) => ({ text: text.saved, generation: data.generation })}
+          onClose={() => setDeleted(null)}
+        >
+          {text.deleteText(deleted.targets.join(', '))}
+        </WriteDialog>
       )}
-      <Loaded query={rules}>
-        {(all) => {
-          const here = all.filter(({ targets }) => targetOn(ip, targets) !== null);
-          if (here.length === 0) {
-            return edited !== null ? null : (
-              <EmptyState icon={Globe} title={text.empty.title} text={text.empty.text} />
-            );
-          }
-          return (
-            <ul className="geo-rules">
-              {here.map((rule) => (
-                <Rule
-                  key={rule.id}
-                  ip={ip}
-                  rule={rule}
-                  onEdit={() => setEdited(rule)}
-                  onDelete={() => setDeleted(rule)}
-                />
-              ))}
-            </ul>
-          );
-        }}
-      </Loaded>
-      {deleted !== null && <DeleteRule rule={deleted} onClose={() => setDeleted(null)} />}
     </>
   );
 }
@@ -110,14 +122,5 @@ function Rule({ ip, rule, onEdit, onDelete }: RuleProps) {
         </div>
       )}
     </li>
-  );
-}
-
-function DeleteRule({ rule, onClose }: { readonly rule: GeoRule; onClose(): void }) {
-  const remove = useDeleteGeoRule(rule.id);
-  return (
-    <Confirm title={text.deleteTitle} confirm={text.deleteConfirm} write={remove} onClose={onClose}>
-      {text.deleteText(rule.targets.join(', '))}
-    </Confirm>
   );
 }

@@ -1,4 +1,5 @@
 import { CONTINENTS } from '@portcullis/core/net/countries.ts';
+import { searchRows } from '../../../components/list/columns.ts';
 import { messages } from '../../../messages/index.ts';
 
 const NAMES = new Intl.DisplayNames('en', { type: 'region' });
@@ -29,14 +30,8 @@ const ALL: readonly Continent[] = (Object.keys(CONTINENTS) as Continent['id'][])
 
 /** The continents with the countries whose name or code has every word; without those that have none. */
 export function searchCountries(search: string): readonly Continent[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return ALL;
-  const matches = (continent: string) => (country: Country) => {
-    const text = `${country.name} ${country.code} ${continent}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  };
   return ALL.map(({ countries, ...continent }) => ({
     ...continent,
-    countries: countries.filter(matches(continent.name)),
+    countries: searchRows(countries, search, ({ code, name }) => [name, code, continent.name]),
   })).filter(({ countries }) => countries.length > 0);
 }

@@ -1,14 +1,12 @@
-import { Button } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { History as HistoryIcon, RotateCcw, Undo2 } from 'lucide-react';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
 import { Diff } from '../../../components/Diff.tsx';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import {
   describeAction,
@@ -17,57 +15,58 @@ import {
   differenceOfRestore,
   type HistoryEntry,
 } from './history-words.ts';
-import { useHistory, useRestore, useUndoChange } from './queries.ts';
+import { usePeopleClient } from '../../../session/session.ts';
 
 const text = messages.history;
 
 /** Who changed what on an address, newest first, and the way back. */
 export default function HistoryPanel({ ip }: { readonly ip: string }) {
-  const history = useHistory(ip);
-  const undo = useUndoChange(ip);
+  const client = usePeopleClient();
+  const history = useInfiniteQuery({
+    queryKey: ['history', ip],
+    initialPageParam: null as number | null,
+    queryFn: ({ pageParam: before, signal }) =>
+      client.readHistory({ ip, query: before === null ? {} : { before } }, { signal }),
+    getNextPageParam: ({ data, links }) =>
+      links.next === null ? null : (data.at(-1)?.generation ?? null),
+  });
+  const undo = useWrite((generation: number) => client.undoChange({ ip, body: { generation } }), {
+    say: ({ data }, undone) => ({ text: text.undone(undone), generation: data.generation }),
+  });
   const [back, setBack] = useState<HistoryEntry | null>(null);
-  if (history.data === undefined) {
-    if (history.error === null) return <Loading />;
-    return <ErrorState error={history.error} onRetry={() => void history.refetch()} />;
-  }
-  const entries = history.data.pages.flatMap(({ data }) => data);
-  if (entries.length === 0) {
-    return <EmptyState icon={HistoryIcon} title={text.empty.title} text={text.empty.text} />;
-  }
+  const entries = history.data?.pages.flatMap(({ data }) => data);
   return (
     <>
-      <div className="card-pad">
-        <span className="dim">{text.lead}</span>
-        <ProblemNotice error={undo.error} />
-      </div>
-      <ol className="history">
-        {entries.map((entry, index) => (
-          <Entry
-            key={entry.generation}
-            entry={entry}
-            isNewest={index === 0}
-            isUndoing={undo.isPending && undo.variables === entry.generation}
-            onUndo={() => undo.mutate(entry.generation)}
-            onBack={() => setBack(entry)}
-          />
-        ))}
-      </ol>
-      {history.hasNextPage && (
-        <div className="card-pad">
-          <Button
-            variant="default"
-            loading={history.isFetchingNextPage}
-            onClick={() => void history.fetchNextPage()}
-          >
-            {text.older}
-          </Button>
-        </div>
-      )}
+      <ListPanel
+        title={messages.address.tabs.history}
+        lead={text.lead}
+        hidesEmptyTools
+        query={history}
+        rows={entries}
+        error={undo.error}
+        empty={{ icon: HistoryIcon, ...text.empty }}
+        older={text.older}
+      >
+        {(rows) => (
+          <ol className="history">
+            {rows.map((entry, index) => (
+              <Entry
+                key={entry.generation}
+                entry={entry}
+                isNewest={index === 0}
+                isUndoing={undo.isPending && undo.variables === entry.generation}
+                onUndo={() => undo.mutate(entry.generation)}
+                onBack={() => setBack(entry)}
+              />
+            ))}
+          </ol>
+        )}
+      </ListPanel>
       {back !== null && (
         <GoBack
           ip={ip}
           generation={back.generation}
-          newer={entries.filter(({ generation }) => generation > back.generation)}
+          newer={(entries ?? []).filter(({ generation }) => generation > back.generation)}
           onClose={() => setBack(null)}
         />
       )}
@@ -134,16 +133,24 @@ interface GoBackProps {
   onClose(): void;
 }
 
+/** Makes own rules and filters those that were there right after a change. */
 function GoBack({ ip, generation, newer, onClose }: GoBackProps) {
-  const restore = useRestore(ip, generation);
+  const client = usePeopleClient();
   const difference = differenceOfRestore(newer);
   const isSame = difference.added.length + difference.removed.length === 0;
   return (
-    <Confirm title={text.backTitle} confirm={text.backConfirm} write={restore} onClose={onClose}>
+    <WriteDialog
+      title={text.backTitle}
+      submit={text.backConfirm}
+      isFinal
+      write={() => client.restoreAddress({ ip, body: { generation } })}
+      say={({ data }) => ({ text: text.restored(generation), generation: data.generation })}
+      onClose={onClose}
+    >
       <div className="stack">
         <p>{isSame ? text.backSame : text.backText}</p>
         <Diff {...difference} />
       </div>
-    </Confirm>
+    </WriteDialog>
   );
 }

@@ -1,14 +1,13 @@
-import { Button, Modal } from '@mantine/core';
 import type { AcceptedRule, RuleNote } from '@portcullis/client/index.ts';
 import { StickyNote } from 'lucide-react';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { Pill } from '../../../components/Pill.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
+import { usePeopleClient } from '../../../session/session.ts';
 import { describeRule } from '../rules/rule-columns.tsx';
-import { NoteFields } from './NoteFields.tsx';
-import { useSaveNote } from './queries.ts';
+import { NoteFields, noteOf } from './NoteFields.tsx';
 
 const text = messages.notes;
 const EMPTY: RuleNote = { note: null, tags: [] };
@@ -48,42 +47,27 @@ export function NoteCell({ rule, note = EMPTY, known }: Props) {
   );
 }
 
-interface EditorProps {
-  readonly rule: AcceptedRule;
+interface EditorProps extends Required<Props> {
   readonly note: RuleNote;
-  readonly known: readonly string[];
   onClose(): void;
 }
 
 function NoteEditor({ rule, note, known, onClose }: EditorProps) {
-  const [value, setValue] = useState(note);
-  const save = useSaveNote(rule.destination_ip, rule.id);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    save.mutate({ ...value, note: value.note || null }, { onSuccess: onClose });
-  };
+  const client = usePeopleClient();
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <WriteDialog
       title={text.title}
-      closeButtonProps={{ 'aria-label': messages.close }}
+      initial={{ note: note.note ?? '', tags: note.tags }}
+      submit={text.save}
+      write={(draft) => client.saveRuleNote({ rule: rule.id, body: noteOf(draft) })}
+      onClose={onClose}
     >
-      <form className="stack" onSubmit={submit}>
-        <span className="dim">{describeRule(rule)}</span>
-        <NoteFields value={value} known={known} onChange={setValue} />
-        <ProblemNotice error={save.error} />
-        <div className="row">
-          <div className="row-end">
-            <Button variant="default" onClick={onClose}>
-              {messages.cancel}
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {text.save}
-            </Button>
-          </div>
-        </div>
-      </form>
-    </Modal>
+      {(form) => (
+        <>
+          <span className="dim">{describeRule(rule)}</span>
+          <NoteFields form={form} known={known} />
+        </>
+      )}
+    </WriteDialog>
   );
 }

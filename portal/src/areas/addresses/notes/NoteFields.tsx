@@ -1,5 +1,6 @@
 import { TagsInput, Textarea } from '@mantine/core';
 import type { RuleNote } from '@portcullis/client/index.ts';
+import type { Fields } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 
 const text = messages.notes;
@@ -7,15 +8,31 @@ const NOTE_LENGTH = 2000;
 const TAG_LENGTH = 50;
 const MAX_TAGS = 20;
 
-interface Props {
-  readonly value: RuleNote;
-  /** Tags that other rules have. */
-  readonly known: readonly string[];
-  onChange(value: RuleNote): void;
+/** A note as it is typed. */
+export interface NoteDraft {
+  readonly note: string;
+  readonly tags: readonly string[];
 }
 
-export function NoteFields({ value, known, onChange }: Props) {
-  const tooLong = value.tags.some((tag) => tag.length > TAG_LENGTH);
+export const EMPTY_NOTE: NoteDraft = { note: '', tags: [] };
+
+export function noteOf({ note, tags }: NoteDraft): RuleNote {
+  return { note: note || null, tags };
+}
+
+interface Props {
+  /** Tags that other rules have. */
+  readonly known: readonly string[];
+  /** A form with a note, among others. */
+  readonly form: {
+    readonly values: NoteDraft;
+    getInputProps(field: 'note' | 'tags'): ReturnType<Fields<NoteDraft>['getInputProps']>;
+  };
+}
+
+export function NoteFields({ known, form }: Props) {
+  const tags = form.getInputProps('tags');
+  const tooLong = form.values.tags.some((tag) => tag.length > TAG_LENGTH);
   return (
     <div className="form-row">
       <Textarea
@@ -26,8 +43,7 @@ export function NoteFields({ value, known, onChange }: Props) {
         minRows={1}
         maxRows={8}
         maxLength={NOTE_LENGTH}
-        value={value.note ?? ''}
-        onChange={(event) => onChange({ ...value, note: event.currentTarget.value })}
+        {...form.getInputProps('note')}
       />
       <TagsInput
         className="field"
@@ -37,9 +53,8 @@ export function NoteFields({ value, known, onChange }: Props) {
         data={[...known]}
         maxTags={MAX_TAGS}
         acceptValueOnBlur
-        error={tooLong && text.tagTooLong}
-        value={[...value.tags]}
-        onChange={(tags) => onChange({ ...value, tags })}
+        {...tags}
+        error={tooLong ? text.tagTooLong : tags.error}
       />
     </div>
   );

@@ -1,9 +1,9 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { RuleNote, SessionClient } from '@portcullis/client/index.ts';
 import { useMemo } from 'react';
 import type { Tags } from '../address-rows.ts';
-import { usePeopleClient, useSession } from '../../../session/session.ts';
+import { useSession } from '../../../session/session.ts';
 
 export type Notes = ReadonlyMap<number, RuleNote>;
 
@@ -72,16 +72,4 @@ export function useFoundByNote(search: string): ReadonlySet<string> {
     queryFn: ({ signal }) => loadNoted(people, settled, signal),
   });
   return useMemo(() => (data === undefined ? NOTHING : new Set(data.map(([ip]) => ip))), [data]);
-}
-
-export function useSaveNote(ip: string, rule: number) {
-  const client = usePeopleClient();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: (body: RuleNote) => client.saveRuleNote({ rule, body }),
-    onSuccess() {
-      void queries.invalidateQueries({ queryKey: ['notes', ip] });
-      void queries.invalidateQueries({ queryKey: ['noted-addresses'] });
-    },
-  });
 }

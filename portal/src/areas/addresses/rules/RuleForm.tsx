@@ -1,10 +1,10 @@
-import { Button, SegmentedControl, Select, TextInput } from '@mantine/core';
-import type { UseMutationResult } from '@tanstack/react-query';
-import type { NotedRule, RuleNote } from '@portcullis/client/index.ts';
-import { type SubmitEvent, useState } from 'react';
-import { Notice } from '../../../components/Notice.tsx';
+import { SegmentedControl, Select } from '@mantine/core';
+import type { NotedRule } from '@portcullis/client/index.ts';
+import { ExplainedField } from '../../../components/forms/ExplainedField.tsx';
+import type { Said } from '../../../components/forms/use-write.ts';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
-import { NoteFields } from '../notes/NoteFields.tsx';
+import { EMPTY_NOTE, NoteFields, noteOf } from '../notes/NoteFields.tsx';
 import {
   countRules,
   explainPorts,
@@ -17,104 +17,87 @@ import {
 
 const text = messages.rules;
 
-interface Props {
-  /** Null: for a group. */
+/** How rules are written: to an address at once, or into a group that is saved later. */
+export interface RuleTarget {
+  /** Null: a group. */
   readonly ip: string | null;
+  write(rules: readonly NotedRule[]): Promise<Said | null>;
+}
+
+interface Props {
+  readonly target: RuleTarget;
   readonly initial: RuleDraft;
-  readonly create: Pick<UseMutationResult<unknown, Error, NotedRule>, 'error' | 'isPending'> & {
-    mutate(input: NotedRule, options: { onSuccess(): void }): void;
-  };
   /** Tags to choose from; null: the rule can have no note. */
   readonly knownTags?: readonly string[] | null;
   onClose(): void;
 }
 
-const NO_NOTE: RuleNote = { note: null, tags: [] };
-
 /** Says below each field what was typed means, before anything is sent. */
-export function RuleForm({ ip, initial, create, knownTags = null, onClose }: Props) {
-  const [note, setNote] = useState(NO_NOTE);
-  const [draft, setDraft] = useState(initial);
-  const change = (part: Partial<RuleDraft>): void => setDraft({ ...draft, ...part });
-  const ports = explainPorts(draft.ports);
-  const source = explainSource(draft.source, ip);
-  const takesPorts = hasPorts(draft.protocol);
-  const isValid = source.isValid && (ports.isValid || !takesPorts);
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    const noted = knownTags === null ? {} : { ...note, note: note.note || null };
-    if (isValid) create.mutate({ ...inputOf(draft), ...noted }, { onSuccess: onClose });
-  };
+export function RuleForm({ target, initial, knownTags = null, onClose }: Props) {
+  const { ip, write } = target;
   return (
-    <form className="stack" onSubmit={submit} aria-label={text.add}>
-      <div className="form-row">
-        <div className="field-s">
-          <div className="label">{text.action}</div>
-          <SegmentedControl
-            fullWidth
-            aria-label={text.action}
-            value={draft.action}
-            onChange={(action) => change({ action })}
-            data={[
-              { value: 'allow', label: text.allow },
-              { value: 'deny', label: text.deny },
-            ]}
-          />
-        </div>
-        <Select
-          className="field-s"
-          label={text.protocol}
-          value={draft.protocol}
-          onChange={(protocol) => change({ protocol: protocol ?? 'tcp' })}
-          data={PROTOCOLS.map((value) => ({ value, label: text.protocols[value] }))}
-        />
-        <div className="field">
-          <TextInput
-            data-autofocus
-            label={text.port}
-            placeholder={takesPorts ? '25565, 7000-7010' : text.noPorts}
-            value={takesPorts ? draft.ports : ''}
-            disabled={!takesPorts}
-            onChange={(event) => change({ ports: event.currentTarget.value })}
-            aria-describedby="ports-explained"
-          />
-          <Hint id="ports-explained" explained={takesPorts ? ports : null} />
-        </div>
-        <div className="field">
-          <TextInput
-            label={text.source}
-            placeholder={text.anywhere}
-            value={draft.source}
-            onChange={(event) => change({ source: event.currentTarget.value })}
-            aria-describedby="source-explained"
-          />
-          <Hint id="source-explained" explained={source} />
-        </div>
-      </div>
-      {knownTags !== null && <NoteFields value={note} known={knownTags} onChange={setNote} />}
-      {create.error !== null && <Notice kind="bad">{create.error.message}</Notice>}
-      <div className="row">
-        <Button type="submit" loading={create.isPending} disabled={!isValid}>
-          {text.submit(countRules(draft))}
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onClose}>
-          {messages.cancel}
-        </Button>
-      </div>
-    </form>
-  );
-}
-
-interface HintProps {
-  readonly id: string;
-  readonly explained: { readonly isValid: boolean; readonly text: string } | null;
-}
-
-function Hint({ id, explained }: HintProps) {
-  const kind = explained?.isValid === false ? 'bad' : '';
-  return (
-    <div id={id} className={`hint ${kind}`} role="status">
-      {explained?.text}
-    </div>
+    <WriteForm
+      label={text.add}
+      layout="panel"
+      initial={{ ...initial, ...EMPTY_NOTE }}
+      refusal={({ protocol, ports, source }) =>
+        !explainSource(source, ip).isValid || (hasPorts(protocol) && !explainPorts(ports).isValid)
+      }
+      write={({ note, tags, ...draft }) =>
+        write([{ ...inputOf(draft), ...(knownTags !== null && noteOf({ note, tags })) }])
+      }
+      pointers={{ '/rules/0/destination_port': 'ports', '/rules/0/source_ip': 'source' }}
+      isLocal={ip === null}
+      say={(said) => said}
+      onDone={onClose}
+      onCancel={onClose}
+      submit={(draft) => text.submit(countRules(draft))}
+    >
+      {(form) => {
+        const { protocol, ports, source } = form.values;
+        const takesPorts = hasPorts(protocol);
+        return (
+          <>
+            <div className="form-row">
+              <div className="field-s">
+                <div className="label">{text.action}</div>
+                <SegmentedControl
+                  fullWidth
+                  aria-label={text.action}
+                  data={[
+                    { value: 'allow', label: text.allow },
+                    { value: 'deny', label: text.deny },
+                  ]}
+                  {...form.getInputProps('action', { withError: false })}
+                />
+              </div>
+              <Select
+                className="field-s"
+                label={text.protocol}
+                data={PROTOCOLS.map((value) => ({ value, label: text.protocols[value] }))}
+                {...form.getInputProps('protocol')}
+                onChange={(chosen) => form.setFieldValue('protocol', chosen ?? 'tcp')}
+              />
+              <ExplainedField
+                data-autofocus
+                label={text.port}
+                placeholder={takesPorts ? '25565, 7000-7010' : text.noPorts}
+                disabled={!takesPorts}
+                explained={takesPorts ? explainPorts(ports) : null}
+                {...form.getInputProps('ports')}
+                value={takesPorts ? ports : ''}
+              />
+              <ExplainedField
+                label={text.source}
+                placeholder={text.anywhere}
+                explained={explainSource(source, ip)}
+                {...form.getInputProps('source')}
+              />
+            </div>
+            {knownTags !== null && <NoteFields known={knownTags} form={form} />}
+          </>
+        );
+      }}
+    </WriteForm>
   );
 }

@@ -1,19 +1,23 @@
+import { Checkbox, Tooltip } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { AcceptedRule } from '@portcullis/client/index.ts';
-import { ClipboardPaste, Plus, ShieldQuestion, Trash2 } from 'lucide-react';
+import { ClipboardPaste, Layers, Plus, ShieldQuestion, Trash2 } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { Notice } from '../../../components/Notice.tsx';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
-import { SearchField } from '../../../components/SearchField.tsx';
+import { RoleIcon } from '../../../components/RoleIcon.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
 import { messages } from '../../../messages/index.ts';
-import { useNotes } from '../notes/queries.ts';
+import { NoteCell } from '../notes/NoteCell.tsx';
+import { type Notes, useNotes } from '../notes/queries.ts';
 import type { AcceptedView } from '../queries.ts';
 import { PasteForm } from './PasteForm.tsx';
+import { describeRule, RULE_COLUMNS } from './rule-columns.tsx';
 import { EMPTY_DRAFT, type RuleDraft } from './rule-draft.ts';
 import { RuleForm } from './RuleForm.tsx';
-import { RuleTable } from './RuleTable.tsx';
-import { searchRules } from './search-rules.ts';
-import { useRuleWrites } from './use-rule-writes.ts';
+import { useRuleWrites } from './rule-writes.ts';
 
 const text = messages.rules;
 
@@ -26,29 +30,40 @@ interface Props {
 }
 
 export function RulesPanel({ ip, view, draft, onDraft }: Props) {
-  const [search, setSearch] = useState('');
   const [isPasting, setPasting] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const writes = useRuleWrites(ip);
+  const remove = useWrite(writes.remove, { say: (said) => said });
+  const target = { ip, write: writes.add };
   const { rules } = view.data;
   const { notes, knownTags } = useNotes(ip);
-  const shown = useMemo(() => searchRules(rules, notes, search), [rules, notes, search]);
   const chosen = rules.filter(({ id, status }) => selected.has(id) && status !== 'going');
+  const search = useMemo(() => ({ label: text.search, fieldsOf: fieldsOf(notes) }), [notes]);
   useAddKey(() => onDraft(EMPTY_DRAFT));
   return (
-    <section className="card grid">
-      <div className="tools card-pad">
-        <SearchField label={text.search} value={search} onChange={setSearch} />
+    <ListPanel
+      title={text.title}
+      search={search}
+      filter={
         <span className="dim">{text.count(rules.length, view.meta.limits.rules_per_ip)}</span>
-        <div className="row-end">
-          <DeleteChosen
-            chosen={chosen}
-            isPending={writes.remove.isPending}
-            onDelete={() => {
-              writes.remove.mutate(chosen);
-              setSelected(new Set());
-            }}
-          />
+      }
+      actions={
+        <>
+          {chosen.length > 0 && (
+            <RoleButton
+              needs="member"
+              variant="light"
+              color="red"
+              loading={remove.isPending}
+              leftSection={<Trash2 size={15} aria-hidden="true" />}
+              onClick={() => {
+                remove.mutate(chosen);
+                setSelected(new Set());
+              }}
+            >
+              {text.deleteChosen(chosen.length)}
+            </RoleButton>
+          )}
           <RoleButton
             needs="member"
             variant="default"
@@ -64,74 +79,151 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
           >
             {text.add}
           </RoleButton>
-        </div>
-      </div>
-      {draft !== null && (
-        <div className="panel">
-          <RuleForm
-            key={JSON.stringify(draft)}
-            ip={ip}
-            initial={draft}
-            create={writes.create}
-            knownTags={knownTags}
-            onClose={() => onDraft(null)}
-          />
-        </div>
-      )}
-      {isPasting && (
-        <div className="panel">
-          <PasteForm
-            ip={ip}
-            error={writes.paste.error}
-            isPending={writes.paste.isPending}
-            onSubmit={(pasted) =>
-              writes.paste.mutate(pasted, { onSuccess: () => setPasting(false) })
-            }
-            onClose={() => setPasting(false)}
-          />
-        </div>
-      )}
-      {writes.remove.error !== null && <Notice kind="bad">{writes.remove.error.message}</Notice>}
-      {rules.length === 0 ? (
-        <EmptyState
-          icon={ShieldQuestion}
-          title={text.empty.title}
-          text={text.empty.text[view.data.default]}
-        />
-      ) : (
-        <RuleTable
-          rules={shown}
-          notes={notes}
-          knownTags={knownTags ?? []}
-          selected={selected}
-          onSelected={setSelected}
-          onDelete={(rule) => writes.remove.mutate([rule])}
-        />
-      )}
-    </section>
+        </>
+      }
+      above={
+        <>
+          {draft !== null && (
+            <RuleForm
+              key={JSON.stringify(draft)}
+              target={target}
+              initial={draft}
+              knownTags={knownTags}
+              onClose={() => onDraft(null)}
+            />
+          )}
+          {isPasting && <PasteForm target={target} onClose={() => setPasting(false)} />}
+        </>
+      }
+      error={remove.error}
+      rows={rules}
+      columns={[
+        selectColumn(rules.filter(isOwn), selected, setSelected),
+        ...RULE_COLUMNS,
+        noteColumn(notes, knownTags ?? []),
+        ...STATE,
+        deleteColumn((rule) => remove.mutate([rule])),
+      ]}
+      minWidth={940}
+      keyOf={(rule) => `${rule.id}:${rule.managed_by_group?.id ?? ''}`}
+      marksOf={(rule) => ({ going: rule.status === 'going' })}
+      empty={{
+        icon: ShieldQuestion,
+        title: text.empty.title,
+        text: text.empty.text[view.data.default],
+      }}
+      none={text.none}
+    />
   );
 }
 
-interface DeleteProps {
-  readonly chosen: readonly AcceptedRule[];
-  readonly isPending: boolean;
-  onDelete(): void;
+/** A rule of a group belongs to its group, and one that is going is deleted already. */
+function isOwn({ managed_by_group, status }: AcceptedRule): boolean {
+  return managed_by_group === null && status !== 'going';
 }
 
-function DeleteChosen({ chosen, isPending, onDelete }: DeleteProps) {
-  if (chosen.length === 0) return null;
-  return (
-    <RoleButton
-      needs="member"
-      variant="light"
-      color="red"
-      loading={isPending}
-      leftSection={<Trash2 size={15} aria-hidden="true" />}
-      onClick={onDelete}
-    >
-      {text.deleteChosen(chosen.length)}
-    </RoleButton>
-  );
+/** By what a rule is found: its action, protocol, port, source, group, note and tags. */
+function fieldsOf(notes: Notes): (rule: AcceptedRule) => readonly string[] {
+  return ({ id, managed_by_group: group, ...rule }) => {
+    const note = group === null ? notes.get(id) : undefined;
+    return [
+      rule.action,
+      rule.protocol,
+      String(rule.destination_port ?? 'any'),
+      rule.named_port ?? '',
+      rule.source_ip ?? 'any',
+      group?.name ?? '',
+      note?.note ?? '',
+      ...(note?.tags ?? []),
+    ];
+  };
+}
+
+function selectColumn(
+  own: readonly AcceptedRule[],
+  selected: ReadonlySet<number>,
+  onSelected: (selected: ReadonlySet<number>) => void,
+): Column<AcceptedRule> {
+  const all = own.length > 0 && own.every(({ id }) => selected.has(id));
+  const toggle = (id: number): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    onSelected(next);
+  };
+  return {
+    title: text.selectAll,
+    head: (
+      <Checkbox
+        size="xs"
+        aria-label={text.selectAll}
+        checked={all}
+        indeterminate={!all && selected.size > 0}
+        onChange={() => onSelected(new Set(all ? [] : own.map(({ id }) => id)))}
+      />
+    ),
+    width: '22px',
+    cell: (rule) =>
+      isOwn(rule) && (
+        <Checkbox
+          size="xs"
+          aria-label={text.select(describeRule(rule))}
+          checked={selected.has(rule.id)}
+          onChange={() => toggle(rule.id)}
+        />
+      ),
+  };
+}
+
+function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule> {
+  return {
+    title: messages.notes.column,
+    width: 'minmax(150px, 2.6fr)',
+    cell: (rule) => (
+      <NoteCell
+        rule={rule}
+        note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
+        known={known}
+      />
+    ),
+  };
+}
+
+const STATE: readonly Column<AcceptedRule>[] = [
+  {
+    title: text.owner,
+    width: 'minmax(120px, 1fr)',
+    cell: ({ managed_by_group: group }) =>
+      group !== null && (
+        <Tooltip label={text.ownedHint}>
+          <Link className="cell-link" to="/groups/$group" params={{ group: String(group.id) }}>
+            <Layers size={13} aria-hidden="true" /> {group.name}
+          </Link>
+        </Tooltip>
+      ),
+  },
+  {
+    title: text.state,
+    width: '110px',
+    cell: ({ status }) => <PropagationPill status={status} />,
+  },
+];
+
+function deleteColumn(onDelete: (rule: AcceptedRule) => void): Column<AcceptedRule> {
+  return {
+    title: text.actions,
+    isTitleHidden: true,
+    width: '32px',
+    cell: (rule) =>
+      isOwn(rule) && (
+        <RoleIcon
+          needs="member"
+          label={text.deleteOne(describeRule(rule))}
+          onClick={() => onDelete(rule)}
+        >
+          <Trash2 size={15} />
+        </RoleIcon>
+      ),
+  };
 }
 
 /** The key `n` begins a new rule. */

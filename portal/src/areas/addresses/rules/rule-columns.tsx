@@ -1,5 +1,5 @@
 import { Pill } from '../../../components/Pill.tsx';
-import type { Column } from '../../../components/VirtualTable.tsx';
+import type { Column } from '../../../components/list/columns.ts';
 import { messages } from '../../../messages/index.ts';
 
 const text = messages.rules;
@@ -12,9 +12,8 @@ interface RuleLike {
   readonly source_ip?: string | null | undefined;
 }
 
-export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
+export const RULE_COLUMNS: readonly Column<RuleLike>[] = [
   {
-    id: 'action',
     title: text.action,
     width: '70px',
     cell: ({ action }) => (
@@ -24,13 +23,11 @@ export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
     ),
   },
   {
-    id: 'protocol',
     title: text.protocol,
     width: '70px',
     cell: ({ protocol }) => protocolName(protocol),
   },
   {
-    id: 'port',
     title: text.port,
     width: '64px',
     cell: ({ destination_port: port }) =>
@@ -41,7 +38,6 @@ export const RULE_COLUMNS: readonly Column<RuleLike, never>[] = [
       ),
   },
   {
-    id: 'source',
     title: text.source,
     width: 'minmax(130px, 1.2fr)',
     cell: ({ source_ip: source }) =>

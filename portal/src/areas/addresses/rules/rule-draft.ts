@@ -2,6 +2,7 @@ import type { AcceptedRule, RuleInput } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { countPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
+import type { Explained } from '../../../components/forms/ExplainedField.tsx';
 import { messages } from '../../../messages/index.ts';
 
 export const PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp', 'any'] as const;
@@ -16,11 +17,6 @@ export interface RuleDraft {
 }
 
 export const EMPTY_DRAFT: RuleDraft = { action: 'allow', protocol: 'tcp', ports: '', source: '' };
-
-export interface Explained {
-  readonly isValid: boolean;
-  readonly text: string;
-}
 
 const text = messages.rules;
 const MAX_SHOWN = 4;

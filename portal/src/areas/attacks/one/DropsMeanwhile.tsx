@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Attack } from '@portcullis/client/index.ts';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
-import { formatCount, formatMoment } from '../../../format.ts';
+import { DropBars } from '../../../components/figures/Bars.tsx';
+import { Card } from '../../../components/Card.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
+import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { dropWindow } from './drop-window.ts';
@@ -23,46 +24,22 @@ export function DropsMeanwhile({ attack }: { readonly attack: Attack }) {
       client.readDrops({ ip, query: dropWindow(attack, Date.now()) ?? {} }, { signal }),
   });
   return (
-    <section className="card card-pad">
-      <h2>{text.drops}</h2>
+    <Card title={text.drops}>
       {window === null ? (
         <p>{text.dropsGone}</p>
-      ) : drops.data === undefined ? (
-        drops.error === null ? (
-          <Loading rows={3} />
-        ) : (
-          <ErrorState error={drops.error} onRetry={() => void drops.refetch()} />
-        )
       ) : (
-        <>
-          <p>
-            {text.dropsLead(
-              formatMoment(new Date(drops.data.meta.from)),
-              formatMoment(new Date(drops.data.meta.to)),
-            )}
-          </p>
-          {drops.data.data.totals.length === 0 && <p className="dim">{text.noDrops}</p>}
-          <div className="bars">
-            {drops.data.data.totals.map(({ stage, reason, by, packets }) => {
-              const name = messages.drops.reason(stage, reason);
-              return (
-                <div key={`${stage} ${reason} ${by}`} className="bar">
-                  <span>
-                    {name} {by === 'xdp' && <span className="dim">{messages.drops.early}</span>}
-                  </span>
-                  <meter
-                    aria-label={name}
-                    min={0}
-                    max={Math.max(1, drops.data.meta.packets)}
-                    value={packets}
-                  />
-                  <span className="num">{formatCount(packets)}</span>
-                </div>
-              );
-            })}
-          </div>
-        </>
+        <Loaded query={drops} rows={3}>
+          {({ data, meta }) => (
+            <>
+              <p>
+                {text.dropsLead(formatMoment(new Date(meta.from)), formatMoment(new Date(meta.to)))}
+              </p>
+              {data.totals.length === 0 && <p className="dim">{text.noDrops}</p>}
+              <DropBars totals={data.totals} packets={meta.packets} />
+            </>
+          )}
+        </Loaded>
       )}
-    </section>
+    </Card>
   );
 }

@@ -1,5 +1,6 @@
 import type { TopPort } from '@portcullis/client/index.ts';
-import { formatCount } from '../../../format.ts';
+import { type Bar, Bars } from '../../../components/figures/Bars.tsx';
+import { Card } from '../../../components/Card.tsx';
 import { messages } from '../../../messages/index.ts';
 import type { AttackView } from '../queries.ts';
 
@@ -12,11 +13,9 @@ export function Makeup({ evidence }: { readonly evidence: Evidence }) {
   const { shares, top_sources, top_source_ports, top_destination_ports } = evidence;
   return (
     <div className="two">
-      <section className="card card-pad">
-        <h2>{text.vectors}</h2>
-        <p>{text.vectorsLead}</p>
-        <Bars
-          rows={shares.map(({ attack_type, share }) => ({
+      <Card title={text.vectors} lead={text.vectorsLead}>
+        <Share
+          bars={shares.map(({ attack_type, share }) => ({
             name: messages.attackType(attack_type),
             value: share,
             shown: `${Math.round(share * 100)} %`,
@@ -25,48 +24,35 @@ export function Makeup({ evidence }: { readonly evidence: Evidence }) {
           none={text.noVectors}
         />
         <h2 className="gap-above">{text.destinationPorts}</h2>
-        <Bars rows={portRows(top_destination_ports)} none={text.noPorts} />
+        <Share bars={portBars(top_destination_ports)} none={text.noPorts} />
         <h2 className="gap-above">{text.sourcePorts}</h2>
-        <Bars rows={portRows(top_source_ports)} none={text.noPorts} />
-      </section>
-      <section className="card card-pad">
-        <h2>{text.sources}</h2>
-        <p>{text.sourcesLead}</p>
-        <Bars
-          rows={top_sources.map(({ source_ip, packets }) => packetRow(source_ip, packets))}
+        <Share bars={portBars(top_source_ports)} none={text.noPorts} />
+      </Card>
+      <Card title={text.sources} lead={text.sourcesLead}>
+        <Share
+          bars={top_sources.map(({ source_ip, packets }) => ({ name: source_ip, value: packets }))}
           none={text.noSources}
         />
-      </section>
+      </Card>
     </div>
   );
 }
 
-interface BarRow {
-  readonly name: string;
-  readonly value: number;
-  readonly shown: string;
+interface ShareProps {
+  readonly bars: readonly Bar[];
+  readonly max?: number;
+  /** What is said instead of no bars. */
+  readonly none: string;
 }
 
-function Bars({ rows, max, none }: { rows: readonly BarRow[]; max?: number; none: string }) {
-  if (rows.length === 0) return <p className="dim">{none}</p>;
-  const most = max ?? Math.max(1, ...rows.map(({ value }) => value));
-  return (
-    <div className="bars">
-      {rows.map(({ name, value, shown }) => (
-        <div key={name} className="bar">
-          <span className="mono">{name}</span>
-          <meter aria-label={name} min={0} max={most} value={value} />
-          <span className="num">{shown}</span>
-        </div>
-      ))}
-    </div>
-  );
+function Share({ bars, none, ...rest }: ShareProps) {
+  if (bars.length === 0) return <p className="dim">{none}</p>;
+  return <Bars bars={bars} isMono {...rest} />;
 }
 
-function portRows(ports: readonly TopPort[]): BarRow[] {
-  return ports.map(({ port, protocol, packets }) => packetRow(text.port(port, protocol), packets));
-}
-
-function packetRow(name: string, packets: number): BarRow {
-  return { name, value: packets, shown: formatCount(packets) };
+function portBars(ports: readonly TopPort[]): Bar[] {
+  return ports.map(({ port, protocol, packets }) => ({
+    name: text.port(port, protocol),
+    value: packets,
+  }));
 }

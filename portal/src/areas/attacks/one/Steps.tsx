@@ -1,3 +1,4 @@
+import { Card } from '../../../components/Card.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import type { AttackView } from '../queries.ts';
@@ -7,8 +8,7 @@ const text = messages.attack;
 
 export function Steps({ view }: { readonly view: AttackView }) {
   return (
-    <section className="card card-pad">
-      <h2>{text.steps}</h2>
+    <Card title={text.steps}>
       <ol className="steps">
         {stepsOf(view).map(({ id, title, text: hint, at }) => (
           <li key={id} data-step={id} data-open={at === null ? '' : undefined}>
@@ -18,6 +18,6 @@ export function Steps({ view }: { readonly view: AttackView }) {
           </li>
         ))}
       </ol>
-    </section>
+    </Card>
   );
 }

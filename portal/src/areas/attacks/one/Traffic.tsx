@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import { ChartLine } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { Chart, type Mark } from '../../../components/Chart.tsx';
+import { Chart, type Mark } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
@@ -34,11 +34,7 @@ export function Traffic({ view }: { readonly view: AttackView }) {
   const series = useMemo(() => (curve === null ? [] : [seriesOf(curve, unit)]), [curve, unit]);
   const marks = useMemo(() => marksOf(view), [view]);
   if (curve === null || times.length === 0) {
-    return (
-      <section className="card">
-        <EmptyState icon={ChartLine} title={text.noCurve.title} text={text.noCurve.text} />
-      </section>
-    );
+    return <EmptyState inCard icon={ChartLine} {...text.noCurve} />;
   }
   const threshold = evidence?.threshold?.[unit] ?? null;
   const format = FORMATS[unit];

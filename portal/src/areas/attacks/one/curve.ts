@@ -1,5 +1,5 @@
 import type { AttackEvidence } from '@portcullis/client/index.ts';
-import type { Series } from '../../../components/Chart.tsx';
+import type { Series } from '../../../components/figures/Chart.tsx';
 import { toCsv } from '../../../download.ts';
 
 export type Unit = 'bps' | 'pps';

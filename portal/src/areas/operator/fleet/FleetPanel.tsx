@@ -1,32 +1,37 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
+import { useQuery } from '@tanstack/react-query';
 import { Radar, Server, ShieldHalf } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
+import { Facts } from '../../../components/figures/Facts.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatCount } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { useFleet } from '../queries.ts';
+import { personClient } from '../../../session/session.ts';
 import { EdgeCard } from './EdgeCard.tsx';
 import { RemoveAgent } from './RemoveAgent.tsx';
 
 const text = messages.operator.fleet;
+const FLEET_MS = 5_000;
 type Health = FleetHealth['data'];
 
 /** How edges, nodes and collectors are, as they reported last. */
 export function FleetPanel() {
-  const fleet = useFleet();
+  const fleet = useQuery({
+    queryKey: ['operator', 'fleet'],
+    queryFn: async ({ signal }) => (await personClient.readFleetHealth({}, { signal })).data,
+    refetchInterval: FLEET_MS,
+  });
   return (
     <Loaded query={fleet}>
       {(health) => (
         <div className="stack">
-          <Facts health={health} />
+          <FleetFacts health={health} />
           <section className="stack" aria-label={text.edges}>
             {health.edges.length === 0 ? (
-              <div className="card">
-                <EmptyState icon={ShieldHalf} title={text.noEdges.title} text={text.noEdges.text} />
-              </div>
+              <EmptyState inCard icon={ShieldHalf} {...text.noEdges} />
             ) : (
               health.edges.map((edge) => <EdgeCard key={edge.name} edge={edge} />)
             )}
@@ -41,118 +46,109 @@ export function FleetPanel() {
   );
 }
 
-function Facts({ health: { edges, nodes, collectors } }: { readonly health: Health }) {
-  const working = edges.filter((edge) => edge.in_service && edge.refused.length === 0);
+function FleetFacts({ health: { edges, nodes, collectors } }: { readonly health: Health }) {
+  const connected = (agents: readonly { readonly connected: boolean }[]): number =>
+    agents.filter((agent) => agent.connected).length;
+  const working = edges.filter((edge) => edge.in_service && edge.refused.length === 0).length;
   const facts = [
-    [text.edges, working.length, edges.length],
-    [text.nodes, nodes.filter((node) => node.connected).length, nodes.length],
-    [
-      text.collectors,
-      collectors.filter((collector) => collector.connected).length,
-      collectors.length,
-    ],
+    [text.edges, working, edges.length],
+    [text.nodes, connected(nodes), nodes.length],
+    [text.collectors, connected(collectors), collectors.length],
   ] as const;
   return (
-    <dl className="facts">
-      {facts.map(([name, well, all]) => (
-        <div key={name} className="fact">
-          <dt>{name}</dt>
-          <dd>
-            {formatCount(well)} <small>{text.of(formatCount(all))}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      facts={facts.map(([name, well, all]) => ({
+        name,
+        value: formatCount(well),
+        hint: text.of(formatCount(all)),
+      }))}
+    />
   );
 }
 
 function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
   return (
-    <section className="card" aria-label={text.nodes}>
-      <div className="card-pad">
-        <h2>{text.nodes}</h2>
-        <p className="flat">{text.nodesLead}</p>
-      </div>
-      {nodes.length === 0 ? (
-        <EmptyState icon={Server} title={text.noNodes.title} text={text.noNodes.text} />
-      ) : (
+    <ListPanel
+      title={text.nodes}
+      isHeaded
+      lead={text.nodesLead}
+      rows={nodes}
+      empty={{ icon: Server, ...text.noNodes }}
+    >
+      {(shown) => (
         <ul className="items">
-          {nodes.map((node) => (
-            <li key={node.name}>
-              <div>
-                <div className="strong mono">{node.name}</div>
-                <div className="dim">
-                  {text.built(node.built, node.servers)}
-                  {node.engine !== null &&
-                    `, ${text.engine(node.engine.kind, node.engine.version)}`}
-                </div>
-              </div>
-              <Connection isUp={node.connected} seen={node.last_seen_at}>
-                <RemoveAgent kind="nodes" name={node.name} owner={node.owner} />
-              </Connection>
-              {typeof node.engine?.problem === 'string' && (
-                <p className="item-note">{node.engine.problem}</p>
-              )}
-              {node.failed.map(({ uuid, name, reason }) => (
-                <p key={uuid} className="item-note">
-                  {text.failed(name, reason)}
-                </p>
-              ))}
-            </li>
+          {shown.map(({ built, servers, engine, failed, ...node }) => (
+            <Agent
+              key={node.name}
+              kind="nodes"
+              agent={node}
+              about={`${text.built(built, servers)}${
+                engine === null ? '' : `, ${text.engine(engine.kind, engine.version)}`
+              }`}
+              notes={[
+                ...(typeof engine?.problem === 'string' ? [engine.problem] : []),
+                ...failed.map(({ name, reason }) => text.failed(name, reason)),
+              ]}
+            />
           ))}
         </ul>
       )}
-    </section>
+    </ListPanel>
   );
 }
 
 function Collectors({ collectors }: { readonly collectors: Health['collectors'] }) {
   return (
-    <section className="card" aria-label={text.collectors}>
-      <div className="card-pad">
-        <h2>{text.collectors}</h2>
-        <p className="flat">{text.collectorsLead}</p>
-      </div>
-      {collectors.length === 0 ? (
-        <EmptyState icon={Radar} title={text.noCollectors.title} text={text.noCollectors.text} />
-      ) : (
+    <ListPanel
+      title={text.collectors}
+      isHeaded
+      lead={text.collectorsLead}
+      rows={collectors}
+      empty={{ icon: Radar, ...text.noCollectors }}
+    >
+      {(shown) => (
         <ul className="items">
-          {collectors.map((collector) => (
-            <li key={collector.name}>
-              <div>
-                <div className="strong mono">{collector.name}</div>
-                <div className="dim">{text.listens(collector.listen, collector.exporters)}</div>
-              </div>
-              <Connection isUp={collector.connected} seen={collector.last_seen_at}>
-                <RemoveAgent kind="collectors" name={collector.name} owner={collector.owner} />
-              </Connection>
-              {typeof collector.report?.['problem'] === 'string' && (
-                <p className="item-note">{collector.report['problem']}</p>
-              )}
-            </li>
+          {shown.map(({ listen, exporters, report, ...collector }) => (
+            <Agent
+              key={collector.name}
+              kind="collectors"
+              agent={collector}
+              about={text.listens(listen, exporters)}
+              notes={typeof report?.['problem'] === 'string' ? [report['problem']] : []}
+            />
           ))}
         </ul>
       )}
-    </section>
+    </ListPanel>
   );
 }
 
-interface ConnectionProps {
-  readonly isUp: boolean;
-  readonly seen: string | null;
-  readonly children: ReactNode;
+interface AgentProps {
+  readonly kind: 'nodes' | 'collectors';
+  readonly agent: Pick<Health['nodes'][number], 'name' | 'owner' | 'connected' | 'last_seen_at'>;
+  readonly about: string;
+  /** What is amiss with it. */
+  readonly notes: readonly string[];
 }
 
-function Connection({ isUp, seen, children }: ConnectionProps) {
+function Agent({ kind, agent, about, notes }: AgentProps) {
+  const { name, owner, connected, last_seen_at: seen } = agent;
   return (
-    <div className="row-end">
-      {seen !== null && (
-        <span className="dim">
-          <Time at={seen} />
-        </span>
-      )}
-      <Pill tone={isUp ? 'ok' : 'bad'}>{isUp ? text.connected : text.away}</Pill>
-      {children}
-    </div>
+    <li>
+      <div>
+        <div className="strong mono">{name}</div>
+        <div className="dim">{about}</div>
+      </div>
+      <div className="row-end">
+        <span className="dim">{seen !== null && <Time at={seen} />}</span>
+        <Pill tone={connected ? 'ok' : 'bad'}>{connected ? text.connected : text.away}</Pill>
+        <RemoveAgent kind={kind} name={name} owner={owner} />
+      </div>
+      {notes.map((note) => (
+        <p key={note} className="item-note">
+          {note}
+        </p>
+      ))}
+    </li>
   );
 }

@@ -1,11 +1,11 @@
 import { ActionIcon, Button, NumberInput } from '@mantine/core';
 import { X } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';
-import { useOrganisationWrite } from './use-organisation-write.ts';
 
 const text = messages.operator.holdings;
 const MAX_ASN = 4_294_967_294;
@@ -14,13 +14,10 @@ const MAX_ASN = 4_294_967_294;
 export function AsnList({ organisation }: { readonly organisation: Organisation }) {
   const { slug, asns, fleet_asns: ofFleet } = organisation;
   const [asn, setAsn] = useState<number | ''>('');
-  const add = useOrganisationWrite(
-    (added: number) => personClient.addAsn({ slug, asn: added }),
-    () => setAsn(''),
-  );
-  const remove = useOrganisationWrite((removed: number) =>
-    personClient.removeAsn({ slug, asn: removed }),
-  );
+  const add = useWrite((added: number) => personClient.addAsn({ slug, asn: added }), {
+    onDone: () => setAsn(''),
+  });
+  const remove = useWrite((removed: number) => personClient.removeAsn({ slug, asn: removed }));
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (asn !== '') add.mutate(asn);

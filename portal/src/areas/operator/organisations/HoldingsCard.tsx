@@ -1,16 +1,15 @@
-import { Button, Checkbox } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { Network, Plus } from 'lucide-react';
-import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { Time } from '../../../components/Time.tsx';
+import { Checkbox } from '@mantine/core';
+import { ProblemError } from '@portcullis/client/index.ts';
+import { Network } from 'lucide-react';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
-import { type Organisation, useRefreshOperator } from '../queries.ts';
+import type { Organisation } from '../queries.ts';
 import { AsnList } from './AsnList.tsx';
-import { HoldingForm, isLosing } from './HoldingForm.tsx';
+import { HoldingForm } from './HoldingForm.tsx';
 
 const text = messages.operator.holdings;
 type Holding = Organisation['holdings'][number];
@@ -18,116 +17,78 @@ type Holding = Organisation['holdings'][number];
 /** Prefixes by ASN, and addresses by service, present and future ones. */
 export function HoldingsCard({ organisation }: { readonly organisation: Organisation }) {
   const { slug, holdings, services } = organisation;
-  const [isAdding, setAdding] = useState(false);
-  const [ended, setEnded] = useState<Holding | null>(null);
   const nameOf = (id: number | null): string => {
     const service = services.find((each) => each.id === id);
     return service === undefined ? '' : `#${service.id} ${service.name}`;
   };
   return (
-    <section className="card" aria-label={text.title}>
-      <div className="card-pad stack">
-        <div className="row">
-          <h2 className="flat">{text.title}</h2>
-          <div className="row-end">
-            <Button
-              variant="default"
-              leftSection={<Plus size={15} aria-hidden="true" />}
-              onClick={() => setAdding(true)}
-            >
-              {text.give}
-            </Button>
-          </div>
-        </div>
-        <AsnList organisation={organisation} />
-      </div>
-      {isAdding && <HoldingForm organisation={organisation} onClose={() => setAdding(false)} />}
-      {holdings.length === 0 ? (
-        <EmptyState icon={Network} title={text.none.title} text={text.none.text} />
-      ) : (
-        <div className="scroll-x">
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">{text.prefix}</th>
-                <th scope="col">{text.by}</th>
-                <th scope="col">{text.since}</th>
-                <th scope="col">{text.until}</th>
-                <th scope="col">{text.owner}</th>
-                <th scope="col">
-                  <span className="hidden">{text.actions}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {holdings.map((each) => (
-                <tr key={each.id}>
-                  <td className="mono strong">{each.prefix}</td>
-                  <td>{each.asn === null ? nameOf(each.service_id) : `AS${each.asn}`}</td>
-                  <td className="dim nowrap">
-                    <Time at={each.since} />
-                  </td>
-                  <td className="dim nowrap">
-                    {each.until === null ? text.noEnd : <Time at={each.until} />}
-                  </td>
-                  <td>
-                    <OwnerPill owner={each.owner} />
-                  </td>
-                  <td className="num">
-                    {each.owner !== 'fleet' && (
-                      <Button
-                        variant="default"
-                        size="compact-sm"
-                        aria-label={text.endOf(each.prefix)}
-                        onClick={() => setEnded(each)}
-                      >
-                        {text.end}
-                      </Button>
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {ended !== null && <EndHolding slug={slug} holding={ended} onClose={() => setEnded(null)} />}
-    </section>
+    <ListPanel<Holding>
+      title={text.title}
+      isHeaded
+      add={{
+        label: text.give,
+        form: (close) => <HoldingForm organisation={organisation} onClose={close} />,
+      }}
+      filter={<AsnList organisation={organisation} />}
+      rows={holdings}
+      empty={{ icon: Network, ...text.none }}
+      keyOf={({ id }) => id}
+      columns={[
+        { title: text.prefix, className: 'mono strong', cell: ({ prefix }) => prefix },
+        {
+          title: text.by,
+          cell: ({ asn, service_id: service }) => (asn === null ? nameOf(service) : `AS${asn}`),
+        },
+        timeColumn(text.since, ({ since }) => since),
+        timeColumn(text.until, ({ until }) => until, text.noEnd),
+        { title: text.owner, cell: ({ owner }) => <OwnerPill owner={owner} /> },
+        {
+          title: text.actions,
+          isTitleHidden: true,
+          isNumber: true,
+          cell: (each) => each.owner !== 'fleet' && <EndHolding slug={slug} holding={each} />,
+        },
+      ]}
+    />
   );
 }
 
 interface EndProps {
   readonly slug: string;
   readonly holding: Holding;
-  onClose(): void;
 }
 
 /** Ends it now; one that was never used goes without a trace. */
-function EndHolding({ slug, holding: { id, prefix }, onClose }: EndProps) {
-  const refresh = useRefreshOperator();
-  const [allowsLosses, setAllowsLosses] = useState(false);
-  const end = useMutation({
-    mutationFn: () =>
-      personClient.changeHolding({
-        slug,
-        holding: id,
-        body: { end_now: true, allow_losses: allowsLosses },
-      }),
-    onSuccess: refresh,
-  });
+function EndHolding({ slug, holding: { id, prefix } }: EndProps) {
   return (
-    <Confirm title={text.endTitle(prefix)} confirm={text.end} write={end} onClose={onClose}>
-      <div className="stack">
-        <span>{text.endText}</span>
-        {isLosing(end.error) && (
-          <Checkbox
-            size="sm"
-            label={text.allowLosses}
-            checked={allowsLosses}
-            onChange={(event) => setAllowsLosses(event.currentTarget.checked)}
-          />
-        )}
-      </div>
-    </Confirm>
+    <ConfirmButton
+      size="compact-sm"
+      aria-label={text.endOf(prefix)}
+      title={text.endTitle(prefix)}
+      initial={{ allowsLosses: false }}
+      question={({ getInputProps }, error) => (
+        <>
+          <span>{text.endText}</span>
+          {isLosing(error) && (
+            <Checkbox
+              size="sm"
+              label={text.allowLosses}
+              {...getInputProps('allowsLosses', { type: 'checkbox' })}
+            />
+          )}
+        </>
+      )}
+      write={({ allowsLosses }) => {
+        const body = { end_now: true, allow_losses: allowsLosses } as const;
+        return personClient.changeHolding({ slug, holding: id, body });
+      }}
+    >
+      {text.end}
+    </ConfirmButton>
   );
+}
+
+/** Whether rules or filters in force would end by a write, which the operator may allow. */
+export function isLosing(error: Error | null): boolean {
+  return error instanceof ProblemError && error.code === 'live_objects';
 }

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Loaded } from '../../../components/Loaded.tsx';
@@ -33,11 +33,7 @@ function Detail({ slug }: { readonly slug: string }) {
     <>
       <PageHeader
         title={found?.name ?? slug}
-        above={
-          <Link className="crumb" to="/operator">
-            {messages.operator.title}
-          </Link>
-        }
+        above={{ to: '/operator', title: messages.operator.title }}
       >
         {found !== undefined && (
           <>
@@ -49,9 +45,7 @@ function Detail({ slug }: { readonly slug: string }) {
       <Loaded query={organisations}>
         {() =>
           found === undefined ? (
-            <section className="card">
-              <EmptyState icon={Building2} title={text.unknown} text={text.unknownText} />
-            </section>
+            <EmptyState inCard icon={Building2} title={text.unknown} text={text.unknownText} />
           ) : (
             <>
               {found.owner === 'fleet' && <Notice kind="info">{text.ofFleet}</Notice>}

@@ -1,20 +1,24 @@
-import { LinkTable } from '../../../components/LinkTable.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { LinkTable } from '../../../components/list/LinkTable.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
-import { useLinks, useRefreshOperator } from '../queries.ts';
+import { LIST_MS } from '../queries.ts';
 
 const text = messages.operator.people.links;
 
-/** Unused links of all organisations. Renders nothing when there are none. */
+/** Links of all organisations that nobody used yet. Renders nothing when there are none. */
 export function OpenLinks() {
-  const links = useLinks().data ?? [];
-  const refresh = useRefreshOperator();
-  if (links.length === 0) return null;
+  const links = useQuery({
+    queryKey: ['operator', 'links'],
+    queryFn: async ({ signal }) => (await personClient.listLinks({}, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
+  if (links.data === undefined || links.data.length === 0) return null;
   return (
     <LinkTable
       title={text.title}
       lead={text.lead}
-      links={links.map((link) => ({
+      links={links.data.map((link) => ({
         id: link.id,
         email: link.email ?? text.anyEmail,
         gives: text.gives(link.kind, link.organisation, link.role),
@@ -23,7 +27,6 @@ export function OpenLinks() {
         mayWithdraw: true,
       }))}
       withdraw={(link) => personClient.withdrawLink({ link })}
-      onChanged={refresh}
     />
   );
 }

@@ -1,10 +1,12 @@
-import { ActionIcon, CopyButton, Tooltip, useComputedColorScheme } from '@mantine/core';
-import { ArrowDown, ArrowDownToLine, ArrowUp, Check, Copy, SquareTerminal } from 'lucide-react';
-import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { useComputedColorScheme } from '@mantine/core';
+import { ArrowDown, ArrowDownToLine, ArrowUp, SquareTerminal } from 'lucide-react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { CopyIcon } from '../../../components/CopyIcon.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { SearchField } from '../../../components/SearchField.tsx';
+import { RoleIcon } from '../../../components/RoleIcon.tsx';
+import { SearchField } from '../../../components/list/SearchField.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRefusal } from '../../../session/rights.ts';
 import { CommandLine } from './CommandLine.tsx';
@@ -23,11 +25,7 @@ export default function ConsolePanel(props: Props) {
   return (
     <section className="card" aria-label={text.title}>
       {isRefused ? (
-        <EmptyState
-          icon={SquareTerminal}
-          title={text.forMembers.title}
-          text={text.forMembers.text}
-        />
+        <EmptyState icon={SquareTerminal} {...text.forMembers} />
       ) : (
         <Console {...props} />
       )}
@@ -83,20 +81,20 @@ function Console({ uuid, isRunning }: Props) {
             <span className="dim" role="status">
               {found}
             </span>
-            <Tool label={text.previous} onClick={() => find('previous')}>
+            <RoleIcon label={text.previous} onClick={() => find('previous')}>
               <ArrowUp size={16} />
-            </Tool>
-            <Tool label={text.next} onClick={() => find('next')}>
+            </RoleIcon>
+            <RoleIcon label={text.next} onClick={() => find('next')}>
               <ArrowDown size={16} />
-            </Tool>
+            </RoleIcon>
           </>
         )}
         <div className="row-end">
           <StatusPill status={status} />
-          <CopyAll read={() => terminal.current?.text() ?? ''} />
-          <Tool label={text.newest} onClick={() => terminal.current?.toNewest()}>
+          <CopyIcon label={text.copy} value={() => terminal.current?.text() ?? ''} />
+          <RoleIcon label={text.newest} onClick={() => terminal.current?.toNewest()}>
             <ArrowDownToLine size={16} />
-          </Tool>
+          </RoleIcon>
         </div>
       </div>
       <div className="console" ref={host} />
@@ -108,42 +106,4 @@ function Console({ uuid, isRunning }: Props) {
 function StatusPill({ status }: { readonly status: Exclude<ConsoleStatus, Error> }) {
   if (status === 'live') return <Pill tone="ok">{text.live}</Pill>;
   return <Pill tone="warn">{status === 'silent' ? text.silent : text.loading}</Pill>;
-}
-
-interface ToolProps {
-  readonly label: string;
-  readonly children: ReactNode;
-  onClick(): void;
-}
-
-function Tool({ label, children, onClick }: ToolProps) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
-        {children}
-      </ActionIcon>
-    </Tooltip>
-  );
-}
-
-function CopyAll({ read }: { read(): string }) {
-  const [value, setValue] = useState('');
-  return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? messages.server.copied : text.copy}>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            aria-label={text.copy}
-            onFocus={() => setValue(read())}
-            onMouseEnter={() => setValue(read())}
-            onClick={copy}
-          >
-            {copied ? <Check size={16} /> : <Copy size={16} />}
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
-  );
 }

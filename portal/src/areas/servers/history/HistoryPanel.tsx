@@ -1,12 +1,13 @@
+import type { Attack, GameServerHistory } from '@portcullis/client/index.ts';
 import { CirclePlay, CircleStop, Flame, Hammer, History, ShieldAlert } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { useAttacksOf, useHistory } from '../queries.ts';
+import { useAttacksOfDay } from '../../attacks/queries.ts';
+import { useHistory } from '../queries.ts';
 import { type Happening, type Timeline, timelineOf } from './timeline.ts';
 
 const text = messages.server.history;
@@ -18,30 +19,28 @@ interface Props {
 
 /** Crashes, changes of state and attacks of the last day, on one time line. */
 export default function HistoryPanel({ uuid, ip }: Props) {
-  const history = useHistory(uuid);
-  const attacks = useAttacksOf(ip);
-  const timeline = useMemo(
-    () => (history.data === undefined ? null : timelineOf(history.data, attacks.data ?? [])),
-    [history.data, attacks.data],
+  const attacks = useAttacksOfDay(ip);
+  return (
+    <Loaded query={useHistory(uuid)} inCard>
+      {(history) => <Shown history={history} attacks={attacks.data} />}
+    </Loaded>
   );
-  if (history.data === undefined || timeline === null) {
-    return (
-      <section className="card">
-        {history.error === null ? (
-          <Loading />
-        ) : (
-          <ErrorState error={history.error} onRetry={() => void history.refetch()} />
-        )}
-      </section>
-    );
-  }
-  const { from, to } = history.data.meta;
+}
+
+interface ShownProps {
+  readonly history: GameServerHistory;
+  /** Null: they may not be seen. */
+  readonly attacks: readonly Attack[] | null | undefined;
+}
+
+function Shown({ history, attacks }: ShownProps) {
+  const timeline = useMemo(() => timelineOf(history, attacks ?? []), [history, attacks]);
   return (
     <section className="card card-pad stack" aria-label={text.title}>
-      <Strip timeline={timeline} from={from} to={to} />
-      {attacks.data === null && <p className="dim">{text.attacksHidden}</p>}
+      <Strip timeline={timeline} {...history.meta} />
+      {attacks === null && <p className="dim">{text.attacksHidden}</p>}
       {timeline.happenings.length === 0 ? (
-        <EmptyState icon={History} title={text.empty.title} text={text.empty.text} />
+        <EmptyState icon={History} {...text.empty} />
       ) : (
         <ol className="happenings">
           {timeline.happenings.map((happening, index) => (

@@ -1,53 +1,40 @@
 import type { GameServerDetail, GameServerHistory } from '@portcullis/client/index.ts';
 import { ChartLine } from 'lucide-react';
 import { useMemo } from 'react';
-import { Chart, type Tone } from '../../../components/Chart.tsx';
+import { Card } from '../../../components/Card.tsx';
+import { Chart } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { formatBytes, formatMib } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useHistory } from '../queries.ts';
-import { fillDay } from './fill-day.ts';
+import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 
 const text = messages.server.resources;
 const MIB = 1_048_576;
 
 /** What the server used in the last day, each against its limit. */
 export default function ResourcesPanel({ server }: { readonly server: GameServerDetail }) {
-  const history = useHistory(server.uuid);
-  if (history.data === undefined) {
-    return (
-      <section className="card">
-        {history.error === null ? (
-          <Loading />
+  return (
+    <Loaded query={useHistory(server.uuid)} inCard>
+      {(history) =>
+        history.data.samples.length === 0 ? (
+          <EmptyState inCard icon={ChartLine} {...text.empty} />
         ) : (
-          <ErrorState error={history.error} onRetry={() => void history.refetch()} />
-        )}
-      </section>
-    );
-  }
-  if (history.data.data.samples.length === 0) {
-    return (
-      <section className="card">
-        <EmptyState icon={ChartLine} title={text.empty.title} text={text.empty.text} />
-      </section>
-    );
-  }
-  return <Charts history={history.data} limits={server.limits} />;
+          <Charts history={history} limits={server.limits} />
+        )
+      }
+    </Loaded>
+  );
 }
 
 type Sample = GameServerHistory['data']['samples'][number];
 
-interface Line {
-  readonly tone: Tone;
-  of(sample: Sample): number | null;
-}
-
 interface Drawn {
   readonly title: string;
   readonly lead: string;
-  readonly lines: readonly Line[];
+  /** The first is drawn through, the second dotted. */
+  readonly lines: readonly ((sample: Sample) => number | null)[];
   readonly limit: number | null;
   readonly isBinary: boolean;
   format(value: number): string;
@@ -58,34 +45,33 @@ interface ChartsProps {
   readonly limits: GameServerDetail['limits'];
 }
 
+const MEMORY = [(sample: Sample) => sample.memory_bytes];
+const CPU = [(sample: Sample) => sample.cpu_absolute];
+const DISK = [(sample: Sample) => sample.disk_bytes];
+const NETWORK = [
+  (sample: Sample) => sample.network_rx_bytes_per_second,
+  (sample: Sample) => sample.network_tx_bytes_per_second,
+];
+const STYLES = [
+  { tone: 'accent', as: 'line' },
+  { tone: 'ok', as: 'dotted-line' },
+] as const;
+
 function Charts({ history: { data, meta }, limits }: ChartsProps) {
   const from = data.samples[0]?.at ?? meta.from;
-  const filled = useMemo(() => fillDay(data.samples, from, meta.to), [data.samples, from, meta.to]);
+  const filled = useMemo(
+    () => fillMinutes(data.samples, from, meta.to),
+    [data.samples, from, meta.to],
+  );
+  const limited = (title: string, lines: Drawn['lines'], limit: number): Drawn => {
+    const isBinary = lines !== CPU;
+    const format = isBinary ? formatMib : percent;
+    return { title, lead: text.limit(format(limit)), lines, limit, isBinary, format };
+  };
   const charts: readonly Drawn[] = [
-    {
-      title: text.memory,
-      lead: text.limit(formatMib(limits.memory * MIB)),
-      lines: MEMORY,
-      limit: limits.memory * MIB,
-      isBinary: true,
-      format: formatMib,
-    },
-    {
-      title: text.cpu,
-      lead: text.limit(percent(limits.cpu)),
-      lines: CPU,
-      limit: limits.cpu,
-      isBinary: false,
-      format: percent,
-    },
-    {
-      title: text.disk,
-      lead: text.limit(formatMib(limits.disk * MIB)),
-      lines: DISK,
-      limit: limits.disk * MIB,
-      isBinary: true,
-      format: formatMib,
-    },
+    limited(text.memory, MEMORY, limits.memory * MIB),
+    limited(text.cpu, CPU, limits.cpu),
+    limited(text.disk, DISK, limits.disk * MIB),
     {
       title: text.network,
       lead: text.networkLead,
@@ -104,14 +90,6 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
   );
 }
 
-const MEMORY: readonly Line[] = [{ tone: 'accent', of: (sample) => sample.memory_bytes }];
-const CPU: readonly Line[] = [{ tone: 'accent', of: (sample) => sample.cpu_absolute }];
-const DISK: readonly Line[] = [{ tone: 'accent', of: (sample) => sample.disk_bytes }];
-const NETWORK: readonly Line[] = [
-  { tone: 'accent', of: (sample) => sample.network_rx_bytes_per_second },
-  { tone: 'ok', of: (sample) => sample.network_tx_bytes_per_second },
-];
-
 function percent(value: number): string {
   return `${Math.round(value)} %`;
 }
@@ -122,34 +100,30 @@ function rate(value: number): string {
 
 interface DayChartProps {
   readonly chart: Drawn;
-  readonly filled: ReturnType<typeof fillDay<Sample>>;
+  readonly filled: ReturnType<typeof fillMinutes<Sample>>;
 }
 
 function DayChart({ chart, filled }: DayChartProps) {
   const { title, lead, lines, limit, isBinary, format } = chart;
   const series = useMemo(
     () =>
-      lines.map(({ tone, of }, index) => ({
-        tone,
-        as: index === 0 ? ('line' as const) : ('dotted-line' as const),
-        values: filled.samples.map((sample) => (sample === undefined ? null : of(sample))),
+      STYLES.slice(0, lines.length).map((style, index) => ({
+        ...style,
+        values: filled.samples.map((sample) => (sample && lines[index]?.(sample)) ?? null),
       })),
     [filled, lines],
   );
-  const last = filled.samples.findLast((sample) => sample !== undefined);
-  const now = last === undefined ? null : (lines[0]?.of(last) ?? null);
+  const now = series[0]?.values.at(filled.samples.findLastIndex((sample) => sample !== undefined));
   return (
-    <section className="card card-pad">
-      <h2>{title}</h2>
-      <p>{lead}</p>
+    <Card title={title} lead={lead}>
       <Chart
-        label={text.chart(title, now === null ? null : format(now))}
+        label={text.chart(title, now === null || now === undefined ? null : format(now))}
         times={filled.times}
         series={series}
         threshold={limit}
         isBinary={isBinary}
         format={format}
       />
-    </section>
+    </Card>
   );
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Attack } from '@portcullis/client/index.ts';
-import { fillDay } from './fill-day.ts';
+import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 import { timelineOf } from './timeline.ts';
 
 const at = (time: string) => `2026-11-21T${time}+00:00`;
@@ -17,7 +17,11 @@ const attack = (started: string, ended: string | null) =>
 
 describe('the last day of a server', () => {
   it('leaves out minutes without a sample rather than draw a line over them', () => {
-    const { times, samples } = fillDay([{ at: at('02:01:00') }], at('02:00:30'), at('02:02:10'));
+    const { times, samples } = fillMinutes(
+      [{ at: at('02:01:00') }],
+      at('02:00:30'),
+      at('02:02:10'),
+    );
     assert.equal(times.length, 3);
     assert.deepEqual(
       samples.map((sample) => sample?.at),

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { type GameServerBuild, NotFoundError, PermissionError } from '@portcullis/client/index.ts';
 import { Link } from '@tanstack/react-router';
+import type { Column } from '../../../components/list/columns.ts';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
-import { type AcceptedView, useAddress } from '../../addresses/queries.ts';
+import { useAddress } from '../../addresses/queries.ts';
 import { placeOf } from '../place.ts';
 import { type PortState, portStateOf } from './port-state.ts';
 
@@ -25,28 +27,30 @@ interface Port {
 /** The ports of a server, what the firewall does with them, and the filter that fits. */
 export default function PortsPanel({ build }: { readonly build: GameServerBuild['data'] }) {
   return (
-    <section className="card" aria-label={text.title}>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label={text.title}>
-        <table className="plain-table">
-          <thead>
-            <tr>
-              {(['port', 'name', 'firewall', 'filter'] as const).map((column) => (
-                <th key={column} scope="col">
-                  {text.columns[column]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {portsOf(build).map((port) => (
-              <Row key={`${placeOf(port)} ${port.protocol}`} port={port} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <ListPanel
+      title={text.title}
+      rows={portsOf(build)}
+      columns={COLUMNS}
+      keyOf={(port) => `${placeOf(port)} ${port.protocol}`}
+      scrollLabel={text.title}
+    />
   );
 }
+
+const COLUMNS: readonly Column<Port>[] = [
+  {
+    title: text.columns.port,
+    className: 'mono',
+    cell: (port) => (
+      <>
+        {placeOf(port)} <span className="dim">{port.protocol.toUpperCase()}</span>
+      </>
+    ),
+  },
+  { title: text.columns.name, cell: ({ name }) => name ?? <span className="dim">–</span> },
+  { title: text.columns.firewall, cell: (port) => <Firewall port={port} /> },
+  { title: text.columns.filter, cell: (port) => <Filter port={port} /> },
+];
 
 /** A server without a list has its first port with the protocols of its game; both are shown. */
 function portsOf({ allocation, allocations }: GameServerBuild['data']): Port[] {
@@ -61,22 +65,24 @@ function portsOf({ allocation, allocations }: GameServerBuild['data']): Port[] {
   );
 }
 
-function Row({ port }: { readonly port: Port }) {
-  const address = useAddress(port.ip);
+function Firewall({ port }: { readonly port: Port }) {
+  const { data: view, error } = useAddress(port.ip);
+  if (view === undefined) {
+    return <span className="dim">{error === null ? messages.loading : wordsOf(error)}</span>;
+  }
+  const { verdict, isLive } = portStateOf(view.data, port.port, port.protocol);
   return (
-    <tr>
-      <td className="mono">
-        {placeOf(port)} <span className="dim">{port.protocol.toUpperCase()}</span>
-      </td>
-      <td>{port.name ?? <span className="dim">–</span>}</td>
-      {address.data === undefined ? (
-        <td colSpan={2} className="dim">
-          {address.error === null ? messages.loading : wordsOf(address.error)}
-        </td>
-      ) : (
-        <Firewall port={port} view={address.data} />
+    <span className="row">
+      <Pill tone={TONES[verdict]}>{text.verdicts[verdict]}</Pill>
+      {!isLive && (
+        <Pill tone="warn" moving>
+          {text.moving}
+        </Pill>
       )}
-    </tr>
+      <Link to="/addresses/$ip" params={{ ip: port.ip }} search={{ tab: 'rules' }}>
+        {text.rules}
+      </Link>
+    </span>
   );
 }
 
@@ -85,41 +91,26 @@ function wordsOf(error: Error): string {
   return error instanceof PermissionError ? text.hidden : error.message;
 }
 
-function Firewall({ port, view }: { readonly port: Port; readonly view: AcceptedView }) {
+function Filter({ port: { ip, port, protocol } }: { readonly port: Port }) {
   const { client } = useSession();
-  const { ip } = port;
-  const state = portStateOf(view.data, port.port, port.protocol);
+  const view = useAddress(ip).data;
   const catalogue = useQuery({
     queryKey: ['filters', ip],
+    enabled: view !== undefined,
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
-  const isAvailable = catalogue.data?.data.some(({ name }) => name === state.suggested);
-  const link = (tab: 'rules' | 'filters', words: string) => (
-    <Link to="/addresses/$ip" params={{ ip }} search={{ tab }}>
-      {words}
-    </Link>
-  );
+  if (view === undefined) return null;
+  const { filters, suggested } = portStateOf(view.data, port, protocol);
+  const isAvailable = catalogue.data?.data.some(({ name }) => name === suggested);
   return (
-    <>
-      <td>
-        <span className="row">
-          <Pill tone={TONES[state.verdict]}>{text.verdicts[state.verdict]}</Pill>
-          {!state.isLive && (
-            <Pill tone="warn" moving>
-              {text.moving}
-            </Pill>
-          )}
-          {link('rules', text.rules)}
-        </span>
-      </td>
-      <td>
-        <span className="row">
-          {state.filters.join(', ')}
-          {state.suggested !== null &&
-            isAvailable !== undefined &&
-            (isAvailable ? link('filters', text.suggested(state.suggested)) : text.managed)}
-        </span>
-      </td>
-    </>
+    <span className="row">
+      {filters.join(', ')}
+      {suggested !== null && isAvailable === false && text.managed}
+      {suggested !== null && isAvailable === true && (
+        <Link to="/addresses/$ip" params={{ ip }} search={{ tab: 'filters' }}>
+          {text.suggested(suggested)}
+        </Link>
+      )}
+    </span>
   );
 }

@@ -1,15 +1,7 @@
-import {
-  Button,
-  Checkbox,
-  MultiSelect,
-  SegmentedControl,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Checkbox, MultiSelect, SegmentedControl, Textarea, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ApiKeyCreated } from '@portcullis/client/index.ts';
-import { type SubmitEvent, useState } from 'react';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import {
@@ -28,90 +20,81 @@ interface Props {
   onCreated(key: ApiKeyCreated['data']): void;
 }
 
-type Change = (part: Partial<KeyDraft>) => void;
-
 /** What a key may do, on what, from where and how long. */
 export function KeyForm({ onClose, onCreated }: Props) {
   const client = usePeopleClient();
-  const [draft, setDraft] = useState(EMPTY_DRAFT);
-  const change: Change = (part) => setDraft({ ...draft, ...part });
-  const create = useMutation({
-    mutationFn: async () => (await client.createKey({ body: bodyOf(draft, new Date()) })).data,
-    onSuccess: onCreated,
-  });
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
-  const isValid =
-    draft.name.trim() !== '' &&
-    draft.abilities.length > 0 &&
-    [draft.prefixes, draft.sources].every((typed) => parseNetworks(typed).mistake === null);
   return (
-    <form className="panel stack" aria-label={text.create} onSubmit={submit}>
-      <div className="form-row">
-        <TextInput
-          className="field"
-          data-autofocus
-          autoFocus
-          label={text.name}
-          placeholder={text.namePlaceholder}
-          value={draft.name}
-          maxLength={100}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-          required
-        />
-        <div>
-          <div className="label">{text.lifetime}</div>
-          <SegmentedControl
-            aria-label={text.lifetime}
-            data={LIFETIMES.map((value) => ({ value, label: text.lifetimes[value] }))}
-            value={draft.lifetime}
-            onChange={(lifetime) => change({ lifetime })}
-          />
-        </div>
-      </div>
-      <Checkbox.Group
-        label={text.columns.abilities}
-        value={[...draft.abilities]}
-        onChange={(abilities) => change({ abilities })}
-      >
-        <div className="checks">
-          {ABILITIES.map((ability) => (
-            <Checkbox
-              key={ability}
-              size="sm"
-              value={ability}
-              label={text.abilities[ability]}
-              description={text.abilityText[ability]}
+    <WriteForm
+      label={text.create}
+      layout="panel"
+      initial={EMPTY_DRAFT}
+      refusal={({ name, abilities, prefixes, sources }) =>
+        name.trim() === '' ||
+        abilities.length === 0 ||
+        [prefixes, sources].some((typed) => parseNetworks(typed).mistake !== null)
+          ? text.incomplete
+          : null
+      }
+      write={async (draft) => (await client.createKey({ body: bodyOf(draft, new Date()) })).data}
+      pointers={{ '/managed_servers': 'managedServers' }}
+      onDone={(key) => {
+        onClose();
+        onCreated(key);
+      }}
+      onCancel={onClose}
+      submit={text.create}
+    >
+      {(form) => (
+        <>
+          <div className="form-row">
+            <TextInput
+              className="field"
+              data-autofocus
+              autoFocus
+              label={text.name}
+              placeholder={text.namePlaceholder}
+              maxLength={100}
+              required
+              {...form.getInputProps('name')}
             />
-          ))}
-        </div>
-      </Checkbox.Group>
-      <Limits draft={draft} change={change} />
-      <ProblemNotice error={create.error} />
-      <div className="row">
-        <Button type="submit" loading={create.isPending} disabled={!isValid}>
-          {text.create}
-        </Button>
-        <Button variant="subtle" color="gray" onClick={onClose}>
-          {messages.cancel}
-        </Button>
-        {!isValid && <span className="dim">{text.incomplete}</span>}
-      </div>
-    </form>
+            <div>
+              <div className="label">{text.lifetime}</div>
+              <SegmentedControl
+                aria-label={text.lifetime}
+                data={LIFETIMES.map((value) => ({ value, label: text.lifetimes[value] }))}
+                {...form.getInputProps('lifetime', { withError: false })}
+              />
+            </div>
+          </div>
+          <Checkbox.Group label={text.columns.abilities} {...form.getInputProps('abilities')}>
+            <div className="checks">
+              {ABILITIES.map((ability) => (
+                <Checkbox
+                  key={ability}
+                  size="sm"
+                  value={ability}
+                  label={text.abilities[ability]}
+                  description={text.abilityText[ability]}
+                />
+              ))}
+            </div>
+          </Checkbox.Group>
+          <Limits form={form} />
+        </>
+      )}
+    </WriteForm>
   );
 }
 
-function Limits({ draft, change }: { readonly draft: KeyDraft; readonly change: Change }) {
+function Limits({ form }: { readonly form: Fields<KeyDraft> }) {
   const client = usePeopleClient();
-  const servers = useQuery({
+  const names = useQuery({
     queryKey: ['game-servers', 'names'],
     queryFn: async ({ signal }) => (await client.listGameServers({}, { signal })).data,
   });
-  const known = (servers.data ?? []).map(({ uuid, name }) => ({ value: uuid, label: name }));
-  const seen =
-    draft.servers.length === 0 ? known : known.filter(({ value }) => draft.servers.includes(value));
+  const { servers, managedServers } = form.values;
+  const known = (names.data ?? []).map(({ uuid, name }) => ({ value: uuid, label: name }));
+  const isSeen = (uuid: string): boolean => servers.length === 0 || servers.includes(uuid);
   return (
     <div className="form-row">
       {known.length > 0 && (
@@ -119,66 +102,54 @@ function Limits({ draft, change }: { readonly draft: KeyDraft; readonly change: 
           <MultiSelect
             className="field"
             label={text.servers}
-            placeholder={draft.servers.length === 0 ? text.allServers : ''}
+            placeholder={servers.length === 0 ? text.allServers : ''}
             data={known}
-            value={[...draft.servers]}
+            searchable
+            clearable
+            {...form.getInputProps('servers')}
             onChange={(chosen) =>
-              change({
+              form.setValues({
                 servers: chosen,
-                managedServers: draft.managedServers.filter(
+                managedServers: managedServers.filter(
                   (uuid) => chosen.length === 0 || chosen.includes(uuid),
                 ),
               })
             }
-            searchable
-            clearable
           />
           <MultiSelect
             className="field"
             label={text.managedServers}
-            placeholder={draft.managedServers.length === 0 ? text.allSeen : ''}
-            data={seen}
-            value={[...draft.managedServers]}
-            onChange={(managedServers) => change({ managedServers })}
+            placeholder={managedServers.length === 0 ? text.allSeen : ''}
+            data={known.filter(({ value }) => isSeen(value))}
             searchable
             clearable
+            {...form.getInputProps('managedServers')}
           />
         </>
       )}
-      <Networks
-        label={text.prefixes}
-        placeholder={text.allPrefixes}
-        value={draft.prefixes}
-        onChange={(prefixes) => change({ prefixes })}
-      />
-      <Networks
-        label={text.sources}
-        placeholder={text.anywhere}
-        value={draft.sources}
-        onChange={(sources) => change({ sources })}
-      />
+      <Networks form={form} field="prefixes" placeholder={text.allPrefixes} />
+      <Networks form={form} field="sources" placeholder={text.anywhere} />
     </div>
   );
 }
 
 interface NetworksProps {
-  readonly label: string;
+  readonly form: Fields<KeyDraft>;
+  readonly field: 'prefixes' | 'sources';
   readonly placeholder: string;
-  readonly value: string;
-  onChange(value: string): void;
 }
 
-function Networks({ label, placeholder, value, onChange }: NetworksProps) {
+function Networks({ form, field, placeholder }: NetworksProps) {
+  const props = form.getInputProps(field);
   return (
     <Textarea
       className="field"
-      label={label}
+      label={text[field]}
       placeholder={placeholder}
       rows={2}
-      value={value}
-      onChange={(event) => onChange(event.currentTarget.value)}
-      error={parseNetworks(value).mistake}
       spellCheck={false}
+      {...props}
+      error={parseNetworks(form.values[field]).mistake ?? props.error}
     />
   );
 }

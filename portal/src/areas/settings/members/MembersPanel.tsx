@@ -1,76 +1,44 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { NewLink } from '@portcullis/client/index.ts';
-import { UserPlus, Users } from 'lucide-react';
+import { Select, Tooltip } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Members } from '@portcullis/client/index.ts';
+import { UserMinus, UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
-import { EmptyState } from '../../../components/EmptyState.tsx';
-import { LinkTable } from '../../../components/LinkTable.tsx';
-import { Loaded } from '../../../components/Loaded.tsx';
-import { RoleButton } from '../../../components/RoleButton.tsx';
-import { SecretOnce } from '../../../components/SecretOnce.tsx';
-import { formatMoment } from '../../../format.ts';
+import type { Column } from '../../../components/list/columns.ts';
+import { LinkOnce, LinkTable, type MadeLink } from '../../../components/list/LinkTable.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { Pill } from '../../../components/Pill.tsx';
+import { RoleIcon } from '../../../components/RoleIcon.tsx';
+import { timeColumn } from '../../../components/Time.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useRole } from '../../../session/rights.ts';
-import { ROLES } from '../../../session/roles.ts';
-import { usePeopleClient } from '../../../session/session.ts';
+import { type Role, ROLES } from '../../../session/roles.ts';
+import { usePeopleClient, useSession } from '../../../session/session.ts';
 import { InviteForm } from './InviteForm.tsx';
-import { mayDecide } from './member-roles.ts';
-import { MemberTable } from './MemberTable.tsx';
+import { mayDecide, rolesBelow } from './member-roles.ts';
 
 const text = messages.members;
-const MEMBERS = ['members'] as const;
+type Member = Members['data']['members'][number];
 
 /** Who belongs to the organisation, with which role, and who is invited. */
 export default function MembersPanel() {
   const client = usePeopleClient();
   const own = useRole();
-  const queries = useQueryClient();
-  const [isInviting, setInviting] = useState(false);
-  const [link, setLink] = useState<(NewLink['data'] & { readonly email: string }) | null>(null);
+  const [link, setLink] = useState<MadeLink | null>(null);
   const members = useQuery({
-    queryKey: MEMBERS,
+    queryKey: ['members'],
     queryFn: async ({ signal }) => (await client.listMembers({}, { signal })).data,
   });
-  const refresh = (): void => void queries.invalidateQueries({ queryKey: MEMBERS });
+  const invitations = members.data?.invitations ?? [];
   return (
     <div className="stack">
-      <section className="card" aria-label={text.title}>
-        <div className="tools card-pad">
-          <p className="dim flat grow-text">{text.lead}</p>
-          <div className="row-end">
-            <RoleButton
-              needs="admin"
-              leftSection={<UserPlus size={15} aria-hidden="true" />}
-              onClick={() => setInviting(true)}
-            >
-              {text.invite}
-            </RoleButton>
-          </div>
-        </div>
-        {isInviting && (
-          <InviteForm
-            onClose={() => setInviting(false)}
-            onInvited={(made) => {
-              refresh();
-              setInviting(false);
-              setLink(made);
-            }}
-          />
-        )}
-        <Loaded query={members}>
-          {(data) =>
-            data.members.length === 0 ? (
-              <EmptyState icon={Users} title={text.empty.title} text={text.empty.text} />
-            ) : (
-              <MemberTable members={data.members} onChanged={refresh} />
-            )
-          }
-        </Loaded>
-      </section>
-      {members.data !== undefined && members.data.invitations.length > 0 && (
+      <MemberList query={members} members={members.data?.members} onInvited={setLink} />
+      {invitations.length > 0 && (
         <LinkTable
           title={text.invitations}
           lead={text.invitationsLead}
-          links={members.data.invitations.map((each) => ({
+          links={invitations.map((each) => ({
             id: each.id,
             email: each.email,
             gives: text.roleName(each.role),
@@ -79,22 +47,126 @@ export default function MembersPanel() {
             mayWithdraw: mayDecide(own, each.role),
           }))}
           withdraw={(invitation) => client.withdrawInvitation({ invitation })}
-          onChanged={refresh}
         />
       )}
       <RolesExplained />
-      {link !== null && (
-        <SecretOnce
-          title={text.linkTitle(link.email)}
-          secret={link.url}
-          onClose={() => setLink(null)}
-        >
-          {text.linkText(link.email, formatMoment(new Date(link.expires_at)))}{' '}
-          {link.mailed_to !== null && text.mailed(link.mailed_to)}
-        </SecretOnce>
-      )}
+      {link !== null && <LinkOnce link={link} say={text.linkText} onClose={() => setLink(null)} />}
     </div>
   );
+}
+
+interface ListProps {
+  readonly query: { readonly error: Error | null; refetch(): unknown };
+  readonly members: readonly Member[] | undefined;
+  onInvited(link: MadeLink): void;
+}
+
+function MemberList({ query, members, onInvited }: ListProps) {
+  const client = usePeopleClient();
+  const [removed, setRemoved] = useState<Member | null>(null);
+  const change = useWrite(({ id, role }: { id: number; role: Role }) =>
+    client.changeMember({ member: id, body: { role } }),
+  );
+  const columns = useColumns({
+    isBusy: change.isPending,
+    onRole: ({ id }, role) => change.mutate({ id, role }),
+    onRemove: setRemoved,
+  });
+  return (
+    <>
+      <ListPanel
+        title={text.title}
+        lead={text.lead}
+        query={query}
+        rows={members}
+        columns={columns}
+        keyOf={({ id }) => id}
+        error={change.error}
+        empty={{ icon: Users, ...text.empty }}
+        add={{
+          label: text.invite,
+          icon: UserPlus,
+          needs: 'admin',
+          form: (close) => <InviteForm onClose={close} onInvited={onInvited} />,
+        }}
+      />
+      {removed !== null && (
+        <WriteDialog
+          title={text.removeTitle(removed.name)}
+          submit={text.remove}
+          isFinal
+          write={() => client.removeMember({ member: removed.id })}
+          onClose={() => setRemoved(null)}
+        >
+          {text.removeText(removed.email)}
+        </WriteDialog>
+      )}
+    </>
+  );
+}
+
+interface Acts {
+  readonly isBusy: boolean;
+  onRole(member: Member, role: Role): void;
+  onRemove(member: Member): void;
+}
+
+function useColumns({ isBusy, onRole, onRemove }: Acts): readonly Column<Member>[] {
+  const { person } = useSession();
+  const own = useRole();
+  const isSelf = ({ id }: Member): boolean => id === person?.id;
+  return [
+    {
+      title: text.columns.person,
+      cell: (member) => (
+        <>
+          <div className="strong">
+            {member.name} {isSelf(member) && <span className="dim">{text.you}</span>}
+          </div>
+          <span className="dim">{member.email}</span>
+        </>
+      ),
+    },
+    {
+      title: text.columns.role,
+      cell: (member) =>
+        mayDecide(own, member.role) ? (
+          <Select
+            className="role-select"
+            aria-label={text.roleOf(member.name)}
+            data={rolesBelow(own).map((value) => ({ value, label: text.roles[value] }))}
+            value={member.role as Role}
+            disabled={isBusy}
+            onChange={(role) => role !== null && role !== member.role && onRole(member, role)}
+          />
+        ) : (
+          <Tooltip label={text.notYours}>
+            <span tabIndex={0}>
+              <Pill tone="neutral" plain>
+                {text.roleName(member.role)}
+              </Pill>
+            </span>
+          </Tooltip>
+        ),
+    },
+    timeColumn(text.columns.since, ({ since }) => since),
+    timeColumn(text.columns.seen, ({ last_seen_at: at }) => at, text.never),
+    {
+      title: text.columns.actions,
+      isTitleHidden: true,
+      isNumber: true,
+      cell: (member) =>
+        mayDecide(own, member.role) && (
+          <RoleIcon
+            label={text.removeOf(member.name)}
+            hint={isSelf(member) ? text.leave : text.remove}
+            onClick={() => onRemove(member)}
+          >
+            <UserMinus size={15} />
+          </RoleIcon>
+        ),
+    },
+  ];
 }
 
 function RolesExplained() {

@@ -1,35 +1,33 @@
-import { Button, SegmentedControl, Tooltip } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { Button, SegmentedControl } from '@mantine/core';
 import type { Delivery, Webhook } from '@portcullis/client/index.ts';
 import { Send } from 'lucide-react';
 import { useState } from 'react';
+import type { Column } from '../../../components/list/columns.ts';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Loading } from '../../../components/Loading.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { PlainTable } from '../../../components/list/PlainTable.tsx';
+import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
+import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
-import { type DeliveryState, useDeliveries, useRefreshWebhooks } from './queries.ts';
+import { useDeliveries } from './queries.ts';
 
 const text = messages.webhooks.log;
 const STATES = ['all', 'pending', 'delivered', 'failed'] as const;
-type Shown = (typeof STATES)[number];
 const TONES: Readonly<Record<string, Tone>> = { delivered: 'ok', pending: 'warn', failed: 'bad' };
 
 /** What was sent or waits, with every attempt. */
 export function DeliveryLog({ webhook }: { readonly webhook: Webhook }) {
-  const [shown, setShown] = useState<Shown>('all');
-  const state: DeliveryState | null = shown === 'all' ? null : shown;
-  const log = useDeliveries(webhook.id, state);
+  const [shown, setShown] = useState<(typeof STATES)[number]>('all');
+  const log = useDeliveries(webhook.id, shown === 'all' ? null : shown);
   const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
-  const redeliver = useMutation({
-    mutationFn: (delivery: number) => client.redeliver({ webhook: webhook.id, delivery }),
-    onSuccess: refresh,
-  });
-  const deliveries = log.data?.pages.flatMap(({ data }) => data) ?? [];
+  const redeliver = useWrite((delivery: number) =>
+    client.redeliver({ webhook: webhook.id, delivery }),
+  );
+  const columns = columnsOf(webhook, (delivery) => redeliver.mutate(delivery));
   return (
     <section aria-label={text.title(webhook.name)}>
       <div className="tools panel">
@@ -42,19 +40,19 @@ export function DeliveryLog({ webhook }: { readonly webhook: Webhook }) {
         <span className="dim">{text.kept}</span>
       </div>
       <ProblemNotice error={redeliver.error} />
-      {log.error !== null ? (
-        <ErrorState error={log.error} onRetry={() => void log.refetch()} />
-      ) : log.data === undefined ? (
-        <Loading rows={3} />
-      ) : deliveries.length === 0 ? (
-        <EmptyState icon={Send} title={text.empty.title} text={text.empty.text} />
-      ) : (
-        <DeliveryTable
-          deliveries={deliveries}
-          refusal={webhook.enabled ? null : text.isDisabled}
-          onRedeliver={(delivery) => redeliver.mutate(delivery)}
-        />
-      )}
+      <Loaded query={log} rows={3}>
+        {({ pages }) =>
+          pages.every(({ data }) => data.length === 0) ? (
+            <EmptyState icon={Send} title={text.empty.title} text={text.empty.text} />
+          ) : (
+            <PlainTable
+              columns={columns}
+              rows={pages.flatMap(({ data }) => data)}
+              keyOf={({ id }) => id}
+            />
+          )
+        }
+      </Loaded>
       {log.hasNextPage && (
         <div className="row card-pad">
           <Button
@@ -70,67 +68,50 @@ export function DeliveryLog({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
-interface TableProps {
-  readonly deliveries: readonly Delivery[];
-  /** Why nothing can be delivered again now; null when it can. */
-  readonly refusal: string | null;
-  onRedeliver(delivery: number): void;
+function columnsOf(
+  { enabled }: Webhook,
+  onRedeliver: (delivery: number) => void,
+): readonly Column<Delivery>[] {
+  return [
+    { title: text.columns.event, className: 'mono', cell: ({ event }) => event },
+    { title: text.columns.target, className: 'mono', cell: ({ target }) => target },
+    {
+      title: text.columns.state,
+      cell: ({ state }) => (
+        <Pill tone={TONES[state] ?? 'neutral'} moving={state === 'pending'}>
+          {text.stateName(state)}
+        </Pill>
+      ),
+    },
+    { title: text.columns.attempts, cell: (delivery) => <Attempts delivery={delivery} /> },
+    {
+      title: text.columns.at,
+      className: 'dim nowrap',
+      cell: ({ created_at: at }) => <Time at={at} />,
+    },
+    {
+      title: text.columns.actions,
+      isTitleHidden: true,
+      isNumber: true,
+      cell: ({ id, can_redeliver: may }) => (
+        <RoleButton
+          refusal={may ? (enabled ? null : text.isDisabled) : text.isPending}
+          variant="default"
+          size="compact-sm"
+          onClick={() => onRedeliver(id)}
+        >
+          {text.redeliver}
+        </RoleButton>
+      ),
+    },
+  ];
 }
 
-function DeliveryTable({ deliveries, refusal, onRedeliver }: TableProps) {
-  return (
-    <div className="scroll-x">
-      <table className="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">{text.columns.event}</th>
-            <th scope="col">{text.columns.target}</th>
-            <th scope="col">{text.columns.state}</th>
-            <th scope="col">{text.columns.attempts}</th>
-            <th scope="col">{text.columns.at}</th>
-            <th scope="col">
-              <span className="hidden">{text.columns.actions}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td className="mono">{delivery.event}</td>
-              <td className="mono">{delivery.target}</td>
-              <td>
-                <Pill
-                  tone={TONES[delivery.state] ?? 'neutral'}
-                  moving={delivery.state === 'pending'}
-                >
-                  {text.stateName(delivery.state)}
-                </Pill>
-              </td>
-              <td>
-                <Attempts delivery={delivery} />
-              </td>
-              <td className="dim nowrap">
-                <Time at={delivery.created_at} />
-              </td>
-              <td className="num">
-                <Redeliver
-                  refusal={delivery.can_redeliver ? refusal : text.isPending}
-                  onClick={() => onRedeliver(delivery.id)}
-                />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Attempts({
-  delivery: { attempts, next_attempt_at: next },
-}: {
+interface AttemptsProps {
   readonly delivery: Delivery;
-}) {
+}
+
+function Attempts({ delivery: { attempts, next_attempt_at: next } }: AttemptsProps) {
   return (
     <>
       {attempts.map(({ at, duration_ms: ms, response_status: status, error }) => (
@@ -147,21 +128,5 @@ function Attempts({
         </div>
       )}
     </>
-  );
-}
-
-function Redeliver({ refusal, onClick }: { readonly refusal: string | null; onClick(): void }) {
-  return (
-    <Tooltip label={refusal} disabled={refusal === null}>
-      <Button
-        variant="default"
-        size="compact-sm"
-        {...(refusal !== null && { 'data-disabled': true })}
-        aria-disabled={refusal !== null}
-        onClick={() => refusal === null && onClick()}
-      >
-        {text.redeliver}
-      </Button>
-    </Tooltip>
   );
 }

@@ -1,16 +1,17 @@
 import { Button } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { useState } from 'react';
-import { Confirm } from '../../../components/Confirm.tsx';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
-import { ProblemNotice } from '../../../components/ProblemNotice.tsx';
+import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
+import { useWrite } from '../../../components/forms/use-write.ts';
+import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { useForgetWebhook, useRefreshWebhooks, useWebhookWrites } from './queries.ts';
+import { EVENTS } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
 const text = messages.webhooks;
@@ -22,11 +23,21 @@ interface Props {
 
 /** A webhook with what can be done with it, and its deliveries. */
 export function WebhookCard({ webhook, onSecret }: Props) {
-  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete' | null>(null);
+  const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
   const [isLogOpen, setLogOpen] = useState(false);
-  const { test, toggle } = useWebhookWrites(webhook);
-  const { name, url, events, enabled, pending, disabled_reason: reason } = webhook;
+  const client = usePeopleClient();
+  const { id, name, url, events, enabled, pending } = webhook;
   const close = (): void => setOpen(null);
+  const test = useWrite(() => client.testWebhook({ webhook: id }), {
+    onDone: () => setLogOpen(true),
+  });
+  const toggle = useWrite(() => {
+    const known = EVENTS.filter((event) => events.includes(event));
+    return client.saveWebhook({
+      webhook: id,
+      body: { name, url, events: known, enabled: !enabled },
+    });
+  });
   return (
     <article className="card" aria-label={name}>
       <div className="card-pad stack">
@@ -43,7 +54,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
               variant="default"
               size="compact-sm"
               loading={test.isPending}
-              onClick={() => test.mutate(undefined, { onSuccess: () => setLogOpen(true) })}
+              onClick={() => test.mutate()}
             >
               {text.test}
             </Button>
@@ -58,9 +69,15 @@ export function WebhookCard({ webhook, onSecret }: Props) {
             >
               {enabled ? text.disable : text.enable}
             </Button>
-            <Button variant="default" size="compact-sm" onClick={() => setOpen('rotate')}>
+            <ConfirmButton
+              size="compact-sm"
+              title={text.rotateTitle(name)}
+              question={text.rotateText}
+              write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
+              onDone={onSecret}
+            >
               {text.rotate}
-            </Button>
+            </ConfirmButton>
             <Button
               variant="subtle"
               color="red"
@@ -71,20 +88,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
             </Button>
           </div>
         </div>
-        <div className="mono dim wrap">{url}</div>
-        <div className="pills">
-          {events.map((event) => (
-            <Pill key={event} tone="neutral" plain>
-              {text.eventNames[event] ?? event}
-            </Pill>
-          ))}
-        </div>
-        {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
-        {webhook.previous_secret_until !== null && (
-          <Notice kind="info">
-            {text.twoSecrets(formatMoment(new Date(webhook.previous_secret_until)))}
-          </Notice>
-        )}
+        <Description webhook={webhook} />
         <ProblemNotice error={test.error ?? toggle.error} />
         <div className="row">
           <Button
@@ -97,51 +101,54 @@ export function WebhookCard({ webhook, onSecret }: Props) {
           </Button>
         </div>
       </div>
-      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} onSaved={close} />}
+      {open === 'edit' && <WebhookForm webhook={webhook} onClose={close} />}
       {isLogOpen && open !== 'delete' && <DeliveryLog webhook={webhook} />}
-      {open === 'rotate' && <Rotate webhook={webhook} onSecret={onSecret} onClose={close} />}
-      {open === 'delete' && <Delete webhook={webhook} onClose={close} />}
+      {open === 'delete' && (
+        // The card stands until the list is read again, and must not read the deliveries of what is gone.
+        <Delete webhook={webhook} onDone={() => setLogOpen(false)} onClose={close} />
+      )}
     </article>
   );
 }
 
-function Rotate({ webhook, onSecret, onClose }: Props & { onClose(): void }) {
-  const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
-  const rotate = useMutation({
-    mutationFn: async () => (await client.rotateWebhookSecret({ webhook: webhook.id })).data,
-    onSuccess(secret) {
-      refresh();
-      onSecret(secret);
-    },
-  });
-  return (
-    <Confirm
-      title={text.rotateTitle(webhook.name)}
-      confirm={text.rotate}
-      write={rotate}
-      onClose={onClose}
-    >
-      {text.rotateText}
-    </Confirm>
-  );
+interface DeleteProps {
+  readonly webhook: Webhook;
+  onDone(): void;
+  onClose(): void;
 }
 
-function Delete({ webhook, onClose }: { readonly webhook: Webhook; onClose(): void }) {
+function Delete({ webhook: { id, name }, onDone, onClose }: DeleteProps) {
   const client = usePeopleClient();
-  const forget = useForgetWebhook();
-  const remove = useMutation({
-    mutationFn: () => client.deleteWebhook({ webhook: webhook.id }),
-    onSuccess: () => forget(webhook.id),
-  });
   return (
-    <Confirm
-      title={text.removeTitle(webhook.name)}
-      confirm={text.remove}
-      write={remove}
+    <WriteDialog
+      title={text.removeTitle(name)}
+      submit={text.remove}
+      isFinal
+      write={() => client.deleteWebhook({ webhook: id })}
+      onDone={onDone}
       onClose={onClose}
     >
       {text.removeText}
-    </Confirm>
+    </WriteDialog>
+  );
+}
+
+function Description({ webhook }: { readonly webhook: Webhook }) {
+  const { url, events, enabled, disabled_reason: reason, previous_secret_until: until } = webhook;
+  return (
+    <>
+      <div className="mono dim wrap">{url}</div>
+      <div className="pills">
+        {events.map((event) => (
+          <Pill key={event} tone="neutral" plain>
+            {text.eventNames[event] ?? event}
+          </Pill>
+        ))}
+      </div>
+      {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
+      {until !== null && (
+        <Notice kind="info">{text.twoSecrets(formatMoment(new Date(until)))}</Notice>
+      )}
+    </>
   );
 }

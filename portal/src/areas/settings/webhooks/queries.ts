@@ -1,12 +1,4 @@
-import {
-  keepPreviousData,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query';
-import type { Webhook } from '@portcullis/client/index.ts';
-import { useCallback } from 'react';
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { usePeopleClient } from '../../../session/session.ts';
 
 const WEBHOOKS = ['webhooks'] as const;
@@ -23,7 +15,6 @@ export const EVENTS = [
   'server.crashed',
   'propagation.failed',
 ] as const;
-export type WebhookEvent = (typeof EVENTS)[number];
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'skipped';
 
 export function useWebhooks() {
@@ -57,42 +48,4 @@ export function useDeliveries(webhook: number, state: DeliveryState | null) {
         : RESTING_MS,
     placeholderData: keepPreviousData,
   });
-}
-
-export function useRefreshWebhooks(): () => void {
-  const queries = useQueryClient();
-  return useCallback(() => void queries.invalidateQueries({ queryKey: WEBHOOKS }), [queries]);
-}
-
-/** Leaves a deleted one out at once, so that nothing reads its deliveries any more. */
-export function useForgetWebhook(): (id: number) => void {
-  const queries = useQueryClient();
-  return useCallback(
-    (id) =>
-      void queries.setQueryData<readonly Webhook[]>(WEBHOOKS, (known) =>
-        known?.filter((each) => each.id !== id),
-      ),
-    [queries],
-  );
-}
-
-/** Sends a test, or turns a webhook on or off. */
-export function useWebhookWrites({ id, name, url, events, enabled }: Webhook) {
-  const client = usePeopleClient();
-  const refresh = useRefreshWebhooks();
-  const test = useMutation({
-    mutationFn: () => client.testWebhook({ webhook: id }),
-    onSuccess: refresh,
-  });
-  const toggle = useMutation({
-    mutationFn: () => {
-      const known = EVENTS.filter((event) => events.includes(event));
-      return client.saveWebhook({
-        webhook: id,
-        body: { name, url, events: known, enabled: !enabled },
-      });
-    },
-    onSuccess: refresh,
-  });
-  return { test, toggle };
 }

@@ -1,0 +1,49 @@
+import type { AcceptedRule, NotedRule } from '@portcullis/client/index.ts';
+import type { Said } from '../../../components/forms/use-write.ts';
+import { messages } from '../../../messages/index.ts';
+import { useSession } from '../../../session/session.ts';
+import { inputsOf } from './rule-draft.ts';
+
+const text = messages.rules;
+const PER_DELETE = 100;
+
+/** The writes of the rules of an address: each says what it did, and how to take it back. */
+export function useRuleWrites(ip: string) {
+  const { client, people } = useSession();
+  /** A person takes changes back as the history does, with their notes; an API key, which has none, writes the reverse. */
+  const done = (
+    said: string,
+    generations: readonly (number | null)[],
+    reverse: () => Promise<unknown>,
+  ): Said => ({
+    text: said,
+    async undo() {
+      if (people === null) await reverse();
+      for (const generation of generations) {
+        if (generation !== null) await people?.undoChange({ ip, body: { generation } });
+      }
+    },
+  });
+  const erase = async (ids: readonly number[]): Promise<(number | null)[]> => {
+    const generations: (number | null)[] = [];
+    for (let from = 0; from < ids.length; from += PER_DELETE) {
+      const body = { ids: ids.slice(from, from + PER_DELETE) };
+      generations.push((await client.deleteRules({ ip, body })).response.generation);
+    }
+    return generations;
+  };
+  return {
+    /** All of them or none. */
+    async add(rules: readonly NotedRule[]): Promise<Said> {
+      const { data, response } = await client.addRules({ ip, body: { rules } });
+      const ids = data.created.rules;
+      return done(text.created(ids.length), [response.generation], () => erase(ids));
+    },
+    async remove(rules: readonly AcceptedRule[]): Promise<Said> {
+      const generations = await erase(rules.map(({ id }) => id));
+      return done(text.deleted(rules.length), generations, () =>
+        client.addRules({ ip, body: { rules: inputsOf(rules) } }),
+      );
+    },
+  };
+}

@@ -1,6 +1,0 @@
-export const TABS = ['organisations', 'people', 'fleet', 'audit'] as const;
-export type Tab = (typeof TABS)[number];
-
-export function isTab(value: unknown): value is Tab {
-  return TABS.some((tab) => tab === value);
-}

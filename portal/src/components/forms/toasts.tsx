@@ -1,0 +1,47 @@
+import { Button } from '@mantine/core';
+import { type NotificationData, notifications } from '@mantine/notifications';
+import type { KeyClient } from '@portcullis/client/index.ts';
+import { messages } from '../../messages/index.ts';
+
+const text = messages.accepted;
+const UNDO_MS = 10_000;
+const LIVE_MS = 6_000;
+const SHOWN = { withBorder: true, closeButtonProps: { 'aria-label': messages.close } } as const;
+
+export function showToast(toast: NotificationData): string {
+  return notifications.show({ ...SHOWN, ...toast });
+}
+
+/** Offers for ten seconds to take back what was just done. */
+export function showUndo(done: string, undo: () => Promise<unknown>): void {
+  const takeBack = (): void => {
+    notifications.hide(id);
+    undo().catch(({ message }: Error) =>
+      showToast({ color: 'red', title: messages.undo.failed, message }),
+    );
+  };
+  const id = showToast({
+    autoClose: UNDO_MS,
+    message: (
+      <div className="undo">
+        <span>{done}</span>
+        <Button size="xs" variant="default" onClick={takeBack}>
+          {messages.undo.button}
+        </Button>
+      </div>
+    ),
+  });
+}
+
+/** Says that a change was accepted, and that it is live once every edge in service has it. */
+export function showAccepted(client: KeyClient, title: string, generation: number): void {
+  const id = showToast({ title, message: text.underway, loading: true, autoClose: false });
+  const end = (message: string, color: string): void => {
+    const ended = { title, message, color, loading: false, autoClose: LIVE_MS };
+    notifications.update({ ...SHOWN, ...ended, id });
+  };
+  client.waitUntilLive(generation).then(
+    () => end(text.live, 'green'),
+    () => end(text.late, 'yellow'),
+  );
+}

@@ -1,0 +1,46 @@
+import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
+import { use } from 'react';
+import { SessionContext } from '../../session/session.ts';
+import { showAccepted, showUndo } from './toasts.tsx';
+
+/** What a toast says after a write: that it can be taken back, or how far its generation is. */
+export type Said =
+  | { readonly text: string; undo(): Promise<unknown> }
+  | { readonly text: string; readonly generation: number | null };
+
+export interface AfterWrite<Input, Result> {
+  /** It changes nothing at the service: what another form sends later. */
+  readonly isLocal?: boolean;
+  /** Null: no toast. */
+  say?(result: Result, input: Input): Said | null;
+  onDone?(result: Result, input: Input): void;
+}
+
+/**
+ * Every write of the page. Afterwards all that the page shows is read again: a write can change more than the list
+ * that it was made from.
+ */
+export function useWrite<Result, Input = void>(
+  write: (input: Input) => Promise<Result>,
+  { isLocal = false, say, onDone }: AfterWrite<Input, Result> = {},
+): UseMutationResult<Result, Error, Input> {
+  const queries = useQueryClient();
+  // The pages before signing in have no session.
+  const client = use(SessionContext)?.client;
+  const refresh = (): void => void queries.invalidateQueries();
+  return useMutation({
+    mutationFn: write,
+    onSuccess(result, input) {
+      onDone?.(result, input);
+      const said = say?.(result, input) ?? null;
+      if (said === null) return;
+      if ('undo' in said) showUndo(said.text, () => said.undo().then(refresh));
+      else if (said.generation !== null && client !== undefined)
+        showAccepted(client, said.text, said.generation);
+    },
+    // After a refusal too, which may be one because the page shows what is there no longer.
+    onSettled() {
+      if (!isLocal) refresh();
+    },
+  });
+}
