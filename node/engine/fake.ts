@@ -171,7 +171,7 @@ export class FakeEngine implements Engine {
       oomKilled: false,
       startedAtMs,
     };
-    this.#emit({ kind: 'started', uuid });
+    this.#emit({ kind: 'changed', uuid });
     instance.program = this.program({
       spec: instance.spec,
       output: (text) => this.#output(instance, Buffer.from(text)),
@@ -292,7 +292,7 @@ export class FakeEngine implements Engine {
   /** Removes an instance as `docker rm -f` does. */
   vanish(uuid: string): void {
     this.crash(uuid, 137);
-    if (this.#instances.delete(uuid)) this.#emit({ kind: 'removed', uuid });
+    if (this.#instances.delete(uuid)) this.#emit({ kind: 'changed', uuid });
   }
 
   pause(uuid: string): void {
@@ -373,14 +373,14 @@ export class FakeEngine implements Engine {
     instance.program = null;
     this.detach(uuid);
     for (const stop of instance.watching) stop();
-    this.#emit({ kind: 'exited', uuid, exitCode, oomKilled });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   #move(uuid: string, from: Instance['status'], to: 'running' | 'paused'): void {
     const instance = this.#existing(uuid);
     if (instance.state.status !== from) return;
     instance.state = { ...instance.state, status: to };
-    this.#emit({ kind: to === 'paused' ? 'paused' : 'unpaused', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   #emit(event: EngineEvent): void {

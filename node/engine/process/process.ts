@@ -13,7 +13,7 @@ import {
   withTimeout,
 } from '../engine.ts';
 import { type FolderOwner, ownerOf } from '../folder-owner.ts';
-import { InstanceFolder, KILLED, listInstanceFolders, writeInput } from './instance-folder.ts';
+import { InstanceFolder, listInstanceFolders, writeInput } from './instance-folder.ts';
 import { signalGroup, startSupervisor, watchSupervisor } from './supervisor.ts';
 import { OutputTail, readRecent } from './output.ts';
 import { checkPort, portTaken } from './ports.ts';
@@ -86,7 +86,7 @@ export class ProcessEngine implements Engine {
     await this.#checkPorts(spec);
     await startSupervisor(folder, spec, command, owner);
     this.#watch(uuid, folder);
-    this.#emit({ kind: 'started', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   async signal(uuid: string, signal: string): Promise<void> {
@@ -111,7 +111,7 @@ export class ProcessEngine implements Engine {
     }
     this.#forget(uuid);
     await folder.remove();
-    this.#emit({ kind: 'removed', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   inspect(uuid: string): Promise<Instance | null> {
@@ -250,7 +250,7 @@ export class ProcessEngine implements Engine {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const stop = watchSupervisor(folder, () => {
       const finish = async (): Promise<void> => {
-        const { pid = null, exitCode = null } = (await folder.record()) ?? {};
+        const pid = (await folder.record())?.pid ?? null;
         // Child processes that still run are killed, as in a container.
         if (pid !== null) signalGroup(pid, 'SIGKILL');
         for (const tail of this.#tails.get(uuid) ?? []) {
@@ -259,7 +259,7 @@ export class ProcessEngine implements Engine {
         }
         this.#watched.delete(uuid);
         this.#endUsages(uuid);
-        this.#emit({ kind: 'exited', uuid, exitCode: exitCode ?? KILLED, oomKilled: false });
+        this.#emit({ kind: 'changed', uuid });
       };
       finish()
         .catch(() => undefined)

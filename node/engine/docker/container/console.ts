@@ -1,22 +1,18 @@
 import type { Duplex } from 'node:stream';
 import { type Console, EngineError } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
+import type { ContainerJson } from './instance.ts';
 
 const WRITE_MS = 5_000;
 /** The kernel's terminal silently drops the rest of a longer line. */
 const MAX_LINE_BYTES = 4095;
-
-export interface DockerConsole extends Console {
-  /** The container ended: refuses input from now on, and still delivers pending output. */
-  finish(): void;
-}
 
 /** Attaches a console to a container. */
 export async function attachConsole(
   client: DockerClient,
   container: string,
   onOutput: (chunk: Buffer) => void,
-): Promise<DockerConsole> {
+): Promise<Console> {
   const { socket, head } = await client.hijack(`/containers/${container}/attach`, {
     stream: '1',
     stdin: '1',
@@ -30,12 +26,12 @@ export async function attachConsole(
   socket.once('end', () => socket.destroy());
   socket.on('data', onOutput);
   if (head.length > 0) onOutput(head);
-  let finished = false;
   return {
     ended,
-    finish: () => void (finished = true),
     write: async (bytes) => {
-      if (finished || socket.destroyed)
+      // Docker accepts input for a moment after the end of a container, and drops it.
+      const { body } = await client.call('GET', `/containers/${container}/json`);
+      if (!(body as ContainerJson).State.Running || socket.destroyed)
         throw new EngineError('refused', 'The server takes no commands now.');
       await write(socket, bytes);
     },

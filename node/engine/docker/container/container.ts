@@ -1,7 +1,7 @@
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../../engine.ts';
 import type { FolderOwner } from '../../folder-owner.ts';
 import { type Names, type Role, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
-import type { ReadOnlyFile } from './identity.ts';
+import type { ReadOnlyFile } from './read-only-files.ts';
 import { installLimits, renderLimits } from './limits.ts';
 
 export const SERVER_FOLDER = '/home/container';
@@ -24,14 +24,14 @@ export interface ContainerStart {
   /** Whether that is an init already. */
   readonly hasInit: boolean;
   readonly owner: FolderOwner;
-  readonly identity: readonly ReadOnlyFile[];
+  readonly files: readonly ReadOnlyFile[];
 }
 
 /** The body of `POST /containers/create` for a game, with everything that isolates it. */
 export function renderContainer(
   names: Names,
   spec: InstanceSpec,
-  { command, hasInit, owner, identity }: ContainerStart,
+  { command, hasInit, owner, files }: ContainerStart,
 ): object {
   return {
     ...renderCommon(names, spec, 'game'),
@@ -48,10 +48,7 @@ export function renderContainer(
       ...renderLimits(spec.limits, spec.pidsLimit),
       // A game that is process 1 and handles no signal would ignore INT and TERM.
       Init: !hasInit,
-      Mounts: [
-        mount(spec.folder, SERVER_FOLDER),
-        ...identity.map(({ source, target }) => ({ ...mount(source, target), ReadOnly: true })),
-      ],
+      Mounts: [mount(spec.folder, SERVER_FOLDER), ...files.map(mountReadOnly)],
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
       CapAdd: [...spec.capabilities],
@@ -61,7 +58,11 @@ export function renderContainer(
 }
 
 /** The same for an install, which is root in its container and may write to its image. */
-export function renderInstall(names: Names, spec: InstallSpec): object {
+export function renderInstall(
+  names: Names,
+  spec: InstallSpec,
+  files: readonly ReadOnlyFile[],
+): object {
   return {
     ...renderCommon(names, spec, 'install'),
     Entrypoint: [...spec.entrypoint.split(/\s+/).filter(Boolean), INSTALL_SCRIPT],
@@ -73,7 +74,7 @@ export function renderInstall(names: Names, spec: InstallSpec): object {
       ...renderHost(names, spec),
       ...renderLimits(installLimits(spec.limits), INSTALL_PIDS),
       Init: true,
-      Mounts: [mount(spec.folder, INSTALL_FOLDER)],
+      Mounts: [mount(spec.folder, INSTALL_FOLDER), ...files.map(mountReadOnly)],
       CapAdd: INSTALL_CAPABILITIES,
     },
   };
@@ -108,6 +109,10 @@ function renderHost(names: Names, spec: InstanceSpec | InstallSpec): object {
 function mount(source: string, target: string): object {
   // Unlike `Binds`, this allows a colon in the path and never creates the folder.
   return { Type: 'bind', Source: source, Target: target, BindOptions: { Propagation: 'rprivate' } };
+}
+
+function mountReadOnly({ source, target }: ReadOnlyFile): object {
+  return { ...mount(source, target), ReadOnly: true };
 }
 
 function renderPorts(ports: readonly PublishedPort[]): Record<string, object[]> {

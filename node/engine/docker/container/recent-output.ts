@@ -1,16 +1,14 @@
 import type { DockerClient } from '../api/client.ts';
-import { FrameReader } from '../api/frames.ts';
 
 /** Limit of the lines, which may be empty. */
 const MAX_LINES = 10_000;
 /** Limit of what is read of the log. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-/** Returns the last `maxBytes` of a container's log; holds at most twice as much in memory. */
+/** Returns the last `maxBytes` of the log of a container with a terminal; holds at most twice as much in memory. */
 export async function readRecentOutput(
   client: DockerClient,
   container: string,
-  tty: boolean,
   maxBytes: number,
 ): Promise<Buffer> {
   const tail = String(Math.min(MAX_LINES, maxBytes));
@@ -28,12 +26,10 @@ export async function readRecentOutput(
     kept = [lastOf(kept, maxBytes)];
     keptBytes = maxBytes;
   };
-  const frames = new FrameReader(keep);
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      if (tty) keep(chunk);
-      else frames.push(chunk);
+      keep(chunk);
       bytes += chunk.length;
       if (bytes > MAX_READ_BYTES) break;
     }
