@@ -83,12 +83,12 @@ class Walk {
 
   async run(folder: string): Promise<DiskUse> {
     try {
-      if (!(await this.enter(Buffer.from(folder)))) return { bytes: 0, entries: 0, complete: true };
+      if (!(await this.enter(Buffer.from(folder)))) return { bytes: 0, complete: true };
       while (this.levels.length > 0) await this.step();
     } finally {
       for (const level of this.levels) await close(level);
     }
-    return { bytes: this.bytes, entries: this.entries, complete: this.complete };
+    return { bytes: this.bytes, complete: this.complete };
   }
 
   /** Reads a batch of the current directory, and descends into the directories of the batch. */
@@ -194,7 +194,6 @@ function isForbidden(error: unknown): boolean {
 export interface DiskUse {
   /** Allocated blocks: a sparse file counts by its blocks, a file with several names once. */
   readonly bytes: number;
-  readonly entries: number;
   /** False if there were too many entries or levels; the real use is larger. */
   readonly complete: boolean;
 }

@@ -210,12 +210,12 @@ export class FakeEngine implements Engine {
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
-    const tell = (event: EngineEvent): void =>
-      queueMicrotask(() => this.#listeners.has(tell) && listener(event));
-    this.#listeners.add(tell);
-    tell(this.#lost === null ? { kind: 'gap' } : { kind: 'lost', reason: this.#lost });
+    const send = (event: EngineEvent): void =>
+      queueMicrotask(() => this.#listeners.has(send) && listener(event));
+    this.#listeners.add(send);
+    send(this.#lost === null ? { kind: 'gap' } : { kind: 'lost', reason: this.#lost });
     const stop = (): void => {
-      this.#listeners.delete(tell);
+      this.#listeners.delete(send);
       this.#stops.delete(stop);
     };
     this.#stops.add(stop);

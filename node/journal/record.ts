@@ -46,7 +46,7 @@ const KNOWN_PHASES = kinds({
   cancelling: { how: oneOf('stop', 'kill'), after },
   starting: {},
   running: {},
-  stopping: { rung: oneOf('egg', 'term', 'kill'), told: boolean, after },
+  stopping: { rung: oneOf('egg', 'term', 'kill'), acknowledged: boolean, after },
 });
 const knownPhase = union<KnownPhase>(KNOWN_PHASES);
 const phase = union<Phase>({

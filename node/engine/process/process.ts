@@ -125,7 +125,7 @@ export class ProcessEngine implements Engine {
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
-    const tell = (event: EngineEvent): void => listener(event);
+    const send = (event: EngineEvent): void => listener(event);
     // Processes that outlived another agent are watched before `gap` makes the agent inspect.
     const begin = async (): Promise<void> => {
       for (const { uuid } of await this.list()) {
@@ -138,12 +138,12 @@ export class ProcessEngine implements Engine {
       .catch(() => undefined)
       .finally(() => {
         if (stopped.signal.aborted || this.#closed) return;
-        this.#listeners.add(tell);
-        tell({ kind: 'gap' });
+        this.#listeners.add(send);
+        send({ kind: 'gap' });
       });
     return () => {
       stopped.abort();
-      this.#listeners.delete(tell);
+      this.#listeners.delete(send);
     };
   }
 

@@ -187,11 +187,7 @@ export class DockerClient {
     return promise;
   }
 
-  async #read(
-    answer: IncomingMessage,
-    maxBytes: number,
-    limits: Limits,
-  ): Promise<string> {
+  async #read(answer: IncomingMessage, maxBytes: number, limits: Limits): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     try {
@@ -218,11 +214,7 @@ export class DockerClient {
   }
 }
 
-function settle(
-  answer: IncomingMessage,
-  text: string,
-  expected: readonly number[] = [],
-): Answer {
+function settle(answer: IncomingMessage, text: string, expected: readonly number[] = []): Answer {
   const status = answer.statusCode ?? 0;
   const body = text === '' ? null : parseJson(text);
   if ((status >= 200 && status < 300) || expected.includes(status)) return { status, body };
