@@ -103,7 +103,7 @@ export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   return (value, at) => (value === null ? null : schema(value, at));
 }
 
-/** A field that an older peer does not send. */
+/** A field that may be missing. */
 export function withDefault<T>(schema: Schema<T>, otherwise: T): Schema<T> {
   return (value, at) => (value === undefined ? otherwise : schema(value, at));
 }

@@ -27,7 +27,6 @@ import {
   type Static,
   text,
   union,
-  withDefault,
 } from '@portcullis/link/messages/schema.ts';
 
 /** The assignments of this node as of the last complete sync. */
@@ -65,8 +64,8 @@ const machine = object<MachineState>({
   withheld: nullable(prose(2_000)),
   triesLeft: natural,
   crashAtMs: nullable(finite),
-  gaveUpAtMs: withDefault(nullable(finite), null),
-  engineLeft: withDefault(boolean, false),
+  gaveUpAtMs: nullable(finite),
+  engineLeft: boolean,
   attached,
   paused: boolean,
   problem: nullable(prose(2_000)),
