@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { DockerEngine } from '@portcullis/node/engine/docker/docker.ts';
-import { Names } from '@portcullis/node/engine/docker/labels.ts';
 import type { Engine, EngineEvent } from '@portcullis/node/engine/engine.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
 import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
@@ -146,47 +144,6 @@ describe('the Docker engine, when Docker fails', { skip: skipUnless(['docker', '
     await Promise.all(lives);
     assert.doesNotMatch(await dockerd.call('GET', '/networks'), /portcullis-/);
     assert.equal(dockerd.namespace.run('nft', 'list', 'tables', 'inet'), '');
-  });
-
-  it('makes a network again that goes between its making and the start of what is to be in it', async () => {
-    const { dockerd } = fixture;
-    const network = new Names('node-1').network('acme');
-    let takes = 0;
-    const engine = new DockerEngine({
-      socketPath: dockerd.socket,
-      owner: 'node-1',
-      stateDir: fixture.stateDir,
-      // Asked for once the network is there, before anything is started.
-      guard: {
-        apply: async () => {
-          takes -= 1;
-          if (takes < 0) return;
-          // At the end it is gone already.
-          await dockerd.call('DELETE', `/networks/${network}`).catch(() => undefined);
-        },
-      },
-      emptyNetworkMs: 0,
-    });
-    try {
-      const spec = fixture.spec(randomUUID(), GAME);
-      const install = { ...spec, entrypoint: 'sh', script: 'true' };
-      const never = new AbortController().signal;
-      takes = 2;
-      assert.deepEqual(await engine.runInstall(install, () => {}, never), { exitCode: 0 });
-      await engine.create(spec);
-      takes = 2;
-      await engine.start(spec.uuid);
-      assert.equal((await engine.inspect(spec.uuid))?.status, 'running');
-      await engine.remove(spec.uuid);
-      takes = 3;
-      await assert.rejects(
-        engine.runInstall(install, () => {}, never),
-        /network .* not found/,
-        'it is not tried for ever',
-      );
-    } finally {
-      await engine.close();
-    }
   });
 
   it('names the port that another program has', async () => {

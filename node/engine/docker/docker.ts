@@ -28,7 +28,7 @@ import {
   pullImage,
   type PullSettings,
 } from './container/images.ts';
-import { removeContainer, removeInstall, runInstall } from './container/install.ts';
+import { removeContainer, runInstall } from './container/install.ts';
 import { type ContainerJson, parseInstance } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
 import { Networks } from './network/networks.ts';
@@ -157,18 +157,11 @@ export class DockerEngine implements Engine {
 
   remove(uuid: string): Promise<void> {
     return translateErrors(async () => {
-      const organisations = new Set<string>();
-      const install = await removeInstall(this.#client, this.#names, uuid);
-      if (install !== null) organisations.add(install);
+      await removeContainer(this.#client, this.#names.container(uuid, 'install'));
       const container = await this.#find(uuid);
-      if (container !== null) {
-        await removeContainer(this.#client, container.Id);
-        organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
-      }
+      if (container !== null) await removeContainer(this.#client, container.Id);
       await this.#files.remove(uuid);
-      for (const organisation of organisations) await this.#networks.release(organisation);
-      // The organisation of a container that another program removed is unknown.
-      if (organisations.size === 0) await this.#networks.sweep();
+      await this.#networks.sweep();
     });
   }
 
@@ -228,17 +221,13 @@ export class DockerEngine implements Engine {
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }> {
     return translateErrors(async () => {
-      try {
-        // A carriage return would become part of every command.
-        const script = { [INSTALL_SCRIPT]: spec.script.replaceAll('\r\n', '\n') };
-        const order = { spec, files: await this.#files.write(spec.uuid, script) };
-        const exitCode = await this.#networks.hold(spec.organisation, [], () =>
-          runInstall(this.#client, this.#names, order, onOutput, signal),
-        );
-        return { exitCode };
-      } finally {
-        await this.#networks.release(spec.organisation);
-      }
+      // A carriage return would become part of every command.
+      const script = { [INSTALL_SCRIPT]: spec.script.replaceAll('\r\n', '\n') };
+      const order = { spec, files: await this.#files.write(spec.uuid, script) };
+      const exitCode = await this.#networks.hold(spec.organisation, [], () =>
+        runInstall(this.#client, this.#names, order, onOutput, signal),
+      );
+      return { exitCode };
     });
   }
 

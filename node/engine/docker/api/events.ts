@@ -56,8 +56,8 @@ async function followOnce(
 ): Promise<never> {
   const unresponsive = new AbortController();
   const signal = AbortSignal.any([stopping, unresponsive.signal]);
-  // Docker answers before it subscribes; `since` includes the events in between. Earlier events are left out: `gap` makes
-  // the agent inspect, and an old exit would look like a new one.
+  // Docker answers before it subscribes; `since` includes the events in between. `gap` makes the agent inspect for the
+  // earlier ones.
   const since = (Date.now() / 1000).toFixed(9);
   const filters = JSON.stringify({
     type: ['container'],

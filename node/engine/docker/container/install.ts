@@ -5,8 +5,7 @@ import { renderInstall } from './container.ts';
 import { changeOwner, ownerOf } from '../../folder-owner.ts';
 import { FrameReader } from '../api/frames.ts';
 import { inspectImage, missingImage } from './images.ts';
-import type { ContainerJson } from './instance.ts';
-import { type Names, ORGANISATION_LABEL } from '../labels.ts';
+import type { Names } from '../labels.ts';
 import type { ReadOnlyFile } from './read-only-files.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -55,21 +54,6 @@ export async function runInstall(
     await removeContainer(client, id);
     await changeOwner(spec.folder, owner);
   }
-}
-
-/** Removes an install that an earlier agent left behind. Returns its organisation, or null if there was none. */
-export async function removeInstall(
-  client: DockerClient,
-  names: Names,
-  uuid: string,
-): Promise<string | null> {
-  const name = names.container(uuid, 'install');
-  const { status, body } = await client.call('GET', `/containers/${name}/json`, {
-    expected: [404],
-  });
-  if (status === 404) return null;
-  await removeContainer(client, name);
-  return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
 }
 
 /** Docker adds up a layer's files, which takes a while for many. */
