@@ -1,6 +1,7 @@
 import { constants, type Dir } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Limiter } from '../server/limiter.ts';
 
 export interface MeasureLimits {
   /** The pace of all folders together, which limits the load on the host's disk. */
@@ -25,15 +26,8 @@ const MAX_LINKED = 1_000_000;
 export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureDisk {
   const all = { ...DEFAULTS, ...limits };
   const pace = new Pace(all.entriesPerSecond);
-  let last: Promise<unknown> = Promise.resolve();
-  return (folder, signal) => {
-    const use = last.then(async () => {
-      signal.throwIfAborted();
-      return new Walk(all, pace, signal).run(folder);
-    });
-    last = use.catch(() => undefined);
-    return use;
-  };
+  const serial = new Limiter(1);
+  return (folder, signal) => serial.run(() => new Walk(all, pace, signal).run(folder), signal);
 }
 
 /** Limits the entries per second, in bursts of 100 ms. */

@@ -80,7 +80,7 @@ export class EngineAdapter {
     const abort = new AbortController();
     this.#launching = abort;
     try {
-      await launches.run(abort.signal, () => launch(abort.signal, run));
+      await launches.run(() => launch(abort.signal, run), abort.signal);
       this.#options.connection.watchUsage();
       post({ kind: 'launched', run });
     } catch (error) {

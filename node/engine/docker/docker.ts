@@ -13,7 +13,7 @@ import {
   type Usage,
 } from '../engine.ts';
 import { DockerClient } from './api/client.ts';
-import { attachConsole } from './container/console.ts';
+import { attachConsole, readRecentOutput } from './container/console.ts';
 import { type ContainerStart, INSTALL_SCRIPT, renderContainer } from './container/container.ts';
 import { identityOf, ReadOnlyFiles } from './container/read-only-files.ts';
 import { loginFile } from './api/registry-login.ts';
@@ -32,7 +32,6 @@ import { removeContainer, runInstall } from './container/install.ts';
 import { type ContainerJson, parseInstance } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
 import { Networks } from './network/networks.ts';
-import { readRecentOutput } from './container/recent-output.ts';
 import { watchContainerUsage } from './container/usage.ts';
 
 export interface DockerEngineOptions {

@@ -1,4 +1,7 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import {
   type Console,
@@ -9,6 +12,7 @@ import {
   type ImageRef,
   type Instance,
   type InstanceSpec,
+  type PublishedPort,
   type Usage,
   withTimeout,
 } from '../engine.ts';
@@ -16,7 +20,6 @@ import { type FolderOwner, ownerOf } from '../folder-owner.ts';
 import { InstanceFolder, listInstanceFolders, writeInput } from './instance-folder.ts';
 import { signalGroup, startSupervisor, watchSupervisor } from './supervisor.ts';
 import { OutputTail, readRecent } from './output.ts';
-import { checkPort, portTaken } from './ports.ts';
 import { watchGroupUsage } from './usage.ts';
 
 export interface ProcessEngineOptions {
@@ -284,4 +287,50 @@ export class ProcessEngine implements Engine {
   #emit(event: EngineEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/**
+ * Rejects with `port_taken` or `address_missing` if a process could not listen there. It tries by listening for a moment:
+ * the kernel offers no other check, and each game reports the error in its own way.
+ */
+async function checkPort({ ip, port, protocol }: PublishedPort): Promise<void> {
+  try {
+    await (protocol === 'tcp' ? tryTcp(ip, port) : tryUdp(ip, port));
+  } catch (error) {
+    const options = { cause: error };
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw portTaken(ip, port, options);
+    if (code === 'EADDRNOTAVAIL')
+      throw new EngineError(
+        'address_missing',
+        `This node does not have the address ${ip}.`,
+        options,
+      );
+    // Other errors are left to the game, which may have rights that the agent lacks (ports below 1024).
+  }
+}
+
+function portTaken(ip: string, port: number, options?: ErrorOptions): EngineError {
+  const message = `Port ${port} of ${ip} is in use by something else on this node.`;
+  return new EngineError('port_taken', message, options);
+}
+
+async function tryTcp(host: string, port: number): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  const listening = once(server, 'listening');
+  server.listen({ host, port, exclusive: true });
+  await listening;
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+}
+
+async function tryUdp(address: string, port: number): Promise<void> {
+  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const listening = once(socket, 'listening');
+  socket.bind({ address, port, exclusive: true });
+  await listening;
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
 }

@@ -1,6 +1,7 @@
 import { EngineError, type PublishedPort } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { isMissingNetwork } from '../api/errors.ts';
+import { Limiter } from '../../../server/limiter.ts';
 import type { HostGuard } from './guard.ts';
 import {
   BRIDGE_PREFIX,
@@ -45,7 +46,7 @@ export class Networks {
   readonly #emptyMs: number;
   /** The time since when an organisation's network is empty, by `performance.now()`. */
   readonly #emptySince = new Map<string, number>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Limiter(1);
   #sweeping: NodeJS.Timeout | null = null;
 
   /** Without a guard, nothing isolates servers from this host. */
@@ -94,7 +95,7 @@ export class Networks {
   }
 
   #ensure(organisation: string): Promise<void> {
-    return this.#serialize(async () => {
+    return this.#serial.run(async () => {
       const body = {
         Name: this.#names.network(organisation),
         Driver: 'bridge',
@@ -121,7 +122,7 @@ export class Networks {
    * containers first, and Docker 20 does not start again with a network whose deletion it did not finish.
    */
   sweep(): Promise<void> {
-    return this.#serialize(async () => {
+    return this.#serial.run(async () => {
       const containers = await this.#list(this.#names.filter(), true);
       const used = new Set([
         ...containers.map(({ Labels: labels }) => labels?.[ORGANISATION_LABEL]),
@@ -182,12 +183,6 @@ export class Networks {
     const query = { all: String(all), filters: JSON.stringify(filter) };
     return (await this.#client.call('GET', '/containers/json', { query }))
       .body as readonly ContainerListJson[];
-  }
-
-  #serialize<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work, work);
-    this.#last = done.catch(() => undefined);
-    return done;
   }
 }
 
