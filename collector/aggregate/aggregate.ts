@@ -365,19 +365,19 @@ const SHRINKING = 0.01;
  */
 class Playout {
   #waitMs = 0;
-  #patienceMs = USUAL_MS;
+  #maxAgeMs = USUAL_MS;
   #noteMs: number | null = null;
 
   /** `ageMs`: the age of the record's first packet. */
   waitOf(ageMs: number, nowMs: number): number {
     const elapsedMs = this.#noteMs === null ? 0 : Math.max(0, nowMs - this.#noteMs);
     this.#noteMs = nowMs;
-    this.#patienceMs = Math.max(
-      this.#patienceMs - elapsedMs,
+    this.#maxAgeMs = Math.max(
+      this.#maxAgeMs - elapsedMs,
       USUAL_MS + Math.min(MAX_SILENCE_MS, elapsedMs),
     );
     this.#waitMs = Math.max(0, this.#waitMs - elapsedMs * SHRINKING);
-    if (ageMs <= this.#patienceMs) this.#waitMs = Math.max(this.#waitMs, ageMs);
+    if (ageMs <= this.#maxAgeMs) this.#waitMs = Math.max(this.#waitMs, ageMs);
     return this.#waitMs;
   }
 }
