@@ -20,6 +20,7 @@ import {
   oneOf,
   optional,
   type Static,
+  withDefault,
 } from './schema.ts';
 import { address, deviceName, moment, network, packetPort, reason } from './values.ts';
 
@@ -27,9 +28,9 @@ import { address, deviceName, moment, network, packetPort, reason } from './valu
 
 const device = object<EdgeDevice>({
   name: deviceName,
-  kind: oneOf(...DEVICE_KINDS),
+  kind: withDefault(oneOf(...DEVICE_KINDS), 'other'),
   present: boolean,
-  xdp: oneOf(...XDP_MODES),
+  xdp: withDefault(oneOf(...XDP_MODES), 'none'),
   reason: nullable(reason),
   master: nullable(deviceName),
 });
