@@ -1,27 +1,27 @@
-/** A task that runs once at a time; whatever asks for it meanwhile is answered by one more run. */
+/** A task that runs once at a time. Calls of `poke` during a run cause one more run. */
 export interface Coalesced {
   poke(): void;
-  /** No new run begins; resolves when the one under way has ended. */
+  /** Starts no new run; resolves when the current one has ended. */
   stop(): Promise<void>;
 }
 
-/** `run` answers null when done, or after how many milliseconds to try again. It must not reject. */
+/** `run` returns null when it is done, or the milliseconds until it is tried again. It must not reject. */
 export function coalesce(run: () => Promise<number | null>): Coalesced {
-  let asked = false;
+  let requested = false;
   let stopped = false;
   let running: Promise<void> | null = null;
   let retry: NodeJS.Timeout | undefined;
   const loop = async (): Promise<void> => {
-    while (asked && !stopped) {
-      asked = false;
+    while (requested && !stopped) {
+      requested = false;
       clearTimeout(retry);
-      const againMs = await run();
-      if (againMs !== null && !stopped) retry = setTimeout(poke, againMs);
+      const retryMs = await run();
+      if (retryMs !== null && !stopped) retry = setTimeout(poke, retryMs);
     }
     running = null;
   };
   const poke = (): void => {
-    asked = true;
+    requested = true;
     if (!stopped) running ??= loop();
   };
   return {

@@ -11,8 +11,8 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Whole or not at all, also when power fails: the old file stays until the new one is on the disk. `settle` may
- * do more to the new one before it takes the old one's place, which it must see to itself.
+ * Replaces a file atomically, also if power fails: the old file stays until the new one is on the disk. `settle` may
+ * change the draft first; then it must also rename it to the path.
  */
 export async function replaceFile(
   path: string,
@@ -38,7 +38,7 @@ export async function replaceFile(
   syncFolder(folder);
 }
 
-/** A name in a folder is on the disk once the folder is. */
+/** A new name in a folder is on the disk only after the folder is synced. */
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {
@@ -48,7 +48,7 @@ function syncFolder(path: string): void {
   }
 }
 
-/** Null: there is none. Throws what the system call says otherwise. */
+/** Returns null if there is no file. Throws any other error of the system call. */
 export function readIfThere(path: string): Buffer | null {
   try {
     return readFileSync(path);

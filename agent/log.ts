@@ -3,7 +3,7 @@ import { describeError, type Log, renderLogLine } from '@portcullis/core/log.ts'
 const LEVELS = { debug: 20, info: 30, warn: 40, error: 50 } as const;
 type Level = keyof typeof LEVELS;
 
-/** From which level on lines are written; the words are those of control's logger. */
+/** The lowest level that is written; the names are those of control's logger. */
 const THRESHOLDS = { trace: 10, ...LEVELS, fatal: 60, silent: Infinity } as const;
 export type Threshold = keyof typeof THRESHOLDS;
 
@@ -29,7 +29,7 @@ export function createLineLog(
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** `PORTCULLIS_LOG_LEVEL`, as for control. Throws on a word that is no level. */
+/** Reads `PORTCULLIS_LOG_LEVEL`, as control does. Throws on an unknown level. */
 export function readLogLevel(env: Readonly<Record<string, string | undefined>>): Threshold {
   const text = (env['PORTCULLIS_LOG_LEVEL'] ?? '').trim();
   if (text === '') return 'info';

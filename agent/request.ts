@@ -3,7 +3,7 @@ import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 
 const REQUEST_MS = 30_000;
 
-/** Control said no, in a reply. */
+/** Control refused a request. */
 export class RefusedByControl extends Error {
   override readonly name = 'RefusedByControl';
   readonly code: Refused['code'];
@@ -13,7 +13,7 @@ export class RefusedByControl extends Error {
   }
 }
 
-/** Asks control for a reply of this kind; rejects with `LinkError`, `RefusedByControl`, or an error that names another kind. */
+/** Sends a request that has a reply of this kind. Rejects with `LinkError`, `RefusedByControl`, or an error that names another kind. */
 export async function request<const K extends ControlReply['kind']>(
   link: AgentSide,
   request: AgentRequest,

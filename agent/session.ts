@@ -16,7 +16,7 @@ export interface Intervals {
 export interface AgentSessionOptions {
   readonly link: AgentSide;
   readonly log: Log;
-  /** The log line for a lost connection: what goes on without control. */
+  /** The log line for a lost connection: what continues without control. */
   readonly awayMessage: string;
   /** Sends hello and returns the intervals of control's welcome. */
   readonly hello: () => Promise<Intervals>;
@@ -26,7 +26,7 @@ export interface AgentSessionOptions {
   readonly heartbeat: () => Promise<void>;
   /** Runs at each heartbeat interval, also without control. */
   readonly collect?: () => void;
-  /** Runs at each resync interval, beside `sync`. */
+  /** Runs at each resync interval, in addition to `sync`. */
   readonly resync?: () => void;
   /** Control asks for a whole sync: what the agent holds may come from another control plane. */
   readonly reset?: () => void;
@@ -95,7 +95,7 @@ export class AgentSession {
     return true;
   }
 
-  /** Starts no further request, and resolves when those under way have ended. */
+  /** Starts no further request, and resolves when the current ones have ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#setIntervals(null);

@@ -25,12 +25,12 @@ it('locks a state directory for one agent, until it exits or is killed', async (
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   await once(holder.stdout, 'data');
-  await assert.rejects(lockState({ ...lock, patienceMs: 100 }), (error: Error) => {
+  await assert.rejects(lockState({ ...lock, timeoutMs: 100 }), (error: Error) => {
     assert.ok(error instanceof StateInUse);
     assert.match(error.message, new RegExp(`another edge \\(process ${holder.pid}\\) works on`));
     return true;
   });
-  const waiting = lockState({ ...lock, patienceMs: 10_000 });
+  const waiting = lockState({ ...lock, timeoutMs: 10_000 });
   holder.kill('SIGKILL');
   await waiting;
 });

@@ -14,32 +14,32 @@ export class StateInUse extends Error {
   override readonly name = 'StateInUse';
 }
 
-/** Whose lock, in words of people, and the file that is locked. */
+/** The owner of a lock, for error messages, and the file that is locked. */
 export interface StateLock {
   /** `edge`, `node`. */
   readonly agent: string;
   readonly stateDir: string;
-  /** In the state directory; its folder is made where it is missing. */
+  /** In the state directory; its folder is created if it is missing. */
   readonly path: string;
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /**
- * Makes this process the only agent of a state directory for as long as it lives, however it ends: two would write
- * over each other's state, and undo each other in the kernel or in the engine. Throws `StateInUse` after some seconds,
- * and what the file system says (then there is no lock, and none without native calls).
+ * Makes this process the only agent of a state directory until it exits: two agents would overwrite each other's state,
+ * and undo each other's changes in the kernel or the engine. Throws `StateInUse` after some seconds, and any error of
+ * the file system. Without native calls there is no lock.
  */
 export async function lockState(lock: StateLock): Promise<void> {
-  const { agent, stateDir, path, patienceMs = TIMEOUT_MS } = lock;
+  const { agent, stateDir, path, timeoutMs = TIMEOUT_MS } = lock;
   const flock = openFlock();
   if (flock === null) return;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // Never closed: the lock is the kernel's, and goes with the process. No child inherits it.
   const fd = openSync(path, 'a+', 0o600);
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   while (flock(fd, LOCK_EX_NB) !== 0) {
     const number = koffi.errno();
-    // A file system that has no locks says something else.
+    // A file system without locks returns another error.
     if (number !== EWOULDBLOCK) throw new Error(`flock: errno ${number}`);
     if (performance.now() > deadline) {
       closeSync(fd);
@@ -51,11 +51,11 @@ export async function lockState(lock: StateLock): Promise<void> {
     ftruncateSync(fd);
     writeSync(fd, `${process.pid}\n`);
   } catch {
-    // A disk without room takes the lock all the same.
+    // The lock holds on a full disk too.
   }
 }
 
-/** For people; the lock does not depend on it. */
+/** For the error message; the lock does not depend on it. */
 function ownerIn(path: string): string {
   const pid = /^\d{1,10}$/m.exec(readFileSync(path, 'utf8').slice(0, 20))?.[0];
   return pid === undefined ? '' : ` (process ${pid})`;
@@ -63,7 +63,7 @@ function ownerIn(path: string): string {
 
 type Flock = (fd: number, operation: number) => number;
 
-/** null: code of this host cannot be called (another platform, a libc of another kind). */
+/** Returns null if libc cannot be called: another platform, or another kind of libc. */
 function openFlock(): Flock | null {
   try {
     return koffi.load('libc.so.6').func('int flock(int fd, int operation)') as Flock;

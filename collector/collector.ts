@@ -6,7 +6,7 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { Aggregate } from './aggregate/aggregate.ts';
 import { decode } from './decode/decode.ts';
-import { Exporter } from './exporter/exporter.ts';
+import { Exporter, type ExporterCounters, noCounters } from './exporter/exporter.ts';
 import { Networks } from './aggregate/networks.ts';
 import { type Endpoint, readSocketDrops } from './exporter/socket-drops.ts';
 
@@ -31,27 +31,19 @@ export interface CollectorOptions {
   readonly onSample: (sample: Sample) => void;
 }
 
-/** Counters since the start. */
-export interface CollectorCounters {
-  datagrams: number;
-  records: number;
-  malformed: number;
-  withoutTemplate: number;
-  templatesRefused: number;
-  agentDrops: number;
+/** Counters since the start: of all exporters, and of the aggregate. */
+export type CollectorCounters = Omit<ExporterCounters, 'beyond'> & {
   /** Lost datagrams or records, by the exporters' sequence numbers. */
-  lost: number;
+  readonly lost: number;
   /** Datagrams of unlisted exporters. */
-  unknownExporters: number;
+  readonly unknownExporters: number;
   /** Datagrams that the kernel dropped because the socket buffer was full. */
-  socketDrops: number;
+  readonly socketDrops: number;
   /** Records to unprotected destinations, or to networks that the exporter may not report. */
-  outside: number;
-  crowdedOut: number;
-  unspread: number;
-  /** Egress records of packets that were exported on ingress already. */
-  reportedTwice: number;
-}
+  readonly outside: number;
+  readonly crowdedOut: number;
+  readonly unspread: number;
+};
 
 /** The socket buffer holds a second of exports at a high rate. If the kernel grants less, socketDrops shows it. */
 const RECEIVE_BUFFER_BYTES = 16 * 1024 * 1024;
@@ -121,31 +113,24 @@ export class Collector {
   }
 
   counters(): CollectorCounters {
-    const total: CollectorCounters = {
-      datagrams: 0,
-      records: 0,
-      malformed: 0,
-      withoutTemplate: 0,
-      templatesRefused: 0,
-      agentDrops: 0,
-      lost: 0,
-      reportedTwice: 0,
+    const { beyond, ...total } = noCounters();
+    let outside = beyond;
+    let lost = 0;
+    for (const { counters, sequences } of this.#exporters.values()) {
+      for (const name of Object.keys(total) as (keyof typeof total)[])
+        total[name] += counters[name];
+      outside += counters.beyond;
+      lost += sequences.lost;
+    }
+    const { counters } = this.#aggregate;
+    return {
+      ...total,
+      ...counters,
+      outside: outside + counters.outside,
+      lost,
       unknownExporters: this.#unknownExporters,
       socketDrops: readSocketDrops(this.#sockets.map(endpointOf)),
-      ...this.#aggregate.counters,
     };
-    for (const { counters, sequences } of this.#exporters.values()) {
-      total.datagrams += counters.datagrams;
-      total.records += counters.records;
-      total.malformed += counters.malformed;
-      total.withoutTemplate += counters.withoutTemplate;
-      total.templatesRefused += counters.templatesRefused;
-      total.agentDrops += counters.agentDrops;
-      total.lost += sequences.lost;
-      total.reportedTwice += counters.reportedTwice;
-      total.outside += counters.beyond;
-    }
-    return total;
   }
 
   close(): void {

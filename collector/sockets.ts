@@ -36,7 +36,7 @@ export class ExporterSockets {
         this.#open = { listen: assigned.listen, collector };
         this.#problem = null;
       } catch (error) {
-        this.#problem = inWords(assigned.listen, error);
+        this.#problem = describeListenError(assigned.listen, error);
         return false;
       }
     }
@@ -91,10 +91,12 @@ function watchedOf(scopes: readonly WatchScope[]): Pick<CollectorOptions, 'prefi
   const networks = networksOf(subjects.map(({ scope }) => scope));
   const isHost = ({ family, length }: Cidr): boolean => length === BITS[family];
   const wide = networks.filter((network) => !isHost(network));
-  const around = new NearestScope(wide.map((network) => [formatCidr(network), network] as const));
+  const containing = new NearestScope(
+    wide.map((network) => [formatCidr(network), network] as const),
+  );
   // An address in a prefix counts for the prefix, whatever its holding.
-  const alone = networks.filter((one) => isHost(one) && around.of(formatCidr(one)) === null);
-  const prefixes = [...wide, ...alone];
+  const hosts = networks.filter((one) => isHost(one) && containing.of(formatCidr(one)) === null);
+  const prefixes = [...wide, ...hosts];
   const least = (of: (scope: WatchScope) => number): number =>
     subjects.reduce((smallest, scope) => Math.min(smallest, of(scope)), Number.MAX_SAFE_INTEGER);
   return {
@@ -153,7 +155,7 @@ function statusOf({
   };
 }
 
-function inWords(listen: string, error: unknown): string {
+function describeListenError(listen: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EADDRINUSE') {
     return `${listen} is taken by another program: end that, or choose another in the fleet file`;

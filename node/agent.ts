@@ -23,8 +23,6 @@ const COMPARE_MS = 30_000;
 const LIST_MS = 15_000;
 /** The share of a call's time that the engine has to answer a ping: 1.2 s of a reader's 2 s. */
 const PING_SHARE = 0.6;
-/** An answer to a ping is valid for this time. */
-const PING_VALID_MS = 500;
 /** Leaves room in a message for everything that is not a build log. */
 const LOG_BUDGET = 6 * 1024 * 1024;
 
@@ -56,7 +54,6 @@ export class NodeAgent {
   /** Null until the engine has described itself; heartbeats wait for it. */
   #engine: NodeEngine | null = null;
   #ping: Promise<boolean> | null = null;
-  #pingedAtMs = Number.NEGATIVE_INFINITY;
   #reportTimer: NodeJS.Timeout | undefined;
   #compareTimer: NodeJS.Timeout | undefined;
   #unsubscribe: () => void = () => {};
@@ -274,18 +271,14 @@ export class NodeAgent {
   }
 
   /**
-   * Pings the engine, unless it answered recently; calls at the same time share one ping. The event stream reports an
-   * engine that hangs only after seconds, and callers must not get an old state until then.
+   * Pings the engine; calls at the same time share one ping. The event stream reports an engine that hangs only after
+   * seconds, and callers must not get an old state until then.
    */
   async #engineAnswers(withinMs: number): Promise<boolean> {
-    if (performance.now() - this.#pingedAtMs < PING_VALID_MS) return true;
     this.#ping ??= this.#options.engine
       .ping()
       .then(
-        () => {
-          this.#pingedAtMs = performance.now();
-          return true;
-        },
+        () => true,
         () => false,
       )
       .finally(() => (this.#ping = null));

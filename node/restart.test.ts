@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { NodeHeartbeat } from '@portcullis/link/messages/node.ts';
 import { stopAll } from './server/stop-all.ts';
 import { EngineError } from './engine/engine.ts';
 import { FakeEngine, type StartProgram } from './engine/fake.ts';
 import { Journal } from './journal/journal.ts';
-import { EGG, uuidOf } from './testing/eggs.ts';
+import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
 import { TestHost, until } from './testing/host.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -178,33 +179,6 @@ describe('an engine that does not answer', () => {
     assert.deepEqual(await host.control.call(uuid, { kind: 'command', command: 'x' }), ACCEPTED);
   });
 
-  it('is queried again, and servers that ended meanwhile are found', async (t) => {
-    const host = new TestHost(t);
-    const uuid = await running(host);
-    host.engine.lose();
-    await host.becomes(uuid, null);
-    host.engine.crash(uuid);
-    host.engine.find();
-    await host.started(uuid, 2);
-  });
-
-  it('may hang in any call while the node still answers', async (t) => {
-    const host = new TestHost(t);
-    const uuid = await running(host);
-    host.engine.before = () => new Promise(() => {});
-    const begin = performance.now();
-    const looked = await host.control.call(uuid, LOOK, 2_000);
-    assert.equal(looked?.kind, 'state');
-    const stopped = await host.control.call(uuid, { kind: 'power', signal: 'stop' }, 5_000);
-    assert.deepEqual(stopped, ACCEPTED);
-    const printed = await host.control.call(uuid, { kind: 'command', command: 'x' }, 5_000);
-    assert.equal(printed?.kind, 'refused');
-    assert.ok(performance.now() - begin < 5_000);
-    host.engine.before = () => {};
-    await host.power(uuid, 'kill');
-    await host.becomes(uuid, 'offline');
-  });
-
   it('completes waiting builds when it is back', async (t) => {
     const host = new TestHost(t);
     host.engine.before = () => {
@@ -217,5 +191,21 @@ describe('an engine that does not answer', () => {
     host.engine.before = () => {};
     host.engine.find();
     assert.equal((await host.built(await building)).state, 'built');
+  });
+
+  it('is not reported before its first answer', async (t) => {
+    const host = new TestHost(t);
+    const described = Promise.withResolvers<void>();
+    host.engine.before = (operation) => (operation === 'describe' ? described.promise : undefined);
+    const digest = 'a'.repeat(64);
+    host.control.assign([assignmentOf(1, digest)], { [digest]: EGG });
+    host.begin();
+    // It joined and received its server.
+    await until(async () => (await host.state(uuidOf(1))) === 'offline');
+    assert.ok(host.control.report === null);
+    described.resolve();
+    await host.built(uuidOf(1));
+    const { engine } = (host.control.report as NodeHeartbeat | null) ?? {};
+    assert.deepEqual(engine, { kind: 'fake', version: 'fake', problem: null });
   });
 });

@@ -107,22 +107,6 @@ test('a restart without control keeps scopes and cancelled attacks', async (t) =
   await restarted.stop();
 });
 
-test('a file of an older version without cancelled attacks is read', async (t) => {
-  const { keeper, create, changes, cancels, folder, until } = await meet(
-    t,
-    paged(() => 'v1'),
-  );
-  keeper.greeted();
-  await until(() => changes.length === 1);
-  await keeper.stop();
-  const path = join(folder, 'watch.json');
-  const { cancelled, ...older } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
-  assert.deepEqual(cancelled, CANCELLED);
-  writeFileSync(path, JSON.stringify(older));
-  create().load();
-  assert.deepEqual([changes[1], cancels[1]], [changes[0], []]);
-});
-
 test('a damaged file is ignored', async (t) => {
   const { keeper, create, changes, folder, until } = await meet(
     t,
@@ -180,22 +164,4 @@ test('endless pages and too many scopes are rejected', async (t) => {
     const first = requested.findLastIndex(({ cursor }) => cursor === null);
     assert.equal(first, scopes.length === 0 ? 2 : 11);
   }
-});
-
-test('control of an older version is not asked again before the next hello', async (t) => {
-  const detail = 'an old one';
-  const { keeper, requested, until } = await meet(t, () => ({
-    kind: 'refused',
-    code: 'unsupported',
-    detail,
-  }));
-  keeper.greeted();
-  await until(() => requested.length === 1);
-  await delay(20);
-  keeper.poke();
-  keeper.poke('v9');
-  await delay(20);
-  assert.equal(requested.length, 1);
-  keeper.greeted();
-  await until(() => requested.length === 2);
 });

@@ -1,5 +1,5 @@
 import type { Log } from '@portcullis/core/log.ts';
-import { RefusedByControl, request } from '../request.ts';
+import { request } from '../request.ts';
 import { type Coalesced, coalesce } from '../coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import {
@@ -28,8 +28,6 @@ export class WatchSettingsCache {
   readonly #options: WatchSettingsOptions;
   readonly #requesting: Coalesced;
   #held: HeldSettings | null = null;
-  /** Control is too old for this message, as of the last hello. */
-  #unsupported = false;
   #retryMs = FIRST_RETRY_MS;
 
   constructor(options: WatchSettingsOptions) {
@@ -45,16 +43,15 @@ export class WatchSettingsCache {
     this.#options.changed(held.scopes, held.cancelled);
   }
 
-  /** After a hello control may be a newer one. */
+  /** After a hello control may be another one. */
   greeted(): void {
-    this.#unsupported = false;
     this.#retryMs = FIRST_RETRY_MS;
     this.#requesting.poke();
   }
 
   /** Requests the settings unless `version` is the cached one. */
   poke(version?: string): void {
-    if (this.#unsupported || (version !== undefined && version === this.#held?.version)) return;
+    if (version !== undefined && version === this.#held?.version) return;
     this.#requesting.poke();
   }
 
@@ -80,10 +77,6 @@ export class WatchSettingsCache {
 
   /** After a lost connection `greeted` starts again. */
   #afterFailure(error: unknown): number | null {
-    if (error instanceof RefusedByControl && error.code === 'unsupported') {
-      this.#unsupported = true;
-      return null;
-    }
     if (error instanceof LinkError && error.code !== 'timeout') return null;
     this.#options.log.warn({ error }, 'the settings of the detection could not be fetched');
     const againMs = this.#retryMs;

@@ -19,10 +19,7 @@ const schema = object({
 /** The complete settings of detection. */
 export type HeldSettings = Omit<Static<typeof schema>, 'format'>;
 
-/** Scopes in a piece of the file: about a millisecond. */
-const PER_PIECE = 2_000;
-
-/** Keeps what is watched over restarts without control. Nothing here throws: a disk that fails stops no detection. */
+/** Keeps the settings over restarts without control. Nothing here throws: a disk that fails stops no detection. */
 export class SettingsStore {
   readonly #path: string;
   readonly #log: Log;
@@ -32,7 +29,7 @@ export class SettingsStore {
     this.#log = log;
   }
 
-  /** Null: there is none that can be read. */
+  /** Returns null if there are none that can be read. */
   load(): HeldSettings | null {
     try {
       const bytes = readIfThere(this.#path);
@@ -42,25 +39,16 @@ export class SettingsStore {
       const { version, scopes, cancelled } = parsed.value;
       return { version, scopes, cancelled };
     } catch (error) {
-      this.#log.warn({ error: describeError(error) }, 'what is to be watched cannot be read');
+      this.#log.warn({ error: describeError(error) }, 'the settings of detection cannot be read');
       return null;
     }
   }
 
   async save(settings: HeldSettings): Promise<void> {
     try {
-      await replaceFile(this.#path, render(settings));
+      await replaceFile(this.#path, [JSON.stringify({ format: FORMAT, ...settings })]);
     } catch (error) {
-      this.#log.warn({ error: describeError(error) }, 'what is to be watched cannot be kept');
+      this.#log.warn({ error: describeError(error) }, 'the settings of detection cannot be saved');
     }
   }
-}
-
-function* render({ version, scopes, cancelled }: HeldSettings): Generator<string> {
-  yield `{"format":${FORMAT},"version":${JSON.stringify(version)},"scopes":[`;
-  for (let at = 0; at < scopes.length; at += PER_PIECE) {
-    const piece = JSON.stringify(scopes.slice(at, at + PER_PIECE)).slice(1, -1);
-    yield at === 0 ? piece : `,${piece}`;
-  }
-  yield `],"cancelled":${JSON.stringify(cancelled)}}\n`;
 }

@@ -32,8 +32,8 @@ export interface AggregateOptions {
 
 /** Without configured prefixes: the smallest announced prefix of each family. */
 const USUAL_LENGTHS = { 4: 24, 6: 48 } as const;
-const MIN_AROUND = 16_384;
-const MAX_AROUND = 131_072;
+const MIN_PREFIXES = 16_384;
+const MAX_PREFIXES = 131_072;
 /** The sketch covers recent traffic only. */
 const SKETCH_BUCKETS = 4;
 /** An observer that is silent for this many buckets does not count as a second one. */
@@ -62,7 +62,7 @@ export class Aggregate {
   };
   readonly #addresses: SubjectTable;
   /** The counts of each observer by prefix. */
-  readonly #around: SubjectTable;
+  readonly #prefixes: SubjectTable;
   /** Finds the longest protected prefix of an address. Null if every destination is protected. */
   readonly #protected: SubjectTable | null;
   readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
@@ -80,8 +80,8 @@ export class Aggregate {
   readonly #evidence = new Evidence();
   /** The subjects that counted in the last closed bucket. */
   #counted: {
-    readonly addresses: readonly Place[];
-    readonly prefixes: readonly Place[];
+    readonly addresses: readonly CountedSlot[];
+    readonly prefixes: readonly CountedSlot[];
   } = { addresses: [], prefixes: [] };
   /** The same by subject, built on first use. */
   #keys: ReadonlyMap<string, number> | null = null;
@@ -91,13 +91,13 @@ export class Aggregate {
   constructor({ prefixes, addresses, seed, detail, nowMs }: AggregateOptions) {
     this.#addresses = new SubjectTable(addresses, seed);
     this.#prefixOf = new Int32Array(addresses).fill(-1);
-    const around = Math.min(MAX_AROUND, Math.max(MIN_AROUND, 2 * (prefixes?.length ?? 0)));
-    this.#around = new SubjectTable(around, seed ^ 0x5bd1e995);
+    const capacity = Math.min(MAX_PREFIXES, Math.max(MIN_PREFIXES, 2 * (prefixes?.length ?? 0)));
+    this.#prefixes = new SubjectTable(capacity, seed ^ 0x5bd1e995);
     this.#protected =
       prefixes === null ? null : new SubjectTable(prefixes.length, seed ^ 0x1b873593, true);
     this.#timeline = new Timeline(nowMs);
     this.#addressLeaders = new Leaders(addresses, (slot) => this.#addresses.leadOf(slot));
-    this.#prefixLeaders = new Leaders(around, (slot) => this.#around.leadOf(slot));
+    this.#prefixLeaders = new Leaders(capacity, (slot) => this.#prefixes.leadOf(slot));
     const lengths = (family: 4 | 6): number[] => {
       const own = prefixes?.filter((one) => one.family === family) ?? null;
       const all = own === null ? [USUAL_LENGTHS[family]] : own.map(({ length }) => length);
@@ -134,11 +134,11 @@ export class Aggregate {
     amounts.packetVariance = packets * (samplingRate - 1);
     amounts.byteVariance = amounts.packetVariance * meanBytes * meanBytes;
     if (address >= 0) this.#plan(addressKey(address, this.#addresses), vector, beginMs, durationMs);
-    if (prefix >= 0) this.#plan(prefixKey(prefix, this.#around), vector, beginMs, durationMs);
+    if (prefix >= 0) this.#plan(prefixKey(prefix, this.#prefixes), vector, beginMs, durationMs);
     if (vector === tcp_data) this.#answer(record, beginMs);
     if (!this.#evidence.isWanted) return;
     if (address >= 0) this.#evidence.note(addressKey(address, this.#addresses), record);
-    if (prefix >= 0) this.#evidence.note(prefixKey(prefix, this.#around), record);
+    if (prefix >= 0) this.#evidence.note(prefixKey(prefix, this.#prefixes), record);
   }
 
   /**
@@ -151,7 +151,7 @@ export class Aggregate {
         ([slot, name]) => [name, addressKey(slot, this.#addresses)] as const,
       ),
       ...this.#counted.prefixes.map(
-        ([slot, name]) => [name, prefixKey(slot, this.#around)] as const,
+        ([slot, name]) => [name, prefixKey(slot, this.#prefixes)] as const,
       ),
     ]);
     const key = this.#keys.get(subject);
@@ -168,22 +168,22 @@ export class Aggregate {
     const prefixes: SubjectSample[] = [];
     const counted = {
       addresses: this.#counting(this.#addresses, this.#addressLeaders, formatHost),
-      prefixes: this.#counting(this.#around, this.#prefixLeaders, formatPrefix),
+      prefixes: this.#counting(this.#prefixes, this.#prefixLeaders, formatPrefix),
     };
     this.#counted = counted;
     this.#keys = null;
     this.#evidence.step();
     for (const [slot, name] of counted.addresses) {
-      const outer = this.#nameAround(slot);
+      const outer = this.#containingPrefix(slot);
       // An address with its own scope belongs to no prefix.
-      const around = outer === null || isHost(outer) ? null : outer;
-      addresses.push(this.#addresses.sampleOf(slot, name, around, this.#detailed));
+      const prefix = outer === null || isHost(outer) ? null : outer;
+      addresses.push(this.#addresses.sampleOf(slot, name, prefix, this.#detailed));
     }
     for (const [slot, name] of counted.prefixes) {
-      if (!isHost(name)) prefixes.push(this.#around.sampleOf(slot, name, null, this.#detailed));
+      if (!isHost(name)) prefixes.push(this.#prefixes.sampleOf(slot, name, null, this.#detailed));
     }
     this.#addresses.drain();
-    this.#around.drain();
+    this.#prefixes.drain();
     if (++this.#buckets % SKETCH_BUCKETS === 0) this.#sketch.clear();
     for (const [observer, bucket] of this.#lastSeen) {
       if (this.#buckets - bucket <= OBSERVED_BUCKETS) continue;
@@ -198,14 +198,14 @@ export class Aggregate {
     table: SubjectTable,
     leaders: Leaders,
     format: (head: number, words: Uint32Array) => string,
-  ): Place[] {
-    const active = table.active().map((slot): Place => [slot, table.subjectOf(slot, format)]);
+  ): CountedSlot[] {
+    const active = table.active().map((slot): CountedSlot => [slot, table.subjectOf(slot, format)]);
     if (this.#lastSeen.size <= 1) {
       leaders.clear();
       return active;
     }
     const same = Map.groupBy(active, ([, subject]) => subject);
-    return [...same].flatMap(([subject, slots]): Place[] => {
+    return [...same].flatMap(([subject, slots]): CountedSlot[] => {
       const slot = leaders.choose(
         subject,
         slots.map(([one]) => one),
@@ -225,7 +225,7 @@ export class Aggregate {
     const kind = place % KINDS;
     const key = Math.floor(place / KINDS);
     const slot = Math.floor((key % SLOTS) / 2);
-    const table = key % 2 === 0 ? this.#addresses : this.#around;
+    const table = key % 2 === 0 ? this.#addresses : this.#prefixes;
     // The slot belongs to another subject by now.
     if (table.tenureOf(slot) % TENURES !== Math.floor(key / SLOTS)) return;
     if (kind === ANSWERS) table.addAnswered(slot, packets);
@@ -242,7 +242,7 @@ export class Aggregate {
   }
 
   /**
-   * The observer's slot for the longest prefix of a destination. `OUTSIDE` if it is in none, `NO_ROOM` if all slots are
+   * The observer's slot for the longest prefix of a destination. `OUTSIDE` if it is in none, `AT_CAPACITY` if all slots are
    * taken.
    */
   #findPrefix({ family, destination, packets, observer }: FlowRecord): number {
@@ -253,7 +253,7 @@ export class Aggregate {
       if (known !== null && known.find(head, this.#masked, known.hash(head, this.#masked)) < 0) {
         continue;
       }
-      return slotOf(this.#around, headOf(family, length, observer), this.#masked, packets);
+      return slotOf(this.#prefixes, headOf(family, length, observer), this.#masked, packets);
     }
     return OUTSIDE;
   }
@@ -283,9 +283,9 @@ export class Aggregate {
     if (slot >= 0) this.#plan(addressKey(slot, table), ANSWERS, beginMs, durationMs);
   }
 
-  #nameAround(address: number): string | null {
+  #containingPrefix(address: number): string | null {
     const slot = this.#prefixOf[address] as number;
-    return slot < 0 ? null : this.#around.subjectOf(slot, formatPrefix);
+    return slot < 0 ? null : this.#prefixes.subjectOf(slot, formatPrefix);
   }
 
   #protect(prefix: Cidr): void {
@@ -299,10 +299,10 @@ export class Aggregate {
   }
 }
 
-type Place = readonly [slot: number, subject: string];
+type CountedSlot = readonly [slot: number, subject: string];
 
 /** Values that are no slot. */
-const NO_ROOM = -1;
+const AT_CAPACITY = -1;
 const OUTSIDE = -2;
 /** Slots of both tables are below half of this. */
 const SLOTS = 2 ** 20;
@@ -319,7 +319,7 @@ function slotOf(table: SubjectTable, head: number, words: Uint32Array, packets: 
   const hash = table.hash(head, words);
   const known = table.find(head, words, hash);
   const slot = known >= 0 ? known : table.insert(head, words, hash, packets);
-  if (slot < 0) return NO_ROOM;
+  if (slot < 0) return AT_CAPACITY;
   table.expect(slot, packets);
   return slot;
 }
@@ -365,19 +365,19 @@ const SHRINKING = 0.01;
  */
 class Playout {
   #waitMs = 0;
-  #patienceMs = USUAL_MS;
+  #maxAgeMs = USUAL_MS;
   #noteMs: number | null = null;
 
   /** `ageMs`: the age of the record's first packet. */
   waitOf(ageMs: number, nowMs: number): number {
     const elapsedMs = this.#noteMs === null ? 0 : Math.max(0, nowMs - this.#noteMs);
     this.#noteMs = nowMs;
-    this.#patienceMs = Math.max(
-      this.#patienceMs - elapsedMs,
+    this.#maxAgeMs = Math.max(
+      this.#maxAgeMs - elapsedMs,
       USUAL_MS + Math.min(MAX_SILENCE_MS, elapsedMs),
     );
     this.#waitMs = Math.max(0, this.#waitMs - elapsedMs * SHRINKING);
-    if (ageMs <= this.#patienceMs) this.#waitMs = Math.max(this.#waitMs, ageMs);
+    if (ageMs <= this.#maxAgeMs) this.#waitMs = Math.max(this.#waitMs, ageMs);
     return this.#waitMs;
   }
 }

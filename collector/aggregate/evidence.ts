@@ -8,7 +8,7 @@ const MAX_SUBJECTS = 64;
 /** A subject is dropped when it was not requested for this time. */
 const KEPT_BUCKETS = 40;
 /** Evidence covers between one and two of these periods. */
-const TURN_BUCKETS = 20;
+const PERIOD_BUCKETS = 20;
 /** Sources or ports of a subject: at twice this number the smaller half is dropped. */
 const KEPT_KEYS = 256;
 /** The limits of the link's messages. */
@@ -44,7 +44,7 @@ interface Followed {
   now: Period;
   before: Period;
   sinceBuckets: number;
-  unaskedBuckets: number;
+  unrequestedBuckets: number;
 }
 
 /**
@@ -70,7 +70,7 @@ export class Evidence {
       if (this.#followed.size < MAX_SUBJECTS) this.#followed.set(key, begun());
       return null;
     }
-    known.unaskedBuckets = 0;
+    known.unrequestedBuckets = 0;
     const { now, before } = known;
     const samples = Math.round(now.samples + before.samples);
     const packets = Math.round(now.packets + before.packets);
@@ -95,8 +95,8 @@ export class Evidence {
   /** Closes a bucket. */
   step(): void {
     for (const [key, one] of this.#followed) {
-      if (++one.unaskedBuckets > KEPT_BUCKETS) this.#followed.delete(key);
-      if (++one.sinceBuckets < TURN_BUCKETS) continue;
+      if (++one.unrequestedBuckets > KEPT_BUCKETS) this.#followed.delete(key);
+      if (++one.sinceBuckets < PERIOD_BUCKETS) continue;
       one.before = one.now;
       one.now = new Period();
       one.sinceBuckets = 0;
@@ -105,7 +105,7 @@ export class Evidence {
 }
 
 function begun(): Followed {
-  return { now: new Period(), before: new Period(), sinceBuckets: 0, unaskedBuckets: 0 };
+  return { now: new Period(), before: new Period(), sinceBuckets: 0, unrequestedBuckets: 0 };
 }
 
 function add<K extends Key>(counts: Map<K, number>, key: K, packets: number): void {

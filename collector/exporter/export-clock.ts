@@ -1,4 +1,6 @@
-/** The most streams of one exporter; more are forged. */
+import { putBounded } from './put-bounded.ts';
+
+/** The most streams of one exporter. */
 const MAX_STREAMS = 256;
 /** A larger delay means that the exporter restarted or its clock was set. */
 const MAX_DELAY_MS = 10_000;
@@ -38,7 +40,7 @@ export interface Reading {
   readonly aheadMs: number | null;
 }
 
-const NOTHING_TOLD: Reading = { delayMs: 0, aheadMs: null };
+const NOTHING_REPORTED: Reading = { delayMs: 0, aheadMs: null };
 
 /**
  * Measures the delay of datagrams by the exporter's timestamps, relative to the fastest recent datagram. Only
@@ -51,31 +53,19 @@ export class ExportClock {
   read(stream: string | number, nowMs: number, sentMs: number): Reading {
     const difference = nowMs - sentMs;
     const known = this.#streams.get(stream);
-    if (known === undefined) {
-      if (this.#streams.size >= MAX_STREAMS) this.#forgetOldest();
-      this.#streams.set(stream, begun(nowMs, sentMs));
-      return NOTHING_TOLD;
-    }
-    if (difference - known.quickest > MAX_DELAY_MS) {
-      this.#streams.set(stream, begun(nowMs, sentMs));
-      return NOTHING_TOLD;
+    if (known === undefined || difference - known.quickest > MAX_DELAY_MS) {
+      putBounded(this.#streams, stream, begun(nowMs, sentMs), MAX_STREAMS);
+      return NOTHING_REPORTED;
     }
     known.stepMs = stepOf(known, sentMs);
     watch(known, difference, nowMs);
     const drifted = known.quickest + Math.max(0, nowMs - known.noteMs) * DRIFT;
     known.quickest = Math.min(drifted, difference);
     known.noteMs = nowMs;
-    if (!known.isTrusted) return NOTHING_TOLD;
+    if (!known.isTrusted) return NOTHING_REPORTED;
     const { quickest, stepMs } = known;
     // A difference below the resolution is no delay.
     return { delayMs: Math.max(0, difference - quickest - (stepMs - 1)), aheadMs: quickest };
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#streams.keys()) {
-      this.#streams.delete(oldest);
-      return;
-    }
   }
 }
 

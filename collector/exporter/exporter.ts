@@ -7,6 +7,7 @@ import {
 } from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, Interfaces } from './interfaces.ts';
 import type { Networks } from '../aggregate/networks.ts';
+import { putBounded } from './put-bounded.ts';
 import { SamplePace } from './sample-pace.ts';
 import { TemplateStore } from './template-store.ts';
 
@@ -29,12 +30,8 @@ export interface ExporterCounters {
   beyond: number;
 }
 
-/** The state of one listed exporter between its datagrams. All of it is bounded. */
-export class Exporter {
-  readonly address: string;
-  /** The operator's sampling rate, for exports without one. */
-  readonly defaultRate: number;
-  readonly counters: ExporterCounters = {
+export function noCounters(): ExporterCounters {
+  return {
     datagrams: 0,
     records: 0,
     malformed: 0,
@@ -44,6 +41,14 @@ export class Exporter {
     reportedTwice: 0,
     beyond: 0,
   };
+}
+
+/** The state of one listed exporter between its datagrams. All of it is bounded. */
+export class Exporter {
+  readonly address: string;
+  /** The operator's sampling rate, for exports without one. */
+  readonly defaultRate: number;
+  readonly counters = noCounters();
   /** The networks that it may report. Null means all. */
   within: Networks | null = null;
   /** In monotonic time. Null before the first datagram. */
@@ -99,7 +104,7 @@ export interface Arrival {
   readonly emit: Emit;
 }
 
-/** The most sequence streams of one exporter; more are forged. */
+/** The most sequence streams of one exporter. */
 const MAX_STREAMS = 256;
 /** A larger gap is a restart, no loss. */
 const MAX_GAP = 1_000_000;
@@ -126,13 +131,8 @@ class Sequences {
         this.lost = Math.max(0, this.lost - (length ?? 0));
         return;
       }
-    } else if (this.#expected.size >= MAX_STREAMS) {
-      for (const oldest of this.#expected.keys()) {
-        this.#expected.delete(oldest);
-        break;
-      }
     }
     if (length === null) this.#expected.delete(stream);
-    else this.#expected.set(stream, (sequence + length) >>> 0);
+    else putBounded(this.#expected, stream, (sequence + length) >>> 0, MAX_STREAMS);
   }
 }

@@ -1,3 +1,5 @@
+import { putBounded } from './put-bounded.ts';
+
 /** The most interfaces of one exporter; a router has thousands at most. */
 const MAX_INTERFACES = 8_192;
 /** An interface without exports for this time may have been configured off. */
@@ -43,13 +45,8 @@ export class Interfaces {
   #note(input: number, nowMs: number): void {
     this.#ingressMs = nowMs;
     if (input === 0) return;
-    const isNew = !this.#metered.has(input);
-    if (isNew && this.#metered.size >= MAX_INTERFACES) {
-      for (const oldest of this.#metered.keys()) {
-        this.#metered.delete(oldest);
-        break;
-      }
-    }
-    this.#metered.set(input, nowMs);
+    // For every record, so a known interface stays where it is.
+    if (this.#metered.has(input)) this.#metered.set(input, nowMs);
+    else putBounded(this.#metered, input, nowMs, MAX_INTERFACES);
   }
 }

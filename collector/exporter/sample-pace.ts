@@ -1,4 +1,6 @@
-/** The most streams of one exporter; more are forged. */
+import { putBounded } from './put-bounded.ts';
+
+/** The most streams of one exporter. */
 const MAX_STREAMS = 256;
 /** An agent that sends less often is idle, not stalled. */
 const BUSY_MS = 100;
@@ -53,21 +55,14 @@ export class SamplePace {
   lagOf(stream: string | number, sentMs: number): number {
     const known = this.#streams.get(stream);
     if (known === undefined) {
-      if (this.#streams.size >= MAX_STREAMS) this.#forgetOldest();
-      this.#streams.set(stream, { noteMs: sentMs, gapMs: 1000, held: null });
+      const begun = { noteMs: sentMs, gapMs: 1000, held: null };
+      putBounded(this.#streams, stream, begun, MAX_STREAMS);
       return 0;
     }
     const gapMs = Math.max(0, sentMs - known.noteMs);
     const lagMs = lagAfter(known, gapMs, sentMs);
     known.noteMs = Math.max(known.noteMs, sentMs);
     return lagMs;
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#streams.keys()) {
-      this.#streams.delete(oldest);
-      return;
-    }
   }
 }
 

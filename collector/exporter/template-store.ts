@@ -1,3 +1,4 @@
+import { putBounded } from './put-bounded.ts';
 import type { Template } from '../decode/template.ts';
 
 /** The most used templates of one exporter, and the most unused ones: a flood of new templates evicts only unused ones. */
@@ -39,13 +40,13 @@ export class TemplateStore {
     const fresh = this.#fresh.get(key);
     if (fresh === undefined) return undefined;
     this.#fresh.delete(key);
-    put(this.#used, key, fresh, MAX_TEMPLATES);
+    putBounded(this.#used, key, fresh, MAX_TEMPLATES);
     return fresh;
   }
 
   add(key: number, template: Template): void {
-    if (this.#used.has(key)) put(this.#used, key, template, MAX_TEMPLATES);
-    else put(this.#fresh, key, template, MAX_TEMPLATES);
+    if (this.#used.has(key)) putBounded(this.#used, key, template, MAX_TEMPLATES);
+    else putBounded(this.#fresh, key, template, MAX_TEMPLATES);
   }
 
   withdraw(key: number): void {
@@ -69,8 +70,8 @@ export class TemplateStore {
   }
 
   setRate(domain: number, sampler: number | null, rate: number): void {
-    if (sampler !== null) put(this.#rates, `${domain}/${sampler}`, rate, MAX_RATES);
-    put(this.#rates, `${domain}`, rate, MAX_RATES);
+    if (sampler !== null) putBounded(this.#rates, `${domain}/${sampler}`, rate, MAX_RATES);
+    putBounded(this.#rates, `${domain}`, rate, MAX_RATES);
   }
 
   /** Keeps a data set until its template arrives. At capacity the oldest are dropped; returns their number. */
@@ -110,16 +111,4 @@ export class TemplateStore {
       waitingBytes: this.#waitingBytes,
     };
   }
-}
-
-/** Inserts at the end and evicts the first entry of a full map. */
-function put<K, V>(map: Map<K, V>, key: K, value: V, limit: number): void {
-  map.delete(key);
-  if (map.size >= limit) {
-    for (const oldest of map.keys()) {
-      map.delete(oldest);
-      break;
-    }
-  }
-  map.set(key, value);
 }

@@ -1,27 +1,27 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { CallAnswer, NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
+import type { NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
 import type { SettledPorts } from './openings/settle.ts';
-import type { Silence } from './nodes/calls.ts';
 import type { PowerStates } from './nodes/power-states.ts';
 import type { ChangedBuild } from './nodes/store.ts';
 
 /** Events of game servers and nodes: each function writes its log line and its metric together. */
 export interface GameServerEvents {
   nodeGreeted(node: string): void;
-  /** It was not heard for so long that the state of its servers is unknown. */
+  /** It was silent for so long that the state of its servers is unknown. */
   nodeLost(node: string): void;
   /** Ports that are open while their server runs. */
   portsChanged(by: string, ports: SettledPorts): void;
   nodeTurnedAway(node: string): void;
-  engineTold(node: string, engine: NodeEngine): void;
+  engineReported(node: string, engine: NodeEngine): void;
   buildChanged(node: string, build: ChangedBuild): void;
   foreignNamed(node: string, uuids: readonly string[]): void;
+  /** `outcome`: the kind of the answer, or why there is none; then `tookMs` is null. */
   called(
     node: string,
     call: NodeCall['call']['kind'],
-    outcome: CallAnswer | Silence,
-    tookMs: number,
+    outcome: string,
+    tookMs: number | null,
   ): void;
   failed(what: string, error: unknown): void;
 }
@@ -46,7 +46,7 @@ export function createGameServerEvents(
       metrics.turnedAway.inc();
       log.warn({ node }, 'a node was not let in: its credential is not good');
     },
-    engineTold(node, { kind, version, problem }) {
+    engineReported(node, { kind, version, problem }) {
       const said = `${kind} ${version} ${problem}`;
       if (engines.get(node) === said) return;
       engines.set(node, said);
@@ -64,9 +64,8 @@ export function createGameServerEvents(
       log.warn({ node, count: uuids.length, first }, 'a node named servers of another node');
     },
     called(node, call, outcome, tookMs) {
-      const result = outcome.kind === 'silent' ? outcome.why : outcome.kind;
-      metrics.calls.inc({ node, call, outcome: result });
-      if (outcome.kind !== 'silent') metrics.answered.observe({ call }, tookMs / 1000);
+      metrics.calls.inc({ node, call, outcome });
+      if (tookMs !== null) metrics.answered.observe({ call }, tookMs / 1000);
     },
     failed: (what, error) => log.error({ error }, `${what} failed`),
   };

@@ -2,8 +2,9 @@ import { keyActor } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import { historyView, loadHistory } from './history.ts';
-import { instruct, type InstructDeps } from './instruct.ts';
-import { type LiveDeps, readLines, readLive, readProblem } from './live.ts';
+import { instruct } from './instruct.ts';
+import { readLines, readLive, readProblem } from './live.ts';
+import type { NodeCalls } from './nodes/calls.ts';
 import { reinstallServer } from './reinstall.ts';
 import { listServers, listStatuses, loadBuild, loadServer } from './store.ts';
 import { buildView, consoleView, detailView, listedView, statusView } from './views.ts';
@@ -22,14 +23,9 @@ export type GameServerHandlers = Pick<
   | 'reinstallGameServer'
 >;
 
-export interface HandlerDeps {
-  readonly instruct: InstructDeps;
-  readonly live: LiveDeps;
-}
-
 const DEFAULT_LINES = 100;
 
-export function createHandlers(deps: HandlerDeps): GameServerHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers {
   return {
     async listGameServers(call, db) {
       const servers = await listServers(db, call.caller);
@@ -38,14 +34,14 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     async readGameServer(call, db) {
       const server = await loadServer(db, call.caller, 'game-servers.read', call.server);
       if (server === null) throw notSeen();
-      const live = await readLive(deps.live, server);
+      const live = await readLive(calls, server);
       return { status: 200, body: { data: detailView(server, live) } };
     },
     async sendPowerSignal(call, db) {
-      return instruct(deps.instruct, db, call, { kind: 'power', signal: call.body.signal });
+      return instruct(calls, db, call, { kind: 'power', signal: call.body.signal });
     },
     async sendCommand(call, db) {
-      return instruct(deps.instruct, db, call, { kind: 'command', command: call.body.command });
+      return instruct(calls, db, call, { kind: 'command', command: call.body.command });
     },
     async listGameServerStatuses(call, db) {
       const servers = await listStatuses(db, call.caller);
@@ -54,7 +50,7 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
     async readGameServerBuild(call, db) {
       const build = await loadBuild(db, call.caller, call.server);
       if (build === null) throw notSeen();
-      const problem = await readProblem(deps.live, build);
+      const problem = await readProblem(calls, build);
       return { status: 200, body: { data: buildView(build, problem) } };
     },
     async readGameServerHistory(call, db) {
@@ -73,7 +69,7 @@ export function createHandlers(deps: HandlerDeps): GameServerHandlers {
       const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
       if (server === null) throw notSeen();
       const { lines: last = DEFAULT_LINES, colours = false } = call.query;
-      const console = await readLines(deps.live, server, { last, colours });
+      const console = await readLines(calls, server, { last, colours });
       return { status: 200, body: { data: consoleView(console) } };
     },
   };

@@ -5,11 +5,10 @@ import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transpor
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
-import { AssignmentPages } from './nodes/assignments.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
-import { NodeCalls } from './nodes/calls.ts';
+import { NodeCalls, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
-import { createNodeHandler } from './nodes/node-handler.ts';
+import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
 export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
@@ -20,8 +19,7 @@ export interface GameServerDeps {
   readonly registry: Registry;
   readonly log: Logger;
   /** For tests; by default the timeouts of the interface. */
-  readonly lookWithinMs?: number;
-  readonly instructWithinMs?: number;
+  readonly timeouts?: Timeouts;
 }
 
 /** Game servers: their operations of both interfaces, and the nodes that run them. */
@@ -39,30 +37,21 @@ export interface GameServers {
   failed(what: string, error: unknown): void;
 }
 
-/** decisions.md: null when the node did not answer within 2 s, 502 when it did not within 5 s. */
-const LOOK_WITHIN_MS = 2_000;
-const INSTRUCT_WITHIN_MS = 5_000;
-
 export function createGameServers(deps: GameServerDeps): GameServers {
   const { db, registry, log } = deps;
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
-  const calls = new NodeCalls();
-  const desk = new AssignmentPages(db);
-  const answer = createNodeHandler({ db, calls, desk, powers, events });
-  const callNode = calls.call;
+  const calls = new NodeCalls(events, deps.timeouts);
+  const nodes = new NodeHandler({ db, calls, powers, events });
   return {
-    handlers: createHandlers({
-      instruct: { callNode, events, withinMs: deps.instructWithinMs ?? INSTRUCT_WITHIN_MS },
-      live: { callNode, events, withinMs: deps.lookWithinMs ?? LOOK_WITHIN_MS },
-    }),
+    handlers: createHandlers(calls),
     async agentHandler(from, request) {
       // The transport admits only nodes here, with their requests.
       if (from.kind !== 'node' || !isOfNode(request)) {
         const detail = 'Only nodes are served here.';
         return { kind: 'refused', code: 'unsupported', detail };
       }
-      return answer(from.name, request);
+      return nodes.answer(from.name, request);
     },
     async admit({ kind, name }, credential) {
       if (kind !== 'node') return { ok: false, reason: 'Only nodes are served here.' };

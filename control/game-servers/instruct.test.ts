@@ -213,17 +213,6 @@ test('Idempotency-Key: a repeat gets the first answer and calls the node once; a
   assert.equal(node.calls.length, 1);
 });
 
-test('Idempotency-Key: twenty concurrent requests call the node once', async (t) => {
-  const { acme, node } = await start(t);
-  node.delayMs = 100;
-  const replies = await Promise.all(
-    Array.from({ length: 20 }, () => acme.post(COMMAND, { command: 'x' }, key('a'))),
-  );
-  assert.equal(node.calls.length, 1);
-  assert.ok(replies.every(({ status }) => status === 200 || status === 409));
-  assert.ok(replies.some(({ status }) => status === 200));
-});
-
 test('Idempotency-Key: a refusal frees the key', async (t) => {
   const { acme, node } = await start(t);
   const unbuilt = `/api/v1/game-servers/${uuidOf(2)}/power`;

@@ -4,16 +4,9 @@ import { keyActor, recordAudit } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import type { GameServerEvents } from './events.ts';
-import type { CallNode, Silence } from './nodes/calls.ts';
+import type { NodeCalls, Silence } from './nodes/calls.ts';
 import { loadServer, type ServerRow } from './store.ts';
 
-export interface InstructDeps {
-  readonly callNode: CallNode;
-  readonly events: GameServerEvents;
-  /** The timeout of an instruction. */
-  readonly withinMs: number;
-}
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
 
 /** The responses of power and command: 4.9 and 4.10 of the interface. */
@@ -26,7 +19,7 @@ export interface Acknowledged {
  * Sends an instruction to the server's node and waits for its answer. Audited before it is sent, and its outcome after.
  */
 export async function instruct(
-  deps: InstructDeps,
+  calls: NodeCalls,
   db: Db,
   call: Call,
   instruction: Instruction,
@@ -35,15 +28,8 @@ export async function instruct(
   if (server === null) throw notSeen();
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const entry = await audit(db, call, instruction);
-  const startMs = performance.now();
-  const outcome = await deps.callNode({
-    node: server.node,
-    uuid: server.uuid,
-    withinMs: deps.withinMs,
-    call: instruction,
-  });
-  deps.events.called(server.node, instruction.kind, outcome, performance.now() - startMs);
-  const acknowledged = acknowledge(outcome, deps.withinMs);
+  const withinMs = calls.timeouts.instructMs;
+  const acknowledged = acknowledge(await calls.call(server, instruction, withinMs), withinMs);
   await entry.close(acknowledged);
   return acknowledged;
 }

@@ -1,8 +1,7 @@
 import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
-import type { GameServerEvents } from './events.ts';
-import type { CallNode } from './nodes/calls.ts';
+import type { NodeCalls } from './nodes/calls.ts';
 import type { ServerRow } from './store.ts';
 
 /** The state of a server by its node. Null if unknown. */
@@ -14,22 +13,15 @@ export interface LiveServer {
 
 type Reached = Pick<ServerRow, 'node' | 'uuid' | 'provisioned'>;
 
-export interface LiveDeps {
-  readonly callNode: CallNode;
-  readonly events: GameServerEvents;
-  /** The timeout of a read from a node. */
-  readonly withinMs: number;
-}
-
 /** The state of a server by its node. Null if unknown, which is not offline. */
-export async function readLive(deps: LiveDeps, server: ServerRow): Promise<LiveServer | null> {
-  const answer = await ask(deps, server, { kind: 'look' });
+export async function readLive(calls: NodeCalls, server: ServerRow): Promise<LiveServer | null> {
+  const answer = await ask(calls, server, { kind: 'look' });
   return answer?.kind === 'state' ? { state: answer.state, resources: answer.resources } : null;
 }
 
 /** The problem of a server by its node. Null if none or unknown. */
-export async function readProblem(deps: LiveDeps, server: Reached): Promise<string | null> {
-  const answer = await ask(deps, server, { kind: 'look' });
+export async function readProblem(calls: NodeCalls, server: Reached): Promise<string | null> {
+  const answer = await ask(calls, server, { kind: 'look' });
   if (answer?.kind === 'refused') return answer.reason;
   return answer?.kind === 'state' ? answer.problem : null;
 }
@@ -43,24 +35,22 @@ export interface ConsoleLines {
 
 /** The last lines of a console. A node is not trusted with what reaches a terminal, so they are cleaned here too. */
 export async function readLines(
-  deps: LiveDeps,
+  calls: NodeCalls,
   server: ServerRow,
   { last, colours }: { readonly last: number; readonly colours: boolean },
 ): Promise<ConsoleLines> {
-  const answer = await ask(deps, server, { kind: 'lines', last, colours });
+  const answer = await ask(calls, server, { kind: 'lines', last, colours });
   if (answer?.kind !== 'lines') return { lines: null, lastNumber: null };
   const lines = answer.lines.slice(-last).map(colours ? colouredText : plainText);
   return { lines, lastNumber: answer.lastNumber };
 }
 
 async function ask(
-  { callNode, events, withinMs }: LiveDeps,
-  { node, uuid, provisioned }: Reached,
+  calls: NodeCalls,
+  server: Reached,
   call: NodeCall['call'],
 ): Promise<CallAnswer | null> {
-  if (!provisioned) return null;
-  const startMs = performance.now();
-  const outcome = await callNode({ node, uuid, withinMs, call });
-  events.called(node, call.kind, outcome, performance.now() - startMs);
+  if (!server.provisioned) return null;
+  const outcome = await calls.call(server, call, calls.timeouts.readMs);
   return outcome.kind === 'silent' ? null : outcome;
 }

@@ -177,16 +177,6 @@ test('answers null for state and resources when they are unknown, and keeps the 
   await unknown(1, 'the node is not connected');
 });
 
-test('sends a node one query at a time for many readers of one server', async (t) => {
-  const world = await start(t);
-  await addServer(world.db, { number: 1 });
-  world.node.answer = () => stateAnswer('running');
-  world.node.delayMs = 100;
-  const replies = await Promise.all(Array.from({ length: 50 }, () => world.acme.get(at(1))));
-  assert.ok(replies.every(({ body }) => dataOf(body)['state'] === 'running'));
-  assert.ok(world.node.calls.length < 10, `${world.node.calls.length} looks`);
-});
-
 test('ignores an answer after the timeout', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });

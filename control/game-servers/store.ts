@@ -85,7 +85,7 @@ export async function listStatuses(db: Db, caller: ServerHolder): Promise<Server
       from game_servers
       join services on services.id = service_id
       join nodes on nodes.id = node_id,
-           lateral (select ${IS_CONNECTED} as is_connected) as heard
+           lateral (select ${IS_CONNECTED} as is_connected) as node_state
      where ${withinReach(caller, 'game-servers.read')}
      order by game_servers.name collate "C", uuid`.execute(db);
   return rows;

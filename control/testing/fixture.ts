@@ -64,7 +64,7 @@ export const ALL_ABILITIES = [
 ];
 
 /** Shorter and distinct timeouts for tests. */
-const TEST_DEADLINES = { lookWithinMs: 300, instructWithinMs: 3000 };
+const TEST_DEADLINES = { timeouts: { readMs: 300, instructMs: 3000 } };
 
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 

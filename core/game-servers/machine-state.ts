@@ -44,11 +44,11 @@ export type KnownPhase =
   | { readonly kind: 'cancelling'; readonly how: 'stop' | 'kill'; readonly after: After }
   | { readonly kind: 'starting' }
   | { readonly kind: 'running' }
-  /** `told`: the engine has accepted this step; its time runs from then. */
+  /** `acknowledged`: the engine has accepted this step; its time runs from then. */
   | {
       readonly kind: 'stopping';
       readonly rung: Rung;
-      readonly told: boolean;
+      readonly acknowledged: boolean;
       readonly after: After;
     };
 export type After = 'offline' | 'start';
@@ -81,8 +81,8 @@ export type MachineEvent =
     }
   /** A console line matched the egg's done line. */
   | { readonly kind: 'done'; readonly run: number }
-  | { readonly kind: 'told'; readonly epoch: number }
-  | { readonly kind: 'untold'; readonly epoch: number; readonly reachable: boolean }
+  | { readonly kind: 'stop_sent'; readonly epoch: number }
+  | { readonly kind: 'stop_failed'; readonly epoch: number; readonly reachable: boolean }
   | { readonly kind: 'phase_timer'; readonly epoch: number }
   | { readonly kind: 'look_timer'; readonly run: number };
 
@@ -94,13 +94,13 @@ export interface InstanceFacts {
 }
 
 /**
- * The actions for the engine adapter. Every launch, tell and inspect is answered by exactly one event within a bounded
+ * The actions for the engine adapter. Every launch, stop and inspection is answered by exactly one event within a bounded
  * time.
  */
 export type Effect =
   | { readonly kind: 'launch'; readonly run: number }
   | { readonly kind: 'cancel_launch'; readonly run: number }
-  | { readonly kind: 'tell'; readonly rung: Rung; readonly epoch: number }
+  | { readonly kind: 'send_stop'; readonly rung: Rung; readonly epoch: number }
   | { readonly kind: 'inspect'; readonly run: number }
   /** Attaches the console of an instance that this agent did not start. */
   | { readonly kind: 'attach'; readonly run: number }

@@ -26,8 +26,8 @@ export function tryLater(state: MachineState, was: KnownPhase): Step {
 }
 
 export function beginStop(state: MachineState, rung: Rung, after: After = 'offline'): Step {
-  const next = becomes(state, { kind: 'stopping', rung, told: false, after });
-  return to(next, { kind: 'tell', rung, epoch: next.epoch });
+  const next = becomes(state, { kind: 'stopping', rung, acknowledged: false, after });
+  return to(next, { kind: 'send_stop', rung, epoch: next.epoch });
 }
 
 export function inspect({ run }: MachineState): Effect {

@@ -111,7 +111,7 @@ describe('the power machine, for any sequence of events', () => {
         const uninterrupted = played(happened, 'egg');
         const { epoch } = uninterrupted.machine;
         const isStaleTell = (one: World['pending'][number]): boolean =>
-          one.kind === 'tell' && one.epoch < epoch;
+          one.kind === 'send_stop' && one.epoch < epoch;
         const answer = uninterrupted.post({ kind: 'signal', signal: last });
         world.post({ kind: 'signal', signal: last });
         world.restartAgent(gotThrough);

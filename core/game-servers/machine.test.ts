@@ -228,8 +228,8 @@ describe('the power machine', () => {
     const { epoch, run } = world.machine;
     world.post(KILL);
     const before = world.machine;
-    world.post({ kind: 'told', epoch });
-    world.post({ kind: 'untold', epoch, reachable: true });
+    world.post({ kind: 'stop_sent', epoch });
+    world.post({ kind: 'stop_failed', epoch, reachable: true });
     world.post({ kind: 'phase_timer', epoch });
     world.post({ kind: 'inspected', run: run - 1, instance: null });
     world.post({ kind: 'inspect_failed', run: run - 1 });
@@ -377,5 +377,5 @@ describe('the power machine', () => {
 });
 
 function sentStops(world: World): string[] {
-  return world.effects.flatMap((effect) => (effect.kind === 'tell' ? [effect.rung] : []));
+  return world.effects.flatMap((effect) => (effect.kind === 'send_stop' ? [effect.rung] : []));
 }

@@ -27,7 +27,7 @@ import { POWER_TABLE, type PowerAction } from './power-table.ts';
 /** The pauses after a SIGKILL that had no effect, and after one that could not be sent. */
 const KILL_AGAIN_MS = 5_000;
 /** The pause before an unreachable engine is asked again. */
-const TELL_AGAIN_MS = 2_000;
+const SEND_AGAIN_MS = 2_000;
 
 type Handlers = {
   readonly [K in MachineEvent['kind']]: (
@@ -66,7 +66,7 @@ export function endWithNode(state: MachineState): MachineState {
   const was = phase.kind === 'recovering' ? phase.was : phase;
   const runs = was.kind === 'starting' || was.kind === 'running';
   if (!runs || state.withheld !== null) return state;
-  return becomes(state, { kind: 'stopping', rung: 'term', told: true, after: 'start' });
+  return becomes(state, { kind: 'stopping', rung: 'term', acknowledged: true, after: 'start' });
 }
 
 const HANDLERS: Handlers = {
@@ -114,21 +114,21 @@ const HANDLERS: Handlers = {
     if (state.phase.kind === 'launching') return to({ ...state, phase: LAUNCHED_DONE });
     return state.phase.kind === 'starting' ? to(becomes(state, { kind: 'running' })) : to(state);
   },
-  told: (state, { epoch }, { settings }) => {
+  stop_sent: (state, { epoch }, { settings }) => {
     const { phase } = state;
     if (epoch !== state.epoch || phase.kind !== 'stopping') return to(state);
-    const next = { ...state, phase: { ...phase, told: true } };
+    const next = { ...state, phase: { ...phase, acknowledged: true } };
     const { termAfterMs, killAfterMs } = settings.stopTimes;
     if (phase.rung === 'egg') return to(next, phaseTimer(next, termAfterMs));
     if (phase.rung === 'term') return to(next, phaseTimer(next, killAfterMs));
     return to(next, phaseTimer(next, KILL_AGAIN_MS), inspect(next));
   },
-  untold: (state, { epoch, reachable }) => {
+  stop_failed: (state, { epoch, reachable }) => {
     const { phase } = state;
     if (epoch !== state.epoch || phase.kind !== 'stopping') return to(state);
     if (phase.rung === 'kill') return to(state, phaseTimer(state, KILL_AGAIN_MS), inspect(state));
     // The time to save does not run while the engine is away.
-    if (!reachable) return to(state, phaseTimer(state, TELL_AGAIN_MS));
+    if (!reachable) return to(state, phaseTimer(state, SEND_AGAIN_MS));
     return beginStop(state, phase.rung === 'egg' ? 'term' : 'kill', phase.after);
   },
   phase_timer: (state, { epoch }, { settings }) => {
@@ -152,7 +152,7 @@ function onSignal(before: MachineState, signal: PowerSignal): Step {
   const state = { ...before, gaveUpAtMs: null, problem };
   if (phase.kind === 'recovering') {
     // Only a kill gets here: a running instance is killed and the wanted state is cleared.
-    const was = { kind: 'stopping', rung: 'kill', told: false, after: 'offline' } as const;
+    const was = { kind: 'stopping', rung: 'kill', acknowledged: false, after: 'offline' } as const;
     return accepted(to({ ...state, phase: { kind: 'recovering', was } }, inspect(state)));
   }
   // A caller acted, so one more crash restart is allowed.
@@ -229,9 +229,9 @@ function giveWay(state: MachineState): Step {
 
 function escalate(
   state: MachineState,
-  { rung, told, after }: Extract<KnownPhase, { kind: 'stopping' }>,
+  { rung, acknowledged, after }: Extract<KnownPhase, { kind: 'stopping' }>,
 ): Step {
-  if (!told) return beginStop(state, rung, after);
+  if (!acknowledged) return beginStop(state, rung, after);
   return beginStop(state, rung === 'egg' ? 'term' : 'kill', after);
 }
 
@@ -281,7 +281,7 @@ function resume(state: MachineState, was: KnownPhase, context: Context): Step {
       return withConsole(beginStop(state, was.how === 'kill' ? 'kill' : 'egg', was.after));
     case 'stopping':
     default: {
-      if (!was.told) return withConsole(beginStop(state, was.rung, was.after));
+      if (!was.acknowledged) return withConsole(beginStop(state, was.rung, was.after));
       // It was signalled already: a second SIGINT ends some games without a save.
       const next = becomes(state, was);
       const { termAfterMs, killAfterMs } = context.settings.stopTimes;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
+import { renderTar, type TarEntry } from './tar.ts';
 import type { Dockerd } from './dockerd.ts';
 
 /** Name of the lab's smallest image. */

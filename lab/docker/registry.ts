@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { renderTar, type TarEntry } from '@portcullis/node/engine/docker/tar.ts';
+import { renderTar, type TarEntry } from './tar.ts';
 import type { Namespace } from '../stack/netns.ts';
 
 /** An image registry that Docker can pull from, with one image, on 127.0.0.1 of a namespace. */

@@ -108,18 +108,12 @@ describe('attack messages', () => {
 
   const hostile: Readonly<Record<string, object>> = {
     'an address that would end an nft statement': subject({ subject: '1.1.1.1; flush ruleset' }),
-    'an address that is not canonical': subject({ subject: '2001:DB8::1' }),
     'a prefix with host bits': subject({ prefix: '203.0.113.1/24' }),
     'a negative count': subject({ packets: -1 }),
     'a count that is not finite (1e999)': subject({ bytes: Infinity }),
-    'a count that is not a number': subject({ bytes: Number.NaN }),
     'a vector below the first': subject({ vectors: [{ vector: -1, packets: 1, bytes: 1 }] }),
-    'a vector that is not a whole number': subject({
-      vectors: [{ vector: 1.5, packets: 1, bytes: 1 }],
-    }),
     'a bucket of no duration': sample({ durationMs: 0 }),
     'a bucket of an hour': sample({ durationMs: 3_600_000 }),
-    'a moment after the year 9999': sample({ atMs: 1e300 }),
     'more addresses than a sample has': sample({
       addresses: many(MAX_SUBJECTS_PER_SAMPLE + 1, SUBJECT),
     }),
@@ -133,11 +127,7 @@ describe('attack messages', () => {
     'more top ports than the limit': sample({
       tops: [{ ...TOPS, sourcePorts: many(MAX_TOPS + 1, { port: 1, packets: 1 }) }],
     }),
-    'a port of a protocol without ports': sample({
-      tops: [{ ...TOPS, sourcePorts: [{ port: 1, protocol: 'icmp', packets: 1 }] }],
-    }),
     'an attack of an unknown type': attack({ type: 'toString' }),
-    'an attack with an id that is too long': attack({ id: 'x'.repeat(129) }),
     'a share above 1': attack({ shares: [{ type: 'udp_flood', share: 1.01 }] }),
     'an action against an invalid network': attack({
       actions: [{ ...ATTACK.actions[2], action: { ...ACTIONS[2], source: 'all' } }],

@@ -90,8 +90,8 @@ export const watchScope = object<WatchScope>({
 /** An attack against which no agent may act any more, for as long as it is the same attack. */
 const cancelledAttack = object({ subject: network, startedAtMs: moment });
 export type CancelledAttack = Static<typeof cancelledAttack>;
-/** Agents also store them on disk. Older peers do not send them. */
-export const cancelledAttacks = withDefault(array(cancelledAttack, MAX_CANCELLED), []);
+/** Agents also store them on disk. */
+export const cancelledAttacks = array(cancelledAttack, MAX_CANCELLED);
 
 const vectorCount = object<VectorCount>({
   vector: integer(0, 255),
@@ -262,7 +262,7 @@ export const WATCH_REPLIES = kinds({
     /** Canonical, each once. Null when the version in the request is current. */
     scopes: nullable(array(watchScope, MAX_SCOPES_PER_PAGE)),
     /** On the first page only. */
-    cancelled: cancelledAttacks,
+    cancelled: withDefault(cancelledAttacks, []),
     next: nullable(cursor),
   },
 });

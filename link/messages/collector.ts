@@ -10,7 +10,6 @@ import {
   object,
   type Static,
   type StaticUnion,
-  withDefault,
 } from './schema.ts';
 import { address, instance, network, periodMs, protocolVersion, reason } from './values.ts';
 
@@ -61,7 +60,7 @@ const assignedExporter = object({
   /** For data without a sampling rate of its own; null if every packet is counted. */
   samplingRate: nullable(integer(1, 16_777_216)),
   /** The destinations for which its records are accepted; null for all. */
-  prefixes: withDefault(nullable(array(network, MAX_EXPORTER_PREFIXES)), null),
+  prefixes: nullable(array(network, MAX_EXPORTER_PREFIXES)),
 });
 export type AssignedExporter = Static<typeof assignedExporter>;
 

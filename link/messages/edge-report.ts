@@ -35,7 +35,7 @@ const device = object<EdgeDevice>({
   master: nullable(deviceName),
 });
 
-/** Part of every heartbeat; control also stores it. Fields with a default were added after the first version. */
+/** Part of every heartbeat; control also stores it. */
 export const edgeReport = object({
   /** Targets that have a policy of their own in the kernel: addresses and prefixes. */
   policies: natural,
@@ -45,24 +45,21 @@ export const edgeReport = object({
   /** How long the last apply took. */
   lastApplyMs: nullable(finite),
   /** Enforced filters on ports. */
-  filters: withDefault(natural, 0),
+  filters: natural,
   /** How often since the agent's start the kernel had been changed by another program and was repaired. */
-  repairs: withDefault(natural, 0),
+  repairs: natural,
   /** Connection tracking entries deleted since the agent's start because rules now deny them. */
-  forgottenConnections: withDefault(natural, 0),
+  forgottenConnections: natural,
   /** Whether the kernel held the agent's objects at the last check. */
-  kernel: withDefault(oneOf(...KERNEL_STATES), 'unknown'),
+  kernel: oneOf(...KERNEL_STATES),
   /** Why something configured (XDP, filters, SYN proxy) does not work, a sentence each. */
-  problems: withDefault(array(reason, 100), []),
+  problems: array(reason, 100),
   /** The devices that the operator named for this edge, in the operator's order. */
-  devices: withDefault(array(device, 256), []),
+  devices: array(device, 256),
   /** Ports of the host itself that no rule closes: the operator's, and what it learned of itself. */
-  management: withDefault(
-    array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
-    [],
-  ),
+  management: array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
   /** Which part of the kernel counts traffic for attack detection. */
-  counters: withDefault(oneOf(...COUNTER_MODES), 'none'),
+  counters: oneOf(...COUNTER_MODES),
 });
 export type EdgeReport = Static<typeof edgeReport>;
 

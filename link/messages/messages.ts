@@ -21,8 +21,8 @@ import {
 import { agentName, reason } from './values.ts';
 
 /**
- * All messages between control and its agents. An agent one version behind still works: fields are only added,
- * unknown fields are ignored, and unknown kinds are answered with `unsupported`.
+ * All messages between control and its agents. An agent one version behind still works: after the first release fields
+ * are only added, with a default; unknown fields are ignored, and unknown kinds are answered with `unsupported`.
  */
 export const PROTOCOL_VERSION = 1;
 export const OLDEST_PROTOCOL_VERSION = 1;

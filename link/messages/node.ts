@@ -22,7 +22,6 @@ import {
   type StaticUnion,
   text,
   union,
-  withDefault,
 } from './schema.ts';
 import {
   address,
@@ -85,9 +84,9 @@ const build = object({
   log: nullable(output(MAX_BUILD_LOG_LENGTH)),
   power: serverState,
   /** When its process last ended by itself while it should run, by the node's clock; null: not since it was started. */
-  crashedAtMs: withDefault(nullable(finite), null),
+  crashedAtMs: nullable(finite),
   /** Null while it does not run, or was not measured yet. */
-  resources: withDefault(nullable(resources), null),
+  resources: nullable(resources),
 });
 export type ServerBuild = Static<typeof build>;
 
@@ -97,15 +96,15 @@ const ANSWERS = kinds({
     /** Null when they were not measured yet. */
     resources: nullable(resources),
     /** For the caller, such as why a start failed. */
-    problem: withDefault(nullable(reason), null),
+    problem: nullable(reason),
   },
   accepted: {},
   /** The reason is a sentence for the caller. */
   refused: { reason },
   lines: {
     lines: array(output(MAX_CONSOLE_LINE_LENGTH), MAX_CONSOLE_LINES),
-    /** Number of the last line, see `ServerConsole.lastNumber`; null from a node that does not count lines. */
-    lastNumber: withDefault(nullable(natural), null),
+    /** Number of the last line, see `ServerConsole.lastNumber`; null: unknown. */
+    lastNumber: nullable(natural),
   },
 });
 export type CallAnswer = StaticUnion<typeof ANSWERS>;
@@ -152,8 +151,7 @@ export const serverAssignment = object<ServerAssignment>({
   variables: record(/^[^\0=]{1,128}$/, text(16_384)),
   limits: object({ memory: limit, cpu: limit, disk: limit }),
   allocation: object({ ip: address, port }),
-  // Of control from before servers had several.
-  ports: withDefault(array(serverPort, MAX_PORTS_OF_SERVER), []),
+  ports: array(serverPort, MAX_PORTS_OF_SERVER),
   suspended: boolean,
   crashes: object({ restart: boolean, withinMs: integer(0, 86_400_000) }),
   buildEpoch: epoch,
@@ -185,7 +183,7 @@ const CALLS = kinds({
   lines: {
     last: integer(1, MAX_CONSOLE_LINES),
     /** With the escape sequences of colours, and no others. */
-    colours: withDefault(boolean, false),
+    colours: boolean,
   },
 });
 

@@ -21,7 +21,6 @@ import {
   parsedBy,
   record,
   type Schema,
-  withDefault,
 } from './schema.ts';
 import { mode, network, port, protocol, ref, version } from './values.ts';
 
@@ -66,7 +65,7 @@ const filter = object<PolicyFilter>({
   type: filterType,
   port,
   managed: boolean,
-  safelist: withDefault(array(network, MAX_OBJECTS_PER_POLICY), []),
+  safelist: array(network, MAX_OBJECTS_PER_POLICY),
 });
 
 export const mitigationLimit = object<MitigationLimit>({
@@ -83,8 +82,8 @@ const anyMitigation = object<Mitigation>({
   destinationPort: nullable(port),
   source: nullable(network),
   safelist: array(network, MAX_OBJECTS_PER_POLICY),
-  fragment: withDefault(oneOf('any', 'later'), 'any'),
-  limit: withDefault(nullable(mitigationLimit), null),
+  fragment: oneOf('any', 'later'),
+  limit: nullable(mitigationLimit),
 });
 
 /** Only TCP and UDP have ports, and later fragments of a datagram have none. */
@@ -105,7 +104,7 @@ const policy = object<Policy>({
   blocked: withDefault(array(matching(SET_NAME, 'the name of a source set'), 100_000), []),
   geo: array(geoRule, MAX_OBJECTS_PER_POLICY),
   rules: array(rule, MAX_OBJECTS_PER_POLICY),
-  default: withDefault(oneOf('accept', 'deny'), 'accept'),
+  default: oneOf('accept', 'deny'),
   filters: array(filter, MAX_OBJECTS_PER_POLICY),
 });
 

@@ -2,11 +2,11 @@
 export type PeerUid = number | null;
 
 /** Pending connections of one account without an admitted agent. */
-const PER_STRANGER = 16;
+const UNAUTHENTICATED_LIMIT = 16;
 /** Pending connections of all accounts without an admitted agent. */
-const ALL_STRANGERS = 128;
+const ALL_UNAUTHENTICATED_LIMIT = 128;
 /** Pending connections of one account with an admitted agent, of root, and of the account of control. */
-const PER_KNOWN = 256;
+const KNOWN_LIMIT = 256;
 
 /**
  * The connections that are not admitted yet. Above a limit, the oldest one of the account with the most is closed. An
@@ -28,10 +28,10 @@ export class PendingConnections<T> {
     this.#pending.set(connection, peer);
     const known = this.#isKnown(peer);
     const own = this.#of((uid) => uid === peer);
-    if (own.length > (known ? PER_KNOWN : PER_STRANGER)) return own[0] ?? null;
+    if (own.length > (known ? KNOWN_LIMIT : UNAUTHENTICATED_LIMIT)) return own[0] ?? null;
     if (known) return null;
-    const strangers = this.#of((uid) => !this.#isKnown(uid));
-    return strangers.length > ALL_STRANGERS ? this.#oldestOfMost(strangers) : null;
+    const unknown = this.#of((uid) => !this.#isKnown(uid));
+    return unknown.length > ALL_UNAUTHENTICATED_LIMIT ? this.#oldestOfMost(unknown) : null;
   }
 
   /** Returns a function that takes note of the end of the admitted connection. */

@@ -93,12 +93,12 @@ export class Builder {
     this.#abort = abort;
     this.#waitReason = 'Other servers are being built.';
     try {
-      await builds.run(abort.signal, async () => {
+      await builds.run(async () => {
         this.#waitReason = null;
         await this.#save({ epoch, state: 'building', reason: null, log: null });
         this.#output = new ServerConsole();
         await build(this.#output, abort.signal);
-      });
+      }, abort.signal);
       await this.#save({ epoch, state: 'built', reason: null, log: null });
     } catch (error) {
       log.warn({ uuid, epoch, error }, 'a server could not be built');

@@ -35,8 +35,8 @@ export function createApplyConfigFiles(editThread = new EditThread()): ApplyConf
       for (const name of unknown)
         say(`Nothing stands for {{${name}}}; what it would replace stays.`);
       try {
-        const told = await rewrite({ root: folder, file, edits, owner, editThread });
-        for (const detail of told) say(detail);
+        const left = await rewrite({ root: folder, file, edits, owner, editThread });
+        for (const detail of left) say(detail);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         say(`Left as it is: ${error.message}.`);

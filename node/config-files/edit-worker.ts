@@ -13,10 +13,10 @@ export type EditAnswer =
   /** `spent`: the file exceeded the limit of time or memory. */
   | { readonly ok: false; readonly reason: string; readonly spent?: true };
 
-parentPort?.on('message', (order: EditOrder) => tell(answer(order)));
-tell('ready');
+parentPort?.on('message', (order: EditOrder) => send(answer(order)));
+send('ready');
 
-function tell(message: EditAnswer | 'ready'): void {
+function send(message: EditAnswer | 'ready'): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   parentPort?.postMessage(message);
 }

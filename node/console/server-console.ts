@@ -1,4 +1,3 @@
-import { LineRing } from './line-ring.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { DonePattern } from '@portcullis/core/game-servers/egg.ts';
@@ -7,7 +6,9 @@ import { compilePattern } from '../eggs/re2.ts';
 const KEPT_LINES = 1000;
 const KEPT_BYTES = 256 * 1024;
 /** `bytes` is what can be decoded without slowing down the other servers of a node. */
-const FLOOD: FloodLimits = { windowMs: 100, lines: 2000, bytes: 1024 * 1024 };
+const FLOOD = { windowMs: 100, lines: 2000, bytes: 1024 * 1024 };
+/** An estimate of the memory of a string besides its characters, which take at most two bytes each. */
+const LINE_COST = 48;
 
 /**
  * The console of one server: keeps its last lines and watches for a done line. Memory is bounded: one unfinished line, the
@@ -17,8 +18,8 @@ export class ServerConsole {
   private readonly now: () => number;
   private readonly splitter: LineSplitter;
   /** Numbers start at the clock, so that an agent does not reuse the numbers of an earlier one. */
-  private readonly ring = new LineRing(KEPT_LINES, KEPT_BYTES, Date.now());
-  private readonly gate = new FloodGate(FLOOD);
+  private readonly ring = new LineRing(Date.now());
+  private readonly gate = new FloodGate();
   private watching: { readonly matcher: DoneMatcher; readonly onDone: () => void } | null = null;
 
   /** `now` is in milliseconds, from a monotonic clock. */
@@ -65,14 +66,6 @@ export class ServerConsole {
     this.watching = { matcher, onDone };
   }
 
-  stopWatching(): void {
-    this.watching = null;
-  }
-
-  get droppedLines(): number {
-    return this.gate.dropped;
-  }
-
   private line(bytes: Buffer, overwritten: boolean): void {
     const now = this.now();
     const passes = overwritten || this.gate.admits(bytes.length, now);
@@ -109,8 +102,6 @@ const BUDGET_MS = 50;
 export class DoneMatcher {
   /** Sentences about patterns that RE2 does not accept; they never match. */
   readonly problems: readonly string[];
-  /** No pattern can match, so a server runs once it is started. */
-  readonly empty: boolean;
   private readonly texts: readonly string[];
   private readonly expressions: readonly ((text: string) => boolean)[];
   private windowStart = Number.NEGATIVE_INFINITY;
@@ -125,7 +116,6 @@ export class DoneMatcher {
     this.problems = compiled
       .filter(({ test }) => test === null)
       .map(({ pattern }) => `regex:${pattern} is not understood and never matches`);
-    this.empty = this.texts.length + this.expressions.length === 0;
   }
 
   /** Whether this line, without escape sequences, is a done line. */
@@ -145,46 +135,60 @@ export class DoneMatcher {
 }
 
 /** Limits lines and bytes per time window, and counts dropped lines. Wings allows 2,000 lines in 100 ms. */
-export class FloodGate {
-  private readonly limits: FloodLimits;
+class FloodGate {
   private windowStart = Number.NEGATIVE_INFINITY;
   private lines = 0;
   private bytes = 0;
-  private waiting = 0;
-  /** The total number of dropped lines. */
-  dropped = 0;
-
-  constructor(limits: FloodLimits) {
-    this.limits = limits;
-  }
+  private dropped = 0;
 
   /** Whether a line of this length passes now. */
   admits(bytes: number, nowMs: number): boolean {
-    if (nowMs - this.windowStart >= this.limits.windowMs || nowMs < this.windowStart) {
+    if (nowMs - this.windowStart >= FLOOD.windowMs || nowMs < this.windowStart) {
       this.windowStart = nowMs;
       this.lines = 0;
       this.bytes = 0;
     }
     this.lines += 1;
     this.bytes += bytes;
-    const passes = this.lines <= this.limits.lines && this.bytes <= this.limits.bytes;
-    if (!passes) {
-      this.waiting += 1;
-      this.dropped += 1;
-    }
+    const passes = this.lines <= FLOOD.lines && this.bytes <= FLOOD.bytes;
+    if (!passes) this.dropped += 1;
     return passes;
   }
 
   /** Returns the number of lines dropped since the last call. */
   takeDropped(): number {
-    const { waiting } = this;
-    this.waiting = 0;
-    return waiting;
+    const { dropped } = this;
+    this.dropped = 0;
+    return dropped;
   }
 }
 
-export interface FloodLimits {
-  readonly windowMs: number;
-  readonly lines: number;
-  readonly bytes: number;
+/** The last lines, limited by their number and bytes. */
+class LineRing {
+  private readonly lines: string[] = [];
+  private bytes = 0;
+  /** The number of the last line; numbers are consecutive. */
+  lastNumber: number;
+
+  constructor(lastNumber: number) {
+    this.lastNumber = lastNumber;
+  }
+
+  push(line: string): void {
+    this.lines.push(line);
+    this.lastNumber += 1;
+    this.bytes += costOf(line);
+    while (this.lines.length > KEPT_LINES || this.bytes > KEPT_BYTES) {
+      this.bytes -= costOf(this.lines.shift() ?? '');
+    }
+  }
+
+  /** Oldest first. */
+  last(count: number): readonly string[] {
+    return count > 0 ? this.lines.slice(-count) : [];
+  }
+}
+
+function costOf(line: string): number {
+  return 2 * line.length + LINE_COST;
 }

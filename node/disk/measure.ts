@@ -1,6 +1,7 @@
 import { constants, type Dir } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Limiter } from '../server/limiter.ts';
 
 export interface MeasureLimits {
   /** The pace of all folders together, which limits the load on the host's disk. */
@@ -25,15 +26,8 @@ const MAX_LINKED = 1_000_000;
 export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureDisk {
   const all = { ...DEFAULTS, ...limits };
   const pace = new Pace(all.entriesPerSecond);
-  let last: Promise<unknown> = Promise.resolve();
-  return (folder, signal) => {
-    const use = last.then(async () => {
-      signal.throwIfAborted();
-      return new Walk(all, pace, signal).run(folder);
-    });
-    last = use.catch(() => undefined);
-    return use;
-  };
+  const serial = new Limiter(1);
+  return (folder, signal) => serial.run(() => new Walk(all, pace, signal).run(folder), signal);
 }
 
 /** Limits the entries per second, in bursts of 100 ms. */
@@ -83,12 +77,12 @@ class Walk {
 
   async run(folder: string): Promise<DiskUse> {
     try {
-      if (!(await this.enter(Buffer.from(folder)))) return { bytes: 0, entries: 0, complete: true };
+      if (!(await this.enter(Buffer.from(folder)))) return { bytes: 0, complete: true };
       while (this.levels.length > 0) await this.step();
     } finally {
       for (const level of this.levels) await close(level);
     }
-    return { bytes: this.bytes, entries: this.entries, complete: this.complete };
+    return { bytes: this.bytes, complete: this.complete };
   }
 
   /** Reads a batch of the current directory, and descends into the directories of the batch. */
@@ -194,7 +188,6 @@ function isForbidden(error: unknown): boolean {
 export interface DiskUse {
   /** Allocated blocks: a sparse file counts by its blocks, a file with several names once. */
   readonly bytes: number;
-  readonly entries: number;
   /** False if there were too many entries or levels; the real use is larger. */
   readonly complete: boolean;
 }

@@ -4,7 +4,7 @@ import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
  * What runs game servers: Docker, plain processes, or the fake of tests. `suite.ts` tests all three.
  *
  * - An instance is identified by its server's uuid, and is recognised as ours after a restart without memory (a label).
- * - `onEvent` and `inspect` are authoritative; the end of a console stream says nothing about the instance.
+ * - `inspect` is authoritative; the end of a console stream says nothing about the instance.
  * - Every call is bounded in time and rejects with `EngineError`, whose message is for operators.
  */
 export interface Engine {
@@ -38,7 +38,7 @@ export interface Engine {
   list(): Promise<readonly Instance[]>;
   /**
    * Sends `gap` first, and again whenever events may have been missed (the engine restarted): inspect then.
-   * Reconnects by itself until the returned function is called.
+   * Reconnects by itself until the returned function is called. An event is a reason to inspect, never the truth.
    */
   onEvent(listener: (event: EngineEvent) => void): () => void;
   /**
@@ -122,13 +122,8 @@ export type EngineEvent =
   | { readonly kind: 'gap' }
   /** The engine does not answer; `gap` follows when it does again. */
   | { readonly kind: 'lost'; readonly reason: string }
-  | { readonly kind: 'started' | 'paused' | 'unpaused' | 'removed'; readonly uuid: string }
-  | {
-      readonly kind: 'exited';
-      readonly uuid: string;
-      readonly exitCode: number;
-      readonly oomKilled: boolean;
-    };
+  /** The instance was started, paused or removed, or it ended. */
+  | { readonly kind: 'changed'; readonly uuid: string };
 
 export interface Console {
   /** Resolves when the engine has taken the bytes; rejects when the instance takes none. */

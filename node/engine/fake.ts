@@ -171,7 +171,7 @@ export class FakeEngine implements Engine {
       oomKilled: false,
       startedAtMs,
     };
-    this.#emit({ kind: 'started', uuid });
+    this.#emit({ kind: 'changed', uuid });
     instance.program = this.program({
       spec: instance.spec,
       output: (text) => this.#output(instance, Buffer.from(text)),
@@ -210,12 +210,12 @@ export class FakeEngine implements Engine {
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
-    const tell = (event: EngineEvent): void =>
-      queueMicrotask(() => this.#listeners.has(tell) && listener(event));
-    this.#listeners.add(tell);
-    tell(this.#lost === null ? { kind: 'gap' } : { kind: 'lost', reason: this.#lost });
+    const send = (event: EngineEvent): void =>
+      queueMicrotask(() => this.#listeners.has(send) && listener(event));
+    this.#listeners.add(send);
+    send(this.#lost === null ? { kind: 'gap' } : { kind: 'lost', reason: this.#lost });
     const stop = (): void => {
-      this.#listeners.delete(tell);
+      this.#listeners.delete(send);
       this.#stops.delete(stop);
     };
     this.#stops.add(stop);
@@ -292,7 +292,7 @@ export class FakeEngine implements Engine {
   /** Removes an instance as `docker rm -f` does. */
   vanish(uuid: string): void {
     this.crash(uuid, 137);
-    if (this.#instances.delete(uuid)) this.#emit({ kind: 'removed', uuid });
+    if (this.#instances.delete(uuid)) this.#emit({ kind: 'changed', uuid });
   }
 
   pause(uuid: string): void {
@@ -373,14 +373,14 @@ export class FakeEngine implements Engine {
     instance.program = null;
     this.detach(uuid);
     for (const stop of instance.watching) stop();
-    this.#emit({ kind: 'exited', uuid, exitCode, oomKilled });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   #move(uuid: string, from: Instance['status'], to: 'running' | 'paused'): void {
     const instance = this.#existing(uuid);
     if (instance.state.status !== from) return;
     instance.state = { ...instance.state, status: to };
-    this.#emit({ kind: to === 'paused' ? 'paused' : 'unpaused', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   #emit(event: EngineEvent): void {

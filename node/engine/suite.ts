@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import type { Console, Engine, EngineEvent, InstanceSpec, Usage } from './engine.ts';
+import type { Console, Engine, EngineEvent, Instance, InstanceSpec, Usage } from './engine.ts';
 
 /** One engine, and what the suite needs to run a game on it that behaves like `GAME`. */
 export interface Subject {
@@ -71,7 +71,7 @@ export function engineSuite(open: () => Subject): void {
     assert.equal(await subject.engine.inspect(spec.uuid), null);
   });
 
-  it('runs an instance from creation to a graceful end, and reports each step once', async () => {
+  it('runs an instance from creation to a graceful end, and reports it', async () => {
     await play(open(), async (game) => {
       assert.equal((await game.inspect()).status, 'created');
       await game.start();
@@ -84,10 +84,9 @@ export function engineSuite(open: () => Subject): void {
       await game.console.write(Buffer.from('say still here\n'));
       await game.waitForOutput(/said still here\r?\n/);
       await game.engine.signal(game.uuid, 'SIGTERM');
-      await game.waitForEvent('exited');
+      const ended = await game.waitForReport('exited');
       await game.waitForOutput(/saving\r?\n/);
-      assert.deepEqual(await game.end(), { status: 'exited', exitCode: 0, oomKilled: false });
-      assert.deepEqual(game.kinds(), ['started', 'exited']);
+      assert.deepEqual([ended?.exitCode, ended?.oomKilled], [0, false]);
       let isEnded = false;
       void game.console.ended.then(() => (isEnded = true));
       await eventually(() => isEnded);
@@ -98,8 +97,7 @@ export function engineSuite(open: () => Subject): void {
     await play(open(), async (game) => {
       await game.start();
       await game.console.write(Buffer.from('exit 7\n'));
-      assert.equal((await game.waitForEvent('exited')).exitCode, 7);
-      assert.equal((await game.end()).exitCode, 7);
+      assert.equal((await game.waitForReport('exited'))?.exitCode, 7);
       await assert.rejects(game.console.write(Buffer.from('say too late\n')), {
         name: 'EngineError',
         code: 'refused',
@@ -116,10 +114,10 @@ export function engineSuite(open: () => Subject): void {
       await game.start();
       await game.waitForOutput(/ready/);
       await Promise.all(Array.from({ length: 10 }, () => game.engine.kill(game.uuid)));
-      assert.equal((await game.waitForEvent('exited')).exitCode, 137);
+      assert.equal((await game.waitForReport('exited'))?.exitCode, 137);
       await game.engine.kill(game.uuid);
       await game.engine.signal(game.uuid, 'SIGTERM');
-      assert.equal((await game.end()).exitCode, 137);
+      assert.equal((await game.inspect()).exitCode, 137);
     });
   });
 
@@ -127,8 +125,7 @@ export function engineSuite(open: () => Subject): void {
     await play(open(), async (game) => {
       await game.start();
       await game.engine.remove(game.uuid);
-      await game.waitForEvent('removed');
-      assert.equal(await game.engine.inspect(game.uuid), null);
+      await game.waitForReport(null);
     });
   });
 
@@ -195,7 +192,7 @@ export function engineSuite(open: () => Subject): void {
         await console.write(Buffer.from('say from the second\n'));
         await eventually(() => /said from the second/.test(received));
         await again.kill(game.uuid);
-        await eventually(() => events.some(({ kind }) => kind === 'exited'));
+        await eventually(() => events.some(({ kind }) => kind === 'changed'));
         assert.equal(events[0]?.kind, 'gap');
         stop();
       } finally {
@@ -227,21 +224,24 @@ interface Game {
   start(): Promise<void>;
   /** Creates it again, with a console. */
   replace(): Promise<void>;
-  inspect(): Promise<NonNullable<Awaited<ReturnType<Engine['inspect']>>>>;
-  /** The inspection after its end. */
-  end(): Promise<{ status: string; exitCode: number | null; oomKilled: boolean }>;
+  inspect(): Promise<Instance>;
   waitForOutput(pattern: RegExp): Promise<void>;
-  waitForEvent<K extends EngineEvent['kind']>(kind: K): Promise<EngineEvent & { kind: K }>;
-  /** The kinds of its events in order. */
-  kinds(): string[];
+  /** Waits for an event after which the instance has this status, or is gone. */
+  waitForReport(status: Instance['status'] | null): Promise<Instance | null>;
 }
 
 async function play(subject: Subject, test: (game: Game) => Promise<void>): Promise<void> {
   const { engine } = subject;
   const uuid = randomUUID();
   const spec = { ...subject.spec(uuid), env: { ...subject.spec(uuid).env, GREETING: 'hello' } };
-  const events: EngineEvent[] = [];
-  const stop = engine.onEvent((event) => events.push(event));
+  let listens = false;
+  /** The inspection after the last event. */
+  let reported: Instance | null | undefined;
+  const stop = engine.onEvent((event) => {
+    listens = true;
+    if (!('uuid' in event) || event.uuid !== uuid) return;
+    void engine.inspect(uuid).then((instance) => (reported = instance));
+  });
   let received = '';
   let console: Console;
   const create = async (): Promise<void> => {
@@ -249,15 +249,13 @@ async function play(subject: Subject, test: (game: Game) => Promise<void>): Prom
     await engine.create(spec);
     console = await engine.attach(uuid, (chunk) => (received += chunk.toString()));
   };
-  const mine = (): EngineEvent[] =>
-    events.filter((event) => 'uuid' in event && event.uuid === uuid);
-  const inspect = async (): ReturnType<Game['inspect']> => {
+  const inspect = async (): Promise<Instance> => {
     const instance = await engine.inspect(uuid);
     assert.ok(instance !== null, 'it is there');
     return instance;
   };
   try {
-    await eventually(() => events.length > 0);
+    await eventually(() => listens);
     await create();
     await test({
       uuid,
@@ -268,23 +266,18 @@ async function play(subject: Subject, test: (game: Game) => Promise<void>): Prom
       start: () => engine.start(uuid),
       replace: create,
       inspect,
-      end: async () => {
-        const { status, exitCode, oomKilled } = await inspect();
-        return { status, exitCode, oomKilled };
-      },
       waitForOutput: (pattern) =>
         eventually(
           () => pattern.test(received),
           () => `${pattern} in: ${received.slice(-2000)}`,
         ),
-      waitForEvent: async (kind) => {
+      waitForReport: async (status) => {
         await eventually(
-          () => mine().some((event) => event.kind === kind),
-          () => kind,
+          () => reported !== undefined && (reported?.status ?? null) === status,
+          () => `${status}`,
         );
-        return mine().findLast((event) => event.kind === kind) as never;
+        return reported ?? null;
       },
-      kinds: () => mine().map(({ kind }) => kind),
     });
   } finally {
     stop();

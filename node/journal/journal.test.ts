@@ -71,7 +71,7 @@ describe('the journal of a node', () => {
       { kind: 'cancelling', how: 'kill', after: 'start' },
       { kind: 'starting' },
       { kind: 'running' },
-      { kind: 'stopping', rung: 'term', told: true, after: 'start' },
+      { kind: 'stopping', rung: 'term', acknowledged: true, after: 'start' },
       { kind: 'recovering', was: { kind: 'running' } },
     ];
     for (const phase of phases) {

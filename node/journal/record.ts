@@ -27,7 +27,6 @@ import {
   type Static,
   text,
   union,
-  withDefault,
 } from '@portcullis/link/messages/schema.ts';
 
 /** The assignments of this node as of the last complete sync. */
@@ -46,7 +45,7 @@ const KNOWN_PHASES = kinds({
   cancelling: { how: oneOf('stop', 'kill'), after },
   starting: {},
   running: {},
-  stopping: { rung: oneOf('egg', 'term', 'kill'), told: boolean, after },
+  stopping: { rung: oneOf('egg', 'term', 'kill'), acknowledged: boolean, after },
 });
 const knownPhase = union<KnownPhase>(KNOWN_PHASES);
 const phase = union<Phase>({
@@ -65,8 +64,8 @@ const machine = object<MachineState>({
   withheld: nullable(prose(2_000)),
   triesLeft: natural,
   crashAtMs: nullable(finite),
-  gaveUpAtMs: withDefault(nullable(finite), null),
-  engineLeft: withDefault(boolean, false),
+  gaveUpAtMs: nullable(finite),
+  engineLeft: boolean,
   attached,
   paused: boolean,
   problem: nullable(prose(2_000)),

@@ -50,7 +50,7 @@ export class EngineAdapter {
       case 'cancel_launch':
         this.#launching?.abort(new EngineError('aborted', 'It was cancelled.'));
         break;
-      case 'tell':
+      case 'send_stop':
         void this.#sendStop(effect.rung, effect.epoch);
         break;
       case 'inspect':
@@ -80,7 +80,7 @@ export class EngineAdapter {
     const abort = new AbortController();
     this.#launching = abort;
     try {
-      await launches.run(abort.signal, () => launch(abort.signal, run));
+      await launches.run(() => launch(abort.signal, run), abort.signal);
       this.#options.connection.watchUsage();
       post({ kind: 'launched', run });
     } catch (error) {
@@ -99,10 +99,10 @@ export class EngineAdapter {
       await this.#stop(rung);
       if (rung !== 'egg')
         connection.console.say(`SIG${rung.toUpperCase()} was sent to the server.`);
-      post({ kind: 'told', epoch });
+      post({ kind: 'stop_sent', epoch });
     } catch (error) {
       log.warn({ uuid, rung, error }, 'a stop could not be sent to a server');
-      post({ kind: 'untold', epoch, reachable: isReachable(error) });
+      post({ kind: 'stop_failed', epoch, reachable: isReachable(error) });
     }
   }
 

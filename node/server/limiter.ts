@@ -1,4 +1,4 @@
-/** Limits concurrent work; waiting work starts in the order of its arrival. */
+/** Limits concurrent work; waiting work starts in the order of its arrival. With a limit of 1 it is a serial queue. */
 export class Limiter {
   readonly #limit: number;
   #running = 0;
@@ -8,12 +8,12 @@ export class Limiter {
     this.#limit = limit;
   }
 
-  /** Rejects with the signal's reason if it is aborted while it waits. */
-  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** Rejects with the signal's reason if it is aborted while the work waits. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (this.#running >= this.#limit) await this.#waitForSlot(signal);
     else this.#running += 1;
     try {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       return await work();
     } finally {
       const next = this.#waiting.shift();
@@ -23,22 +23,19 @@ export class Limiter {
     }
   }
 
-  #waitForSlot(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const start = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(start), 1);
-        reject(signal.reason as Error);
-      };
-      if (signal.aborted) {
-        reject(signal.reason as Error);
-        return;
-      }
-      this.#waiting.push(start);
-      signal.addEventListener('abort', leave, { once: true });
-    });
+  async #waitForSlot(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      this.#waiting.splice(this.#waiting.indexOf(start), 1);
+      reject(signal?.reason as Error);
+    };
+    const start = (): void => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    };
+    this.#waiting.push(start);
+    signal?.addEventListener('abort', leave, { once: true });
+    return promise;
   }
 }

@@ -38,10 +38,10 @@ import { EventQueue } from './event-queue.ts';
 import { InstanceConnection } from './instance-connection.ts';
 import { launch } from './launch.ts';
 import type { Limiter } from './limiter.ts';
-import { Removal } from './removal.ts';
 import { resourcesOf } from './resources.ts';
 
 const DISK_MS = 15_000;
+const REMOVE_AGAIN_MS = 10_000;
 /** A start without a done line counts as running after this time. */
 const SLOW_START_MS = 5 * 60_000;
 const BUILDING = 'The server is being built.';
@@ -90,7 +90,7 @@ export class Server {
   readonly #adapter: EngineAdapter;
   readonly #queue: EventQueue;
   readonly #builder: Builder;
-  readonly #removal: Removal;
+  #removal: NodeJS.Timeout | 'in progress' | undefined;
   /** Null if the server is no longer assigned to this node; undefined until control or the journal has said. */
   #desired: Desired | null | undefined;
   #launched: LaunchedWith | null;
@@ -148,7 +148,6 @@ export class Server {
         await this.#checkDisk().catch(() => {});
       },
     });
-    this.#removal = this.#createRemoval();
     for (const effect of recovered.effects) this.#adapter.perform(effect);
   }
 
@@ -273,23 +272,32 @@ export class Server {
   /** Cancels work in progress, which the next agent starts again; the instance keeps running. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#removal.close();
+    if (this.#removal !== 'in progress') clearTimeout(this.#removal);
     this.#builder.close();
     await this.#queue.close();
     this.#adapter.close();
   }
 
-  #createRemoval(): Removal {
+  /** Removes the instance of a server that is no longer assigned to this node. No-op while that is in progress. */
+  async #remove(): Promise<void> {
+    if (this.#removal === 'in progress') return;
+    clearTimeout(this.#removal);
+    this.#removal = 'in progress';
+    const { uuid } = this;
     const { engine, log, onRemoved } = this.#shared;
-    return new Removal({
-      uuid: this.uuid,
-      engine,
-      log,
-      onRemoved: () => {
-        if (this.#desired === null && !this.#closed) onRemoved(this.uuid);
-      },
-      onRetry: () => this.#reconcile(),
-    });
+    try {
+      await engine.remove(uuid);
+      this.#removal = undefined;
+      if (this.#desired === null && !this.#closed) onRemoved(uuid);
+    } catch (error) {
+      log.warn({ uuid, error }, 'a server could not be removed');
+      this.#removal = this.#closed
+        ? undefined
+        : setTimeout(() => {
+            this.#removal = undefined;
+            this.#reconcile();
+          }, REMOVE_AGAIN_MS);
+    }
   }
 
   #settings(): PowerSettings {
@@ -365,7 +373,7 @@ export class Server {
     }
     const { state } = this.#queue;
     if (!isKnown(state) || !isAtRest(state) || state.withheld === null) return;
-    if (this.#desired === null) this.#removal.start();
+    if (this.#desired === null) void this.#remove();
     else if (this.#desired.egg !== null) this.#builder.start(this.#desired.assignment.buildEpoch);
   }
 

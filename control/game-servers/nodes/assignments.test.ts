@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../../db/testing.ts';
 import { applyText } from '../../fleet-file/testing.ts';
-import { AssignmentPages } from './assignments.ts';
+import { loadPage } from './assignments.ts';
 
-const NODE = { id: 1, name: 'node-1', instance: 'one' };
+const NODE = { id: 1 };
 const request = (cursor: string | null) =>
   ({ kind: 'node.sync', instance: 'one', cursor, revision: null }) as const;
 
@@ -26,12 +26,11 @@ test('sends a list longer than a page completely: each server once, each egg onc
       memory_mib, cpu_percent, disk_mib, ip, port, owner)
     select gen_random_uuid(), 1, 1, 1, 'server ' || n, repeat((n % 3 + 1)::text, 64), 'e', 1, 1, 1,
            '192.0.2.1', n, 'fleet' from generate_series(1, 100) n`.execute(db);
-  const desk = new AssignmentPages(db, 10_000);
   const servers = new Set<string>();
   const eggs = new Map<string, number>();
   let pages = 0;
   for (let cursor: string | null = null; ; ) {
-    const page = await desk.page(NODE, request(cursor));
+    const page = await loadPage(db, NODE, request(cursor), 10_000);
     assert.ok(page.kind === 'node.page');
     pages += 1;
     for (const digest of Object.keys(page.eggs)) eggs.set(digest, (eggs.get(digest) ?? 0) + 1);
@@ -45,7 +44,7 @@ test('sends a list longer than a page completely: each server once, each egg onc
   assert.ok(pages > 3);
   assert.equal(servers.size, 100);
   assert.deepEqual([...eggs.values()], [1, 1, 1]);
-  const stale = await desk.page(NODE, request('other/1'));
+  const stale = await loadPage(db, NODE, request('other/1'));
   assert.ok(stale.kind === 'refused' && stale.code === 'resync');
 });
 
@@ -69,7 +68,7 @@ game_servers:
     suspended: true
 `,
   );
-  const page = await new AssignmentPages(db).page(NODE, request(null));
+  const page = await loadPage(db, NODE, request(null));
   assert.ok(page.kind === 'node.page');
   const [{ egg, ...server } = { egg: '' }] = page.servers;
   assert.deepEqual(server, {

@@ -13,58 +13,29 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Answers a node's sync with the list of its servers in pages of one revision. A revision is a hash of the content, so
- * it is equal on every replica.
+ * it is equal on every replica, and each page is cut anew from the present list.
  */
-export class AssignmentPages {
-  readonly #db: Db;
-  readonly #pageBytes: number;
-  /** Lists of several pages that nodes are fetching. */
-  readonly #running = new Map<
-    string,
-    { readonly revision: string; readonly pages: readonly Page[] }
-  >();
-
-  constructor(db: Db, pageBytes = PAGE_BYTES) {
-    this.#db = db;
-    this.#pageBytes = pageBytes;
+export async function loadPage(
+  db: Db,
+  node: Pick<NodeRow, 'id'>,
+  { cursor, revision: held }: NodeSync,
+  pageBytes = PAGE_BYTES,
+): Promise<NodePage | Refused> {
+  const servers = await loadAssignments(db, node.id);
+  const revision = revisionOf(servers);
+  if (cursor === null && revision === held) {
+    return { kind: 'node.page', revision, unchanged: true, servers: [], eggs: {}, next: null };
   }
-
-  async page(node: NodeRow, { cursor, revision: held }: NodeSync): Promise<NodePage | Refused> {
-    if (cursor !== null) return this.#next(node.name, cursor);
-    this.#running.delete(node.name);
-    const servers = await loadAssignments(this.#db, node.id);
-    const revision = revisionOf(servers);
-    if (revision === held) {
-      return { kind: 'node.page', revision, unchanged: true, servers: [], eggs: {}, next: null };
-    }
-    const eggs = await loadEggs(this.#db, [...new Set(servers.map(({ egg }) => egg))]);
-    const pages = cutPages(servers, eggs, this.#pageBytes);
-    if (pages.length > 1) this.#running.set(node.name, { revision, pages });
-    return pageOf(revision, pages, 0);
+  const eggs = await loadEggs(db, [...new Set(servers.map(({ egg }) => egg))]);
+  const pages = cutPages(servers, eggs, pageBytes);
+  const cursors = pages.map((_, index) => `${revision}/${index}`);
+  const index = cursor === null ? 0 : cursors.indexOf(cursor);
+  const page = pages[index];
+  if (page === undefined) {
+    const detail = 'The servers of this node changed meanwhile. Begin again.';
+    return { kind: 'refused', code: 'resync', detail };
   }
-
-  #next(name: string, cursor: string): NodePage | Refused {
-    const running = this.#running.get(name);
-    const [revision, number, ...rest] = cursor.split('/');
-    const index = Number(number);
-    const known = running !== undefined && running.revision === revision && rest.length === 0;
-    if (!known || !Number.isInteger(index) || index < 1 || index >= running.pages.length) {
-      const detail =
-        'This list is not known here any more (control restarted, or it changed). Begin again.';
-      return { kind: 'refused', code: 'resync', detail };
-    }
-    return pageOf(running.revision, running.pages, index);
-  }
-
-  /** Drops the list of a disconnected node. */
-  forget(name: string): void {
-    this.#running.delete(name);
-  }
-}
-
-function pageOf(revision: string, pages: readonly Page[], index: number): NodePage {
-  const page = pages[index] ?? { servers: [], eggs: {} };
-  const next = index < pages.length - 1 ? `${revision}/${index + 1}` : null;
+  const next = cursors[index + 1] ?? null;
   return { kind: 'node.page', revision, unchanged: false, ...page, next };
 }
 

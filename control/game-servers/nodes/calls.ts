@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { CallAnswer, NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
+import type { GameServerEvents } from '../events.ts';
 
 /** Why there is no answer: not connected, too many calls, or a timeout. */
 export type Silence = { readonly kind: 'silent'; readonly why: 'absent' | 'busy' | 'late' };
 
-export interface CallRequest {
+/** A server on its node. */
+export interface ServerPlace {
   readonly node: string;
   readonly uuid: string;
-  readonly withinMs: number;
-  readonly call: NodeCall['call'];
 }
 
-/** Calls one node, or returns why there is no answer. Never rejects. */
-export type CallNode = (request: CallRequest) => Promise<CallAnswer | Silence>;
+/** How long a read and an instruction wait for their answer. */
+export interface Timeouts {
+  readonly readMs: number;
+  readonly instructMs: number;
+}
+
+/** decisions.md: null when the node did not answer within 2 s, 502 when it did not within 5 s. */
+const TIMEOUTS: Timeouts = { readMs: 2_000, instructMs: 5_000 };
 
 /** The most concurrent calls per node and in total; more are refused. */
 const MAX_OPEN_OF_NODE = 1_000;
@@ -31,9 +37,14 @@ interface Open {
 export class NodeCalls {
   readonly #open = new Map<string, Open>();
   readonly #ofNode = new Map<string, number>();
-  /** Running reads of servers, shared by concurrent readers. */
-  readonly #looks = new Map<string, Promise<CallAnswer | Silence>>();
+  readonly #events: Pick<GameServerEvents, 'called'>;
+  readonly timeouts: Timeouts;
   #link: Pick<ControlSide, 'notify'> | null = null;
+
+  constructor(events: Pick<GameServerEvents, 'called'>, timeouts: Timeouts = TIMEOUTS) {
+    this.#events = events;
+    this.timeouts = timeouts;
+  }
 
   /** Sets the link over which nodes are called. */
   speakThrough(link: Pick<ControlSide, 'notify'>): void {
@@ -44,16 +55,19 @@ export class NodeCalls {
     return this.#open.size;
   }
 
-  readonly call: CallNode = async (request) => {
-    if (request.call.kind !== 'look') return this.#send(request);
-    const key = `${request.node} ${request.uuid}`;
-    const known = this.#looks.get(key);
-    if (known !== undefined) return known;
-    const look = this.#send(request);
-    this.#looks.set(key, look);
-    void look.then(() => this.#looks.delete(key));
-    return look;
-  };
+  /** Calls one node, or returns why there is no answer. Never rejects. */
+  async call(
+    place: ServerPlace,
+    call: NodeCall['call'],
+    withinMs: number,
+  ): Promise<CallAnswer | Silence> {
+    const startMs = performance.now();
+    const outcome = await this.#send(place, call, withinMs);
+    const isSilent = outcome.kind === 'silent';
+    const tookMs = isSilent ? null : performance.now() - startMs;
+    this.#events.called(place.node, call.kind, isSilent ? outcome.why : outcome.kind, tookMs);
+    return outcome;
+  }
 
   /** Takes an answer of a node. */
   answered(node: string, { id, answer }: NodeAnswer): void {
@@ -61,7 +75,11 @@ export class NodeCalls {
     if (open?.node === node) open.settle(answer);
   }
 
-  async #send({ node, uuid, withinMs, call }: CallRequest): Promise<CallAnswer | Silence> {
+  async #send(
+    { node, uuid }: ServerPlace,
+    call: NodeCall['call'],
+    withinMs: number,
+  ): Promise<CallAnswer | Silence> {
     const ofNode = this.#ofNode.get(node) ?? 0;
     if (this.#open.size >= MAX_OPEN || ofNode >= MAX_OPEN_OF_NODE) {
       return { kind: 'silent', why: 'busy' };

@@ -13,7 +13,7 @@ import type {
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';
-import type { AssignmentPages } from './assignments.ts';
+import { loadPage } from './assignments.ts';
 import type { NodeCalls } from './calls.ts';
 import type { PowerStates } from './power-states.ts';
 import { loadNode, recordHeartbeat, recordHello } from './store.ts';
@@ -26,34 +26,12 @@ const RESYNC_MS = 30_000;
 export interface NodeHandlerDeps {
   readonly db: Db;
   readonly calls: NodeCalls;
-  readonly desk: AssignmentPages;
   readonly powers: PowerStates;
   readonly events: GameServerEvents;
-  readonly heartbeatMs?: number;
-  readonly resyncMs?: number;
 }
 
-export type NodeHandler = (node: string, request: NodeRequest) => Promise<ControlReply>;
-
-/** Answers requests of nodes. Never rejects: a node gets a refusal that says what to do. */
-export function createNodeHandler(deps: NodeHandlerDeps): NodeHandler {
-  const session = new NodeSession(deps);
-  return async (node, request) => {
-    try {
-      return await session.answer(node, request);
-    } catch (error) {
-      deps.events.failed(`answering node ${node}`, error);
-      return refuse(
-        'unavailable',
-        isUnavailable(error)
-          ? 'The database does not answer at the moment. Ask again.'
-          : 'Control failed at this request; its log says why. Ask again.',
-      );
-    }
-  };
-}
-
-class NodeSession {
+/** Answers requests of nodes. */
+export class NodeHandler {
   readonly #deps: NodeHandlerDeps;
   /** The instance of the last hello: only its answers count. */
   readonly #speaks = new Map<string, string>();
@@ -62,7 +40,22 @@ class NodeSession {
     this.#deps = deps;
   }
 
-  async answer(name: string, request: NodeRequest): Promise<ControlReply> {
+  /** Never rejects: a node gets a refusal that says what to do. */
+  async answer(node: string, request: NodeRequest): Promise<ControlReply> {
+    try {
+      return await this.#answer(node, request);
+    } catch (error) {
+      this.#deps.events.failed(`answering node ${node}`, error);
+      return refuse(
+        'unavailable',
+        isUnavailable(error)
+          ? 'The database does not answer at the moment. Ask again.'
+          : 'Control failed at this request; its log says why. Ask again.',
+      );
+    }
+  }
+
+  async #answer(name: string, request: NodeRequest): Promise<ControlReply> {
     switch (request.kind) {
       case 'node.hello':
         return this.#hello(name, request);
@@ -86,39 +79,39 @@ class NodeSession {
         `This agent speaks version ${hello.protocolVersion}; the oldest that control understands is ${OLDEST_PROTOCOL_VERSION}. Update the agent.`,
       );
     }
-    const { db, desk, events } = this.#deps;
+    const { db, events } = this.#deps;
     if (!(await recordHello(db, name, hello.instance))) return unknownNode(name);
     this.#speaks.set(name, hello.instance);
-    desk.forget(name);
     events.nodeGreeted(name);
     return {
       kind: 'node.welcome',
       protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),
-      heartbeatMs: this.#deps.heartbeatMs ?? HEARTBEAT_MS,
-      resyncMs: this.#deps.resyncMs ?? RESYNC_MS,
+      heartbeatMs: HEARTBEAT_MS,
+      resyncMs: RESYNC_MS,
     };
   }
 
   async #sync(name: string, request: NodeSync): Promise<ControlReply> {
-    const node = await loadNode(this.#deps.db, name);
+    const { db } = this.#deps;
+    const node = await loadNode(db, name);
     if (node === null) return unknownNode(name);
     if (node.instance !== request.instance) return sayHello();
-    return this.#deps.desk.page(node, request);
+    return loadPage(db, node, request);
   }
 
   async #heartbeat(name: string, beat: NodeHeartbeat): Promise<ControlReply> {
     const { db, events, powers } = this.#deps;
     const { instance, engine, builds } = beat;
     const recorded = await recordHeartbeat(db, { name, instance, engine, builds });
-    if (recorded.kind !== 'heard') {
+    if (recorded.kind !== 'recorded') {
       return recorded.kind === 'unknown' ? unknownNode(name) : sayHello();
     }
     const foreign = new Set(recorded.foreign);
-    powers.told(
+    powers.report(
       name,
       builds.filter(({ uuid }) => !foreign.has(uuid)),
     );
-    events.engineTold(name, engine);
+    events.engineReported(name, engine);
     events.portsChanged(name, recorded.ports);
     for (const build of recorded.changed) events.buildChanged(name, build);
     if (foreign.size > 0) events.foreignNamed(name, recorded.foreign);

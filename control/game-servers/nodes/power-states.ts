@@ -4,21 +4,21 @@ import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 /** After this time without a heartbeat the state of a server is unknown. */
 const KNOWN_MS = 45_000;
 
-interface Told {
+interface Reported {
   readonly atMs: number;
   readonly counts: ReadonlyMap<ServerState, number>;
 }
 
 /** The number of servers by state, as last reported by nodes of this process. For metrics only. */
 export class PowerStates {
-  readonly #nodes = new Map<string, Told>();
+  readonly #nodes = new Map<string, Reported>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  told(node: string, builds: readonly Pick<ServerBuild, 'power'>[]): void {
+  report(node: string, builds: readonly Pick<ServerBuild, 'power'>[]): void {
     const counts = new Map<ServerState, number>();
     for (const { power } of builds) counts.set(power, (counts.get(power) ?? 0) + 1);
     this.#nodes.set(node, { atMs: this.#nowMs(), counts });

@@ -43,7 +43,7 @@ export type RecordedHeartbeat =
   | { readonly kind: 'unknown' | 'resync' }
   /** `foreign`: reported servers of other nodes, which were ignored. */
   | {
-      readonly kind: 'heard';
+      readonly kind: 'recorded';
       readonly changed: readonly ChangedBuild[];
       readonly foreign: readonly string[];
       /** Ports that were opened or closed. */
@@ -72,7 +72,7 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
     await forgetUnnamed(tx, node.id, beat.builds);
     await recordSamples(tx, node.id, beat.builds);
     return {
-      kind: 'heard',
+      kind: 'recorded',
       changed: isEmpty ? [] : await recordBuilds(tx, node.id, beat.builds),
       foreign: isEmpty ? [] : await findForeign(tx, node.id, beat.builds),
       // Last, because it takes a generation.
@@ -91,24 +91,26 @@ async function recordBuilds(
   builds: readonly ServerBuild[],
 ): Promise<ChangedBuild[]> {
   await sql`
-    update game_servers set power_state = told.power, crashed_at_ms = told.crashed
+    update game_servers set power_state = reported.power, crashed_at_ms = reported.crashed
       from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
                   ${builds.map((b) => b.power)}::text[], ${builds.map((b) => b.crashedAtMs)}::double precision[])
-           as told (uuid, epoch, power, crashed)
-     where game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
-       and game_servers.build_epoch = told.epoch
-       and (power_state, crashed_at_ms) is distinct from (told.power, told.crashed)`.execute(tx);
+           as reported (uuid, epoch, power, crashed)
+     where game_servers.uuid = reported.uuid and game_servers.node_id = ${nodeId}
+       and game_servers.build_epoch = reported.epoch
+       and (power_state, crashed_at_ms) is distinct from (reported.power, reported.crashed)`.execute(
+    tx,
+  );
   const { rows } = await sql<ChangedBuild>`
-    update game_servers set build_state = told.state, build_reason = told.reason,
-           build_log = coalesce(told.log, build_log),
-           identifier = case when told.state = 'built' then left(told.uuid::text, 8) end
+    update game_servers set build_state = reported.state, build_reason = reported.reason,
+           build_log = coalesce(reported.log, build_log),
+           identifier = case when reported.state = 'built' then left(reported.uuid::text, 8) end
       from unnest(${builds.map((b) => b.uuid)}::uuid[], ${builds.map((b) => b.epoch)}::integer[],
                   ${builds.map((b) => b.state)}::text[], ${builds.map((b) => b.reason)}::text[],
-                  ${builds.map((b) => b.log)}::text[]) as told (uuid, epoch, state, reason, log)
-     where game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
-       and game_servers.build_epoch = told.epoch and game_servers.build_state <> 'built'
+                  ${builds.map((b) => b.log)}::text[]) as reported (uuid, epoch, state, reason, log)
+     where game_servers.uuid = reported.uuid and game_servers.node_id = ${nodeId}
+       and game_servers.build_epoch = reported.epoch and game_servers.build_state <> 'built'
        and (build_state, build_reason, build_log) is distinct from
-           (told.state, told.reason, coalesce(told.log, build_log))
+           (reported.state, reported.reason, coalesce(reported.log, build_log))
     returning game_servers.uuid, game_servers.name, build_state as state, build_reason as reason`.execute(
     tx,
   );
@@ -140,14 +142,14 @@ async function recordSamples(
   await sql`
     insert into server_samples
       (uuid, minute, memory_bytes, cpu_absolute, disk_bytes, network_rx_bytes, network_tx_bytes)
-    select told.uuid, date_trunc('minute', now()), memory, cpu, disk, rx, tx
+    select reported.uuid, date_trunc('minute', now()), memory, cpu, disk, rx, tx
       from unnest(${samples.map(({ uuid }) => uuid)}::uuid[],
                   ${column((used) => used.memoryBytes)}::bigint[],
                   ${column((used) => Math.max(0, used.cpuAbsolute))}::double precision[],
                   ${column((used) => used.diskBytes)}::bigint[],
                   ${column((used) => used.networkRxBytes)}::bigint[],
-                  ${column((used) => used.networkTxBytes)}::bigint[]) as told (uuid, memory, cpu, disk, rx, tx)
-      join game_servers on game_servers.uuid = told.uuid and game_servers.node_id = ${nodeId}
+                  ${column((used) => used.networkTxBytes)}::bigint[]) as reported (uuid, memory, cpu, disk, rx, tx)
+      join game_servers on game_servers.uuid = reported.uuid and game_servers.node_id = ${nodeId}
         on conflict do nothing`.execute(tx);
 }
 

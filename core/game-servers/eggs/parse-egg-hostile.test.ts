@@ -79,17 +79,17 @@ describe('an invalid egg file', () => {
     [
       'with a mistyped key of ours',
       { ...GOOD, portcullis: { stoptimes: {} } },
-      /"stoptimes" is not known/,
+      /^portcullis: \/stoptimes is not one of launch, stop_times/,
     ],
     [
       'with a capability that reaches out of a container',
       { ...GOOD, portcullis: { capabilities: ['SYS_ADMIN'] } },
-      /^portcullis.capabilities\[0\]: "SYS_ADMIN" is none of /,
+      /^portcullis: \/capabilities\/0 is not one of CHOWN, /,
     ],
     [
       'with a stop time without end',
       { ...GOOD, portcullis: { stop_times: { term_after_seconds: 1e9 } } },
-      /term_after_seconds: must be a whole number from 0 to 3600$/,
+      /term_after_seconds is not a whole number from 0 to 3600$/,
     ],
     ['with no protocol', { ...GOOD, portcullis: { protocols: [] } }, /names no protocol$/],
     [

@@ -67,13 +67,6 @@ export class Reader {
     const scalar = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
     return this.text(scalar, location, maxLength);
   }
-
-  whole(value: unknown, location: string, low: number, high: number): number {
-    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < low || value > high) {
-      this.refuse(location, `must be a whole number from ${low} to ${high}`);
-    }
-    return value;
-  }
 }
 
 const MAX_NOTES = 50;

@@ -18,7 +18,7 @@ export const SETTINGS: PowerSettings = {
   crashes: { restart: true, withinMs: 60_000 },
 };
 
-type Pending = Extract<Effect, { kind: 'launch' | 'tell' | 'inspect' }>;
+type Pending = Extract<Effect, { kind: 'launch' | 'send_stop' | 'inspect' }>;
 
 /**
  * An engine, a game and a clock for one machine. Requests of the machine wait until the test completes them, with
@@ -35,7 +35,7 @@ export class World {
   pending: Pending[] = [];
   #cancelled = false;
   #timers = new Map<string, { readonly atMs: number; readonly event: MachineEvent }>();
-  #told: { readonly rung: string; readonly atMs: number } | null = null;
+  #sent: { readonly rung: string; readonly atMs: number } | null = null;
   #started = 0;
 
   get isAlive(): boolean {
@@ -90,7 +90,7 @@ export class World {
       const { run } = effect;
       const { instance } = this;
       this.post(isWell ? { kind: 'inspected', run, instance } : { kind: 'inspect_failed', run });
-    } else this.#tell(effect, isWell);
+    } else this.#sendStop(effect, isWell);
   }
 
   /** Advances the time and fires timers in order. */
@@ -135,16 +135,16 @@ export class World {
     }
   }
 
-  #tell({ rung, epoch }: Extract<Effect, { kind: 'tell' }>, isWell: boolean): void {
+  #sendStop({ rung, epoch }: Extract<Effect, { kind: 'send_stop' }>, isWell: boolean): void {
     if (!isWell) {
-      this.post({ kind: 'untold', epoch, reachable: this.nowMs % 2 === 0 });
+      this.post({ kind: 'stop_failed', epoch, reachable: this.nowMs % 2 === 0 });
       return;
     }
     const isEnough =
       { egg: 0, term: 1, kill: 2 }[rung] >= { egg: 0, term: 1, kill: 2 }[this.endsBy];
     if (isEnough && this.isAlive) this.instance = this.ends(0);
-    if (epoch === this.machine.epoch) this.#told = { rung, atMs: this.nowMs };
-    this.post({ kind: 'told', epoch });
+    if (epoch === this.machine.epoch) this.#sent = { rung, atMs: this.nowMs };
+    this.post({ kind: 'stop_sent', epoch });
     if (isEnough) this.post({ kind: 'changed' });
   }
 
@@ -165,19 +165,19 @@ export class World {
       assert.ok(!this.pending.some(({ kind }) => kind === 'launch'), 'two launches at once');
       this.#cancelled = false;
     }
-    if (effect.kind === 'tell') this.#checkPatience(effect.rung, event, before);
+    if (effect.kind === 'send_stop') this.#checkPatience(effect.rung, event, before);
     this.pending.push(effect);
   }
 
   /** A stop escalates only after its time, or if the previous step could not be delivered. */
   #checkPatience(rung: string, event: MachineEvent | null, before: MachineState): void {
     if (event?.kind !== 'phase_timer' || before.phase.kind !== 'stopping') return;
-    const { told: reported, rung: last } = before.phase;
-    if (!reported || last === 'kill') return;
+    const { acknowledged, rung: last } = before.phase;
+    if (!acknowledged || last === 'kill') return;
     const { termAfterMs, killAfterMs } = this.settings.stopTimes;
     const neededMs = rung === 'term' ? termAfterMs : killAfterMs;
-    const wasTold = this.#told;
-    assert.ok(wasTold !== null && wasTold.rung === last, `${rung} without ${last}`);
-    assert.ok(this.nowMs - wasTold.atMs >= neededMs, `${rung} too soon`);
+    const sent = this.#sent;
+    assert.ok(sent !== null && sent.rung === last, `${rung} without ${last}`);
+    assert.ok(this.nowMs - sent.atMs >= neededMs, `${rung} too soon`);
   }
 }

@@ -74,24 +74,6 @@ describe('a node over Docker, when something fails', {
     assert.ok(!(await host.lines()).includes('saving'));
   });
 
-  it('answers 50 signals at once, and ends with one instance or none, as the last of them says', async () => {
-    await host.run();
-    const signals: readonly PowerSignal[] = ['restart', 'stop', 'start', 'kill', 'restart'];
-    for (const last of ['restart', 'kill'] as const) {
-      const asked = Array.from({ length: 49 }, (_, index) =>
-        host.power(signals[index % 5] ?? last),
-      );
-      const answers = await Promise.all([...asked, host.power(last)]);
-      for (const answer of answers) assert.match(answer?.kind ?? 'none', /accepted|refused/);
-      assert.deepEqual(answers.at(-1), ACCEPTED);
-      await host.becomes(last === 'kill' ? 'offline' : 'running');
-      const running = JSON.parse(
-        await fixture.dockerd.call('GET', '/containers/json'),
-      ) as unknown[];
-      assert.equal(running.length, last === 'kill' ? 0 : 1);
-    }
-  });
-
   it('closes the networks to servers that it was told to', async () => {
     await host.run();
     const rules = fixture.dockerd.namespace.run('nft', 'list', 'ruleset');

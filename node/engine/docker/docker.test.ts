@@ -4,7 +4,6 @@ import type { InstanceSpec } from '../engine.ts';
 import { renderContainer, renderInstall } from './container/container.ts';
 import { chooseVersion, parseDockerHost } from './api/client.ts';
 import { describeRefusal, DockerRefusal } from './api/errors.ts';
-import { EventReader } from './api/events.ts';
 import { Names } from './labels.ts';
 import { parseUsage, type StatsJson } from './container/usage.ts';
 
@@ -51,26 +50,6 @@ describe('the Docker engine', () => {
     );
     assert.equal(words('No such container: x').split(':')[0], 'refused');
     assert.equal(describeRefusal(new Error('another')), null);
-  });
-
-  it('reports an out-of-memory kill of a server once', () => {
-    const reader = new EventReader();
-    const read = (action: string, exitCode?: string): unknown =>
-      reader.read({
-        Action: action,
-        Actor: {
-          ID: 'c1',
-          Attributes: { 'portcullis.server': UUID, ...(exitCode && { exitCode }) },
-        },
-      });
-    assert.deepEqual(read('start'), { kind: 'started', uuid: UUID });
-    assert.equal(read('oom'), null);
-    const exited = { kind: 'exited', uuid: UUID };
-    assert.deepEqual(read('die', '137'), { ...exited, exitCode: 137, oomKilled: true });
-    assert.deepEqual(read('die', '137'), { ...exited, exitCode: 137, oomKilled: false });
-    assert.deepEqual(read('die', 'strange'), { ...exited, exitCode: 255, oomKilled: false });
-    assert.equal(read('exec_create: sh'), null);
-    assert.equal(reader.read({ Action: 'die', Actor: { ID: 'of somebody else' } }), null);
   });
 
   it('counts memory without the cache for cgroup v1 and v2, and CPU cores by elapsed time', () => {
@@ -130,7 +109,7 @@ describe('the Docker engine', () => {
       command: null,
       hasInit: true,
       owner,
-      identity: [],
+      files: [],
     }) as {
       readonly HostConfig: Readonly<Record<string, unknown>>;
     };
@@ -184,11 +163,8 @@ describe('the Docker engine', () => {
     const limitsOf = (limits: InstanceSpec['limits']): Readonly<Record<string, unknown>> => {
       const image = { reference: 'installer:1', local: false };
       const spec = { uuid: UUID, organisation: 'acme', image, env: {}, folder: '/srv/a', limits };
-      const made = renderInstall(new Names('node-1'), {
-        ...spec,
-        entrypoint: 'sh',
-        script: 'true',
-      });
+      const install = { ...spec, entrypoint: 'sh', script: 'true' };
+      const made = renderInstall(new Names('node-1'), install, []);
       return (made as { readonly HostConfig: Readonly<Record<string, unknown>> }).HostConfig;
     };
     const small = limitsOf({ memory: 64, cpu: 20, disk: 8 });

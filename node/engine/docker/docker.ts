@@ -8,13 +8,14 @@ import {
   type InstallSpec,
   type Instance,
   type InstanceSpec,
+  isAlive,
   type PublishedPort,
   type Usage,
 } from '../engine.ts';
 import { DockerClient } from './api/client.ts';
-import { attachConsole } from './container/console.ts';
-import { type ContainerStart, renderContainer } from './container/container.ts';
-import { Identities } from './container/identity.ts';
+import { attachConsole, readRecentOutput } from './container/console.ts';
+import { type ContainerStart, INSTALL_SCRIPT, renderContainer } from './container/container.ts';
+import { identityOf, ReadOnlyFiles } from './container/read-only-files.ts';
 import { loginFile } from './api/registry-login.ts';
 import { translateErrors } from './api/errors.ts';
 import { watchEvents } from './api/events.ts';
@@ -27,11 +28,10 @@ import {
   pullImage,
   type PullSettings,
 } from './container/images.ts';
-import { removeContainer, removeInstall, runInstall } from './container/install.ts';
+import { removeContainer, runInstall } from './container/install.ts';
 import { type ContainerJson, parseInstance } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
 import { Networks } from './network/networks.ts';
-import { readRecentOutput } from './container/recent-output.ts';
 import { watchContainerUsage } from './container/usage.ts';
 
 export interface DockerEngineOptions {
@@ -41,7 +41,7 @@ export interface DockerEngineOptions {
   readonly owner: string;
   /** Null if the agent is not root: then nothing isolates servers from this host. */
   readonly guard: HostGuard | null;
-  /** Of the agent; holds the identity files of servers. */
+  /** Of the agent; holds the files that containers see read-only. */
   readonly stateDir: string;
   /** Default: images by tag are refreshed at each start. */
   readonly pull?: PullSettings;
@@ -55,8 +55,6 @@ const STEP_MS = 60_000;
 const PING_MS = 5_000;
 /** Concurrent inspections of a list. */
 const INSPECTIONS = 8;
-/** Far more than are replaced while one event is in transit. */
-const MAX_REPLACED = 1000;
 
 /** Game servers as Docker containers. */
 export class DockerEngine implements Engine {
@@ -64,17 +62,13 @@ export class DockerEngine implements Engine {
   readonly #client: DockerClient;
   readonly #names: Names;
   readonly #networks: Networks;
-  readonly #identities: Identities;
+  readonly #files: ReadOnlyFiles;
   readonly #pull: PullSettings;
   readonly #stops = new Set<() => void>();
-  /** The functions that end the consoles of a container, by its id. */
-  readonly #consoles = new Map<string, Set<() => void>>();
-  /** Containers that `create` replaced; their removal is not reported. */
-  readonly #replaced = new Set<string>();
 
   constructor(options: DockerEngineOptions) {
     const { socketPath, owner, guard, stateDir, pull, callMs, emptyNetworkMs } = options;
-    this.#identities = new Identities(stateDir);
+    this.#files = new ReadOnlyFiles(stateDir);
     this.#pull = pull ?? { policy: 'always', loginFile: loginFile() };
     this.#client = new DockerClient(socketPath, callMs);
     this.#names = new Names(owner);
@@ -113,12 +107,16 @@ export class DockerEngine implements Engine {
       const owner = await ownerOf(spec.folder);
       const start = await this.#startOf(spec);
       const old = await this.#find(spec.uuid);
-      if (old !== null) await this.#replace(spec.uuid, old);
-      const identity = await this.#identities.write(spec.uuid, owner);
+      if (old !== null) {
+        if (isAlive(parseInstance(spec.uuid, old)))
+          throw new EngineError('refused', 'The server runs already.');
+        await removeContainer(this.#client, old.Id);
+      }
+      const files = await this.#files.write(spec.uuid, identityOf(spec.uuid, owner));
       await this.#networks.hold(spec.organisation, [], () =>
         this.#client.call('POST', '/containers/create', {
           query: { name: this.#names.container(spec.uuid, 'game') },
-          body: renderContainer(this.#names, spec, { ...start, owner, identity }),
+          body: renderContainer(this.#names, spec, { ...start, owner, files }),
           limitMs: STEP_MS,
         }),
       );
@@ -158,18 +156,11 @@ export class DockerEngine implements Engine {
 
   remove(uuid: string): Promise<void> {
     return translateErrors(async () => {
-      const organisations = new Set<string>();
-      const install = await removeInstall(this.#client, this.#names, uuid);
-      if (install !== null) organisations.add(install);
+      await removeContainer(this.#client, this.#names.container(uuid, 'install'));
       const container = await this.#find(uuid);
-      if (container !== null) {
-        await removeContainer(this.#client, container.Id);
-        organisations.add(container.Config.Labels?.[ORGANISATION_LABEL] ?? '');
-      }
-      await this.#identities.remove(uuid);
-      for (const organisation of organisations) await this.#networks.release(organisation);
-      // The organisation of a container that another program removed is unknown.
-      if (organisations.size === 0) await this.#networks.sweep();
+      if (container !== null) await removeContainer(this.#client, container.Id);
+      await this.#files.remove(uuid);
+      await this.#networks.sweep();
     });
   }
 
@@ -198,35 +189,23 @@ export class DockerEngine implements Engine {
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
-    const stop = watchEvents(this.#client, this.#names, (event, container) => {
-      if (container !== null && (event.kind === 'exited' || event.kind === 'removed'))
-        for (const close of this.#consoles.get(container) ?? []) close();
-      if (event.kind === 'removed' && this.#replaced.has(container ?? '')) return;
-      listener(event);
-    });
-    return this.#registerStop(stop);
+    return this.#registerStop(watchEvents(this.#client, this.#names, listener));
   }
 
   attach(uuid: string, onOutput: (chunk: Buffer) => void): Promise<Console> {
     return translateErrors(async () => {
       const { Id: id } = await this.#existing(uuid);
       const console = await attachConsole(this.#client, id, onOutput);
-      const open = this.#consoles.get(id) ?? new Set();
-      this.#consoles.set(id, open.add(console.finish));
       const stop = this.#registerStop(() => console.close());
-      void console.ended.then(() => {
-        this.#stops.delete(stop);
-        open.delete(console.finish);
-        if (open.size === 0) this.#consoles.delete(id);
-      });
+      void console.ended.then(() => this.#stops.delete(stop));
       return console;
     });
   }
 
   recentOutput(uuid: string, maxBytes: number): Promise<Buffer> {
     return translateErrors(async () => {
-      const { Id: id, Config: config } = await this.#existing(uuid);
-      return readRecentOutput(this.#client, id, config.Tty, maxBytes);
+      const { Id: id } = await this.#existing(uuid);
+      return readRecentOutput(this.#client, id, maxBytes);
     });
   }
 
@@ -241,14 +220,13 @@ export class DockerEngine implements Engine {
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }> {
     return translateErrors(async () => {
-      try {
-        const exitCode = await this.#networks.hold(spec.organisation, [], () =>
-          runInstall(this.#client, this.#names, spec, onOutput, signal),
-        );
-        return { exitCode };
-      } finally {
-        await this.#networks.release(spec.organisation);
-      }
+      // A carriage return would become part of every command.
+      const script = { [INSTALL_SCRIPT]: spec.script.replaceAll('\r\n', '\n') };
+      const order = { spec, files: await this.#files.write(spec.uuid, script) };
+      const exitCode = await this.#networks.hold(spec.organisation, [], () =>
+        runInstall(this.#client, this.#names, order, onOutput, signal),
+      );
+      return { exitCode };
     });
   }
 
@@ -267,15 +245,6 @@ export class DockerEngine implements Engine {
     if ((command === null && !image.hasCommand) || command?.length === 0)
       throw new EngineError('refused', `The image ${reference} defines no command to start.`);
     return { command, hasInit: isInit(command?.[0] ?? image.program) };
-  }
-
-  async #replace(uuid: string, old: ContainerJson): Promise<void> {
-    const { status } = parseInstance(uuid, old);
-    if (status === 'running' || status === 'paused')
-      throw new EngineError('refused', 'The server runs already.');
-    if (this.#replaced.size >= MAX_REPLACED) this.#replaced.clear();
-    this.#replaced.add(old.Id);
-    await removeContainer(this.#client, old.Id);
   }
 
   /** Returns null if there is no container, or it belongs to another owner. */

@@ -109,7 +109,7 @@ export class InstanceFolder {
 }
 
 /** The exit code of a shell for SIGKILL. */
-export const KILLED = 137;
+const KILLED = 137;
 
 /** Lists the instances under this root. */
 export async function listInstanceFolders(root: string): Promise<InstanceFolder[]> {

@@ -15,7 +15,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
-import type { EngineEvent, InstanceSpec } from '../engine.ts';
+import type { Instance, InstanceSpec } from '../engine.ts';
 import { engineSuite, GAME } from '../suite.ts';
 import { InstanceFolder } from './instance-folder.ts';
 import { ProcessEngine } from './process.ts';
@@ -207,14 +207,17 @@ await engine.start(spec.uuid);`;
 async function listenForExit(
   engine: ProcessEngine,
   uuid: string,
-): Promise<() => Promise<EngineEvent & { kind: 'exited' }>> {
+): Promise<() => Promise<Instance>> {
   const listening = Promise.withResolvers<void>();
-  const ended = Promise.withResolvers<EngineEvent & { kind: 'exited' }>();
+  const ended = Promise.withResolvers<Instance>();
   const stop = engine.onEvent((event) => {
     if (event.kind === 'gap') listening.resolve();
-    if (event.kind !== 'exited' || event.uuid !== uuid) return;
-    stop();
-    ended.resolve(event);
+    if (event.kind !== 'changed' || event.uuid !== uuid) return;
+    void engine.inspect(uuid).then((instance) => {
+      if (instance?.status !== 'exited') return;
+      stop();
+      ended.resolve(instance);
+    });
   });
   await listening.promise;
   return () => ended.promise;

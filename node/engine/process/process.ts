@@ -1,4 +1,7 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import {
   type Console,
@@ -9,14 +12,14 @@ import {
   type ImageRef,
   type Instance,
   type InstanceSpec,
+  type PublishedPort,
   type Usage,
   withTimeout,
 } from '../engine.ts';
 import { type FolderOwner, ownerOf } from '../folder-owner.ts';
-import { InstanceFolder, KILLED, listInstanceFolders, writeInput } from './instance-folder.ts';
+import { InstanceFolder, listInstanceFolders, writeInput } from './instance-folder.ts';
 import { signalGroup, startSupervisor, watchSupervisor } from './supervisor.ts';
 import { OutputTail, readRecent } from './output.ts';
-import { checkPort, portTaken } from './ports.ts';
 import { watchGroupUsage } from './usage.ts';
 
 export interface ProcessEngineOptions {
@@ -86,7 +89,7 @@ export class ProcessEngine implements Engine {
     await this.#checkPorts(spec);
     await startSupervisor(folder, spec, command, owner);
     this.#watch(uuid, folder);
-    this.#emit({ kind: 'started', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   async signal(uuid: string, signal: string): Promise<void> {
@@ -111,7 +114,7 @@ export class ProcessEngine implements Engine {
     }
     this.#forget(uuid);
     await folder.remove();
-    this.#emit({ kind: 'removed', uuid });
+    this.#emit({ kind: 'changed', uuid });
   }
 
   inspect(uuid: string): Promise<Instance | null> {
@@ -125,7 +128,7 @@ export class ProcessEngine implements Engine {
   }
 
   onEvent(listener: (event: EngineEvent) => void): () => void {
-    const tell = (event: EngineEvent): void => listener(event);
+    const send = (event: EngineEvent): void => listener(event);
     // Processes that outlived another agent are watched before `gap` makes the agent inspect.
     const begin = async (): Promise<void> => {
       for (const { uuid } of await this.list()) {
@@ -138,12 +141,12 @@ export class ProcessEngine implements Engine {
       .catch(() => undefined)
       .finally(() => {
         if (stopped.signal.aborted || this.#closed) return;
-        this.#listeners.add(tell);
-        tell({ kind: 'gap' });
+        this.#listeners.add(send);
+        send({ kind: 'gap' });
       });
     return () => {
       stopped.abort();
-      this.#listeners.delete(tell);
+      this.#listeners.delete(send);
     };
   }
 
@@ -250,7 +253,7 @@ export class ProcessEngine implements Engine {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const stop = watchSupervisor(folder, () => {
       const finish = async (): Promise<void> => {
-        const { pid = null, exitCode = null } = (await folder.record()) ?? {};
+        const pid = (await folder.record())?.pid ?? null;
         // Child processes that still run are killed, as in a container.
         if (pid !== null) signalGroup(pid, 'SIGKILL');
         for (const tail of this.#tails.get(uuid) ?? []) {
@@ -259,7 +262,7 @@ export class ProcessEngine implements Engine {
         }
         this.#watched.delete(uuid);
         this.#endUsages(uuid);
-        this.#emit({ kind: 'exited', uuid, exitCode: exitCode ?? KILLED, oomKilled: false });
+        this.#emit({ kind: 'changed', uuid });
       };
       finish()
         .catch(() => undefined)
@@ -284,4 +287,50 @@ export class ProcessEngine implements Engine {
   #emit(event: EngineEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/**
+ * Rejects with `port_taken` or `address_missing` if a process could not listen there. It tries by listening for a moment:
+ * the kernel offers no other check, and each game reports the error in its own way.
+ */
+async function checkPort({ ip, port, protocol }: PublishedPort): Promise<void> {
+  try {
+    await (protocol === 'tcp' ? tryTcp(ip, port) : tryUdp(ip, port));
+  } catch (error) {
+    const options = { cause: error };
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw portTaken(ip, port, options);
+    if (code === 'EADDRNOTAVAIL')
+      throw new EngineError(
+        'address_missing',
+        `This node does not have the address ${ip}.`,
+        options,
+      );
+    // Other errors are left to the game, which may have rights that the agent lacks (ports below 1024).
+  }
+}
+
+function portTaken(ip: string, port: number, options?: ErrorOptions): EngineError {
+  const message = `Port ${port} of ${ip} is in use by something else on this node.`;
+  return new EngineError('port_taken', message, options);
+}
+
+async function tryTcp(host: string, port: number): Promise<void> {
+  const server = createServer((socket) => socket.destroy());
+  const listening = once(server, 'listening');
+  server.listen({ host, port, exclusive: true });
+  await listening;
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+}
+
+async function tryUdp(address: string, port: number): Promise<void> {
+  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const listening = once(socket, 'listening');
+  socket.bind({ address, port, exclusive: true });
+  await listening;
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
 }

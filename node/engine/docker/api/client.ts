@@ -1,4 +1,4 @@
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { EngineError } from '../../engine.ts';
 import { DockerRefusal } from './errors.ts';
@@ -12,8 +12,8 @@ export interface Answer {
 
 export interface Call {
   readonly query?: Readonly<Record<string, string>>;
-  /** JSON, or a tar. */
-  readonly body?: object | Buffer;
+  /** Sent as JSON. */
+  readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly limitMs?: number;
   /** Other statuses that are answers instead of refusals. */
@@ -21,11 +21,27 @@ export interface Call {
   readonly signal?: AbortSignal;
 }
 
+/** What ends a call: its time, or the caller. */
+interface Limits {
+  readonly deadline: AbortSignal;
+  readonly signal?: AbortSignal;
+}
+interface Sending extends Call, Limits {
+  /** False: its own connection. */
+  readonly agent?: false;
+}
+
 /** A connection that Docker handed over: a console. */
 export interface Hijacked {
   readonly socket: Duplex;
   /** Bytes that arrived with the headers. */
   readonly head: Buffer;
+}
+
+interface VersionJson {
+  readonly Version?: string;
+  readonly ApiVersion?: string;
+  readonly MinAPIVersion?: string;
 }
 
 /** The default timeout of a call. */
@@ -49,13 +65,9 @@ export class DockerClient {
   }
 
   async call(method: string, path: string, options: Call = {}): Promise<Answer> {
-    const { limitMs = this.callMs, expected = [] } = options;
-    const deadline = AbortSignal.timeout(limitMs);
+    const deadline = AbortSignal.timeout(options.limitMs ?? this.callMs);
     const target = `/v${await this.#negotiated()}${path}${render(options.query)}`;
-    const answer = await this.#send(method, target, { ...options, deadline, agent: this.#agent });
-    const limit = answer.statusCode === 200 ? MAX_BODY_BYTES : MAX_ERROR_BYTES;
-    const text = (await this.#read(answer, limit, deadline, options.signal)).toString();
-    return settle(answer, text, expected);
+    return this.#exchange(method, target, { ...options, deadline });
   }
 
   /** A streamed answer; the timeout covers only its headers. The caller destroys it. */
@@ -65,8 +77,7 @@ export class DockerClient {
     try {
       const answer = await this.#send(method, target, { ...options, deadline, agent: false });
       if ((answer.statusCode ?? 0) < 300) return answer;
-      const text = await this.#read(answer, MAX_ERROR_BYTES, deadline, options.signal);
-      settle(answer, text.toString(), []);
+      settle(answer, await this.#read(answer, MAX_ERROR_BYTES, { ...options, deadline }));
       throw new DockerRefusal(answer.statusCode ?? 0, 'an unexpected redirect');
     } finally {
       done();
@@ -92,10 +103,10 @@ export class DockerClient {
     try {
       const { promise, resolve, reject } = Promise.withResolvers<Hijacked>();
       sent.once('upgrade', (_answer, socket, head) => resolve({ socket, head }));
-      sent.once('error', (error) => reject(this.#failure(error, deadline)));
+      sent.once('error', (error) => reject(this.#failure(error, { deadline })));
       sent.once('response', (answer) => {
-        this.#read(answer, MAX_ERROR_BYTES, deadline)
-          .then((text) => settle(answer, text.toString(), []))
+        this.#read(answer, MAX_ERROR_BYTES, { deadline })
+          .then((text) => settle(answer, text))
           .then(() => reject(new EngineError('refused', 'Docker gave no console.')))
           .catch(reject);
       });
@@ -109,8 +120,7 @@ export class DockerClient {
   /** Resolves when Docker answers. Uses its own connection, so that it does not wait for other calls. */
   async ping(limitMs: number): Promise<void> {
     const deadline = AbortSignal.timeout(Math.min(limitMs, this.callMs));
-    const answer = await this.#send('GET', '/_ping', { deadline, agent: false });
-    settle(answer, (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString(), []);
+    await this.#exchange('GET', '/_ping', { deadline, agent: false });
   }
 
   /** Negotiates the version again, because the engine may have been replaced. */
@@ -124,13 +134,7 @@ export class DockerClient {
 
   async version(): Promise<{ readonly engine: string; readonly api: string }> {
     const deadline = AbortSignal.timeout(this.callMs);
-    const answer = await this.#send('GET', '/version', { deadline, agent: this.#agent });
-    const text = (await this.#read(answer, MAX_ERROR_BYTES, deadline)).toString();
-    const body = settle(answer, text, []).body as {
-      readonly Version?: string;
-      readonly ApiVersion?: string;
-      readonly MinAPIVersion?: string;
-    };
+    const body = (await this.#exchange('GET', '/version', { deadline })).body as VersionJson;
     const newest = body.ApiVersion ?? '';
     try {
       return {
@@ -153,55 +157,39 @@ export class DockerClient {
     return this.#version;
   }
 
-  #send(
-    method: string,
-    path: string,
-    {
-      body,
-      headers,
-      signal,
-      deadline,
-      agent,
-    }: Call & {
-      deadline: AbortSignal;
-      agent: Agent | false;
-    },
-  ): Promise<IncomingMessage> {
-    const raw = Buffer.isBuffer(body);
-    const bytes = body === undefined || raw ? body : Buffer.from(JSON.stringify(body));
-    const type = raw ? 'application/x-tar' : 'application/json';
+  /** The deadline covers the whole answer. */
+  async #exchange(method: string, target: string, sending: Sending): Promise<Answer> {
+    const answer = await this.#send(method, target, sending);
+    const limit = answer.statusCode === 200 ? MAX_BODY_BYTES : MAX_ERROR_BYTES;
+    const text = await this.#read(answer, limit, sending);
+    return settle(answer, text, sending.expected);
+  }
+
+  #send(method: string, path: string, sending: Sending): Promise<IncomingMessage> {
+    const { body, headers, signal, deadline, agent = this.#agent } = sending;
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const entity =
-      bytes === undefined ? {} : { 'Content-Type': type, 'Content-Length': bytes.length };
+      bytes === undefined
+        ? {}
+        : { 'Content-Type': 'application/json', 'Content-Length': bytes.length };
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
-    if (until.aborted) return Promise.reject(this.#failure(until.reason, deadline, signal));
-    const sent: ClientRequest = request({
+    const sent = request({
       socketPath: this.socketPath,
       method,
       path,
       headers: { ...entity, ...headers },
       agent,
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     });
-    const abort = (): void => void sent.destroy(new Error('aborted'));
-    until.addEventListener('abort', abort, { once: true });
     sent.once('response', resolve);
-    sent.once('close', () => until.removeEventListener('abort', abort));
-    sent.on('error', (error) => reject(this.#failure(error, deadline, signal)));
+    sent.on('error', (error) => reject(this.#failure(error, sending)));
     sent.end(bytes);
     return promise;
   }
 
-  async #read(
-    answer: IncomingMessage,
-    maxBytes: number,
-    deadline: AbortSignal,
-    signal?: AbortSignal,
-  ): Promise<Buffer> {
+  async #read(answer: IncomingMessage, maxBytes: number, limits: Limits): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const abort = (): void => void answer.destroy(new Error('aborted'));
-    if (deadline.aborted) abort();
-    deadline.addEventListener('abort', abort, { once: true });
     try {
       for await (const chunk of answer as AsyncIterable<Buffer>) {
         bytes += chunk.length;
@@ -210,14 +198,12 @@ export class DockerClient {
         chunks.push(chunk);
       }
     } catch (error) {
-      throw this.#failure(error, deadline, signal);
-    } finally {
-      deadline.removeEventListener('abort', abort);
+      throw this.#failure(error, limits);
     }
-    return Buffer.concat(chunks);
+    return Buffer.concat(chunks).toString();
   }
 
-  #failure(error: unknown, deadline: AbortSignal, signal?: AbortSignal): EngineError {
+  #failure(error: unknown, { deadline, signal }: Limits): EngineError {
     if (error instanceof EngineError) return error;
     const options = { cause: error };
     if (signal?.aborted) return new EngineError('aborted', 'It was cancelled.', options);
@@ -228,7 +214,7 @@ export class DockerClient {
   }
 }
 
-function settle(answer: IncomingMessage, text: string, expected: readonly number[]): Answer {
+function settle(answer: IncomingMessage, text: string, expected: readonly number[] = []): Answer {
   const status = answer.statusCode ?? 0;
   const body = text === '' ? null : parseJson(text);
   if ((status >= 200 && status < 300) || expected.includes(status)) return { status, body };
@@ -268,31 +254,27 @@ export function parseDockerHost(host: string | undefined): string {
   return path;
 }
 
-/** Versions of Docker's API that this client was written for; what it uses has not changed between them. */
-const OLDEST = [1, 40] as const;
-const NEWEST = [1, 51] as const;
+/** Versions 1.x of Docker's API that this client was written for; what it uses has not changed between them. */
+const OLDEST = 40;
+const NEWEST = 51;
 
 /**
  * The version to speak: the newest that both know. Throws where there is none. Engines drop old versions (Docker 29
  * takes nothing before 1.44) and refuse newer ones, so that none can be fixed here.
  */
 export function chooseVersion(newest: string, oldest: string): string {
-  const theirs = { newest: parseVersion(newest), oldest: parseVersion(oldest) };
-  const chosen = isOlder(theirs.newest, NEWEST) ? theirs.newest : NEWEST;
-  if (isOlder(chosen, OLDEST))
-    throw new RangeError(`its API ${newest} is older than ${OLDEST.join('.')}`);
-  if (isOlder(chosen, theirs.oldest))
-    throw new RangeError(`its API begins with ${oldest}, after ${NEWEST.join('.')}`);
-  return chosen.join('.');
+  const chosen = Math.min(minorOf(newest), NEWEST);
+  if (chosen < OLDEST) throw new RangeError(`its API ${newest} is older than 1.${OLDEST}`);
+  if (chosen < minorOf(oldest))
+    throw new RangeError(`its API begins with ${oldest}, after 1.${NEWEST}`);
+  return `1.${chosen}`;
 }
 
-function parseVersion(text: string): readonly [number, number] {
-  const [, major, minor] = /^(\d{1,4})\.(\d{1,4})$/.exec(text) ?? [];
-  if (major === undefined || minor === undefined)
-    throw new RangeError(`it says that its API is of version ${JSON.stringify(text.slice(0, 20))}`);
-  return [Number(major), Number(minor)];
-}
-
-function isOlder(a: readonly [number, number], b: readonly [number, number]): boolean {
-  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+function minorOf(version: string): number {
+  const [, minor] = /^1\.(\d{1,4})$/.exec(version) ?? [];
+  if (minor === undefined)
+    throw new RangeError(
+      `it says that its API is of version ${JSON.stringify(version.slice(0, 20))}`,
+    );
+  return Number(minor);
 }

@@ -5,52 +5,13 @@ import { readJsonLines } from './json-lines.ts';
 import { type Names, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
 
 /** The used fields of a message of `GET /events`. */
-export interface EventJson {
-  readonly Action: string;
-  readonly Actor?: {
-    readonly ID?: string;
-    readonly Attributes?: Readonly<Record<string, string>>;
-  };
+interface EventJson {
+  readonly Actor?: { readonly Attributes?: Readonly<Record<string, string>> };
 }
 
-const KINDS = { start: 'started', pause: 'paused', unpause: 'unpaused' } as const;
+const CHANGES = ['start', 'pause', 'unpause', 'die', 'destroy'];
 const RETRY_MS = { first: 100, most: 2_000 };
 const PING_EVERY_MS = 5_000;
-
-/** Converts Docker's events. Remembers which container ran out of memory, because its `die` event does not say so. */
-export class EventReader {
-  readonly #outOfMemory = new Set<string>();
-
-  read({ Action: action, Actor: actor }: EventJson): EngineEvent | null {
-    const uuid = actor?.Attributes?.[SERVER_LABEL];
-    const container = actor?.ID;
-    if (uuid === undefined || container === undefined) return null;
-    switch (action) {
-      case 'start':
-      case 'pause':
-      case 'unpause':
-        return { kind: KINDS[action], uuid };
-      case 'oom':
-        this.#outOfMemory.add(container);
-        return null;
-      case 'die': {
-        const exitCode = Number(actor?.Attributes?.['exitCode'] ?? Number.NaN);
-        const oomKilled = this.#outOfMemory.delete(container);
-        return {
-          kind: 'exited',
-          uuid,
-          exitCode: Number.isInteger(exitCode) ? exitCode : 255,
-          oomKilled,
-        };
-      }
-      case 'destroy':
-        this.#outOfMemory.delete(container);
-        return { kind: 'removed', uuid };
-      default:
-        return null;
-    }
-  }
-}
 
 /**
  * Follows Docker's events until the returned function is called. The stream has no keepalive, so Docker is pinged: if it
@@ -59,7 +20,7 @@ export class EventReader {
 export function watchEvents(
   client: DockerClient,
   names: Names,
-  listener: (event: EngineEvent, container: string | null) => void,
+  listener: (event: EngineEvent) => void,
 ): () => void {
   const stopping = new AbortController();
   const follow = async (): Promise<void> => {
@@ -67,15 +28,15 @@ export function watchEvents(
     let lost = false;
     while (!stopping.signal.aborted) {
       try {
-        await followOnce(client, names, stopping.signal, (event, container) => {
+        await followOnce(client, names, stopping.signal, (event) => {
           retryMs = RETRY_MS.first;
           lost = false;
-          listener(event, container);
+          listener(event);
         });
       } catch (error) {
         if (stopping.signal.aborted) return;
         client.forgetVersion();
-        if (!lost) listener({ kind: 'lost', reason: (error as Error).message }, null);
+        if (!lost) listener({ kind: 'lost', reason: (error as Error).message });
         lost = true;
       }
       await delay(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -91,15 +52,16 @@ async function followOnce(
   client: DockerClient,
   names: Names,
   stopping: AbortSignal,
-  listener: (event: EngineEvent, container: string | null) => void,
+  listener: (event: EngineEvent) => void,
 ): Promise<never> {
   const unresponsive = new AbortController();
   const signal = AbortSignal.any([stopping, unresponsive.signal]);
-  // Docker answers before it subscribes; `since` includes the events in between. Earlier events are left out: `gap` makes
-  // the agent inspect, and an old exit would look like a new one.
+  // Docker answers before it subscribes; `since` includes the events in between. `gap` makes the agent inspect for the
+  // earlier ones.
   const since = (Date.now() / 1000).toFixed(9);
   const filters = JSON.stringify({
     type: ['container'],
+    event: CHANGES,
     ...names.filter({ [ROLE_LABEL]: 'game' }),
   });
   const stream = await client.stream('GET', '/events', { query: { since, filters }, signal });
@@ -110,14 +72,13 @@ async function followOnce(
       unresponsive.abort();
     });
   }, PING_EVERY_MS);
-  const reader = new EventReader();
-  listener({ kind: 'gap' }, null);
+  listener({ kind: 'gap' });
   try {
     for await (const value of readJsonLines(stream)) {
       if (stopping.aborted) break;
-      const message = value as EventJson;
-      const event = reader.read(message);
-      if (event !== null) listener(event, message.Actor?.ID ?? null);
+      const { Actor: actor } = value as EventJson;
+      const uuid = actor?.Attributes?.[SERVER_LABEL];
+      if (uuid !== undefined) listener({ kind: 'changed', uuid });
     }
   } catch (error) {
     if (!unresponsive.signal.aborted) reason = error;

@@ -1,8 +1,8 @@
+import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
 import type { InstallSpec, InstanceSpec, PublishedPort } from '../../engine.ts';
 import type { FolderOwner } from '../../folder-owner.ts';
 import { type Names, type Role, ROLE_LABEL, SERVER_LABEL } from '../labels.ts';
-import type { ReadOnlyFile } from './identity.ts';
-import { installLimits, renderLimits } from './limits.ts';
+import type { ReadOnlyFile } from './read-only-files.ts';
 
 export const SERVER_FOLDER = '/home/container';
 export const INSTALL_FOLDER = '/mnt/server';
@@ -24,14 +24,14 @@ export interface ContainerStart {
   /** Whether that is an init already. */
   readonly hasInit: boolean;
   readonly owner: FolderOwner;
-  readonly identity: readonly ReadOnlyFile[];
+  readonly files: readonly ReadOnlyFile[];
 }
 
 /** The body of `POST /containers/create` for a game, with everything that isolates it. */
 export function renderContainer(
   names: Names,
   spec: InstanceSpec,
-  { command, hasInit, owner, identity }: ContainerStart,
+  { command, hasInit, owner, files }: ContainerStart,
 ): object {
   return {
     ...renderCommon(names, spec, 'game'),
@@ -48,10 +48,7 @@ export function renderContainer(
       ...renderLimits(spec.limits, spec.pidsLimit),
       // A game that is process 1 and handles no signal would ignore INT and TERM.
       Init: !hasInit,
-      Mounts: [
-        mount(spec.folder, SERVER_FOLDER),
-        ...identity.map(({ source, target }) => ({ ...mount(source, target), ReadOnly: true })),
-      ],
+      Mounts: [mount(spec.folder, SERVER_FOLDER), ...files.map(mountReadOnly)],
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
       CapAdd: [...spec.capabilities],
@@ -61,7 +58,11 @@ export function renderContainer(
 }
 
 /** The same for an install, which is root in its container and may write to its image. */
-export function renderInstall(names: Names, spec: InstallSpec): object {
+export function renderInstall(
+  names: Names,
+  spec: InstallSpec,
+  files: readonly ReadOnlyFile[],
+): object {
   return {
     ...renderCommon(names, spec, 'install'),
     Entrypoint: [...spec.entrypoint.split(/\s+/).filter(Boolean), INSTALL_SCRIPT],
@@ -73,7 +74,7 @@ export function renderInstall(names: Names, spec: InstallSpec): object {
       ...renderHost(names, spec),
       ...renderLimits(installLimits(spec.limits), INSTALL_PIDS),
       Init: true,
-      Mounts: [mount(spec.folder, INSTALL_FOLDER)],
+      Mounts: [mount(spec.folder, INSTALL_FOLDER), ...files.map(mountReadOnly)],
       CapAdd: INSTALL_CAPABILITIES,
     },
   };
@@ -110,6 +111,10 @@ function mount(source: string, target: string): object {
   return { Type: 'bind', Source: source, Target: target, BindOptions: { Propagation: 'rprivate' } };
 }
 
+function mountReadOnly({ source, target }: ReadOnlyFile): object {
+  return { ...mount(source, target), ReadOnly: true };
+}
+
 function renderPorts(ports: readonly PublishedPort[]): Record<string, object[]> {
   const bindings: Record<string, object[]> = {};
   for (const port of ports)
@@ -119,4 +124,56 @@ function renderPorts(ports: readonly PublishedPort[]): Record<string, object[]> 
 
 function portKey({ port, protocol }: PublishedPort): string {
   return `${port}/${protocol}`;
+}
+
+const MIB = 1024 * 1024;
+const CPU_PERIOD_US = 100_000;
+
+/**
+ * Extra memory for a container: startups give the whole limit of a server to the Java heap, and the Java machine needs
+ * memory beyond its heap. The factors are those of Wings, so that community images behave as they do there.
+ */
+const OVERHEAD: readonly (readonly [upToMib: number, factor: number])[] = [
+  [2048, 1.15],
+  [4096, 1.1],
+  [Number.POSITIVE_INFINITY, 1.05],
+];
+
+/** Limits for Docker's `HostConfig`, enforced by the kernel; 0 is no limit. */
+function renderLimits(limits: ServerLimits, pidsLimit: number): Record<string, unknown> {
+  return {
+    ...(limits.memory > 0 ? memoryOf(limits.memory) : {}),
+    ...(limits.cpu > 0
+      ? { CpuPeriod: CPU_PERIOD_US, CpuQuota: (limits.cpu * CPU_PERIOD_US) / 100 }
+      : {}),
+    PidsLimit: pidsLimit,
+    // Open files stay unlimited: an engine with a lower limit of its own could start no container.
+    Ulimits: [
+      { Name: 'core', Soft: 0, Hard: 0 },
+      // No single file grows past the disk limit; the disk guard watches the sum.
+      ...(limits.disk > 0
+        ? [{ Name: 'fsize', Soft: limits.disk * MIB, Hard: limits.disk * MIB }]
+        : []),
+    ],
+  };
+}
+
+/** The least that an install gets, so that a small server can unpack or compile; the same as Wings. */
+const INSTALL_MEMORY_MIB = 1024;
+const INSTALL_CPU_PERCENT = 100;
+
+/** Limits of a server's install. */
+function installLimits({ memory, cpu, disk }: ServerLimits): ServerLimits {
+  return {
+    memory: memory === 0 ? 0 : Math.max(memory, INSTALL_MEMORY_MIB),
+    cpu: cpu === 0 ? 0 : Math.max(cpu, INSTALL_CPU_PERCENT),
+    disk,
+  };
+}
+
+function memoryOf(memoryMib: number): Record<string, number> {
+  const factor = OVERHEAD.find(([upToMib]) => memoryMib <= upToMib)?.[1] ?? 1;
+  const bytes = Math.ceil(memoryMib * factor) * MIB;
+  // MemorySwap includes Memory, so equal values allow no swap.
+  return { Memory: bytes, MemorySwap: bytes, MemoryReservation: memoryMib * MIB };
 }

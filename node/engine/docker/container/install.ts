@@ -1,22 +1,27 @@
 import { isFarOver } from '../../../disk/disk-limit.ts';
 import { EngineError, type InstallSpec } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
-import { INSTALL_SCRIPT, renderInstall } from './container.ts';
+import { renderInstall } from './container.ts';
 import { changeOwner, ownerOf } from '../../folder-owner.ts';
 import { FrameReader } from '../api/frames.ts';
 import { inspectImage, missingImage } from './images.ts';
-import type { ContainerJson } from './instance.ts';
-import { type Names, ORGANISATION_LABEL } from '../labels.ts';
-import { renderTar } from '../tar.ts';
+import type { Names } from '../labels.ts';
+import type { ReadOnlyFile } from './read-only-files.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const STEP_MS = 60_000;
+
+export interface InstallOrder {
+  readonly spec: InstallSpec;
+  /** The script. */
+  readonly files: readonly ReadOnlyFile[];
+}
 
 /** Implements `Engine.runInstall`. */
 export async function runInstall(
   client: DockerClient,
   names: Names,
-  spec: InstallSpec,
+  { spec, files }: InstallOrder,
   onOutput: (chunk: Buffer) => void,
   signal: AbortSignal,
 ): Promise<number> {
@@ -28,13 +33,12 @@ export async function runInstall(
   await removeContainer(client, name);
   const created = await client.call('POST', '/containers/create', {
     query: { name },
-    body: renderInstall(names, spec),
+    body: renderInstall(names, spec, files),
     limitMs: STEP_MS,
   });
   // Used by its id from here on, because another container may take over the name.
   const { Id: id } = created.body as { readonly Id: string };
   try {
-    await putScript(client, id, spec.script);
     const layer = watchLayer(client, id, spec);
     try {
       const exitCode = await runToEnd(client, id, onOutput, signal);
@@ -50,21 +54,6 @@ export async function runInstall(
     await removeContainer(client, id);
     await changeOwner(spec.folder, owner);
   }
-}
-
-/** Removes an install that an earlier agent left behind. Returns its organisation, or null if there was none. */
-export async function removeInstall(
-  client: DockerClient,
-  names: Names,
-  uuid: string,
-): Promise<string | null> {
-  const name = names.container(uuid, 'install');
-  const { status, body } = await client.call('GET', `/containers/${name}/json`, {
-    expected: [404],
-  });
-  if (status === 404) return null;
-  await removeContainer(client, name);
-  return (body as ContainerJson).Config.Labels?.[ORGANISATION_LABEL] ?? null;
 }
 
 /** Docker adds up a layer's files, which takes a while for many. */
@@ -99,25 +88,6 @@ function watchLayer(
   const next = (): void => void look().catch(() => {});
   let timer = limitMib === 0 ? undefined : setTimeout(next, LAYER_MS);
   return watched;
-}
-
-/** Copies the script as a file, because it may be longer than an argument. */
-async function putScript(client: DockerClient, id: string, script: string): Promise<void> {
-  const [folder = '', file = ''] = INSTALL_SCRIPT.slice(1).split(/\/(?=[^/]+$)/);
-  const body = renderTar([
-    { path: folder, mode: 0o755, content: 'folder' },
-    // A carriage return would become part of every command.
-    {
-      path: `${folder}/${file}`,
-      mode: 0o755,
-      content: Buffer.from(script.replaceAll('\r\n', '\n')),
-    },
-  ]);
-  await client.call('PUT', `/containers/${id}/archive`, {
-    query: { path: '/' },
-    body,
-    limitMs: STEP_MS,
-  });
 }
 
 async function runToEnd(

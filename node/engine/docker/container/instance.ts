@@ -5,12 +5,12 @@ export interface ContainerJson {
   readonly Id: string;
   readonly State: {
     readonly Status: string;
+    readonly Running: boolean;
     readonly ExitCode: number;
     readonly OOMKilled: boolean;
     readonly StartedAt: string;
   };
   readonly Config: {
-    readonly Tty: boolean;
     readonly Labels: Readonly<Record<string, string>> | null;
   };
   readonly HostConfig: {

@@ -1,6 +1,7 @@
 import { EngineError, type PublishedPort } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { isMissingNetwork } from '../api/errors.ts';
+import { Limiter } from '../../../server/limiter.ts';
 import type { HostGuard } from './guard.ts';
 import {
   BRIDGE_PREFIX,
@@ -15,7 +16,7 @@ interface NetworkJson {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 interface ContainerListJson {
-  readonly State: string;
+  readonly Labels?: Readonly<Record<string, string>>;
   readonly Ports: readonly {
     readonly IP?: string;
     readonly PublicPort?: number;
@@ -45,7 +46,7 @@ export class Networks {
   readonly #emptyMs: number;
   /** The time since when an organisation's network is empty, by `performance.now()`. */
   readonly #emptySince = new Map<string, number>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #serial = new Limiter(1);
   #sweeping: NodeJS.Timeout | null = null;
 
   /** Without a guard, nothing isolates servers from this host. */
@@ -94,7 +95,7 @@ export class Networks {
   }
 
   #ensure(organisation: string): Promise<void> {
-    return this.#serialize(async () => {
+    return this.#serial.run(async () => {
       const body = {
         Name: this.#names.network(organisation),
         Driver: 'bridge',
@@ -116,19 +117,25 @@ export class Networks {
     });
   }
 
-  /** Deletes the organisation's network if it has been empty for a while. */
-  release(organisation: string): Promise<void> {
-    return this.#serialize(async () => {
-      if (!(await this.#deleteIfEmpty(organisation))) return;
-      await this.#applyGuard(await this.#bridges());
-    });
-  }
-
-  /** Does the same for every organisation, because another program may have removed containers. */
+  /**
+   * Deletes the networks that have been empty for a while, and applies the guard. Not at once: a stopping Docker removes
+   * containers first, and Docker 20 does not start again with a network whose deletion it did not finish.
+   */
   sweep(): Promise<void> {
-    return this.#serialize(async () => {
-      for (const { Labels: labels } of await this.#networks())
-        await this.#deleteIfEmpty(labels?.[ORGANISATION_LABEL] ?? '');
+    return this.#serial.run(async () => {
+      const containers = await this.#list(this.#names.filter(), true);
+      const used = new Set([
+        ...containers.map(({ Labels: labels }) => labels?.[ORGANISATION_LABEL]),
+        ...[...this.#holds].map(({ organisation }) => organisation),
+      ]);
+      const now = performance.now();
+      for (const { Labels: labels } of await this.#networks()) {
+        const organisation = labels?.[ORGANISATION_LABEL] ?? '';
+        const since = this.#emptySince.get(organisation) ?? now;
+        if (used.has(organisation)) this.#emptySince.delete(organisation);
+        else if (now - since < this.#emptyMs) this.#emptySince.set(organisation, since);
+        else if (labels?.[KEEP_LABEL] === undefined) await this.#delete(organisation);
+      }
       await this.#applyGuard(await this.#bridges());
     });
   }
@@ -145,28 +152,11 @@ export class Networks {
     if (this.#sweeping !== null) clearInterval(this.#sweeping);
   }
 
-  /**
-   * Returns whether the network is deleted. It is deleted only after it has been empty for a while: a stopping Docker
-   * removes containers first, and Docker 20 does not start again with a network whose deletion it did not finish.
-   */
-  async #deleteIfEmpty(organisation: string): Promise<boolean> {
-    const since = this.#emptySince.get(organisation) ?? performance.now();
+  async #delete(organisation: string): Promise<void> {
     this.#emptySince.delete(organisation);
-    if ([...this.#holds].some((hold) => hold.organisation === organisation)) return false;
-    const filter = this.#names.filter({ [ORGANISATION_LABEL]: organisation });
-    if ((await this.#list(filter, true)).length > 0) return false;
-    if (performance.now() - since < this.#emptyMs) {
-      this.#emptySince.set(organisation, since);
-      return false;
-    }
-    const found = (await this.#networks()).filter(
-      ({ Labels: labels }) => labels?.[ORGANISATION_LABEL] === organisation,
-    );
-    if (found.some(({ Labels: labels }) => labels?.[KEEP_LABEL] !== undefined)) return false;
     const path = `/networks/${encodeURIComponent(this.#names.network(organisation))}`;
     // 403: another program has put a container into it.
-    const { status } = await this.#client.call('DELETE', path, { expected: [403, 404] });
-    return status !== 403;
+    await this.#client.call('DELETE', path, { expected: [403, 404] });
   }
 
   /** The bridge interfaces of this agent's networks. */
@@ -193,12 +183,6 @@ export class Networks {
     const query = { all: String(all), filters: JSON.stringify(filter) };
     return (await this.#client.call('GET', '/containers/json', { query }))
       .body as readonly ContainerListJson[];
-  }
-
-  #serialize<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work, work);
-    this.#last = done.catch(() => undefined);
-    return done;
   }
 }
 
