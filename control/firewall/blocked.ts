@@ -12,7 +12,7 @@ import type { Call } from '../http/operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { findHeldTarget } from './defaults/service.ts';
 import { requireConfiguredLimit } from './writes/configured.ts';
-import { timestampView } from './views.ts';
+import { timeView } from '../http/operations/view.ts';
 
 /** The list of blocked sources: dropped before any allow rule is read. */
 export type BlockedHandlers = Pick<
@@ -39,8 +39,8 @@ export function createBlockedHandlers({
         body: {
           data: page.map(({ createdAt, expiresAt, ...row }) => ({
             ...row,
-            created_at: timestampView(createdAt),
-            expires_at: expiresAt && timestampView(expiresAt),
+            created_at: timeView(createdAt),
+            expires_at: expiresAt && timeView(expiresAt),
           })),
           meta: { count: await countBlocked(db, call.caller.organisationId), limit: MAX_BLOCKED },
           links: { next: rows.length > limit ? next : null },

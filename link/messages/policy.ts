@@ -101,7 +101,7 @@ const policy = object<Policy>({
   target: network,
   mitigations: array(mitigation, MAX_OBJECTS_PER_POLICY),
   baseline: array(rule, MAX_OBJECTS_PER_POLICY),
-  blocked: withDefault(array(matching(SET_NAME, 'the name of a source set'), 100_000), []),
+  blocked: array(matching(SET_NAME, 'the name of a source set'), 100_000),
   geo: array(geoRule, MAX_OBJECTS_PER_POLICY),
   rules: array(rule, MAX_OBJECTS_PER_POLICY),
   default: oneOf('accept', 'deny'),

@@ -134,7 +134,7 @@ function lifetimes({ holdingId, ip }: { readonly holdingId: number; readonly ip:
       from default_actions t where ${containing}
     union all
     select 'blocked', t.id, jsonb_build_object('name', abbrev(t.source::inet) || ' on ' || ${shown}), ${columns}
-      from blocked_sources t where ${around}
+      from blocked_sources t where ${containing}
     union all
     select 'group', g.id, jsonb_build_object('name', g.name || ' on ' || ${shown}), ${columns}
       from group_assignments t join groups g on g.id = t.group_id where ${containing}
