@@ -35,7 +35,7 @@ export interface Engine {
   /** Returns null if there is no instance. */
   inspect(uuid: string): Promise<Instance | null>;
   /** Lists all instances of this node. */
-  list(): Promise<readonly Instance[]>;
+  list(): Promise<readonly ListedInstance[]>;
   /**
    * Sends `gap` first, and again whenever events may have been missed (the engine restarted): inspect then.
    * Reconnects by itself until the returned function is called. An event is a reason to inspect, never the truth.
@@ -118,6 +118,8 @@ export interface Instance {
   readonly startedAtMs: number | null;
 }
 
+export type ListedInstance = Pick<Instance, 'uuid' | 'status'>;
+
 export type EngineEvent =
   | { readonly kind: 'gap' }
   /** The engine does not answer; `gap` follows when it does again. */
@@ -162,7 +164,7 @@ export class EngineError extends Error {
 }
 
 /** A paused instance is alive too. */
-export function isAlive(instance: Instance | null): boolean {
+export function isAlive(instance: Pick<Instance, 'status'> | null): boolean {
   return instance?.status === 'running' || instance?.status === 'paused';
 }
 

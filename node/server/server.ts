@@ -27,6 +27,7 @@ import {
   type Engine,
   EngineError,
   type Instance,
+  type ListedInstance,
   isAlive,
   withTimeout,
 } from '../engine/engine.ts';
@@ -163,7 +164,7 @@ export class Server {
   }
 
   /** Detects a missed event by what the engine lists. */
-  compare(instance: Instance | null): void {
+  compare(instance: ListedInstance | null): void {
     if (isAlive(instance) === isAtRest(this.#queue.state)) this.onEngineEvent('changed');
   }
 

@@ -9,6 +9,7 @@ import {
   type Instance,
   type InstanceSpec,
   isAlive,
+  type ListedInstance,
   type PublishedPort,
   type Usage,
 } from '../engine.ts';
@@ -29,9 +30,9 @@ import {
   type PullSettings,
 } from './container/images.ts';
 import { removeContainer, runInstall } from './container/install.ts';
-import { type ContainerJson, parseInstance } from './container/instance.ts';
+import { type ContainerJson, parseInstance, statusOf } from './container/instance.ts';
 import { Names, ORGANISATION_LABEL, OWNER_LABEL, ROLE_LABEL, SERVER_LABEL } from './labels.ts';
-import { Networks } from './network/networks.ts';
+import { type ContainerListJson, Networks } from './network/networks.ts';
 import { watchContainerUsage } from './container/usage.ts';
 
 export interface DockerEngineOptions {
@@ -53,8 +54,6 @@ export interface DockerEngineOptions {
 
 const STEP_MS = 60_000;
 const PING_MS = 5_000;
-/** Concurrent inspections of a list. */
-const INSPECTIONS = 8;
 
 /** Game servers as Docker containers. */
 export class DockerEngine implements Engine {
@@ -171,20 +170,15 @@ export class DockerEngine implements Engine {
     });
   }
 
-  list(): Promise<readonly Instance[]> {
+  list(): Promise<readonly ListedInstance[]> {
     return translateErrors(async () => {
       const filters = JSON.stringify(this.#names.filter({ [ROLE_LABEL]: 'game' }));
       const query = { all: 'true', filters };
       const { body } = await this.#client.call('GET', '/containers/json', { query });
-      const uuids = (body as readonly { Labels?: Readonly<Record<string, string>> }[])
-        .map(({ Labels: labels }) => labels?.[SERVER_LABEL])
-        .filter((uuid) => uuid !== undefined);
-      const found: (Instance | null)[] = [];
-      while (uuids.length > 0)
-        found.push(
-          ...(await Promise.all(uuids.splice(0, INSPECTIONS).map((uuid) => this.inspect(uuid)))),
-        );
-      return found.filter((instance) => instance !== null);
+      return (body as readonly ContainerListJson[]).flatMap(({ Labels: labels, State: state }) => {
+        const uuid = labels?.[SERVER_LABEL];
+        return uuid === undefined ? [] : [{ uuid, status: statusOf(state) }];
+      });
     });
   }
 

@@ -31,8 +31,12 @@ const STATUS: Readonly<Record<string, Instance['status']>> = {
   dead: 'exited',
 };
 
+export function statusOf(state: string): Instance['status'] {
+  return STATUS[state] ?? 'exited';
+}
+
 export function parseInstance(uuid: string, { State: state }: ContainerJson): Instance {
-  const status = STATUS[state.Status] ?? 'exited';
+  const status = statusOf(state.Status);
   // Docker's zero time: the container never started.
   const started = state.StartedAt.startsWith('0001-') ? Number.NaN : Date.parse(state.StartedAt);
   return {

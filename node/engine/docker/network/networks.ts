@@ -15,7 +15,9 @@ interface NetworkJson {
   readonly Options: Readonly<Record<string, string>> | null;
   readonly Labels: Readonly<Record<string, string>> | null;
 }
-interface ContainerListJson {
+/** The used fields of an entry of `GET /containers/json`. */
+export interface ContainerListJson {
+  readonly State: string;
   readonly Labels?: Readonly<Record<string, string>>;
   readonly Ports: readonly {
     readonly IP?: string;
