@@ -11,7 +11,7 @@ import type { ControlConfig } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
 import { startEmbeddedPostgres } from './db/embedded/index.ts';
-import { clusterOf } from './db/embedded/layout.ts';
+import { clusterOf } from './db/embedded/data-directory.ts';
 import { isUnavailable } from './db/failure.ts';
 import { createEvents, type Events } from './events/index.ts';
 import { listen } from './db/listen.ts';

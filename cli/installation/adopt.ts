@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
-import { runningPostmaster } from '@portcullis/control/db/embedded/postmaster-file.ts';
+import { runningServer } from '@portcullis/control/db/embedded/server.ts';
 import { GAME_ACCOUNT } from '@portcullis/node/config.ts';
 import { CliError, EXIT, failed } from '../exit.ts';
 import { isInstalled, MOVED_TO } from './choose.ts';
@@ -91,7 +91,7 @@ function requireAdoptable(from: string, into: string): Owner {
   if (existsSync(servers) && readdirSync(servers).length > 0)
     throw failed(`${node} holds game servers already: choose another --data`);
   rmSync(node, { recursive: true, force: true });
-  if (runningPostmaster(join(from, 'postgres')) !== null) throw inUse(from);
+  if (runningServer(join(from, 'postgres')) !== null) throw inUse(from);
   if (usesServers(join(from, 'node', 'servers')))
     throw failed(
       `game servers of ${from} still run: stop them first, such as with Ctrl-C of npm start`,

@@ -13,9 +13,6 @@ export interface Account {
 export const PLATFORM_ACCOUNT = 'portcullis';
 /** Shared by unrelated programs, so it owns nothing of the platform. */
 const SHARED_ACCOUNT = 'nobody';
-/** Other processes may hold the lock of /etc/passwd for this long. */
-const CREATE_ATTEMPTS = 20;
-const CREATE_RETRY_MS = 250;
 
 /** An account of /etc/passwd. */
 export function findAccount(name: string): Account | null {
@@ -57,43 +54,30 @@ function ownerName(cluster: string): string | null {
   return accounts().find(({ uid }) => uid === found.uid)?.name ?? null;
 }
 
+/** The second command is that of BusyBox. */
+const CREATE_COMMANDS = [
+  'useradd --system --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin',
+  'adduser -S -D -H -h /nonexistent -s /sbin/nologin',
+];
+
 /** The platform's own account, created by the system's command if it is missing. */
 export function provideAccount(): Account {
+  const found = findAccount(PLATFORM_ACCOUNT);
+  if (found !== null) return found;
   let said = 'the commands useradd and adduser are missing';
-  for (let attempt = 0; attempt < CREATE_ATTEMPTS; attempt += 1) {
+  for (const line of CREATE_COMMANDS) {
+    const [command = '', ...options] = line.split(' ');
+    const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
+    const run = spawnSync(command, [...options, PLATFORM_ACCOUNT], { encoding: 'utf8', env });
+    // A concurrent start may have created it; both commands wait for the lock of /etc/passwd.
     const account = findAccount(PLATFORM_ACCOUNT);
     if (account !== null) return account;
-    const run = createAccount();
-    if (run === null) break;
-    if (run.status === 0) continue;
-    said = run.stderr.trim();
-    // Several starts at once contend for the lock of /etc/passwd.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CREATE_RETRY_MS);
+    if (run.error === undefined) said = run.stderr.trim();
   }
   throw new Error(
     `The account ${PLATFORM_ACCOUNT} cannot be created: ${said}. Create a system account and name it in PORTCULLIS_ACCOUNT, or set DATABASE_URL and PORTCULLIS_ACCOUNT.`,
   );
 }
-
-/** Null if the machine has no command for it. The second command is that of BusyBox. */
-function createAccount(): { status: number | null; stderr: string } | null {
-  const commands = [
-    ['useradd', '--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'],
-    ['adduser', '-S', '-D', '-H', '-h', '/nonexistent'],
-  ];
-  const shells = [
-    ['--shell', '/usr/sbin/nologin'],
-    ['-s', '/sbin/nologin'],
-  ];
-  for (const [index, [command = '', ...options]] of commands.entries()) {
-    const args = [...options, ...(shells[index] ?? []), PLATFORM_ACCOUNT];
-    const run = spawnSync(command, args, { encoding: 'utf8', env: SYSTEM_PATH });
-    if (run.error === undefined) return run;
-  }
-  return null;
-}
-
-const SYSTEM_PATH = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 
 /** The spawn options for the account; empty if it is the present one. */
 export function spawnAs(account: Account | null): { uid?: number; gid?: number } {
@@ -107,17 +91,9 @@ export function giveTo(account: Account | null, path: string): void {
 }
 
 /** Tests the access of the account by the kernel, which knows ACLs and mounts. */
-function mayAccess(account: Account | null, path: string, how: '-x' | '-r'): boolean {
+export function mayAccess(account: Account | null, path: string, how: '-x' | '-r'): boolean {
   const asked = spawnSync('test', [how, path], { ...spawnAs(account), stdio: 'ignore', cwd: '/' });
   return asked.status === 0;
-}
-
-export function mayExecute(account: Account | null, file: string): boolean {
-  return mayAccess(account, file, '-x');
-}
-
-export function mayRead(account: Account | null, file: string): boolean {
-  return mayAccess(account, file, '-r');
 }
 
 /** The first parent folder of `path` that the account may not enter, or null. */
@@ -127,5 +103,5 @@ export function blockingFolder(account: Account | null, path: string): string | 
     folders.unshift(at);
     if (at === dirname(at)) break;
   }
-  return folders.find((folder) => !mayExecute(account, folder)) ?? null;
+  return folders.find((folder) => !mayAccess(account, folder, '-x')) ?? null;
 }

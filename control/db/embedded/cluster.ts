@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { basename, join } from 'node:path';
 import { type Account, giveTo, spawnAs } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import type { Layout } from './layout.ts';
+import type { Layout } from './data-directory.ts';
 import { SUPERUSER } from './roles.ts';
 
 /** The environment of PostgreSQL's programs: empty, because PGOPTIONS and others would change them. */

@@ -1,19 +1,19 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { lstatSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { chooseAccount } from './account.ts';
 import { provideBinaries } from './binaries.ts';
 import { provideCluster } from './cluster.ts';
-import { lockDirectory } from './directory-lock.ts';
-import { clusterOf, prepareDataDir, prepareLayout, socketUrl } from './layout.ts';
 import {
-  adoptPostmaster,
-  type Ground,
-  launchPostmaster,
-  type Postmaster,
-  stopPostmaster,
-} from './postmaster.ts';
-import { runningPostmaster } from './postmaster-file.ts';
+  clusterOf,
+  lockDirectory,
+  prepareDataDir,
+  prepareLayout,
+  socketUrl,
+  takeOver,
+} from './data-directory.ts';
 import {
   CONTROL_ROLE,
   controlUrl,
@@ -21,7 +21,7 @@ import {
   SUPERUSER,
   writeAuthentication,
 } from './roles.ts';
-import { takeOver } from './take-over.ts';
+import { launchServer, runningServer, type ServerOptions, stopServer } from './server.ts';
 
 export interface EmbeddedOptions {
   /** The data directory, created if missing. The cluster is its folder `postgres`. */
@@ -42,8 +42,6 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** The same as the superuser. */
   readonly superuserUrl: string;
-  /** Whether a running server of a killed control process was adopted. */
-  readonly adopted: boolean;
   /** The pid of the server. Null while it restarts. */
   pid(): number | null;
   /** Shuts the server down. Idempotent. */
@@ -56,44 +54,31 @@ const LAST_RETRY_MS = 5_000;
 const HEALTHY_MS = 30_000;
 
 /**
- * Starts PostgreSQL under `dataDir` or adopts the running one, and restarts it until stopped. Throws with a reason if
- * the directory is in use, of another version, or inaccessible to the account.
+ * Starts PostgreSQL under `dataDir`, and restarts it until stopped. A server that a killed control process left is
+ * stopped first. Throws with a reason if the directory is in use, of another version, or inaccessible to the account.
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { log, fsync = true, pool = 10, isTestServer = false } = options;
   const account = chooseAccount(options.account, clusterOf(options.dataDir));
   const dataDir = prepareDataDir(options.dataDir, account);
   const lock = lockDirectory(dataDir, account);
   try {
-    if (await takeOver(dataDir, account)) {
-      options.log.warn(
-        { account: account?.name },
-        'the data directory belongs to this account now',
-      );
-    }
+    await stopServer(clusterOf(dataDir));
+    if (takeOver(dataDir, account))
+      log.warn({ account: account?.name }, 'the data directory belongs to this account now');
     const layout = prepareLayout(dataDir, account);
     const binaries = provideBinaries(dataDir, account);
-    const ground: Ground = {
-      layout,
-      binaries,
-      account,
-      fsync: options.fsync ?? true,
-      pool: options.pool ?? 10,
-    };
-    provideCluster(layout, binaries, account, ground.fsync);
-    const accountRole = options.isTestServer === true ? 'all' : CONTROL_ROLE;
-    writeAuthentication(layout, account, accountRole);
-    const first = (await adoptPostmaster(ground)) ?? (await launchPostmaster(ground));
-    options.log.info({ pid: first.pid, adopted: first.adopted }, 'PostgreSQL runs');
+    provideCluster(layout, binaries, account, fsync);
+    writeAuthentication(layout, account, isTestServer ? 'all' : CONTROL_ROLE);
+    const supervisor = await supervise({ layout, binaries, account, fsync, pool }, log);
     await provideDatabase(layout).catch(async (error: unknown) => {
-      await stopPostmaster(first);
+      await supervisor.stop();
       throw error;
     });
-    const supervisor = supervise(ground, first, options.log);
     let stopped: Promise<void> | undefined;
     return {
       url: controlUrl(layout),
       superuserUrl: socketUrl(layout.socketDir, 'portcullis', SUPERUSER),
-      adopted: first.adopted,
       pid: supervisor.pid,
       stop: () => (stopped ??= supervisor.stop().finally(() => lock.release())),
     };
@@ -114,56 +99,50 @@ export function mayHaveEmbeddedPostgres(dataDir: string): boolean {
 
 /** The URL of the running server of a data directory. Null if none runs. */
 export function findEmbeddedPostgres(dataDir: string): string | null {
-  const running = runningPostmaster(clusterOf(dataDir));
+  const running = runningServer(clusterOf(dataDir));
   return running === null ? null : controlUrl(running);
 }
 
-function supervise(
-  ground: Ground,
-  first: Postmaster,
+/** Starts a server, and again after it ended, until stopped. Throws if the first start fails. */
+async function supervise(
+  options: ServerOptions,
   log: Logger,
-): { pid(): number | null; stop(): Promise<void> } {
+): Promise<{ pid(): number | null; stop(): Promise<void> }> {
   const stopping = new AbortController();
-  let current: Postmaster | null = first;
+  const { signal } = stopping;
+  const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean =>
+    exitCode === null && signalCode === null;
+  let child: ChildProcess | null = await launchServer(options);
+  log.info({ pid: child.pid }, 'PostgreSQL runs');
   const watching = watch();
 
   async function watch(): Promise<void> {
     let retryMs = FIRST_RETRY_MS;
-    while (current !== null) {
+    while (!signal.aborted) {
       const startedAt = performance.now();
-      await current.exited;
-      current = null;
+      if (child !== null && isRunning(child)) await once(child, 'exit');
+      child = null;
       if (performance.now() - startedAt > HEALTHY_MS) retryMs = FIRST_RETRY_MS;
-      while (current === null && !stopping.signal.aborted) {
-        log.error({ retryMs }, 'PostgreSQL is gone; starting it again');
-        await delay(retryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
-        current = await restart();
+      if (signal.aborted) return;
+      log.error({ retryMs }, 'PostgreSQL is gone; starting it again');
+      await delay(retryMs, undefined, { signal, ref: false }).catch(() => {});
+      retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
+      try {
+        child = await launchServer(options, signal);
+        log.info({ pid: child.pid }, 'PostgreSQL runs again');
+      } catch (err) {
+        if (!signal.aborted) log.error({ err }, 'PostgreSQL could not be started');
       }
-    }
-  }
-
-  async function restart(): Promise<Postmaster | null> {
-    if (stopping.signal.aborted) return null;
-    try {
-      const postmaster = await launchPostmaster(ground, stopping.signal);
-      if (stopping.signal.aborted) {
-        await stopPostmaster(postmaster);
-        return null;
-      }
-      log.info({ pid: postmaster.pid }, 'PostgreSQL runs again');
-      return postmaster;
-    } catch (err) {
-      log.error({ err }, 'PostgreSQL could not be started');
-      return null;
     }
   }
 
   return {
-    pid: () => current?.pid ?? null,
+    pid: () => child?.pid ?? null,
     async stop() {
       stopping.abort();
-      if (current !== null) await stopPostmaster(current);
+      // Also where the directory, which names the server, was removed.
+      child?.kill('SIGINT');
+      await stopServer(options.layout.cluster);
       await watching;
     },
   };

@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   linkSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   chmodSync,
   chownSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import pg from 'pg';
 import { pino } from 'pino';
 import { ensurePartitions, forgetBefore } from '../../attacks/partitions.ts';
 import { type Db, openDatabase } from '../database.ts';
-import { loadMigrations, migrate, migrateDatabase } from '../migrate.ts';
+import { loadMigrations, migrateDatabase } from '../migrate.ts';
 import { scratchRoot } from '../scratch.ts';
 import { type Account, findAccount, PLATFORM_ACCOUNT, spawnAs } from './account.ts';
-import { provideBinaries } from './binaries.ts';
-import { CLEAN_ENVIRONMENT } from './cluster.ts';
 import { startEmbeddedPostgres } from './index.ts';
-import { isRunning } from './process-table.ts';
 import { migrationUrl } from './roles.ts';
 
 const log = pino({ level: 'silent' });
@@ -131,107 +128,33 @@ function connectAs(account: Account, url: string): string {
   return run.stdout.trim() || run.stderr;
 }
 
-test('a data directory of an earlier version, run by nobody with a superuser, is taken over while it runs', {
+test('a data directory of another account is taken over while its server runs, also after an interruption', {
   skip: rootOnly,
 }, async (t) => {
   const dataDir = folder(t);
-  const before = await earlierVersion(t, dataDir);
-  const server = await startServer(t, dataDir);
-  assert.equal(isRunning(before.pid), false);
-  assert.equal(server.adopted, false);
-  const account = findAccount(PLATFORM_ACCOUNT);
-  for (const name of ['postgres', 'postgres/base', 'postgres/PG_VERSION', 'run', 'link']) {
-    assert.equal(lstatSync(join(dataDir, name)).uid, account?.uid, name);
-  }
-  // A hard link that the previous account left to a file of another owner stays with that owner.
-  assert.equal(lstatSync(join(dataDir, 'root-file')).uid, 0);
-  assert.equal(lstatSync(join(dataDir, 'node')).uid, before.account.uid);
-  await migrateDatabase({ url: server.url, migrationUrl: null }, await loadMigrations());
-  const control = opened(t, server.url);
-  const kept = await control.selectFrom('organisations').select('slug').execute();
-  assert.deepEqual(kept, [{ slug: 'kept' }]);
-  assert.match(await refusal(control, 'drop table organisations'), /must be owner/);
-  assert.equal(
-    await refusal(opened(t, migrationUrl(server.url)), 'create type x as enum ()'),
-    'done',
-  );
-  const { sql } = await import('kysely');
-  const { rows } = await sql`
-    select c.relname from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relowner <> 'portcullis_migrate'::regrole
-       and c.relkind in ('r', 'p', 'S', 'v')`.execute(control);
-  assert.deepEqual(rows, []);
-});
-
-/** A running server as earlier versions made it: of nobody, with one role, trusting its socket. */
-async function earlierVersion(t: TestContext, dataDir: string) {
-  const account = findAccount('nobody');
-  assert.ok(account !== null);
-  const binaries = provideBinaries(dataDir, account);
   const cluster = join(dataDir, 'postgres');
-  const socketDir = join(dataDir, 'run');
-  const as = { ...spawnAs(account), cwd: '/', env: CLEAN_ENVIRONMENT };
-  for (const name of ['postgres', 'run', 'link', 'node']) {
-    spawnSync('install', ['-d', '-o', 'nobody', '-m', '0700', join(dataDir, name)]);
-  }
-  const made = spawnSync(
-    binaries.initdb,
-    [
-      `--pgdata=${cluster}`,
-      '--username=portcullis',
-      '--encoding=UTF8',
-      '--locale=C',
-      '--auth=trust',
-      '--no-sync',
-    ],
-    { ...as, encoding: 'utf8' },
-  );
-  assert.equal(made.status, 0, made.stderr);
+  const previous = findAccount('nobody');
+  const account = findAccount(PLATFORM_ACCOUNT);
+  assert.ok(previous !== null && account !== null);
+  const program = new URL('./owner-process.ts', import.meta.url);
+  const owner = fork(program, [dataDir, previous.name]);
+  const [before] = (await once(owner, 'message')) as [{ pid: number; url: string }];
+  const control = opened(t, before.url);
+  assert.equal(await refusal(opened(t, migrationUrl(before.url)), 'create table kept ()'), 'done');
+  owner.kill('SIGKILL');
+  // A hard link that the previous account left to a file of another owner stays with that owner.
   writeFileSync(join(dataDir, 'root-file'), 'secret');
   linkSync(join(dataDir, 'root-file'), join(cluster, 'planted'));
-  chownSync(join(dataDir, 'run'), account.uid, account.gid);
-  const args = [
-    '-D',
-    cluster,
-    '-c',
-    'listen_addresses=',
-    '-c',
-    `unix_socket_directories=${socketDir}`,
-  ];
-  const { spawn } = await import('node:child_process');
-  const child = spawn(binaries.postgres, args, { ...as, stdio: 'ignore', detached: true });
-  t.after(() => child.kill('SIGKILL'));
-  const url = (name: string) =>
-    `postgresql:///${name}?host=${encodeURIComponent(socketDir)}&user=portcullis`;
-  await connected(url('postgres'), (client) => client.query('create database portcullis'));
-  const db = openDatabase({ url: url('portcullis'), poolSize: 1 });
-  await migrate(db, (await loadMigrations()).slice(0, 10));
-  await db
-    .insertInto('organisations')
-    .values({ slug: 'kept', name: 'Kept', flags: [], owner: 'portal' })
-    .execute();
-  await db.destroy();
-  const pid = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
-  return { pid, account };
-}
-
-/** Tries until the server accepts connections. */
-async function connected(
-  url: string,
-  work: (client: pg.Client) => Promise<unknown>,
-): Promise<void> {
-  for (;;) {
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      await work(client);
-      return;
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (!['ENOENT', 'ECONNREFUSED', '57P03'].includes(code ?? '')) throw error;
-    } finally {
-      await client.end();
-    }
+  mkdirSync(join(dataDir, 'node'));
+  chownSync(join(dataDir, 'node'), previous.uid, previous.gid);
+  // An earlier change of the owner was interrupted here.
+  chownSync(cluster, account.uid, account.gid);
+  await startServer(t, dataDir);
+  const names = ['postgres', 'postgres/base', 'postgres/PG_VERSION', 'postgres/base/1/PG_VERSION'];
+  for (const name of [...names, 'run', 'control.lock', 'postgres.log']) {
+    assert.equal(lstatSync(join(dataDir, name)).uid, account.uid, name);
   }
-}
+  assert.equal(lstatSync(join(dataDir, 'root-file')).uid, 0);
+  assert.equal(lstatSync(join(dataDir, 'node')).uid, previous.uid);
+  assert.equal(await refusal(control, 'select from kept'), 'done');
+});

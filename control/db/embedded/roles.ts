@@ -3,7 +3,7 @@ import { chmodSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { type Account, giveTo } from './account.ts';
-import { type Layout, socketUrl } from './layout.ts';
+import { type Layout, socketUrl } from './data-directory.ts';
 
 /** The superuser that initdb created. Only root, or the account that started the server, may become it. */
 export const SUPERUSER = 'portcullis';
@@ -50,7 +50,7 @@ export function writeAuthentication(
   }
 }
 
-/** Creates the database and its roles, and gives them what an earlier version had created as the superuser. */
+/** Creates the database and its roles. Every table that migrations make later is readable and writable by control. */
 export async function provideDatabase({ socketDir }: Layout): Promise<void> {
   await onDatabase(socketDir, 'postgres', async (client) => {
     for (const role of [MIGRATION_ROLE, CONTROL_ROLE]) {
@@ -63,45 +63,14 @@ export async function provideDatabase({ socketDir }: Layout): Promise<void> {
     await client.query(`revoke all on database ${DATABASE} from public`);
     await client.query(`grant connect on database ${DATABASE} to ${CONTROL_ROLE}`);
   });
-  await onDatabase(socketDir, DATABASE, (client) => client.query(OWNERS_AND_GRANTS));
+  await onDatabase(socketDir, DATABASE, (client) => client.query(GRANTS));
 }
 
-/** Sequences of a column follow their table; `reassign owned` refuses the superuser of initdb. */
-const OWNERS_AND_GRANTS = `
-do $$
-declare command text;
-begin
-  for command in
-    select format('alter table %s owner to ${MIGRATION_ROLE}', c.oid::regclass)
-      from pg_class c
-     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'S')
-       and pg_get_userbyid(c.relowner) = '${SUPERUSER}'
-       and not exists (select from pg_depend d
-                        where d.classid = 'pg_class'::regclass and d.objid = c.oid
-                          and c.relkind = 'S' and d.deptype in ('a', 'i'))
-    union all
-    select format('alter routine %s owner to ${MIGRATION_ROLE}', p.oid::regprocedure)
-      from pg_proc p
-     where p.pronamespace = 'public'::regnamespace and pg_get_userbyid(p.proowner) = '${SUPERUSER}'
-    union all
-    select format('alter type %s owner to ${MIGRATION_ROLE}', t.oid::regtype)
-      from pg_type t
-     where t.typnamespace = 'public'::regnamespace and t.typtype in ('e', 'd')
-       and pg_get_userbyid(t.typowner) = '${SUPERUSER}'
-  loop
-    execute command;
-  end loop;
-end $$;
-grant usage on schema public to ${CONTROL_ROLE};
-grant select, insert, update, delete on all tables in schema public to ${CONTROL_ROLE};
-grant execute on all routines in schema public to ${CONTROL_ROLE};
-grant usage, select, update on all sequences in schema public to ${CONTROL_ROLE};
-alter default privileges for role ${MIGRATION_ROLE} in schema public
-  grant select, insert, update, delete on tables to ${CONTROL_ROLE};
-alter default privileges for role ${MIGRATION_ROLE} in schema public
-  grant usage, select, update on sequences to ${CONTROL_ROLE};
-alter default privileges for role ${MIGRATION_ROLE} in schema public
-  grant execute on routines to ${CONTROL_ROLE};`;
+const FUTURE = `alter default privileges for role ${MIGRATION_ROLE} in schema public grant`;
+const GRANTS = `
+  ${FUTURE} select, insert, update, delete on tables to ${CONTROL_ROLE};
+  ${FUTURE} usage, select, update on sequences to ${CONTROL_ROLE};
+  ${FUTURE} execute on routines to ${CONTROL_ROLE};`;
 
 async function onDatabase(
   socketDir: string,
