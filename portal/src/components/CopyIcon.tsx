@@ -16,7 +16,7 @@ export function CopyIcon({ value, label }: Props) {
     <RoleIcon
       label={label}
       hint={copied ? messages.copied : label}
-      onClick={() => void copy(typeof value === 'function' ? value() : value)}
+      onClick={() => copy(typeof value === 'function' ? value() : value)}
     >
       {copied ? <Check size={16} /> : <Copy size={16} />}
     </RoleIcon>

@@ -5,8 +5,9 @@ import type { FormValues } from './WriteForm.tsx';
 import { WriteDialog, type WriteDialogProps } from './WriteDialog.tsx';
 
 interface Props<Values, Result>
-  extends Omit<RoleButtonProps, 'onClick' | 'title'>,
+  extends Omit<RoleButtonProps, 'children' | 'onClick' | 'title'>,
     AfterWrite<Values, Result> {
+  readonly children: string;
   /** Of the question. */
   readonly title: string;
   /** What happens then, or the fields of the question. */
@@ -35,7 +36,7 @@ export function ConfirmButton<Result, Values extends FormValues = {}>({
       {isAsking && (
         <WriteDialog
           title={title}
-          submit={confirm ?? String(button.children)}
+          submit={confirm ?? button.children}
           isFinal
           initial={initial}
           write={write}

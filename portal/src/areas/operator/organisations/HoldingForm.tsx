@@ -1,9 +1,9 @@
 import { Checkbox, Select, TextInput } from '@mantine/core';
+import { ProblemError } from '@portcullis/client/index.ts';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';
-import { isLosing } from './HoldingsCard.tsx';
 
 const text = messages.operator.holdings;
 
@@ -69,4 +69,9 @@ export function HoldingForm({ organisation, onClose }: Props) {
       )}
     </WriteForm>
   );
+}
+
+/** Whether rules or filters in force would end by a write, which the operator may allow. */
+export function isLosing(error: Error | null): boolean {
+  return error instanceof ProblemError && error.code === 'live_objects';
 }

@@ -1,5 +1,4 @@
 import { Checkbox } from '@mantine/core';
-import { ProblemError } from '@portcullis/client/index.ts';
 import { Network } from 'lucide-react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
@@ -9,7 +8,7 @@ import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
 import type { Organisation } from '../queries.ts';
 import { AsnList } from './AsnList.tsx';
-import { HoldingForm } from './HoldingForm.tsx';
+import { HoldingForm, isLosing } from './HoldingForm.tsx';
 
 const text = messages.operator.holdings;
 type Holding = Organisation['holdings'][number];
@@ -86,9 +85,4 @@ function EndHolding({ slug, holding: { id, prefix } }: EndProps) {
       {text.end}
     </ConfirmButton>
   );
-}
-
-/** Whether rules or filters in force would end by a write, which the operator may allow. */
-export function isLosing(error: Error | null): boolean {
-  return error instanceof ProblemError && error.code === 'live_objects';
 }

@@ -100,7 +100,7 @@ function ServiceForm({ slug, service, onClose }: FormProps) {
       label={label}
       layout="panel"
       initial={{
-        id: service?.id ?? ('' as number | ''),
+        id: service?.id ?? '',
         name: service?.name ?? '',
         active: service?.active ?? true,
       }}

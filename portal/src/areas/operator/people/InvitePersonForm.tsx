@@ -10,6 +10,13 @@ const text = messages.operator.people;
 /** No slug: they begin with a letter or digit. */
 const OPERATOR = '-';
 
+const NOBODY: {
+  readonly email: string;
+  /** `OPERATOR` for none. */
+  readonly organisation: string | null;
+  readonly role: Role;
+} = { email: '', organisation: null, role: 'owner' };
+
 interface Props {
   onClose(): void;
   onInvited(link: MadeLink): void;
@@ -29,7 +36,7 @@ export function InvitePersonForm({ onClose, onInvited }: Props) {
     <WriteForm
       label={messages.members.invite}
       layout="panel"
-      initial={{ email: '', organisation: null as string | null, role: 'owner' as Role }}
+      initial={NOBODY}
       submit={messages.members.makeLink}
       note={messages.members.noMail}
       refusal={({ email, organisation }) => email.trim() === '' || organisation === null}
