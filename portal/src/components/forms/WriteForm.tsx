@@ -1,9 +1,9 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
-import { ProblemError } from '@portcullis/client/index.ts';
 import { type ReactNode, type SubmitEvent, useRef } from 'react';
 import { messages } from '../../messages/index.ts';
 import { Notice } from '../Notice.tsx';
+import { errorsByField, fieldsByPointer } from './field-errors.ts';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
@@ -62,8 +62,7 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
       return form.getInputProps(path, options);
     },
   };
-  const fieldOf = (pointer: string | null): string | null =>
-    pointer === null ? null : (pointers[pointer] ?? shownField(pointer, shown.current));
+  const fieldOf = fieldsByPointer(pointers, shown.current);
   const refusal = props.refusal?.(form.values) ?? null;
   const isRefused = refusal !== null && refusal !== false;
   const send = (event: SubmitEvent): void => {
@@ -72,7 +71,7 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
     form.clearErrors();
     write.mutate(form.values, {
       onSuccess: () => props.resetsOnDone === true && form.reset(),
-      onError: (error) => form.setErrors(errorsOf(error, fieldOf)),
+      onError: (error) => form.setErrors(errorsByField(error, fieldOf)),
     });
   };
   const isDialog = layout === 'dialog';
@@ -113,25 +112,5 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
         </div>
       )}
     </form>
-  );
-}
-
-/** `/limits/rules` is the field `limits.rules`, or `limits` where one field has all of them. */
-function shownField(pointer: string, shown: ReadonlySet<string>): string | null {
-  const names = pointer.slice(1).split('/');
-  const paths = names.map((_, index) => names.slice(0, names.length - index).join('.'));
-  return paths.find((path) => shown.has(path)) ?? null;
-}
-
-function errorsOf(
-  error: Error,
-  fieldOf: (pointer: string | null) => string | null,
-): Record<string, string> {
-  const errors = error instanceof ProblemError ? error.errors : [];
-  return Object.fromEntries(
-    errors.flatMap(({ pointer, detail }) => {
-      const field = fieldOf(pointer ?? null);
-      return field === null ? [] : [[field, detail]];
-    }),
   );
 }
