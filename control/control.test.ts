@@ -59,6 +59,7 @@ const BEAT = {
         name: 'bond0',
         kind: 'bond',
         present: true,
+        receives: true,
         xdp: 'generic',
         reason: 'not by its ports',
         master: null,

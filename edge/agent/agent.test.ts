@@ -229,4 +229,43 @@ describe('an edge agent', () => {
     await control.next((request) => request.kind === 'edge.heartbeat');
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
   });
+
+  it('confirms nothing without a device, keeps its table, and confirms again when one is there', async (t) => {
+    const { control, kernel, devices, start } = testEdge(t);
+    devices.clear();
+    control.policies.set(A, opening(A, 443));
+    const agent = await start();
+    const hello = (mode: string) =>
+      control.next((request) => request.kind === 'edge.hello' && request.mode === mode);
+    await hello('no_device');
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 1);
+    assert.deepEqual(control.confirms(), []);
+    assert.ok(kernel.elements()?.has(`address4 ${A}`), 'the device may come at any time');
+    assert.equal(agent.status().mode, 'no_device');
+    assert.match(agent.status().reason ?? '', /wan \(there is no such device on this host\)/);
+
+    devices.add('wan');
+    await hello('enforce');
+    await control.confirmed();
+
+    devices.clear();
+    await hello('no_device');
+    const before = control.confirms().length;
+    control.change([opening(A, 80)]);
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 2);
+    assert.equal(control.confirms().length, before);
+    devices.add('wan');
+    await control.confirmed(2);
+  });
+
+  it('says so at its start, of the devices that it knows from disk', async (t) => {
+    const { control, devices, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const first = await start();
+    await control.confirmed();
+    await first.stop();
+    devices.clear();
+    const again = await start();
+    assert.equal(again.status().mode, 'no_device');
+  });
 });

@@ -11,6 +11,7 @@ function edge(name: string, change: Partial<EdgeEnforcement> = {}): EdgeEnforcem
     mode: 'enforce',
     modeReason: null,
     enforcing: true,
+    lacksDevice: false,
     inService: true,
     confirmedGeneration: 1,
     refusedTargets: 0,
@@ -34,7 +35,7 @@ test('none: no edge enforces; the detail gives the reasons', () => {
     ]),
     {
       state: 'none',
-      detail: 'Nothing is enforced: edges only observe: fra1 (nft is missing), ams1.',
+      detail: 'Nothing is enforced. Edges only observe: fra1 (nft is missing), ams1.',
     },
   );
 });

@@ -1,19 +1,23 @@
 import { sql } from 'kysely';
+import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { Db } from '../../db/database.ts';
 import { readReport } from './status.ts';
 
-/** `partial`: an edge is out of service, or a target is refused. `none`: no edge enforces, and accepted counts as live. */
+/** `partial`: an edge is out of service or lacks a device, or a target is refused. `none`: no edge enforces. */
 export type EnforcementState = 'full' | 'partial' | 'none';
 
 export interface EdgeEnforcement {
   readonly name: string;
   readonly site: string;
   /** Null when the edge never connected. */
-  readonly mode: 'enforce' | 'observe' | null;
-  /** Why it only observes, or until when it is on trial. */
+  readonly mode: EdgeMode | null;
+  /** Why it only observes or has no device, or until when it is on trial. */
   readonly modeReason: string | null;
+  /** Its mode is to enforce, by a device that packets can come in by, and it has confirmed so once. */
   readonly enforcing: boolean;
+  /** No packet can come in by some of its devices. */
+  readonly lacksDevice: boolean;
   readonly inService: boolean;
   readonly confirmedGeneration: number;
   readonly refusedTargets: number;
@@ -61,7 +65,8 @@ export function createEnforcement(options: {
 async function loadEnforcement(db: Db): Promise<Enforcement> {
   const { rows } = await sql<Row>`
     select fleet.generation, e.name, e.site, e.mode, e.mode_reason as "modeReason",
-           e.enforcing_since is not null as enforcing, e.in_service as "inService",
+           e.enforcing_since is not null and e.mode = 'enforce' as enforcing,
+           e.lacks_device as "lacksDevice", e.in_service as "inService",
            e.confirmed_generation as "confirmedGeneration",
            (select count(*) from edge_refusals r where r.edge_id = e.id) as "refusedTargets",
            (extract(epoch from clock_timestamp() - e.last_seen_at) * 1000)::float8 as "silentMs",
@@ -82,21 +87,8 @@ interface Row extends Omit<EdgeEnforcement, 'name' | 'report'> {
 }
 
 function edgeOf(row: Row & { readonly name: string }): EdgeEnforcement {
-  const { name, site, mode, modeReason, enforcing, inService, confirmedGeneration } = row;
-  const { refusedTargets, silentMs } = row;
-  const report = readReport(row.report);
-  return {
-    name,
-    site,
-    mode,
-    modeReason,
-    enforcing,
-    inService,
-    confirmedGeneration,
-    refusedTargets,
-    silentMs,
-    report,
-  };
+  const { generation: _, report, ...edge } = row;
+  return { ...edge, report: readReport(report) };
 }
 
 /** Pure: summarises the enforcement of a fleet. */
@@ -107,7 +99,9 @@ export function describeEnforcement(
   if (enforcing.length === 0) return { state: 'none', detail: nothingEnforces(edges) };
   const away = enforcing.filter((edge) => !edge.inService);
   const refusing = enforcing.filter((edge) => edge.inService && edge.refusedTargets > 0);
-  if (away.length === 0 && refusing.length === 0) {
+  const lacking = edges.filter((edge) => edge.mode === 'no_device');
+  const partial = enforcing.filter((edge) => edge.inService && edge.lacksDevice);
+  if ([away, refusing, lacking, partial].every(({ length }) => length === 0)) {
     return {
       state: 'full',
       detail: `${count(enforcing.length, 'edge')} in service, none refuses anything.`,
@@ -121,6 +115,11 @@ export function describeEnforcement(
       `Out of service, enforcing what they have: ${away.map(withSilence).join(', ')}.`,
     );
   }
+  if (lacking.length > 0) sentences.push(withoutDevice(lacking));
+  if (partial.length > 0) {
+    const names = partial.map(({ name }) => name).join(', ');
+    sentences.push(`Enforced on some of the devices only: ${names}.`);
+  }
   if (refusing.length > 0) {
     const list = refusing.map((edge) => `${edge.name} (${count(edge.refusedTargets, 'target')})`);
     sentences.push(`Some addresses stay at an older state on ${list.join(', ')}.`);
@@ -130,13 +129,23 @@ export function describeEnforcement(
 
 function nothingEnforces(edges: readonly EdgeEnforcement[]): string {
   const observing = edges.filter((edge) => edge.mode === 'observe');
-  if (observing.length === 0) {
+  const lacking = edges.filter((edge) => edge.mode === 'no_device');
+  if (observing.length === 0 && lacking.length === 0) {
     return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.';
   }
-  const list = observing.map((edge) =>
-    edge.modeReason === null ? edge.name : `${edge.name} (${edge.modeReason})`,
-  );
-  return `Nothing is enforced: edges only observe: ${list.join(', ')}.`;
+  const sentences = observing.length === 0 ? [] : [`Edges only observe: ${listOf(observing)}.`];
+  if (lacking.length > 0) sentences.push(withoutDevice(lacking));
+  return `Nothing is enforced. ${sentences.join(' ')}`;
+}
+
+function withoutDevice(edges: readonly EdgeEnforcement[]): string {
+  return `Edges without a device enforce nothing: ${listOf(edges)}.`;
+}
+
+function listOf(edges: readonly EdgeEnforcement[]): string {
+  return edges
+    .map(({ name, modeReason }) => (modeReason === null ? name : `${name} (${modeReason})`))
+    .join(', ');
 }
 
 function withSilence(edge: EdgeEnforcement): string {

@@ -57,6 +57,11 @@ const REPORT_GAUGES: readonly FleetGauge[] = [
     'Problems that an edge reports; portcullis edges show lists them.',
     (one) => one.problems.length,
   ),
+  ofReport(
+    'edge_devices_missing',
+    'Devices named for an edge by which no packet can come in, so that nothing is enforced there.',
+    ({ devices }) => devices.filter(({ receives }) => !receives).length,
+  ),
   ofReport('edge_last_apply_seconds', 'How long the last change took.', ({ lastApplyMs }) =>
     lastApplyMs === null ? null : lastApplyMs / 1_000,
   ),
