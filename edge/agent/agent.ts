@@ -271,7 +271,7 @@ class Agent implements EdgeAgent {
     const answer = this.#enforcer.explain(packet);
     if (answer === null || !this.#session.greeted) return;
     const { mode } = this.#currentMode();
-    const kernel = this.#enforcer.kernel.state();
+    const kernel = (this.#options.facts?.kernel ?? this.#enforcer.kernel).state();
     await this.#control
       .answer({ id, answer: { mode, kernel, ...answer } })
       .catch((error: unknown) =>
