@@ -220,6 +220,8 @@ class Agent implements EdgeAgent {
       return retryMs;
     }
     if (synced) this.#confirm();
+    // Only now: the report also says how the early drop is attached to each device.
+    if (this.#reception !== this.#reportedReception) this.#session.pokeHeartbeat();
     return null;
   }
 
@@ -256,8 +258,8 @@ class Agent implements EdgeAgent {
       this.#reception = now;
       if (now.by === 'some') this.#options.log.warn({ reason: now.reason }, 'a device is missing');
       this.#reportMode();
+      this.#applying.poke();
     }
-    if (this.#reception !== this.#reportedReception) this.#session.pokeHeartbeat();
   }
 
   #poll(): void {
