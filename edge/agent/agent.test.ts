@@ -59,8 +59,10 @@ describe('an edge agent', () => {
     control.change([opening(A, 1)]);
     await started.promise;
     for (let port = 2; port <= 20; port++) {
+      // Before the change: an idle agent requests it at once.
+      const synced = control.next((request) => request.kind === 'edge.sync');
       control.change([opening(A, port)]);
-      await control.next((request) => request.kind === 'edge.sync');
+      await synced;
     }
     held.resolve();
     await control.confirmed();
@@ -247,6 +249,7 @@ describe('an edge agent', () => {
     devices.add('wan');
     await hello('enforce');
     await control.confirmed();
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 1);
 
     devices.clear();
     await hello('no_device');
