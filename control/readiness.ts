@@ -51,14 +51,16 @@ function edgeReadiness(edge: EdgeEnforcement): EdgeReadiness {
     mode_reason: modeReason,
     in_service: inService,
     generation: confirmedGeneration,
-    devices: (report?.devices ?? []).map(({ name: device, kind, present, receives, xdp, reason }) => ({
-      name: device,
-      kind,
-      present,
-      receives,
-      xdp,
-      reason,
-    })),
+    devices: (report?.devices ?? []).map(
+      ({ name: device, kind, present, receives, xdp, reason }) => ({
+        name: device,
+        kind,
+        present,
+        receives,
+        xdp,
+        reason,
+      }),
+    ),
     problems: report === null ? [] : problemsOf(report),
   };
 }
