@@ -33,7 +33,13 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
   const refused = [{ target: '203.0.113.9', reason: 'too many', goodGeneration: 2 }];
   await edge.confirm(3, refused);
   for (const port of [4, 5]) await acceptRule(db, holding, '203.0.113.9', { port });
-  const device = { name: 'eth0.7', kind: 'vlan', present: true, xdp: 'generic' } as const;
+  const device = {
+    name: 'eth0.7',
+    kind: 'vlan',
+    present: true,
+    receives: true,
+    xdp: 'generic',
+  } as const;
   const report = {
     policies: 12,
     elements: 345,

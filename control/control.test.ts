@@ -59,6 +59,7 @@ const BEAT = {
         name: 'bond0',
         kind: 'bond',
         present: true,
+        receives: true,
         xdp: 'generic',
         reason: 'not by its ports',
         master: null,
@@ -154,7 +155,14 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
   assert.equal((await agent.request(HELLO, 5_000)).kind, 'edge.welcome');
   assert.deepEqual(await agent.request(BEAT, 5_000), { kind: 'done' });
   assert.deepEqual(await reportedDevices(facts), [
-    { name: 'bond0', kind: 'bond', present: true, xdp: 'generic', reason: 'not by its ports' },
+    {
+      name: 'bond0',
+      kind: 'bond',
+      present: true,
+      receives: true,
+      xdp: 'generic',
+      reason: 'not by its ports',
+    },
   ]);
   for (const sequence of [1, 1])
     assert.deepEqual(await agent.request({ ...DROPS, sequence }, 5_000), { kind: 'done' });

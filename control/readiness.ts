@@ -51,13 +51,16 @@ function edgeReadiness(edge: EdgeStatus): EdgeReadiness {
     mode_reason: modeReason,
     in_service: inService,
     generation,
-    devices: (report?.devices ?? []).map(({ name: device, kind, present, xdp, reason }) => ({
-      name: device,
-      kind,
-      present,
-      xdp,
-      reason,
-    })),
+    devices: (report?.devices ?? []).map(
+      ({ name: device, kind, present, receives, xdp, reason }) => ({
+        name: device,
+        kind,
+        present,
+        receives,
+        xdp,
+        reason,
+      }),
+    ),
     problems: report === null ? [] : problemsOf(report),
   };
 }

@@ -1,6 +1,6 @@
 import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
+import type { RequestedMode } from './switch/mode.ts';
 import {
   array,
   integer,
@@ -20,7 +20,7 @@ export interface EdgeConfig {
   /** The Unix socket of the control plane. */
   readonly linkPath: string;
   readonly stateDir: string;
-  readonly mode: EdgeMode;
+  readonly mode: RequestedMode;
   readonly confirmWithinMs: number | null;
   readonly management: readonly ManagementPort[];
   /** Why it is not sure by what this host is administered; null if it is. */

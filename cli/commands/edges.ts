@@ -85,7 +85,7 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
   for (const { name, mode, modeReason, report } of edges) {
     if (modeReason !== null)
       print(
-        styled('yellow', `${name} ${mode === 'enforce' ? 'is' : 'only observes:'} ${modeReason}.`),
+        styled('yellow', `${name} ${mode === null ? '' : REASON_OF_MODE[mode]} ${modeReason}.`),
       );
     const lastError = report?.lastError ?? null;
     if (lastError !== null) print(styled('red', `${name}: ${lastError}`));
@@ -108,6 +108,13 @@ async function showEdge(name: string, options: DatabaseOptions): Promise<void> {
   else await describeEdge(edge);
 }
 
+/** Begins the sentence that ends in the reason. */
+const REASON_OF_MODE = {
+  enforce: 'is',
+  observe: 'only observes:',
+  no_device: 'enforces nothing:',
+} as const;
+
 const DETECTION = {
   xdp: 'traffic is counted by XDP',
   nftables: 'traffic is counted by nftables',
@@ -119,9 +126,10 @@ async function describeEdge(edge: EdgeStatus): Promise<void> {
   print(`${styled('bold', edge.name)} at ${edge.site}: ${serviceOf(edge)}`);
   if (edge.modeReason !== null)
     print(
-      edge.mode === 'enforce'
-        ? `The edge is ${edge.modeReason}.`
-        : `The edge only observes: ${edge.modeReason}.`,
+      styled(
+        'yellow',
+        `The edge ${edge.mode === null ? '' : REASON_OF_MODE[edge.mode]} ${edge.modeReason}.`,
+      ),
     );
   print(
     `generation  ${edge.generation} of ${edge.acceptedGeneration} accepted, lag ${lagOf(edge)}; seen ${formatAgo(edge.lastSeenAt)}`,
@@ -151,10 +159,10 @@ async function describeDevices(devices: readonly EdgeDevice[]): Promise<void> {
   print();
   await printTable(
     ['DEVICE', 'KIND', 'PRESENT', 'XDP', 'MASTER', 'REASON'],
-    devices.map(({ name, kind, present, xdp, master, reason }) => [
+    devices.map(({ name, kind, present, receives, xdp, master, reason }) => [
       name,
       kind,
-      present ? 'yes' : 'no',
+      present ? (receives ? 'yes' : 'unused') : 'no',
       xdp,
       master ?? '-',
       reason ?? '',
@@ -178,7 +186,7 @@ async function describeRefused({ refused }: EdgeStatus): Promise<void> {
 function serviceOf(edge: EdgeStatus): string {
   if (edge.mode === null) return 'never seen';
   if (edge.inService) return 'in service';
-  return edge.mode === 'observe' ? 'observes' : 'out of service';
+  return { observe: 'observes', no_device: 'no device', enforce: 'out of service' }[edge.mode];
 }
 
 function lagOf(edge: EdgeStatus): string {

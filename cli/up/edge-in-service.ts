@@ -27,6 +27,7 @@ export async function expectEdge(databaseUrl: string, name: string): Promise<Edg
           const [edge] = await loadEdgeStatuses(db, name);
           const isSeen = edge?.lastSeenAt?.getTime() !== seenBefore;
           if (isSeen && edge?.inService === true && edge.mode === 'enforce') return null;
+          if (isSeen && edge?.mode === 'no_device') return edge.modeReason;
           const error = edge?.report?.lastError ?? null;
           if (error !== null && JSON.stringify(edge?.report) !== reportBefore) return error;
           await delay(POLL_MS);

@@ -222,10 +222,12 @@ async function startEdge(
   const { mode, reason, trial } = await startProcess(platform, edge);
   const stop = management.watch((changed) => edge.announce(changed));
   platform.running.push({ stop: async () => stop() });
-  if (mode === 'enforce') {
+  if (mode !== 'observe') {
+    // Control reports an edge without a device, also one that gets to know its devices only now.
+    const until = mode === 'enforce' && reason !== '' ? (reason ?? null) : null;
     // A running trial says until when; one that was confirmed before does not begin again.
-    const begins = reason === '' && trial !== 'confirmed';
-    return { mode, reason: reason || null, confirmWithin: begins ? confirmWithin : null };
+    const begins = until === null && trial !== 'confirmed';
+    return { mode: 'enforce', reason: until, confirmWithin: begins ? confirmWithin : null };
   }
   const why = options.enforce === true ? (reason ?? '') : '--enforce was not given';
   return { mode: 'observe', reason: why, confirmWithin: null };

@@ -617,8 +617,8 @@ export type Edge = {
   readonly sees: 'both' | 'inbound' | (string & {});
   /** Later versions may add values. */
   readonly fragments: 'reassemble' | 'limit' | (string & {});
-  /** Null: it never connected. Later versions may add values. */
-  readonly mode: 'enforce' | 'observe' | (string & {}) | null;
+  /** `no_device`: no packet can come in by its devices, so it enforces nothing. Null: it never connected. Later versions may add values. */
+  readonly mode: 'enforce' | 'observe' | 'no_device' | (string & {}) | null;
   readonly mode_reason: string | null;
   readonly in_service: boolean;
   readonly last_seen_at: string | null;
@@ -645,8 +645,8 @@ export type EdgeAnswer = {
   readonly decided_by: DecidedBy | null;
   /** The same in words. */
   readonly explanation: string;
-  /** `observe`: it drops nothing. */
-  readonly mode: 'enforce' | 'observe';
+  /** `observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices. */
+  readonly mode: 'enforce' | 'observe' | 'no_device';
   /** Of the policy that judged. */
   readonly generation: number;
   /** Whether it judges by the accepted policy of the address. */

@@ -176,7 +176,10 @@ const Edge = object('Edge', {
   serves: Type.Array(Type.String()),
   sees: openChoice(['both', 'inbound']),
   fragments: openChoice(['reassemble', 'limit']),
-  mode: openChoiceOrNull(['enforce', 'observe'], { description: 'Null: it never connected.' }),
+  mode: openChoiceOrNull(['enforce', 'observe', 'no_device'], {
+    description:
+      '`no_device`: no packet can come in by its devices, so it enforces nothing. Null: it never connected.',
+  }),
   mode_reason: textOrNull(),
   in_service: Type.Boolean(),
   last_seen_at: timestampOrNull(),

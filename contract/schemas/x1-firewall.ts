@@ -307,7 +307,10 @@ const EdgeAnswer = object(
   'What an edge does with the packet, by what its kernel was given.',
   {
     ...decision,
-    mode: choice(['enforce', 'observe'], { description: '`observe`: it drops nothing.' }),
+    mode: choice(['enforce', 'observe', 'no_device'], {
+      description:
+        '`observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices.',
+    }),
     generation: natural({ description: 'Of the policy that judged.' }),
     up_to_date: Type.Boolean({
       description: 'Whether it judges by the accepted policy of the address.',

@@ -30,6 +30,8 @@ export function edgeView({
   id: _id,
   leftServiceAt: _left,
   enrolled: _enrolled,
+  enforcing: _enforcing,
+  lacksDevice: _lacksDevice,
   refused,
   ...edge
 }: EdgeStatus) {

@@ -79,7 +79,7 @@ export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
                       where left_service_at is not distinct from (select max(left_service_at) from enforcing)),
                     fleet.generation) as "liveGeneration",
            (select case when not coalesce(bool_or(mode = 'enforce'), false) then 'none'
-                        when bool_and(in_service) and not exists (
+                        when bool_and(in_service and not lacks_device) and not exists (
                                select from edge_refusals x join enforcing e on e.id = x.edge_id) then 'full'
                         else 'partial' end from enforcing) as enforcement
       from fleet

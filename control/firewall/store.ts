@@ -78,12 +78,12 @@ function assignedGroups(generation: string): string {
 }
 
 /**
- * `none`: no edge that serves the address enforces. `partial`: an enforcing edge is out of service, or refused the
- * address. Edges that should enforce and only observe count as out of service.
+ * `none`: no edge that serves the address enforces. `partial`: an enforcing edge is out of service, lacks a device, or
+ * refused the address. An edge without any device counts as out of service.
  */
 const ENFORCEMENT = `
        (select case when not coalesce(bool_or(e.mode = 'enforce'), false) then 'none'
-                    when bool_and(e.in_service and not exists (
+                    when bool_and(e.in_service and not e.lacks_device and not exists (
                            select from refusals_of(e.id, $1::inet))) then 'full'
                     else 'partial' end
           from edges e

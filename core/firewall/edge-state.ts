@@ -13,6 +13,8 @@ export interface EdgeDevice {
   readonly name: string;
   readonly kind: DeviceKind;
   readonly present: boolean;
+  /** Packets can come in by it: it is present and up, and no port of a bridge or bond that is not named. */
+  readonly receives: boolean;
   /** How the early drop is attached. */
   readonly xdp: XdpMode;
   /** Why it is not `native`, or the device's problem; else null. */

@@ -11,6 +11,7 @@ import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import type { DeniedFlowFile } from '../state/denied-flow-file.ts';
 import type { Reassembly } from '../host/reassembly.ts';
 import type { EdgeFacts } from '../report/report.ts';
+import type { RequestedMode } from '../switch/mode.ts';
 import type { MachineClock } from '../switch/machine-clock.ts';
 import type { EdgeWatch } from '../detection/watch.ts';
 import type { PassedSampler } from '@portcullis/dataplane/passed/sampler.ts';
@@ -23,8 +24,8 @@ export interface EdgeAgentOptions {
   /** Holds the markers of switch-files.ts and the last enforced state. */
   readonly stateDir: string;
   readonly log: Log;
-  /** The requested mode. `enforce` becomes `observe` where this host cannot enforce or is disabled. */
-  readonly mode: EdgeMode;
+  /** `enforce` becomes `observe` where this host cannot enforce or is disabled. */
+  readonly mode: RequestedMode;
   /** The duration of a trial, from the first write on. Null means no trial. */
   readonly confirmWithinMs?: number | null;
   /** Management ports beyond the operator's list: the listeners of a control plane on this host. */

@@ -59,8 +59,10 @@ describe('an edge agent', () => {
     control.change([opening(A, 1)]);
     await started.promise;
     for (let port = 2; port <= 20; port++) {
+      // Before the change: an idle agent requests it at once.
+      const synced = control.next((request) => request.kind === 'edge.sync');
       control.change([opening(A, port)]);
-      await control.next((request) => request.kind === 'edge.sync');
+      await synced;
     }
     held.resolve();
     await control.confirmed();
@@ -228,5 +230,45 @@ describe('an edge agent', () => {
     await written.promise;
     await control.next((request) => request.kind === 'edge.heartbeat');
     assert.ok(kernel.elements()?.has(`address4 ${A}`));
+  });
+
+  it('confirms nothing without a device, keeps its table, and confirms again when one is there', async (t) => {
+    const { control, kernel, devices, start } = testEdge(t);
+    devices.clear();
+    control.policies.set(A, opening(A, 443));
+    const agent = await start();
+    const hello = (mode: string) =>
+      control.next((request) => request.kind === 'edge.hello' && request.mode === mode);
+    await hello('no_device');
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 1);
+    assert.deepEqual(control.confirms(), []);
+    assert.ok(kernel.elements()?.has(`address4 ${A}`), 'the device may come at any time');
+    assert.equal(agent.status().mode, 'no_device');
+    assert.match(agent.status().reason ?? '', /wan \(there is no such device on this host\)/);
+
+    devices.add('wan');
+    await hello('enforce');
+    await control.confirmed();
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 1);
+
+    devices.clear();
+    await hello('no_device');
+    const before = control.confirms().length;
+    control.change([opening(A, 80)]);
+    await control.next((request) => request.kind === 'edge.heartbeat' && request.generation === 2);
+    assert.equal(control.confirms().length, before);
+    devices.add('wan');
+    await control.confirmed(2);
+  });
+
+  it('says so at its start, of the devices that it knows from disk', async (t) => {
+    const { control, devices, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    const first = await start();
+    await control.confirmed();
+    await first.stop();
+    devices.clear();
+    const again = await start();
+    assert.equal(again.status().mode, 'no_device');
   });
 });

@@ -1,8 +1,8 @@
 import type { DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { DeviceKind, EdgeDevice } from '@portcullis/core/firewall/edge-state.ts';
-import type { Log } from '@portcullis/core/log.ts';
-import type { Host } from './host.ts';
 import { type DriverInfo, driverInfo } from '@portcullis/dataplane/kernel/ethtool.ts';
+import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import type { Host } from './host.ts';
 
 const KIND_OF_DRIVER: Readonly<Record<string, DeviceKind>> = {
   veth: 'veth',
@@ -19,41 +19,112 @@ export function kindOf(info: DriverInfo | null): DeviceKind {
   return KIND_OF_DRIVER[info.driver] ?? (info.bus === '' ? 'other' : 'physical');
 }
 
-/** Logs what is wrong with the devices that the operator named. */
-export function warnOfDevices(names: readonly string[], host: Host, log: Log): void {
-  for (const { name, reason } of describeDevices(names, host, null)) {
-    if (reason !== null) log.warn({ device: name }, reason);
+/** By which devices packets can come in: an edge enforces nothing by those where none can. */
+export interface Reception {
+  readonly by: 'all' | 'some' | 'none';
+  /** Names the others, and why; null for all. */
+  readonly reason: string | null;
+}
+
+/**
+ * The devices that the operator named for this edge, by name or by a pattern such as `ens*`, and whether packets can
+ * come in by them. A device that is renamed while the agent runs keeps its protection under the new name, until it
+ * disappears or the operator names it so; a new device with the old name is protected as well.
+ */
+export class NamedDevices {
+  readonly #host: Host;
+  /** The first and the present name of renamed devices, by index. */
+  readonly #renamed = new Map<number, { readonly first: string; readonly now: string }>();
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  follow(event: LinkEvent): void {
+    if (event.kind === 'gone') this.#renamed.delete(event.index);
+    if (event.kind !== 'renamed') return;
+    const first = this.#renamed.get(event.index)?.first ?? event.before;
+    if (first === event.name) this.#renamed.delete(event.index);
+    else this.#renamed.set(event.index, { first, now: event.name });
+  }
+
+  /**
+   * The names to enforce on: the given ones, whether or not the device is there; the present devices that match a
+   * pattern; and the present names of renamed devices, sorted.
+   */
+  resolve(named: readonly string[]): readonly string[] {
+    const found = named.flatMap((one) => (isPattern(one) ? this.#matching(one) : one));
+    const renamed = [...this.#renamed.values()]
+      .filter(({ first, now }) => named.some((one) => matches(one, first)) && !found.includes(now))
+      .map(({ now }) => now);
+    return [...new Set([...found, ...renamed.toSorted()])];
+  }
+
+  /** Describes the devices in the given order; a pattern that matches none is described by itself. */
+  describe(named: readonly string[], modes: DeviceModes | null): EdgeDevice[] {
+    const present = new Set(this.#host.devices());
+    const unmatched = named.filter((one) => isPattern(one) && this.#matching(one).length === 0);
+    const resolved = [...this.resolve(named), ...unmatched];
+    return resolved.map((name) => {
+      const isThere = present.has(name);
+      const master = isThere ? this.#host.masterOf(name) : null;
+      const problem = this.#problemOf(name, isThere, resolved, master);
+      const { xdp, reason } = modes?.modeOf(name) ?? { xdp: 'none' as const, reason: null };
+      return {
+        name,
+        kind: isThere ? kindIn(name) : 'other',
+        present: isThere,
+        receives: problem === null,
+        xdp: isThere ? xdp : 'none',
+        reason: problem ?? reason,
+        master,
+      };
+    });
+  }
+
+  /** By which of these devices packets can come in. */
+  reception(named: readonly string[]): Reception {
+    const devices = this.describe(named, null);
+    if (devices.length === 0) return { by: 'none', reason: 'no device is named for it' };
+    const missing = devices.filter(({ receives }) => !receives);
+    if (missing.length === 0) return { by: 'all', reason: null };
+    const list = missing.map(({ name, reason }) => `${name} (${reason})`).join(', ');
+    return {
+      by: missing.length === devices.length ? 'none' : 'some',
+      reason: `no packet can come in by ${list}`,
+    };
+  }
+
+  #matching(pattern: string): string[] {
+    return this.#host.devices().filter((name) => name !== 'lo' && matches(pattern, name));
+  }
+
+  #problemOf(
+    name: string,
+    isThere: boolean,
+    named: readonly string[],
+    master: string | null,
+  ): string | null {
+    if (isPattern(name)) return 'no device of this host matches it';
+    if (!isThere) {
+      const renamed = [...this.#renamed.values()].find(({ first }) => first === name);
+      return renamed === undefined
+        ? 'there is no such device on this host'
+        : `it is called ${renamed.now} now: name it so, or a restart leaves it open`;
+    }
+    // The kernel hands packets of a port to the bridge or bond before our hooks run.
+    if (master !== null && !named.includes(master))
+      return `nothing enters by a port: name its master ${master} as the device`;
+    return this.#host.isUp(name) ? null : 'it is down';
   }
 }
 
-/** Describes the devices that the operator named, in the given order. */
-export function describeDevices(
-  names: readonly string[],
-  host: Host,
-  modes: DeviceModes | null,
-): EdgeDevice[] {
-  const there = new Set(host.devices());
-  return [...new Set(names)].map((name) => {
-    const present = there.has(name);
-    const master = present ? host.masterOf(name) : null;
-    const { xdp, reason } = modes?.modeOf(name) ?? { xdp: 'none' as const, reason: null };
-    const problem = problemOf(present, master !== null && !names.includes(master) ? master : null);
-    return {
-      name,
-      kind: present ? kindIn(name) : 'other',
-      present,
-      xdp: present ? xdp : 'none',
-      reason: problem ?? reason,
-      master,
-    };
-  });
+function isPattern(name: string): boolean {
+  return name.endsWith('*');
 }
 
-/** The kernel hands packets of a port to the bridge or bond before our hooks run. */
-function problemOf(present: boolean, unnamedMaster: string | null): string | null {
-  if (!present) return `there is no such device on this host (yet)`;
-  if (unnamedMaster === null) return null;
-  return `nothing enters by a port: name its master ${unnamedMaster} as the device`;
+function matches(named: string, device: string): boolean {
+  return isPattern(named) ? device.startsWith(named.slice(0, -1)) : device === named;
 }
 
 function kindIn(name: string): DeviceKind {

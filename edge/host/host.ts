@@ -1,7 +1,10 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
+
+// include/uapi/linux/if.h
+const IFF_UP = 1;
 
 /** Facts of the edge host, read at every call because addresses and devices change. */
 export interface Host {
@@ -9,6 +12,8 @@ export interface Host {
   localAddresses(): string[];
   /** The names of the network devices, sorted. */
   devices(): string[];
+  /** Whether the device was set up. False if it is gone. */
+  isUp(device: string): boolean;
   /** The bridge or bond that the device is a port of, or null. */
   masterOf(device: string): string | null;
 }
@@ -21,6 +26,13 @@ export function createHost(): Host {
       return [...new Set(canonical.filter((address) => address !== null))].toSorted();
     },
     devices: () => readdirSync('/sys/class/net').toSorted(),
+    isUp: (device) => {
+      try {
+        return (Number(readFileSync(`/sys/class/net/${device}/flags`, 'utf8')) & IFF_UP) !== 0;
+      } catch {
+        return false;
+      }
+    },
     masterOf: (device) => {
       const about = `/sys/class/net/${device}`;
       try {

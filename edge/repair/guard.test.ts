@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DeviceNames } from './device-names.ts';
-import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
 import { edgeOff } from '../switch/switch-files.ts';
 import { opening, testEdge } from '../testing/control.ts';
 
@@ -121,40 +119,5 @@ describe('an edge whose table another program changes', () => {
     control.change([opening(A, 80)]);
     await control.confirmed();
     assert.equal(kernel.elements()?.has(KEY), true);
-  });
-});
-
-describe('devices that are renamed', () => {
-  const after = (...events: readonly LinkEvent[]): DeviceNames => {
-    const names = new DeviceNames();
-    for (const event of events) names.follow(event);
-    return names;
-  };
-  const renamed = (index: number, before: string, name: string): LinkEvent => ({
-    kind: 'renamed',
-    index,
-    before,
-    name,
-  });
-
-  it('protects a renamed device under both names', () => {
-    const names = after(renamed(3, 'wan', 'wan0'), renamed(4, 'lan', 'lan0'));
-    assert.deepEqual(names.withRenamed(['wan']), ['wan', 'wan0']);
-    assert.deepEqual(names.withRenamed(['dmz']), ['dmz']);
-  });
-
-  it('follows several renames and a rename back', () => {
-    const twice = [renamed(3, 'wan', 'wan0'), renamed(3, 'wan0', 'wan1')];
-    assert.deepEqual(after(...twice).withRenamed(['wan']), ['wan', 'wan1']);
-    assert.deepEqual(after(...twice, renamed(3, 'wan1', 'wan')).withRenamed(['wan']), ['wan']);
-  });
-
-  it('forgets a rename when the device disappears or the operator names it', () => {
-    const one = renamed(3, 'wan', 'wan0');
-    assert.deepEqual(after(one, { kind: 'gone', index: 3, name: 'wan0' }).withRenamed(['wan']), [
-      'wan',
-    ]);
-    assert.deepEqual(after(one).withRenamed(['wan0']), ['wan0']);
-    assert.deepEqual(after(one).withRenamed(['wan', 'wan0']), ['wan', 'wan0']);
   });
 });

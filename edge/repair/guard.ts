@@ -1,5 +1,5 @@
 import type { KernelState } from '@portcullis/core/firewall/edge-state.ts';
-import { DeviceNames } from './device-names.ts';
+import type { NamedDevices } from '../host/devices.ts';
 import type { LinkEvent, LinkWatch } from '@portcullis/dataplane/kernel/netlink/links.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import type { Driver, Watch } from '@portcullis/dataplane/nftables/driver.ts';
@@ -11,6 +11,8 @@ export interface GuardOptions {
   readonly driver: Driver;
   /** Null: renames of devices are not followed. */
   readonly watchLinks: WatchLinks | null;
+  /** Follows renames and what else happens to devices. */
+  readonly devices: Pick<NamedDevices, 'follow'>;
   /** `repair` restores what another program detached and returns a description of it, or null. */
   readonly earlyDrop: { repair(): string | null; followDevices(): () => void } | null;
   readonly log: Log;
@@ -20,6 +22,8 @@ export interface GuardOptions {
   readonly invalidate: () => void;
   /** Applies the desired state. */
   readonly repair: () => void;
+  /** A device came, went, or changed. */
+  readonly linksChanged: () => void;
 }
 
 /** The number of repairs in a row without a pause; after that, another program seems to undo them. */
@@ -45,7 +49,6 @@ function pauseBefore(repair: number): number {
  */
 export class Guard {
   readonly #options: GuardOptions;
-  readonly #names = new DeviceNames();
   readonly #watches: { stop(): void }[] = [];
   #repairs = 0;
   #lastAtMs = -Infinity;
@@ -77,12 +80,11 @@ export class Guard {
     if (watchLinks === null) return;
     try {
       let onChange = (): void => {};
-      this.#watches.push(
-        watchLinks(
-          (event) => this.#follow(event),
-          () => onChange(),
-        ),
-      );
+      const changed = (): void => {
+        onChange();
+        this.#options.linksChanged();
+      };
+      this.#watches.push(watchLinks((event) => this.#follow(event), changed));
       // After the watch is open, so that no event is lost.
       if (earlyDrop !== null) onChange = earlyDrop.followDevices();
     } catch (error) {
@@ -122,11 +124,6 @@ export class Guard {
     };
   }
 
-  /** The operator's names of devices, and the present names of those that were renamed. */
-  devices(named: readonly string[]): readonly string[] {
-    return this.#names.withRenamed(named);
-  }
-
   #changed(what: string): void {
     const { log, invalidate, repair, enforcing } = this.#options;
     if (!enforcing()) return;
@@ -163,7 +160,7 @@ export class Guard {
   }
 
   #follow(event: LinkEvent): void {
-    const { log, repair } = this.#options;
+    const { log, devices, repair, linksChanged } = this.#options;
     if (event.kind === 'renamed') {
       const { before, name } = event;
       log.warn(
@@ -172,7 +169,8 @@ export class Guard {
       );
     }
     // Also where the names stay as they are: what is attached to a device has to come back with it.
-    this.#names.follow(event);
+    devices.follow(event);
+    linksChanged();
     repair();
   }
 }

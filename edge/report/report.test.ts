@@ -5,10 +5,16 @@ import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messa
 import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import { LinkError } from '@portcullis/link/transport/transport.ts';
 import type { DropReading } from '@portcullis/dataplane/drops.ts';
+import { NamedDevices } from '../host/devices.ts';
 import { Reporter } from './report.ts';
 import { ControlClient } from '../agent/control-client.ts';
 
-const HOST = { localAddresses: () => [], devices: () => ['wan'], masterOf: () => null };
+const HOST = {
+  localAddresses: () => [],
+  devices: () => ['wan'],
+  isUp: () => true,
+  masterOf: () => null,
+};
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 const DONE: ControlReply = { kind: 'done' };
 const UNSUPPORTED: ControlReply = { kind: 'refused', code: 'unsupported', detail: 'too old' };
@@ -44,7 +50,7 @@ function reporting() {
     close: async () => {},
   };
   const reporter = new Reporter({
-    host: HOST,
+    devices: new NamedDevices(HOST),
     control: new ControlClient(link, 'one'),
     facts: { drops: [{ name: 'the source', read: () => world.source() }] },
     log: SILENT,

@@ -4,9 +4,8 @@ import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-st
 import { edgeReport, type EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
-import { describeDevices } from '../host/devices.ts';
+import type { NamedDevices } from '../host/devices.ts';
 import { DropLedger } from './drop-ledger.ts';
-import type { Host } from '../host/host.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { ControlClient } from '../agent/control-client.ts';
 
@@ -33,7 +32,7 @@ export interface EdgeFacts {
 }
 
 export interface Reporting {
-  readonly host: Host;
+  readonly devices: NamedDevices;
   readonly control: ControlClient;
   readonly facts: EdgeFacts;
   readonly log: Log;
@@ -71,20 +70,21 @@ export class Reporter {
     this.#unsupported = false;
   }
 
-  kernel(): KernelState {
-    return this.#options.facts.kernel?.state() ?? 'unknown';
-  }
-
   compose(devices: readonly string[], own: OwnReport): EdgeReport {
-    const { facts, host } = this.#options;
+    const { facts } = this.#options;
+    const { by, reason } = this.#options.devices.reception(devices);
     return acceptable({
       ...own,
       filters: facts.filters?.() ?? 0,
       repairs: facts.kernel?.repairs() ?? 0,
       forgottenConnections: facts.forgottenConnections?.() ?? 0,
-      kernel: this.kernel(),
-      problems: [...(facts.problems?.() ?? []), ...this.#ownProblems()],
-      devices: describeDevices(devices, host, facts.deviceModes ?? null),
+      kernel: facts.kernel?.state() ?? 'unknown',
+      problems: [
+        ...(by === 'some' ? [`Nothing is enforced on some devices: ${reason}.`] : []),
+        ...(facts.problems?.() ?? []),
+        ...this.#ownProblems(),
+      ],
+      devices: this.#options.devices.describe(devices, facts.deviceModes ?? null),
       counters: facts.counters?.() ?? 'none',
     });
   }

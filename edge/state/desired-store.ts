@@ -1,11 +1,18 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readState, writeChange, writeWhole } from './content.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
-import { writeAt } from './files.ts';
 import { CHAIN_START, type Mark } from './frames.ts';
 import { SourceSetFiles } from './source-sets.ts';
 
@@ -133,13 +140,13 @@ export class DesiredStore {
       if (mark.bytes - wholeBytes > Math.max(wholeBytes, smallestCompaction)) this.#rewrite();
       else if (this.#retry === undefined) this.#problem = null;
     } catch (error) {
-      this.#deniedFlowFile();
+      this.#markStale();
       this.#fail(error);
     }
   }
 
   /** Renames a file that is older than the kernel state. A rename works even on a full disk. */
-  #deniedFlowFile(): void {
+  #markStale(): void {
     if (this.#written === null) return;
     this.#close(this.#written.fd);
     this.#written = null;
@@ -293,4 +300,13 @@ export class DesiredStore {
     if (problem !== this.#problem) this.#options.log.error({ problem }, 'the disk fails this edge');
     this.#problem = problem;
   }
+}
+
+/** Returns the number of bytes written. A full disk may write a part, and fail the next call. */
+function writeAt(fd: number, text: string, position: number): number {
+  const bytes = Buffer.from(text);
+  for (let done = 0; done < bytes.length; ) {
+    done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+  }
+  return bytes.length;
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
+import type { Policy, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { DesiredStore } from './desired-store.ts';
-import { enforcedOf } from './enforced.ts';
 import { KernelRecords, type KnownTable } from './kernel-record.ts';
 import { type LoadedTable, TableText } from './table-text.ts';
 
@@ -70,4 +69,29 @@ export class Disk {
   async stop(): Promise<void> {
     await Promise.all([this.#desired.stop(), this.#text.stop(), this.#records.flush()]);
   }
+}
+
+/**
+ * The state of the kernel after an apply of `desired`. Refused targets have the policies of `before`, their last
+ * accepted ones. A restart begins with this state, so that it has a policy for them.
+ */
+function enforcedOf(
+  desired: Desired,
+  refused: readonly RefusedTarget[],
+  before: Desired | null,
+): Desired {
+  if (refused.length === 0) return desired;
+  const policies = new Map<string, Policy>(desired.policies);
+  const behind = new Map(desired.behind);
+  for (const { target, goodGeneration } of refused) {
+    const good = goodGeneration === 0 ? undefined : before?.policies.get(target);
+    if (good === undefined) {
+      policies.delete(target);
+      behind.delete(target);
+    } else {
+      policies.set(target, good);
+      behind.set(target, goodGeneration);
+    }
+  }
+  return { ...desired, policies, behind };
 }

@@ -131,6 +131,8 @@ export interface TestEdge {
   readonly control: FakeControl;
   readonly kernel: FakeKernel;
   readonly stateDir: string;
+  /** The devices of the host; a test may remove them and add them again. */
+  readonly devices: Set<string>;
   /** Starts an agent on the same kernel and state directory. May be called again. */
   start(options?: Partial<EdgeAgentOptions>): Promise<EdgeAgent>;
 }
@@ -141,6 +143,7 @@ export function testEdge(t: TestContext): TestEdge {
   const kernel = createFakeKernel();
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-edge-'));
   const agents: EdgeAgent[] = [];
+  const devices = new Set(['wan']);
   t.after(async () => {
     for (const agent of agents) await agent.stop();
     await control.link.control.close();
@@ -150,7 +153,12 @@ export function testEdge(t: TestContext): TestEdge {
     const agent = createEdgeAgent({
       link: control.link.connect({ kind: 'edge', name: 'fra1' }),
       driver: kernel,
-      host: { localAddresses: () => [], devices: () => ['wan'], masterOf: () => null },
+      host: {
+        localAddresses: () => [],
+        devices: () => [...devices],
+        isUp: () => true,
+        masterOf: () => null,
+      },
       stateDir,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       mode: 'enforce',
@@ -161,7 +169,7 @@ export function testEdge(t: TestContext): TestEdge {
     await agent.start();
     return agent;
   };
-  return { control, kernel, stateDir, start };
+  return { control, kernel, stateDir, devices, start };
 }
 
 /** One port is open, everything else is closed. */

@@ -22,14 +22,23 @@ import {
   type Static,
   withDefault,
 } from './schema.ts';
-import { address, deviceName, moment, network, packetPort, reason } from './values.ts';
+import {
+  address,
+  deviceName,
+  devicePattern,
+  moment,
+  network,
+  packetPort,
+  reason,
+} from './values.ts';
 
 /** What an edge reports about itself and about the packets that it dropped. */
 
 const device = object<EdgeDevice>({
-  name: deviceName,
+  name: devicePattern,
   kind: withDefault(oneOf(...DEVICE_KINDS), 'other'),
   present: boolean,
+  receives: withDefault(boolean, true),
   xdp: withDefault(oneOf(...XDP_MODES), 'none'),
   reason: nullable(reason),
   master: nullable(deviceName),

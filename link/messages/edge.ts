@@ -25,7 +25,7 @@ import {
   agentName,
   answerTimeoutMs,
   cursor,
-  deviceName,
+  devicePattern,
   instance,
   mode,
   moment,
@@ -41,7 +41,10 @@ import {
   version,
 } from './values.ts';
 
-/** `observe` renders and checks policies, drops nothing, and never counts for live. */
+/**
+ * `observe` renders and checks policies, drops nothing, and never counts for live. `no_device` has everything in its
+ * kernel, but drops nothing and does not count: live waits for another edge, or until it has a device.
+ */
 export type EdgeMode = Static<typeof mode>;
 
 const octet = integer(0, 255);
@@ -146,7 +149,7 @@ export type EdgeAnswer = Static<(typeof EDGE_REQUESTS)['edge.answer']>;
 export const edgeAssignment = object<EdgeAssignment>({
   name: agentName,
   site: prose(255),
-  devices: array(deviceName, 256),
+  devices: array(devicePattern, 256),
   management: array(object<ManagementPort>({ protocol: oneOf('tcp', 'udp'), port }), 1_000),
   sees: oneOf('both', 'inbound'),
   fragments: oneOf('reassemble', 'limit'),

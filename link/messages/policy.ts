@@ -22,7 +22,7 @@ import {
   record,
   type Schema,
 } from './schema.ts';
-import { mode, network, port, protocol, ref, version } from './values.ts';
+import { network, port, protocol, ref, version } from './values.ts';
 
 /**
  * Policies become nft text, so these schemas accept only canonical networks and plain names.
@@ -76,7 +76,7 @@ export const mitigationLimit = object<MitigationLimit>({
 
 const anyMitigation = object<Mitigation>({
   ref,
-  mode,
+  mode: oneOf('enforce', 'observe'),
   protocol,
   sourcePort: nullable(port),
   destinationPort: nullable(port),

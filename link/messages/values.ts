@@ -23,7 +23,8 @@ export const answerTimeoutMs = integer(1, 60_000);
 /** Milliseconds since 1970, before the year 10000: the clock of an edge may be wrong, but not absurd. */
 export const moment = integer(0, 253_402_300_799_999);
 export const reason = prose(2_000);
-export const mode = oneOf('enforce', 'observe');
+/** What an edge does. `no_device`: it would enforce, but no packet can come in by its devices. */
+export const mode = oneOf('enforce', 'observe', 'no_device');
 
 export const address = parsedBy((text) => {
   const parsed = parseAddress(text);
@@ -44,3 +45,8 @@ export const protocol = oneOf('tcp', 'udp', 'icmp', 'gre', 'esp', 'any');
 export const ref = matching(/^[A-Za-z0-9:._/-]{1,128}$/, 'a reference');
 /** An interface name: up to 15 bytes, no slash, space or quote (it becomes nft text). */
 export const deviceName = matching(/^[A-Za-z0-9_.:@-]{1,15}$/, 'a device');
+/** An interface name, or the beginning of names: `ens*`. */
+export const devicePattern = matching(
+  /^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\*)$/,
+  'a device',
+);

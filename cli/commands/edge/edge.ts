@@ -72,7 +72,7 @@ async function runEdge(options: EdgeOptions): Promise<void> {
         readonly mode?: string;
         readonly reason?: string | null;
       };
-      if (mode === 'observe') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
+      if (mode !== 'enforce') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
     },
     (child) => {
       const stop = management.watch((changed) => child.send(changed));

@@ -220,7 +220,7 @@ export interface Schema {
     enrolled_at: Date | null;
     enforcing_since: Date | null;
     instance: string | null;
-    mode: 'enforce' | 'observe' | null;
+    mode: 'enforce' | 'observe' | 'no_device' | null;
     mode_reason: string | null;
     last_seen_at: Date | null;
     confirmed_generation: Generated<number>;
@@ -228,6 +228,7 @@ export interface Schema {
     in_service: Generated<boolean>;
     left_service_at: Date | null;
     report: Json<ColumnTypes['edges.report']> | null;
+    lacks_device: GeneratedAlways<boolean | null>;
   };
   eggs: {
     digest: string;

@@ -700,10 +700,11 @@ create table edges (
   -- as of nodes
   credential_hash bytea,
   enrolled_at timestamptz,
-  -- first time an agent of this name enforced; null: it never did, and never counts
+  -- first time an agent of this name enforced, or would have with a device; null: it never did, and never counts
   enforcing_since timestamptz,
   instance text,
-  mode text check (mode in ('enforce', 'observe')),
+  -- no_device: it would enforce, but no packet can come in by its devices
+  mode text check (mode in ('enforce', 'observe', 'no_device')),
   mode_reason text,
   last_seen_at timestamptz,
   -- newest generation in its kernel (but for the targets it refused)
@@ -713,7 +714,10 @@ create table edges (
   in_service boolean not null default false,
   left_service_at timestamptz,
   -- the last heartbeat's, as link/messages/edge-report.ts reads it
-  report jsonb
+  report jsonb,
+  -- no packet can come in by some of its devices
+  lacks_device boolean generated always as
+    (coalesce(jsonb_path_exists(report, '$.devices[*] ? (@.receives == false)'), false)) stored
 );
 create trigger edges_enrolment after delete or update of credential_hash, name
   on edges for each row execute function notify_enrolment();

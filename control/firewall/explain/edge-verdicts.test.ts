@@ -59,7 +59,12 @@ async function worldWithEdge(t: TestContext) {
   const agent = createEdgeAgent({
     link: link.connect({ kind: 'edge', name: 'fra1' }),
     driver: kernel,
-    host: { localAddresses: () => [], devices: () => ['eth0'], masterOf: () => null },
+    host: {
+      localAddresses: () => [],
+      devices: () => ['eth0'],
+      isUp: () => true,
+      masterOf: () => null,
+    },
     stateDir,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     mode: 'enforce',

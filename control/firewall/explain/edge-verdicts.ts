@@ -49,6 +49,8 @@ export function differences(accepted: Verdict, edges: readonly EdgeVerdict[]): s
     }
     const said: string[] = [];
     if (answer.mode === 'observe') said.push(`${name} only observes: it drops nothing.`);
+    if (answer.mode === 'no_device')
+      said.push(`No packet can come in by the devices of ${name}: it drops nothing.`);
     if (edge.upToDate === false) {
       said.push(`${name} applies another policy to this address than the accepted one.`);
     }

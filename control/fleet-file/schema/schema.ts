@@ -175,7 +175,10 @@ const edge = closed({
   }),
   site: Type.Optional(text('Where it stands. Default: its name.')),
   devices: list(
-    Type.String({ pattern: '^[^\\s/\\u0000-\\u001f\\u007f"\']{1,15}$', description: 'A device.' }),
+    Type.String({
+      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
+      description: 'A device, or the beginning of its name: ens*.',
+    }),
     'Network devices that packets from outside come in by.',
     { minItems: 1, maxItems: 64 },
   ),

@@ -18,6 +18,8 @@ function edge(name: string, change: Partial<EdgeStatus> = {}): EdgeStatus {
     mode: 'enforce',
     modeReason: null,
     enrolled: true,
+    enforcing: true,
+    lacksDevice: false,
     inService: true,
     leftServiceAt: null,
     lastSeenAt: new Date(),
@@ -44,7 +46,7 @@ test('none: no edge enforces; the detail gives the reasons', () => {
     ]),
     {
       state: 'none',
-      detail: 'Nothing is enforced: edges only observe: fra1 (nft is missing), ams1.',
+      detail: 'Nothing is enforced. Edges only observe: fra1 (nft is missing), ams1.',
     },
   );
 });

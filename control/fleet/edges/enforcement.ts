@@ -2,7 +2,7 @@ import type { Db } from '../../db/database.ts';
 import { currentGeneration } from '../generations.ts';
 import { type EdgeStatus, loadEdgeStatuses } from './status.ts';
 
-/** `partial`: an edge is out of service, or a target is refused. `none`: no edge enforces, and accepted counts as live. */
+/** `partial`: an edge is out of service or lacks a device, or a target is refused. `none`: no edge enforces. */
 export type EnforcementState = 'full' | 'partial' | 'none';
 
 export interface Enforcement {
@@ -51,11 +51,13 @@ async function loadEnforcement(db: Db): Promise<Enforcement> {
 export function describeEnforcement(
   edges: readonly EdgeStatus[],
 ): Pick<Enforcement, 'state' | 'detail'> {
-  const enforcing = edges.filter((edge) => edge.enrolled);
+  const enforcing = edges.filter((edge) => edge.enforcing);
   if (enforcing.length === 0) return { state: 'none', detail: nothingEnforces(edges) };
   const away = enforcing.filter((edge) => !edge.inService);
   const refusing = enforcing.filter((edge) => edge.inService && edge.refused.length > 0);
-  if (away.length === 0 && refusing.length === 0) {
+  const lacking = edges.filter((edge) => edge.mode === 'no_device');
+  const partial = enforcing.filter((edge) => edge.inService && edge.lacksDevice);
+  if ([away, refusing, lacking, partial].every(({ length }) => length === 0)) {
     return {
       state: 'full',
       detail: `${count(enforcing.length, 'edge')} in service, none refuses anything.`,
@@ -69,6 +71,11 @@ export function describeEnforcement(
       `Out of service, enforcing what they have: ${away.map(withSilence).join(', ')}.`,
     );
   }
+  if (lacking.length > 0) sentences.push(withoutDevice(lacking));
+  if (partial.length > 0) {
+    const names = partial.map(({ name }) => name).join(', ');
+    sentences.push(`Enforced on some of the devices only: ${names}.`);
+  }
   if (refusing.length > 0) {
     const list = refusing.map((edge) => `${edge.name} (${count(edge.refused.length, 'target')})`);
     sentences.push(`Some addresses stay at an older state on ${list.join(', ')}.`);
@@ -78,13 +85,23 @@ export function describeEnforcement(
 
 function nothingEnforces(edges: readonly EdgeStatus[]): string {
   const observing = edges.filter((edge) => edge.mode === 'observe');
-  if (observing.length === 0) {
+  const lacking = edges.filter((edge) => edge.mode === 'no_device');
+  if (observing.length === 0 && lacking.length === 0) {
     return 'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.';
   }
-  const list = observing.map((edge) =>
-    edge.modeReason === null ? edge.name : `${edge.name} (${edge.modeReason})`,
-  );
-  return `Nothing is enforced: edges only observe: ${list.join(', ')}.`;
+  const sentences = observing.length === 0 ? [] : [`Edges only observe: ${listOf(observing)}.`];
+  if (lacking.length > 0) sentences.push(withoutDevice(lacking));
+  return `Nothing is enforced. ${sentences.join(' ')}`;
+}
+
+function withoutDevice(edges: readonly EdgeStatus[]): string {
+  return `Edges without a device enforce nothing: ${listOf(edges)}.`;
+}
+
+function listOf(edges: readonly EdgeStatus[]): string {
+  return edges
+    .map(({ name, modeReason }) => (modeReason === null ? name : `${name} (${modeReason})`))
+    .join(', ');
 }
 
 function withSilence(edge: EdgeStatus): string {

@@ -57,6 +57,11 @@ const REPORT_GAUGES: readonly FleetGauge[] = [
     'Problems that an edge reports; portcullis edges show lists them.',
     (one) => one.problems.length,
   ),
+  ofReport(
+    'edge_devices_missing',
+    'Devices named for an edge by which no packet can come in, so that nothing is enforced there.',
+    ({ devices }) => devices.filter(({ receives }) => !receives).length,
+  ),
   ofReport('edge_last_apply_seconds', 'How long the last change took.', ({ lastApplyMs }) =>
     lastApplyMs === null ? null : lastApplyMs / 1_000,
   ),
@@ -96,7 +101,7 @@ const GAUGES: readonly FleetGauge[] = [
     name: 'edges_enforcing',
     help: 'Edges that enforce, in service or not.',
     labels: [],
-    values: ({ edges }) => [[{}, edges.filter((edge) => edge.enrolled).length]],
+    values: ({ edges }) => [[{}, edges.filter((edge) => edge.enforcing).length]],
   },
   {
     name: 'edge_lag_generations',
@@ -104,7 +109,7 @@ const GAUGES: readonly FleetGauge[] = [
     labels: ['edge'],
     values: ({ edges, generation }) =>
       edges
-        .filter((edge) => edge.enrolled)
+        .filter((edge) => edge.enforcing)
         .map((edge) => [{ edge: edge.name }, generation - edge.generation]),
   },
   {

@@ -172,7 +172,10 @@ class EdgeSession {
     }
     events.edgeHello(name, mode, modeReason, greeted.isNew);
     if (greeted.leftService)
-      await this.#reportLeft(name, mode === 'observe' ? 'it observes now' : 'it restarted');
+      await this.#reportLeft(
+        name,
+        mode === 'enforce' ? 'it restarted' : (modeReason ?? 'it observes now'),
+      );
     return {
       kind: 'edge.welcome',
       protocolVersion: Math.min(hello.protocolVersion, PROTOCOL_VERSION),

@@ -5,6 +5,7 @@ import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { expireLeases } from './store.ts';
 import { createEnforcement } from './enforcement.ts';
+import { loadFleetState } from '../../firewall/held-store.ts';
 import { currentGeneration } from '../generations.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
 import {
@@ -66,6 +67,62 @@ test('an edge counts only after confirming what was accepted when it joined', as
   assert.equal((await b.hello()).generation, 2);
   assert.deepEqual(await b.confirm(1), { kind: 'done' }, 'heard');
   assert.equal(await liveGeneration(db, IP), 2, 'a joining edge takes nothing back');
+});
+
+test('an edge without a device does not count, and nothing is live until it has one or another edge confirms', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a', 'b']);
+  await acceptRule(db, holding, IP);
+  const { link } = serveEdges(db);
+  const a = new TestEdge(link, 'a', 'a1');
+  await a.hello('no_device');
+  assert.equal(await liveGeneration(db, IP), 0, 'no kernel drops anything');
+  await a.sync();
+  assert.deepEqual(await a.confirm(), { kind: 'done' });
+  assert.equal(await liveGeneration(db, IP), 0, 'what it confirms does not count');
+  assert.equal(await enforcement(db), 'none');
+
+  await a.hello();
+  await a.confirm();
+  assert.equal(await liveGeneration(db, IP), 1);
+  assert.equal(await enforcement(db), 'full');
+
+  await a.hello('no_device');
+  await acceptRule(db, holding, IP, { port: 1 });
+  await a.sync();
+  await a.confirm();
+  assert.equal(await liveGeneration(db, IP), 1, 'live stands where the edge left service');
+  const { detail, edges } = await createEnforcement({ db, maxAgeMs: 0 }).read();
+  assert.match(detail, /^Nothing is enforced\. Edges without a device enforce nothing: a\.$/);
+  assert.deepEqual(
+    edges.map(({ enforcing, inService }) => [enforcing, inService]),
+    [
+      [false, false],
+      [false, false],
+    ],
+  );
+
+  await new TestEdge(link, 'b', 'b1').join();
+  assert.equal(await liveGeneration(db, IP), 2, 'an edge that enforces suffices');
+  assert.equal(await enforcement(db), 'partial');
+});
+
+test('an edge that lacks some of its devices counts, and enforcement is partial', async (t) => {
+  const { db } = await testDatabase(t);
+  const { holding } = await smallFleet(db, ['a']);
+  const { generation } = await acceptRule(db, holding, IP);
+  const a = new TestEdge(serveEdges(db).link, 'a', 'a1');
+  await a.join();
+  const device = { kind: 'veth', xdp: 'native', reason: null, master: null } as const;
+  const there = { ...device, name: 'eth0', present: true, receives: true };
+  await a.beat('enforce', {
+    devices: [there, { ...device, name: 'eth1', present: false, receives: false }],
+  });
+  assert.equal(await enforcement(db), 'partial');
+  assert.equal(await liveGeneration(db, IP), generation);
+  assert.equal((await loadFleetState(db)).enforcement, 'partial');
+  await a.beat('enforce', { devices: [there] });
+  assert.equal(await enforcement(db), 'full');
 });
 
 test('an observing edge never counts, nor one that stops enforcing', async (t) => {

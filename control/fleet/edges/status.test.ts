@@ -20,6 +20,7 @@ test('lists what an edge reports, refuses and lacks, and edges that never connec
     name: 'bond0',
     kind: 'bond',
     present: true,
+    receives: true,
     xdp: 'generic',
     reason: 'the driver of a port cannot',
     master: null,

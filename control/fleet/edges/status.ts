@@ -23,6 +23,10 @@ export interface EdgeStatus {
   readonly modeReason: string | null;
   /** It has enforced before, so live waits for it while it is in service. */
   readonly enrolled: boolean;
+  /** It has enforced before and its mode is to enforce, by a device that packets can come in by. */
+  readonly enforcing: boolean;
+  /** No packet can come in by some of its devices. */
+  readonly lacksDevice: boolean;
   readonly inService: boolean;
   readonly leftServiceAt: Date | null;
   readonly lastSeenAt: Date | null;
@@ -54,6 +58,7 @@ export async function loadEdgeStatuses(
   const { rows } = await sql<Row>`
     select e.id, e.name, e.site, e.owner, e.devices, e.serves::text[] as serves, e.sees, e.fragments, e.mode,
            e.mode_reason as "modeReason", e.enforcing_since is not null as enrolled,
+           e.enforcing_since is not null and e.mode = 'enforce' as enforcing, e.lacks_device as "lacksDevice",
            e.in_service as "inService", e.left_service_at as "leftServiceAt",
            e.last_seen_at as "lastSeenAt", e.confirmed_generation as generation,
            fleet.generation as "acceptedGeneration",

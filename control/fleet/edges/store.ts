@@ -87,7 +87,8 @@ export interface Greeted {
 /**
  * Records the instance that represents an edge. Returns null when there is no such edge.
  * A new instance is out of service until it has confirmed the accepted generation. An edge that observes does not
- * count as enforcing, even if it enforced before, so that live does not wait for it.
+ * count as enforcing, even if it enforced before, so that live does not wait for it. An edge without a device leaves
+ * service too, but is waited for if no other edge enforces: what it does not drop is not live.
  */
 export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null> {
   return db.transaction().execute(async (tx) => {
@@ -95,6 +96,7 @@ export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null>
     if (before === null) return null;
     const isNew = before.instance !== hello.instance;
     const stays = before.inService && !isNew && hello.mode === 'enforce';
+    if (hello.mode === 'no_device') await settleUnenforced(tx);
     const { rows } = await sql<EdgeRow & { generation: number }>`
       update edges set
         instance = ${hello.instance}, last_seen_at = clock_timestamp(), in_service = ${stays},
@@ -116,7 +118,9 @@ export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null>
 
 function modeColumns({ mode, modeReason }: { mode: EdgeMode; modeReason: string | null }) {
   return sql`mode = ${mode}, mode_reason = ${modeReason},
-    enforcing_since = case when ${mode === 'observe'} then null else enforcing_since end`;
+    enforcing_since = case when ${mode === 'observe'} then null
+                           when ${mode === 'no_device'} then coalesce(enforcing_since, clock_timestamp())
+                           else enforcing_since end`;
 }
 
 export interface Heartbeat extends Hello {
@@ -179,7 +183,7 @@ export async function recordConfirmation(db: Db, confirmation: Confirmation): Pr
     await sql`
       update edges set last_seen_at = clock_timestamp() where id = ${edge.id}`.execute(tx);
     if (!counts) return { kind: 'recorded' };
-    if (threshold.firstEver) await settleUnenforced(tx, generation);
+    await settleUnenforced(tx, generation);
     await sql`
       update edges set confirmed_generation = ${generation}, in_service = true, left_service_at = null,
              enforcing_since = coalesce(enforcing_since, clock_timestamp())
@@ -194,24 +198,23 @@ export async function recordConfirmation(db: Db, confirmation: Confirmation): Pr
  * with it. Joining below that would revert what readers have already seen as live.
  */
 async function loadJoinThreshold(tx: Tx, edge: EdgeState) {
-  const { rows } = await sql<{ accepted: number; others: number; firstEver: boolean }>`
+  const { rows } = await sql<{ accepted: number; others: number }>`
     select fleet.generation as accepted,
            coalesce((select max(e.confirmed_generation) from edges e
               where e.in_service and e.id <> ${edge.id}
-                and exists (select from unnest(e.serves) a, unnest(${edge.serves}::cidr[]) b where a && b)), 0) as others,
-           not exists (select from edges where enforcing_since is not null) as "firstEver"
+                and exists (select from unnest(e.serves) a, unnest(${edge.serves}::cidr[]) b where a && b)), 0) as others
       from fleet`.execute(tx);
   const threshold = rows[0];
   if (threshold === undefined) throw lostFleet();
   return threshold;
 }
 
-/** While no edge enforced, accepted was live, so these generations were live at once. */
-async function settleUnenforced(tx: Tx, until: number): Promise<void> {
+/** While no edge enforced, accepted was live, so these generations were live at once. Call it before one enrols. */
+async function settleUnenforced(tx: Tx, until: number | null = null): Promise<void> {
   await sql`
-    update generations set live_at = created_at where live_at is null and generation <= ${until}`.execute(
-    tx,
-  );
+    update generations set live_at = created_at
+     where live_at is null and generation <= coalesce(${until}::bigint, generation)
+       and not exists (select from edges where enforcing_since is not null)`.execute(tx);
 }
 
 /** Only a target that is refused anew is a new row, because each new row is an event (`propagation.failed`). */

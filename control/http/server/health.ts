@@ -25,8 +25,8 @@ export interface ReadinessReport {
 /** As it is shown. */
 export interface EdgeReadiness {
   readonly name: string;
-  readonly mode: 'enforce' | 'observe' | null;
-  /** Why it only observes, or until when it is on trial. */
+  readonly mode: 'enforce' | 'observe' | 'no_device' | null;
+  /** Why it only observes or has no device, or until when it is on trial. */
   readonly mode_reason: string | null;
   readonly in_service: boolean;
   readonly generation: number;
@@ -34,6 +34,8 @@ export interface EdgeReadiness {
     readonly name: string;
     readonly kind: string;
     readonly present: boolean;
+    /** Packets can come in by it. */
+    readonly receives: boolean;
     /** The early drop: `native`, `generic` or `none`, with the reason. */
     readonly xdp: string;
     readonly reason: string | null;

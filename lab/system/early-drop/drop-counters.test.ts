@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
-import { describeDevices } from '@portcullis/edge/host/devices.ts';
+import { NamedDevices } from '@portcullis/edge/host/devices.ts';
 import { createHost } from '@portcullis/edge/host/host.ts';
 import { openCounterReader } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { compilePolicy } from '@portcullis/dataplane/nftables/policy/compile.ts';
@@ -119,7 +119,8 @@ for i in range(${FLOOD}): s.send(b'x')`,
     const names = ['br0', 'wan', 'gone'];
     // Devices are those of the namespace; /sys belongs to the namespace in which this process started.
     const host = { ...createHost(), devices: () => ['br0', 'wan'], masterOf: () => null };
-    const kinds = edge.within(() => describeDevices(names, host, null)).map(({ kind }) => kind);
+    const devices = new NamedDevices(host);
+    const kinds = edge.within(() => devices.describe(names, null)).map(({ kind }) => kind);
     assert.deepEqual(kinds, ['bridge', 'veth', 'other']);
   });
 });

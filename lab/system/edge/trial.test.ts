@@ -29,8 +29,7 @@ const isDenied = async (): Promise<boolean> => !(await fixture.through.passes(de
 
 describe('an edge on trial', { skip: whyNot() }, () => {
   before(async () => {
-    const fleet = defaultFleet().replace(`[${EDGE_DEVICE}]`, `[${EDGE_DEVICE}, ${LATE.device}]`);
-    fixture = await startStackFixture('trial', { fleet, args: ON_TRIAL });
+    fixture = await startStackFixture('trial', { args: ON_TRIAL });
     await fixture.stack.api.createRule(SERVER[4], { action: 'deny', protocol: 'udp' });
   });
   after(async () => {
@@ -63,7 +62,10 @@ describe('an edge on trial', { skip: whyNot() }, () => {
   });
 
   it('enforces on a listed device that appears later', async (t) => {
-    const { internet, server } = fixture;
+    const { internet, server, stack } = fixture;
+    const fleet = defaultFleet().replace(`[${EDGE_DEVICE}]`, `[${EDGE_DEVICE}, ${LATE.device}]`);
+    await stack.applyFleet(fleet);
+    await enforcement('partial');
     const client = network.create('client');
     network.join(client, { device: 'eth0', addresses: [`${LATE.client}/24`] }, internet.edge, {
       device: LATE.device,
@@ -126,7 +128,7 @@ function hasTable(edge: Namespace): boolean {
   return edge.run('nft', 'list', 'tables').includes('inet portcullis');
 }
 
-async function enforcement(wanted: 'full' | 'none'): Promise<void> {
+async function enforcement(wanted: 'full' | 'partial' | 'none'): Promise<void> {
   await eventually(`enforcement is ${wanted}`, async () => {
     const answer = await fixture.stack.api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
     return answer.headers['portcullis-enforcement'] === wanted;

@@ -6,9 +6,14 @@ export function restoreUplink({ edge }: Internet, device = EDGE_DEVICE): void {
 }
 
 /** Deletes and recreates the veth pair between client and edge. */
-export function remakeUplink({ edge, client }: Internet): void {
+export function remakeUplink(internet: Internet): void {
+  internet.edge.run('ip', 'link', 'del', EDGE_DEVICE);
+  makeUplink(internet);
+}
+
+/** Creates the veth pair between client and edge. */
+export function makeUplink({ edge, client }: Internet): void {
   const peer = ['peer', 'name', EDGE_DEVICE, 'netns', edge.name];
-  edge.run('ip', 'link', 'del', EDGE_DEVICE);
   client.run('ip', 'link', 'add', 'eth0', 'type', 'veth', ...peer);
   edge.run('ip', 'link', 'set', EDGE_DEVICE, 'up');
   client.run('ip', 'link', 'set', 'eth0', 'up');

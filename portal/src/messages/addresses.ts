@@ -220,6 +220,7 @@ export const addressMessages = {
     noAnswer: 'No answer',
     verdicts: { pass: 'Passes', drop: 'Drops' },
     observes: 'Only observes',
+    noDevice: 'No device',
     behind: 'Behind',
     stages: {
       management: 'Management ports',

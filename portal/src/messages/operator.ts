@@ -183,7 +183,11 @@ export const operatorMessages = {
       of: (all: string) => (all === '0' ? 'none set up' : `of ${all} work`),
       site: (site: string) => `at ${site}`,
       mode: (mode: string | null) =>
-        ({ enforce: 'Enforces', observe: 'Only observes' })[mode ?? ''] ?? 'Never connected',
+        ({
+          enforce: 'Enforces',
+          observe: 'Only observes',
+          no_device: 'Enforces nothing: no device',
+        })[mode ?? ''] ?? 'Never connected',
       inService: 'In service',
       outOfService: 'Out of service',
       neverSeen: 'never seen',

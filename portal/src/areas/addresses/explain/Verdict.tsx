@@ -123,6 +123,7 @@ function EdgeAnswer({ edge }: { readonly edge: Result['edges'][number] }) {
           </Pill>
         )}
         {answer?.mode === 'observe' && <Pill tone="warn">{text.observes}</Pill>}
+        {answer?.mode === 'no_device' && <Pill tone="bad">{text.noDevice}</Pill>}
         {answer?.up_to_date === false && <Pill tone="warn">{text.behind}</Pill>}
       </div>
     </div>
