@@ -14,6 +14,7 @@ const DEVICE = {
   name: 'eth0',
   kind: 'physical',
   present: true,
+  receives: true,
   xdp: 'native',
   reason: null,
   master: null,
