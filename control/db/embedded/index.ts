@@ -140,6 +140,8 @@ async function supervise(
     pid: () => child?.pid ?? null,
     async stop() {
       stopping.abort();
+      // Its exit is awaited below, and nothing else may keep this process alive until then.
+      child?.ref();
       // Also where the directory, which names the server, was removed.
       child?.kill('SIGINT');
       await stopServer(options.layout.cluster);
