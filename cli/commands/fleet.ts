@@ -5,6 +5,7 @@ import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { confirmOnTerminal } from '../confirm.ts';
+import { dataDirectory } from '../control-options.ts';
 import { withDatabase } from '../database.ts';
 import { EXIT, failed, QuietExit } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';

@@ -1,12 +1,9 @@
 import { checkFleet, type FleetFileResult, parseFleet } from '../parse/parse.ts';
 import { type EggSource, loadEggs, NO_EGG_SOURCE } from './egg-files.ts';
 import { MAX_FLEET_BYTES, readTextFile } from './text-file.ts';
-import { type Environment, locateYaml, type ReadYaml, readYaml } from './yaml-source.ts';
+import type { Environment } from './yaml-source.ts';
 
-/**
- * Reads and parses a fleet file and its eggs; returns what it wants, or all its mistakes. Changes nothing. A file without
- * mistakes, which nearly every one is, is read without the positions that only mistakes need.
- */
+/** Reads and parses a fleet file and its eggs; returns what it wants, or all its mistakes. Changes nothing. */
 export async function readFleetFile(
   path: string,
   env: Environment,
@@ -16,12 +13,8 @@ export async function readFleetFile(
   if (!file.ok) {
     return { ok: false, mistakes: [{ file: path, line: 1, column: 1, message: file.reason }] };
   }
-  const readBy = async (read: ReadYaml): Promise<FleetFileResult> => {
-    const checked = checkFleet(file.text, path, env, read);
-    if (!checked.ok) return checked;
-    const eggs = await loadEggs(checked.eggs, path, source);
-    return parseFleet(checked, path, { eggs, compile: source.compile });
-  };
-  const fast = await readBy(readYaml);
-  return fast.ok ? fast : readBy(locateYaml);
+  const checked = checkFleet(file.text, path, env);
+  if (!checked.ok) return checked;
+  const eggs = await loadEggs(checked.eggs, path, source);
+  return parseFleet(checked, path, { eggs, compile: source.compile });
 }
