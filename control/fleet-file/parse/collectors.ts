@@ -1,5 +1,6 @@
 import { type Family, formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import type { DesiredCollector } from '../desired.ts';
+import type { Position } from '../mistakes.ts';
 import type { Scope } from './scope.ts';
 import type { FleetText } from '../schema/schema.ts';
 
@@ -21,7 +22,7 @@ export function parseCollectors(
   scope: Scope,
 ): DesiredCollector[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The collector');
-  const taken: { readonly name: string; readonly listen: Listen; readonly line: number }[] = [];
+  const taken: { readonly name: string; readonly listen: Listen; readonly at: Position }[] = [];
   return entries.map((entry, index) => {
     const itemScope = scope.in(index);
     const { name, site } = entry;
@@ -33,10 +34,10 @@ export function parseCollectors(
       const other = taken.find((one) => overlap(one.listen, listen));
       if (other !== undefined) {
         at.refuse(
-          `${entry.listen} is taken by the collector ${other.name} (line ${other.line}), which listens to ${formatListen(other.listen)}; give it another address or port.`,
+          `${entry.listen} is taken by the collector ${other.name} (line ${other.at.line}), which listens to ${formatListen(other.listen)}; give it another address or port.`,
         );
       }
-      taken.push({ name, listen, line: at.at.line });
+      taken.push({ name, listen, at: at.at });
     }
     const exporters = parseExporters(entry, listen, itemScope.in('exporters'));
     return { at: itemScope.at, name, listen: entry.listen, exporters, site: site ?? null };

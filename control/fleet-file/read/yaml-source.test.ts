@@ -53,12 +53,18 @@ test('the fast reader gives the values of the one with positions, or leaves the 
   assert.ok(fastReads > 300, `${fastReads} were read fast`);
 });
 
+test('the fast reader takes patterns of devices and marks inside texts', () => {
+  const text = 'edges: [{ name: a, devices: ["ens*", eth0] }]\nsecret: a&b*c';
+  assert.deepEqual(readYaml(text, ENV)?.value, both(text).slow);
+});
+
 test('the fast reader leaves anchors, repeated keys, unset variables and deep nesting to the other', () => {
   for (const text of [
     'a: &x 1\nb: *x',
     'a: 1\na: 2',
     'a: ${UNSET}',
     'a: 1_000',
+    '{"k":&a [1]}',
     '['.repeat(100_000),
     'a: 1\n---\nb: 2',
   ]) {

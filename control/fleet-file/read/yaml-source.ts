@@ -33,7 +33,7 @@ const MAX_EXPANDED = 50_000;
 const START: Position = { line: 1, column: 1 };
 
 /** What the two libraries read differently, and anchors, whose expansion only `locateYaml` bounds. */
-const ONLY_LOCATED = /[&*]|\d_\d|\b0b[01]/;
+const ONLY_LOCATED = /(?:^|[\s,:[{])[&*]\S|\d_\d|\b0b[01]/m;
 
 /**
  * As `locateYaml`, in a tenth of its time: positions are found when the first of them is read, which only mistakes do.
