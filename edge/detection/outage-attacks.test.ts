@@ -66,6 +66,8 @@ async function meet(t: TestContext) {
   t.after(async () => {
     await agent.close();
     await link.control.close();
+    // It may still write.
+    await Promise.all(opened.map((one) => one.stop()));
     rmSync(folder, { recursive: true });
   });
   const warnings: string[] = [];
@@ -76,8 +78,12 @@ async function meet(t: TestContext) {
     error() {},
   };
   const nowMs = () => START_MS + 60_000;
-  const open = () =>
-    new OutageAttacks({ folder, log, link: agent, instance: 'one', nowMs, tops: () => null });
+  const opened: OutageAttacks[] = [];
+  const open = () => {
+    const one = { folder, log, link: agent, instance: 'one', nowMs, tops: () => null };
+    opened.push(new OutageAttacks(one));
+    return opened.at(-1) as OutageAttacks;
+  };
   const until = async (hope: () => boolean): Promise<void> => {
     for (let tries = 0; !hope(); tries++) {
       assert.ok(tries < 2_000, `timed out: ${hope}`);

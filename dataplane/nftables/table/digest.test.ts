@@ -31,8 +31,8 @@ test('covers everything that is written, and nothing else', async () => {
       policies,
       sourceSets(),
       fc.nat(TARGETS.length - 1),
-      fc.option(policies),
-      fc.option(sourceSets()),
+      fc.option(policies, { freq: 2 }),
+      fc.option(sourceSets(), { freq: 2 }),
       async (all, sets, index, others, otherSets) => {
         const changed = all.with(index, others?.[index] ?? (all[index] as Policy)).toReversed();
         const [one, two] = [layoutOf(all, sets), layoutOf(changed, otherSets ?? sets)];
