@@ -41,6 +41,10 @@ export class AgentSession {
   readonly #syncing: Coalesced;
   readonly #heartbeats: Coalesced;
   #greeted = false;
+  /** The number of restarts: a hello that one overtakes does not count. */
+  #restarts = 0;
+  /** The heartbeat under way. */
+  #beating: Promise<void> = Promise.resolve();
   #retryMs = FIRST_RETRY_MS;
   #timers: NodeJS.Timeout[] = [];
   #stopped = false;
@@ -73,6 +77,7 @@ export class AgentSession {
 
   /** Says hello again: the connection is new, or what hello says has changed. */
   restart(): void {
+    this.#restarts++;
     this.#greeted = false;
     this.#syncing.poke();
   }
@@ -106,7 +111,12 @@ export class AgentSession {
     const { hello, sync } = this.#options;
     try {
       if (!this.#greeted) {
+        // A heartbeat carries what hello does: an old one must not arrive after it.
+        await this.#beating;
+        const restarts = this.#restarts;
         const intervals = await hello();
+        // What hello says has changed meanwhile, so the next run says it again.
+        if (restarts !== this.#restarts) return null;
         this.#greeted = true;
         this.#setIntervals(intervals);
       }
@@ -124,7 +134,9 @@ export class AgentSession {
   async #heartbeat(): Promise<null> {
     if (!this.#greeted) return null;
     try {
-      await this.#options.heartbeat();
+      const beat = this.#options.heartbeat();
+      this.#beating = beat.catch(() => {});
+      await beat;
     } catch (error) {
       if (this.failed(error) && !this.#greeted) this.#syncing.poke();
     }

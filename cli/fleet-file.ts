@@ -9,7 +9,6 @@ import {
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
-import { ParsedCache } from '@portcullis/control/fleet-file/read/parsed-cache.ts';
 import { readFleetFile } from '@portcullis/control/fleet-file/read/read.ts';
 import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
@@ -36,14 +35,10 @@ export const SHIPPED_EGGS: EggSource = {
   compile: compilePattern,
 };
 
-/**
- * Reads a fleet file, or throws every mistake in it as `file:line:column: message`. What a large one says is kept in the
- * data directory, if there is one.
- */
-export async function readFleet(path: string, dataDir: string): Promise<FleetFile> {
+/** Reads a fleet file, or throws every mistake in it as `file:line:column: message`. */
+export async function readFleet(path: string): Promise<FleetFile> {
   await requireReadable(path);
-  const cache = isDataDirectory(dataDir) ? new ParsedCache(join(dataDir, 'fleet.parsed')) : null;
-  const read = await readFleetFile(path, env, { eggs: SHIPPED_EGGS, cache });
+  const read = await readFleetFile(path, env, { eggs: SHIPPED_EGGS });
   if (read.ok && isEmpty(read.value))
     throw failed(
       `${path} names nothing. Applied, it would end everything that an earlier file made, so it is refused; check that it is the file you mean`,
@@ -52,11 +47,6 @@ export async function readFleet(path: string, dataDir: string): Promise<FleetFil
   throw failed(
     `${path} has mistakes, and nothing was changed:\n${read.mistakes.map(renderMistake).join('\n')}`,
   );
-}
-
-/** No other folder is written to: it may be mistyped. */
-function isDataDirectory(path: string): boolean {
-  return ['up.lock', 'control.lock'].some((name) => existsSync(join(path, name)));
 }
 
 function isEmpty(file: FleetFile): boolean {

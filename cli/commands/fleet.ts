@@ -5,7 +5,7 @@ import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
 import { confirmOnTerminal } from '../confirm.ts';
-import { controlConfig, dataDirectory } from '../control-options.ts';
+import { dataDirectory } from '../control-options.ts';
 import { withDatabase } from '../database.ts';
 import { EXIT, failed, QuietExit } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
@@ -48,7 +48,7 @@ plan --detailed-exitcode exits with ${EXIT.changes} if there is something to cha
   withApplyOptions(fleet.command('apply').description('apply the file').argument('<file>'))
     .option('--adopt', ADOPT)
     .action(async (path: string, options: ApplyOptions) => {
-      await applyFile(await readWanted(path, options), options);
+      await applyFile(await readWanted(path), options);
     });
   withApplyOptions(
     fleet.command('undo').description('apply what was applied before the last apply'),
@@ -70,7 +70,7 @@ async function planFleet(path: string, options: PlanOptions): Promise<void> {
     import('@portcullis/control/fleet-file/apply/apply.ts'),
     import('@portcullis/control/fleet-file/mistakes.ts'),
   ]);
-  const file = await readWanted(path, options);
+  const file = await readWanted(path);
   const planned = await withDatabase(options, (db) => plan(db, file, options), { create: true });
   const { changes, notes, mistakes, losses } = planned;
   if (options.json === true)
@@ -85,10 +85,9 @@ async function planFleet(path: string, options: PlanOptions): Promise<void> {
   if (options.detailedExitcode === true && changes.length > 0) throw new QuietExit(EXIT.changes);
 }
 
-async function readWanted(path: string, { data }: DatabaseOptions): Promise<FleetFile> {
+async function readWanted(path: string): Promise<FleetFile> {
   const { readFleet } = await import('../fleet-file.ts');
-  const { dataDir } = await controlConfig(data === undefined ? {} : { data });
-  return readFleet(path, dataDir);
+  return readFleet(path);
 }
 
 async function undoFleet(options: ApplyOptions): Promise<void> {

@@ -65,7 +65,7 @@ export async function runUp(options: UpOptions): Promise<void> {
   }
   const { dataDir } = await controlConfig(options);
   // Mistakes in the file are reported before anything is started or created.
-  const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet, dataDir);
+  const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
   const engine = options.engine === undefined ? undefined : parseEngine(options.engine);
   const adoptFrom = await decideAdoption(dataDir, options);
   requireEdgeRights(dataDir);

@@ -56,6 +56,10 @@ export class BootedRoot {
       await delay(POLL_MS);
     }
     this.run('ip', 'link', 'set', 'lo', 'up');
+    // An edge without a device of the outside enforces nothing.
+    this.run('ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'outside');
+    this.run('ip', 'address', 'add', '192.0.2.10/24', 'dev', 'eth0');
+    for (const device of ['eth0', 'outside']) this.run('ip', 'link', 'set', device, 'up');
   }
 
   run(...command: readonly string[]): Ended {

@@ -177,7 +177,8 @@ async function applyRun(
     const culprit = error instanceof GroupConflict ? run.culprit(changes, error) : undefined;
     const change = changes.length === 1 ? changes[0] : culprit;
     if (change !== undefined) {
-      const mistake = { file: plan.path, ...change.at, message: `${change.subject}: ${message}` };
+      const { line, column } = change.at;
+      const mistake = { file: plan.path, line, column, message: `${change.subject}: ${message}` };
       throw new FleetRefused({ ...plan, mistakes: [mistake] }, [mistake], { cause: error });
     }
   }

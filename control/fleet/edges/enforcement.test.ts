@@ -38,7 +38,12 @@ test('none: no edge enforces; the detail gives the reasons', () => {
     detail:
       'Nothing is enforced: no edge enforces. Rules are accepted and stored; packets are not filtered by them.',
   });
-  const observing = { mode: 'observe', enrolled: false, inService: false } as const;
+  const observing = {
+    mode: 'observe',
+    enrolled: false,
+    enforcing: false,
+    inService: false,
+  } as const;
   assert.deepEqual(
     describeEnforcement([
       edge('fra1', { ...observing, modeReason: 'nft is missing' }),
@@ -52,7 +57,12 @@ test('none: no edge enforces; the detail gives the reasons', () => {
 });
 
 test('full: every enforcing edge is in service and refuses nothing, whatever observing edges do', () => {
-  const idle = edge('ams1', { mode: 'observe', enrolled: false, inService: false });
+  const idle = edge('ams1', {
+    mode: 'observe',
+    enrolled: false,
+    enforcing: false,
+    inService: false,
+  });
   assert.deepEqual(describeEnforcement([edge('fra1'), edge('fra2'), idle]), {
     state: 'full',
     detail: '2 edges in service, none refuses anything.',

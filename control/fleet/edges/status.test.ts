@@ -48,16 +48,9 @@ test('lists what an edge reports, refuses and lacks, and edges that never connec
   assert.equal((await loadEdgeStatuses(db, 'fra1'))[0]?.lagMs, 0);
 });
 
-test('reads a report stored by an earlier version', async (t) => {
+test('a stored report that this version does not understand counts as none', async (t) => {
   const { db } = await testDatabase(t);
   await insertEdge(db, 'fra1');
-  const old = { policies: 3, elements: 4, lastError: 'x', lastApplyMs: null };
-  await sql`update edges set report = ${JSON.stringify(old)}::jsonb`.execute(db);
-  const [edge] = await loadEdgeStatuses(db);
-  assert.deepEqual(
-    [edge?.report?.policies, edge?.report?.lastError, edge?.report?.devices],
-    [3, 'x', []],
-  );
   await sql`update edges set report = '{"policies": "many"}'`.execute(db);
   assert.equal((await loadEdgeStatuses(db))[0]?.report, null);
 });
