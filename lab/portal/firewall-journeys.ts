@@ -27,6 +27,34 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await visit.close();
   },
 
+  'blocks a source before any rule is read, explains it, and unblocks it': async ({
+    browser,
+    person,
+  }) => {
+    const visit = await person();
+    const { page } = visit;
+    await page.goto(`${browser.url}/addresses/${IP}`);
+    await page.getByRole('button', { name: 'Block sources' }).click();
+    const form = page.getByRole('form', { name: 'Block sources' });
+    await form.getByLabel('Sources').fill('198.51.100.77');
+    await form.getByLabel('Note').fill('scans');
+    await finish(visit, 'the form of a blocked source');
+    await form.getByRole('button', { name: 'Block', exact: true }).click();
+    const row = page.getByRole('row', { name: /198\.51\.100\.77.*This address.*scans/ });
+    await row.waitFor();
+    await finish(visit, 'a blocked source');
+    await page.goto(`${browser.url}/addresses/${IP}?tab=explain`);
+    await page.getByLabel('From').fill('198.51.100.77');
+    await page.getByLabel('To port').fill('80');
+    await page.getByRole('button', { name: 'Explain', exact: true }).click();
+    await page.getByRole('heading', { name: 'It is dropped' }).waitFor();
+    const decided = await page.locator('[aria-current=step]').innerText();
+    assert.equal(decided, 'Blocked sources\ndecided here');
+    await page.goto(`${browser.url}/addresses/${IP}`);
+    await row.getByRole('button', { name: 'Unblock 198.51.100.77' }).click();
+    await row.waitFor({ state: 'detached' });
+  },
+
   'names the conflicts of a group before they happen, and what it changes where': async ({
     browser,
     person,

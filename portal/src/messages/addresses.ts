@@ -229,6 +229,7 @@ export const addressMessages = {
       'return-traffic': 'Answers to own connections',
       mitigations: 'Mitigations of an attack',
       baseline: 'Baseline of the operator',
+      'blocked-sources': 'Blocked sources',
       'named-allows': 'Allow rules that name a source',
       geo: 'Geo rules',
       rules: 'Rules',

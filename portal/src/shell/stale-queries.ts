@@ -15,5 +15,5 @@ export function staleQueries({ kind, target }: Happening): readonly (readonly st
   if (area !== 'write' && area !== 'propagation') return [];
   if (parseAddress(target).ok) return [['addresses'], ['address', target], ['history', target]];
   // A group, a geo rule or a prefix: it may concern every address.
-  return [['addresses'], ['address'], ['history'], ['groups'], ['geo-rules']];
+  return [['addresses'], ['address'], ['history'], ['groups'], ['geo-rules'], ['blocked-sources']];
 }

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import { lazy, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
@@ -16,6 +16,7 @@ import { type AcceptedView, isMoving, useAddress } from './queries.ts';
 import type { RuleDraft } from './rules/rule-draft.ts';
 import { RulesPanel } from './rules/RulesPanel.tsx';
 
+const BlockedPanel = lazy(() => import('./blocked/BlockedPanel.tsx'));
 const DropsPanel = lazy(() => import('./drops/DropsPanel.tsx'));
 const GeoPanel = lazy(() => import('./geo/GeoPanel.tsx'));
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
@@ -46,7 +47,14 @@ export function AddressPage() {
             titles={text.tabs}
             counts={countsOf(view)}
             panels={{
-              rules: <RulesPanel ip={ip} view={view} draft={draft} onDraft={setDraft} />,
+              rules: (
+                <>
+                  <RulesPanel ip={ip} view={view} draft={draft} onDraft={setDraft} />
+                  <Suspense fallback={null}>
+                    <BlockedPanel ip={ip} />
+                  </Suspense>
+                </>
+              ),
               filters: <FiltersPanel ip={ip} view={view} />,
               geo: (
                 <RoleGate needs="person">

@@ -33,6 +33,31 @@ export function showUndo(done: string, undo: () => Promise<unknown>): void {
   });
 }
 
+/** Says what a change did not do, until it is closed, and offers the act that does it. */
+export function showOffer(
+  said: string,
+  act: string,
+  failed: string,
+  run: () => Promise<void>,
+): void {
+  const accept = (): void => {
+    notifications.hide(id);
+    run().catch(({ message }: Error) => showToast({ color: 'red', title: failed, message }));
+  };
+  const id = showToast({
+    color: 'yellow',
+    autoClose: false,
+    message: (
+      <div className="undo">
+        <span>{said}</span>
+        <Button size="xs" variant="default" onClick={accept}>
+          {act}
+        </Button>
+      </div>
+    ),
+  });
+}
+
 /** Says that a change was accepted, and that it is live once every edge in service has it. */
 export function showAccepted(client: KeyClient, title: string, generation: number): void {
   const id = showToast({ title, message: text.underway, loading: true, autoClose: false });

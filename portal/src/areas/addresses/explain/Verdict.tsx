@@ -15,6 +15,7 @@ const STAGES = [
   'return-traffic',
   'mitigations',
   'baseline',
+  'blocked-sources',
   'named-allows',
   'geo',
   'rules',

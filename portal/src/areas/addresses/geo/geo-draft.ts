@@ -1,6 +1,4 @@
 import type { GeoRule, GeoRuleInput } from '@portcullis/client/index.ts';
-import { parseAddress } from '@portcullis/core/net/address.ts';
-import { cidrOfAddress, containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { messages } from '../../../messages/index.ts';
 import { nameOf } from './country-names.ts';
 
@@ -39,18 +37,6 @@ function asnOf(typed: string): number | null {
 
 export function inputOfGeo({ asns, ...draft }: GeoDraft): GeoRuleInput {
   return { ...draft, asns: [...new Set(asns.flatMap((typed) => asnOf(typed) ?? []))] };
-}
-
-/** Through which of its targets a geo rule applies to an address: itself or the longest prefix; null: through none. */
-export function targetOn(ip: string, targets: readonly string[]): string | null {
-  const address = parseAddress(ip);
-  if (!address.ok) return null;
-  const own = cidrOfAddress(address.value);
-  const around = targets.flatMap((target) => {
-    const cidr = parseCidr(target);
-    return cidr.ok && containsCidr(cidr.value, own) ? [{ target, length: cidr.value.length }] : [];
-  });
-  return around.toSorted((a, b) => b.length - a.length)[0]?.target ?? null;
 }
 
 /** The first few of what a geo rule names, and how many more. */

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import { searchCountries } from './country-names.ts';
 import { WORLD } from './world.ts';
-import { describeGeo, findGeoMistake, inputOfGeo, newGeoDraft, targetOn } from './geo-draft.ts';
+import { describeGeo, findGeoMistake, inputOfGeo, newGeoDraft } from './geo-draft.ts';
+import { targetOn } from '../target-on.ts';
 
 const IP = '203.0.113.10';
 

@@ -1,7 +1,10 @@
+import { useQueryClient } from '@tanstack/react-query';
 import type { AcceptedRule, NotedRule } from '@portcullis/client/index.ts';
 import type { Said } from '../../../components/forms/use-write.ts';
+import { showAccepted, showOffer } from '../../../components/forms/toasts.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
+import { findStillOpen } from '../blocked/still-open.ts';
 import { inputsOf } from './rule-draft.ts';
 
 const text = messages.rules;
@@ -10,6 +13,7 @@ const PER_DELETE = 100;
 /** The writes of the rules of an address: each says what it did, and how to take it back. */
 export function useRuleWrites(ip: string) {
   const { client, people } = useSession();
+  const offerBlock = useBlockOffer(ip);
   /** A person takes changes back as the history does, with their notes; an API key, which has none, writes the reverse. */
   const done = (
     said: string,
@@ -35,7 +39,8 @@ export function useRuleWrites(ip: string) {
   return {
     /** All of them or none. */
     async add(rules: readonly NotedRule[]): Promise<Said> {
-      const { data, response } = await client.addRules({ ip, body: { rules } });
+      const { data, message, response } = await client.addRules({ ip, body: { rules } });
+      offerBlock(message);
       const ids = data.created.rules;
       return done(text.created(ids.length), [response.generation], () => erase(ids));
     },
@@ -45,5 +50,23 @@ export function useRuleWrites(ip: string) {
         client.addRules({ ip, body: { rules: inputsOf(rules) } }),
       );
     },
+  };
+}
+
+/** Says which denied sources an allow rule still lets in, and offers to block each on this address. */
+function useBlockOffer(ip: string): (message: string) => void {
+  const { client } = useSession();
+  const queries = useQueryClient();
+  const { blockNow, done, failed } = messages.blocked;
+  return (message) => {
+    for (const { source, said } of findStillOpen(message)) {
+      showOffer(said, blockNow, failed, async () => {
+        const body = { sources: [source], target: ip };
+        const { data, response } = await client.blockSources({ body });
+        void queries.invalidateQueries();
+        if (response.generation !== null)
+          showAccepted(client, done(data.changed), response.generation);
+      });
+    }
   };
 }
