@@ -48,7 +48,7 @@ export const boolean: Schema<boolean> = (value, at) =>
 
 /**
  * Output of a program, with its colours. It is cut rather than refused. Characters that a database does not accept as
- * text (NUL, lone surrogates) are replaced. Whoever shows it on a terminal removes the others.
+ * text (NUL, lone surrogates) are replaced. Code that shows it on a terminal removes the others.
  */
 export function output(maxLength: number): Schema<string> {
   return (value, at) =>

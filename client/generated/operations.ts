@@ -219,7 +219,7 @@ export type AttackDetail = {
     readonly attack: Attack;
     /** What edges do or did against it, oldest first. */
     readonly mitigations: readonly AttackMitigation[];
-    /** What mitigations of it have dropped, as far as edges have told, every 15 s. What filters dropped that came with it is among the drops of the address. */
+    /** What mitigations of it have dropped, as far as edges have reported it, which they do every 15 s. What filters dropped that came with it is among the drops of the address. */
     readonly dropped: {
       readonly packets: number;
       readonly bytes: number;
@@ -1505,7 +1505,7 @@ export type PortalLink = {
   readonly data: {
     /** What the link is for: the first operator, an invitation, a new password. Later versions may add values. */
     readonly kind: 'operator' | 'invitation' | 'reset' | (string & {});
-    /** Null: whoever accepts it names it. */
+    /** Null: the person who accepts it enters an address. */
     readonly email: string | null;
     /** Accept it with the password of the account. */
     readonly has_account: boolean;
@@ -1545,8 +1545,8 @@ export type PreviewedPort = {
   readonly protocol: number;
   /** Null: it has none. */
   readonly port: number | null;
-  readonly dropped: SampleTally;
-  readonly passed: SampleTally;
+  readonly dropped: SampleCount;
+  readonly passed: SampleCount;
   /** When an edge last reported such a packet. */
   readonly last_seen_at: string;
 };
@@ -1714,7 +1714,7 @@ export type RulesDeleted = {
   readonly message: string;
 };
 
-export type SampleTally = {
+export type SampleCount = {
   /** Sampled packets. */
   readonly samples: number;
   /** Addresses that they came from. */

@@ -250,7 +250,7 @@ export const AttackDetail = answer('AttackDetail', {
     description: 'What edges do or did against it, oldest first.',
   }),
   dropped: counted(
-    'What mitigations of it have dropped, as far as edges have told, every 15 s. What filters dropped that came with it is among the drops of the address.',
+    'What mitigations of it have dropped, as far as edges have reported it, which they do every 15 s. What filters dropped that came with it is among the drops of the address.',
   ),
   would_drop: counted(
     'What passed, and mitigations of it would have dropped that only observe. A packet counts once.',

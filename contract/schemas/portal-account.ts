@@ -65,7 +65,7 @@ export const Link = answer('PortalLink', {
   kind: openChoice(['operator', 'invitation', 'reset'], {
     description: 'What the link is for: the first operator, an invitation, a new password.',
   }),
-  email: textOrNull({ description: 'Null: whoever accepts it names it.' }),
+  email: textOrNull({ description: 'Null: the person who accepts it enters an address.' }),
   has_account: Type.Boolean({ description: 'Accept it with the password of the account.' }),
   organisation: textOrNull({ description: 'Name of the organisation.' }),
   role: openChoiceOrNull(ROLES),

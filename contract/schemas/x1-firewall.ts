@@ -398,7 +398,7 @@ export const HeldAddressesQuery = Type.Object(
   CLOSED,
 );
 
-const Tally = object('SampleTally', {
+const SampleCount = object('SampleCount', {
   samples: natural({ description: 'Sampled packets.' }),
   sources: natural({ description: 'Addresses that they came from.' }),
 });
@@ -409,8 +409,8 @@ const PreviewedPort = object(
   {
     protocol: integer({ minimum: 0, maximum: 255, description: 'Number of the IP protocol.' }),
     port: integerOrNull({ minimum: 0, maximum: 65_535, description: 'Null: it has none.' }),
-    dropped: Tally,
-    passed: Tally,
+    dropped: SampleCount,
+    passed: SampleCount,
     last_seen_at: timestamp({ description: 'When an edge last reported such a packet.' }),
   },
 );

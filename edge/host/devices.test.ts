@@ -107,7 +107,7 @@ describe('devices that are renamed', () => {
     name,
   });
 
-  it('are protected under both names, and the operator is told to name the new one', () => {
+  it('are protected under both names, and the report asks the operator to name the new one', () => {
     const devices = after(renamed(3, 'wan', 'wan0'), renamed(4, 'lan', 'lan0'));
     assert.deepEqual(devices.resolve(['wan']), ['wan', 'wan0']);
     assert.deepEqual(devices.resolve(['wan*']), ['wan0']);

@@ -98,7 +98,7 @@ function copyTree({ native, version }: NativePackage, dataDir: string): string {
   rmSync(making, { recursive: true, force: true });
   cpSync(native, making, { recursive: true, verbatimSymlinks: true });
   makeLinks(making);
-  // The umask of whoever unpacked the package may exclude the server's account.
+  // The umask at the unpacking of the package may exclude the server's account.
   spawnSync('chmod', ['-R', 'a+rX', making]);
   renameSync(making, root);
   return root;

@@ -86,7 +86,7 @@ function worksIn(pid: number, folder: string): boolean {
   }
 }
 
-/** Stops the server of a cluster, whoever started it. Returns at once if none runs. */
+/** Stops the server of a cluster, also one that another process started. Returns at once if none runs. */
 export async function stopServer(cluster: string): Promise<void> {
   for (const [signal, timeoutMs] of SHUTDOWN_STEPS) {
     const running = runningServer(cluster);

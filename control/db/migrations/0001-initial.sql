@@ -449,6 +449,8 @@ create unique index blocked_sources_identical
   on blocked_sources (organisation_id, holding_id, target, source) nulls not distinct where deleted_generation is null;
 create index blocked_sources_target on blocked_sources using gist (target inet_ops);
 create index blocked_sources_expiry on blocked_sources (expires_at) where deleted_generation is null and expires_at is not null;
+-- Every sync of an edge asks when any list changed last.
+create index blocked_sources_changed on blocked_sources (greatest(created_generation, deleted_generation));
 create index blocked_sources_deleted on blocked_sources (deleted_at) where deleted_at is not null;
 
 -- The name of the source set that a list of blocked sources is for edges: a list is of an organisation or of a target.
