@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { serveEdges, TestEdge } from '@portcullis/control/fleet/test-edge.ts';
+import { insertEdge } from '@portcullis/control/fleet/testing.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 import {
   ConnectionError,
@@ -7,6 +9,7 @@ import {
   type InvalidRequestError,
   InstructionRefusedError,
   type KeyClient,
+  NotEnforcedError,
   NotFoundError,
   ProblemError,
   RateLimitError,
@@ -25,13 +28,19 @@ function clientOf(
 }
 
 test('writes, reads and waits for the generation that it wrote', async (t) => {
-  const { url, acme } = await startEnvironment(t);
+  const { url, acme, db } = await startEnvironment(t);
   const client = clientOf(url, acme.authorization);
   const made = await client.createRules({ ip: IP, body: RULE });
   assert.equal(made.data.created, 2);
   assert.ok(made.response.generation !== null && made.response.requestId !== null);
-  await client.waitUntilLive(made.response.generation, { ip: IP });
-  await client.waitUntilLive(made.response.generation);
+  const { generation } = made.response;
+  await assert.rejects(client.waitUntilLive(generation, { ip: IP }), NotEnforcedError);
+  await assert.rejects(client.waitUntilLive(generation), NotEnforcedError);
+  await insertEdge(db, 'fra1');
+  const edge = new TestEdge(serveEdges(db).link, 'fra1', 'fra1');
+  await edge.join();
+  await client.waitUntilLive(generation, { ip: IP });
+  await client.waitUntilLive(generation);
   const read = await client.readAcceptedAddress({ ip: IP });
   assert.deepEqual(
     read.data.rules.map((rule) => rule.destination_port),
@@ -54,7 +63,7 @@ test('waits until a time limit for what does not become live', async (t) => {
   } as const;
   await db
     .insertInto('edges')
-    .values({ ...named, ...settings, enforcing_since: new Date() })
+    .values({ ...named, ...settings, enforcing_since: new Date(), mode: 'enforce' })
     .execute();
   const client = clientOf(url, acme.authorization);
   const { response } = await client.createRules({ ip: IP, body: RULE });

@@ -94,6 +94,11 @@ export class TimeoutError extends ConnectionError {
   override readonly code = 'timed_out';
 }
 
+/** A write is accepted and not live, because no edge enforces where it applies. It is live once an edge does. */
+export class NotEnforcedError extends PortcullisError {
+  override readonly name = 'NotEnforcedError';
+}
+
 const BY_STATUS: Readonly<Record<number, typeof ProblemError>> = {
   400: InvalidRequestError,
   401: AuthenticationError,

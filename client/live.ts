@@ -1,4 +1,4 @@
-import { TimeoutError } from './errors.ts';
+import { NotEnforcedError, TimeoutError } from './errors.ts';
 import { sleep } from './retry.ts';
 import { within } from './transport.ts';
 import type { KeyClient, WaitUntilLiveOptions } from './types.ts';
@@ -7,7 +7,10 @@ const FIRST_LOOK_MS = 250;
 const MAX_LOOK_MS = 5_000;
 const TIMEOUT_MS = 600_000;
 
-/** Looks at what is live until it has reached the generation, at growing intervals. */
+/**
+ * Looks at what is live until it has reached the generation, at growing intervals. It ends at once where no edge
+ * enforces: a host that only observes may do so for ever.
+ */
 export async function waitUntilLive(
   client: Pick<KeyClient, 'readAcceptedAddress' | 'listHeldAddresses'>,
   generation: number | null,
@@ -20,7 +23,12 @@ export async function waitUntilLive(
   await within({ timeoutMs, signal }, async (ending) => {
     for (let wait = FIRST_LOOK_MS; ; wait = Math.min(MAX_LOOK_MS, wait * 2)) {
       const live = await look(ending);
-      if (live !== null && live >= generation) return;
+      if (live === null) {
+        throw new NotEnforcedError(
+          `Generation ${generation} is accepted and waits for an edge: none enforces ${where} now.`,
+        );
+      }
+      if (live >= generation) return;
       await sleep(wait, ending);
     }
   }).catch((error: unknown) => {

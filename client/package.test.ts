@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { insertEdge } from '@portcullis/control/fleet/testing.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
 const run = promisify(execFile);
@@ -46,7 +47,18 @@ async function runtimes(): Promise<Map<number, string>> {
 test('installs and runs as an ES module and as CommonJS, with types, without another package', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-client-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const { url, acme } = await startEnvironment(t);
+  const { url, acme, db } = await startEnvironment(t);
+  await insertEdge(db, 'fra1');
+  // An edge that has whatever is accepted.
+  const has = {
+    confirmed_generation: 1_000,
+    enforcing_since: new Date(),
+    in_service: true,
+  } as const;
+  await db
+    .updateTable('edges')
+    .set({ ...has, mode: 'enforce' })
+    .execute();
   await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], {
     cwd: import.meta.dirname,
   });

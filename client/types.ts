@@ -92,7 +92,8 @@ interface Common<Of> {
   readonly pages: Pages<Of>;
   /**
    * Resolves when a write is in the kernel of every edge in service that serves the address: pass
-   * `reply.response.generation`. Throws `TimeoutError` after `timeoutMs` (default 10 minutes).
+   * `reply.response.generation`. Throws `TimeoutError` after `timeoutMs` (default 10 minutes), and `NotEnforcedError`
+   * at once if no edge enforces there.
    */
   waitUntilLive(generation: number | null, options?: WaitUntilLiveOptions): Promise<void>;
 }

@@ -10,7 +10,7 @@ import {
 import {
   ADDRESS_PARAMS,
   FIREWALL,
-  READ_HEADERS,
+  X1_READ_HEADERS,
   REPEATABLE_HEADERS,
   SAME_ADDRESS,
   WRITE_HEADERS,
@@ -59,7 +59,7 @@ export const X1_ENDPOINTS = [
     responses: readResponses(['area_not_enabled'], {
       description: 'What is held now.',
       schema: HeldAddresses,
-      headers: READ_HEADERS,
+      headers: X1_READ_HEADERS,
       example: examples.HELD,
       links: {
         ReadAddress: {
@@ -81,7 +81,7 @@ export const X1_ENDPOINTS = [
     responses: readResponses(FIREWALL, {
       description: 'The address as accepted.',
       schema: AcceptedAddress,
-      headers: READ_HEADERS,
+      headers: X1_READ_HEADERS,
       example: examples.ACCEPTED,
       links: {
         Replace: {
@@ -194,7 +194,7 @@ export const X1_ENDPOINTS = [
     responses: readResponses(FIREWALL, {
       description: 'The preview.',
       schema: DefaultPreview,
-      headers: READ_HEADERS,
+      headers: X1_READ_HEADERS,
       example: examples.DEFAULT_PREVIEW,
     }),
   },
@@ -233,7 +233,7 @@ export const X1_ENDPOINTS = [
     responses: readResponses(FIREWALL, {
       description: 'What was dropped.',
       schema: Drops,
-      headers: READ_HEADERS,
+      headers: X1_READ_HEADERS,
       example: examples.DROPS,
       links: {
         Explain: {

@@ -62,6 +62,7 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
   if (options.json === true) {
     printJson({
       accepted_generation: edges[0]?.acceptedGeneration ?? null,
+      enforcement: (await describe(edges)).state,
       edges: edges.map(edgeView),
     });
     return;
@@ -82,6 +83,9 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
   ]);
   const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'LAST SEEN'];
   await printTable(head, rows);
+  const { state, detail } = await describe(edges);
+  // Without it, generations and lags could be read as enforcement.
+  if (state === 'none') print(styled('yellow', detail));
   for (const { name, mode, modeReason, report } of edges) {
     if (modeReason !== null)
       print(
@@ -95,6 +99,11 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
 async function loadEdges(options: DatabaseOptions): Promise<readonly EdgeStatus[]> {
   const { loadEdgeStatuses } = await import('@portcullis/control/fleet/edges/status.ts');
   return withDatabase(options, (db) => loadEdgeStatuses(db));
+}
+
+async function describe(edges: readonly EdgeStatus[]) {
+  const { describeEnforcement } = await import('@portcullis/control/fleet/edges/enforcement.ts');
+  return describeEnforcement(edges);
 }
 
 async function showEdge(name: string, options: DatabaseOptions): Promise<void> {
@@ -191,7 +200,9 @@ function serviceOf(edge: EdgeStatus): string {
 
 function lagOf(edge: EdgeStatus): string {
   const lag = edge.acceptedGeneration - edge.generation;
-  if (edge.mode === null || lag <= 0) return lag <= 0 ? '0' : '-';
+  // Nothing of it is in a kernel that drops, so it has no lag.
+  if (edge.mode !== 'enforce') return '-';
+  if (lag <= 0) return '0';
   return `${lag} (${formatMs(edge.lagMs)})`;
 }
 

@@ -18,8 +18,10 @@ export type AcceptedAddress = {
     readonly limits: Limits;
     /** The newest generation that was accepted. */
     readonly accepted_generation: number;
-    /** The newest that every edge serving it has. */
-    readonly live_generation: number;
+    /** The newest that every edge serving it has in its kernel; null: no edge enforces for it, and what is accepted waits for one. */
+    readonly live_generation: number | null;
+    /** `full`: every edge that serves the address enforces. `partial`: one is out of service, lacks a device, or refused it. `none`: no edge enforces. */
+    readonly enforcement: 'full' | 'partial' | 'none';
     readonly edges: readonly EdgeProgress[];
   };
 };
@@ -704,7 +706,7 @@ export type ExplainRequest = {
   readonly icmp_type?: number;
   /** With icmp; default 0. */
   readonly icmp_code?: number;
-  /** Judge by what was accepted, or by what is live on every edge. */
+  /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
 };
 
@@ -1569,7 +1571,7 @@ export type Problem = {
   readonly title: string;
 };
 
-/** `live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere. Later versions may add values. */
+/** `live`: on every edge in service. `pending`: accepted, not everywhere yet, or nowhere while no edge enforces. `going`: deleted, still somewhere. Later versions may add values. */
 export type PropagationState = 'live' | 'pending' | 'going' | (string & {});
 
 /** Shown this once; each works once. */

@@ -64,6 +64,11 @@ export const READ_HEADERS = [
   'Portcullis-Enforcement',
 ] as const;
 
+/** Beyond `/api/v1` a read has no live generation while no edge enforces. */
+export const X1_READ_HEADERS = READ_HEADERS.map((name) =>
+  name === 'Portcullis-Generation' ? (`${name}?` as const) : name,
+);
+
 export const WRITE_HEADERS = [
   ...RATE_HEADERS,
   'Portcullis-Generation',

@@ -63,6 +63,7 @@ export const ACCEPTED = {
     limits: { rules_per_ip: 100, filters_per_ip: 25, max_ports_per_request: 101 },
     accepted_generation: 1208,
     live_generation: 1207,
+    enforcement: 'full',
     edges: [{ name: 'fra1', generation: 1207, in_service: true, refused: null }],
   },
 };

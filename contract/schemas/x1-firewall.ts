@@ -36,7 +36,7 @@ const PROPAGATION_STATES = ['live', 'pending', 'going'] as const;
 const PropagationState = openChoice(PROPAGATION_STATES, {
   title: 'PropagationState',
   description:
-    '`live`: on every edge in service. `pending`: accepted, not everywhere yet. `going`: deleted, still somewhere.',
+    '`live`: on every edge in service. `pending`: accepted, not everywhere yet, or nowhere while no edge enforces. `going`: deleted, still somewhere.',
 });
 
 const DefaultAction = choice(['accept', 'deny'], {
@@ -87,7 +87,15 @@ export const AcceptedAddress = object(
     meta: Type.Object({
       ...addressMetaFields,
       accepted_generation: natural({ description: 'The newest generation that was accepted.' }),
-      live_generation: natural({ description: 'The newest that every edge serving it has.' }),
+      live_generation: integerOrNull({
+        minimum: 0,
+        description:
+          'The newest that every edge serving it has in its kernel; null: no edge enforces for it, and what is accepted waits for one.',
+      }),
+      enforcement: choice(['full', 'partial', 'none'], {
+        description:
+          '`full`: every edge that serves the address enforces. `partial`: one is out of service, lacks a device, or refused it. `none`: no edge enforces.',
+      }),
       edges: Type.Array(EdgeProgress),
     }),
   },
@@ -252,7 +260,8 @@ export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of
   view: Type.Optional(
     choice(POLICY_VIEWS, {
       default: 'accepted',
-      description: 'Judge by what was accepted, or by what is live on every edge.',
+      description:
+        'Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces.',
     }),
   ),
 });

@@ -5,6 +5,7 @@ import type { Call } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
 import {
   type AddressState,
+  enforcedGeneration,
   filterKey,
   ruleKey,
   type StoredFilter,
@@ -12,7 +13,7 @@ import {
 } from './objects.ts';
 import { loadAddress } from './store.ts';
 
-/** `pending`: accepted, not yet live on every edge. `going`: deleted, still live on an edge. */
+/** `pending`: accepted, not yet live on every edge, or no edge enforces. `going`: deleted, still live on an edge. */
 export type Propagation = 'live' | 'pending' | 'going';
 
 /** The accepted and live objects of an address, and the edges that serve it. */
@@ -29,10 +30,11 @@ export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress>
     const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
     const live = await loadAddress(tx, 'live', call.caller, call.ip);
     if (state === null || live === null) throw notHeld();
+    const isEnforced = enforcedGeneration(state) !== null;
     return {
       state,
-      rules: merge(state.rules, live.rules).toSorted(byActionThenId),
-      filters: merge(state.filters, live.filters).toSorted(byTypeThenPort),
+      rules: merge(state.rules, live.rules, isEnforced).toSorted(byActionThenId),
+      filters: merge(state.filters, live.filters, isEnforced).toSorted(byTypeThenPort),
       edges: await loadServingEdges(tx, call.ip),
     };
   });
@@ -46,6 +48,7 @@ interface Identified {
 function merge<T extends Identified>(
   accepted: readonly T[],
   live: readonly T[],
+  isEnforced: boolean,
 ): (T & { status: Propagation })[] {
   const liveKeys = new Set(live.map(keyOf));
   const acceptedKeys = new Set(accepted.map(keyOf));
@@ -53,7 +56,7 @@ function merge<T extends Identified>(
   const leaving = live.filter((object) => !acceptedKeys.has(keyOf(object)));
   return [
     ...accepted.map((object) =>
-      withStatus(object, liveKeys.has(keyOf(object)) ? 'live' : 'pending'),
+      withStatus(object, isEnforced && liveKeys.has(keyOf(object)) ? 'live' : 'pending'),
     ),
     ...leaving.map((object) => withStatus(object, 'going')),
   ];

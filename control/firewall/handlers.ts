@@ -11,7 +11,7 @@ import {
 import { managedTypes } from './writes/request.ts';
 import { replaceAddress, type Replacement, type ServiceDeps } from './writes/own-objects.ts';
 import { loadAddress, loadManagedFilters } from './store.ts';
-import { addressView, catalogueView, readHeaders, writeHeaders } from './views.ts';
+import { addressView, catalogueView, readHeaders, writeHeaders, x1ReadHeaders } from './views.ts';
 import { listHeldPrefixes } from '../access/index.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
@@ -109,14 +109,14 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
         configured: await countConfigured(db, caller.organisationId),
       };
       const body = heldView(call, held, { limit, publicUrl: deps.publicUrl });
-      return { status: 200, body, headers: readHeaders(await loadFleetState(db)) };
+      return { status: 200, body, headers: x1ReadHeaders(await loadFleetState(db, caller)) };
     },
     async readAcceptedAddress(call, db) {
       const accepted = await readAccepted(db, call);
       return {
         status: 200,
         body: acceptedView(call, accepted),
-        headers: readHeaders(accepted.state),
+        headers: x1ReadHeaders(accepted.state),
         state: replaceableState(accepted.state),
       };
     },
@@ -140,7 +140,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
     },
     async readDrops(call, db) {
       const read = await readDrops(db, call);
-      return { status: 200, body: dropsView(call.ip, read), headers: readHeaders(read.state) };
+      return { status: 200, body: dropsView(call.ip, read), headers: x1ReadHeaders(read.state) };
     },
   };
 }
@@ -163,7 +163,7 @@ function createDefaultHandlers(
       return {
         status: 200,
         body: previewView(call.ip, preview),
-        headers: readHeaders(preview.state),
+        headers: x1ReadHeaders(preview.state),
       };
     },
   };

@@ -62,25 +62,39 @@ const assignedGroups = sql`
   select s.group_id from group_assignments s
    where s.holding_id = m.id and s.target >>= l.ip and s.deleted_generation is null`;
 
-/** The state of the whole fleet, for reads that concern no single address. */
+/** The state of the edges that serve a holder, for reads that concern no single address. */
 export interface FleetState {
   readonly liveGeneration: number;
   readonly acceptedGeneration: number;
   readonly enforcement: Enforcement;
 }
 
-/** Like `live_generation` and the enforcement of an address, over every edge. */
-export async function loadFleetState(db: Db | Tx): Promise<FleetState> {
+/**
+ * Like `live_generation` and the enforcement of an address, over every edge that serves a network of the holder. It is
+ * `none` too when an edge enforces for others only, and `partial` when none enforces for some network.
+ */
+export async function loadFleetState(db: Db | Tx, holder: Holder): Promise<FleetState> {
   const { rows } = await sql<FleetState>`
-    with enforcing as (select * from edges where enforcing_since is not null)
+    with mine as materialized (
+      select cidr from holdings
+       where organisation_id = ${holder.organisationId} and during @> statement_timestamp()
+         and (${holder.prefixes}::cidr[] is null or cidr && any (${holder.prefixes}::cidr[]))
+    ), enforcing as materialized (
+      select * from edges e
+       where enforcing_since is not null and exists (select from mine, unnest(e.serves) s where s && mine.cidr)
+    )
     select fleet.generation as "acceptedGeneration",
            coalesce((select min(confirmed_generation) from enforcing where in_service),
                     (select min(confirmed_generation) from enforcing
                       where left_service_at is not distinct from (select max(left_service_at) from enforcing)),
                     fleet.generation) as "liveGeneration",
            (select case when not coalesce(bool_or(mode = 'enforce'), false) then 'none'
-                        when bool_and(in_service and not lacks_device) and not exists (
-                               select from edge_refusals x join enforcing e on e.id = x.edge_id) then 'full'
+                        when bool_and(in_service and not lacks_device)
+                         and not exists (select from edge_refusals x join enforcing e on e.id = x.edge_id)
+                         and not exists (
+                               select from mine where not exists (
+                                 select from enforcing e, unnest(e.serves) s
+                                  where e.mode = 'enforce' and s && mine.cidr)) then 'full'
                         else 'partial' end from enforcing) as enforcement
       from fleet
   `.execute(db);

@@ -62,6 +62,17 @@ export interface AddressState {
   readonly filters: readonly StoredFilter[];
 }
 
+/**
+ * The newest generation that kernels enforce; null while no edge enforces. `/api/v1` shows what is accepted then, and
+ * nothing beyond it calls that live.
+ */
+export function enforcedGeneration({
+  liveGeneration,
+  enforcement,
+}: Pick<AddressState, 'liveGeneration' | 'enforcement'>): number | null {
+  return enforcement === 'none' ? null : liveGeneration;
+}
+
 /** Rules that do the same have equal keys. */
 export function ruleKey(rule: RuleContent): string {
   return `${rule.action} ${rule.protocol} ${rule.source ?? '*'} ${rule.port ?? '*'}`;

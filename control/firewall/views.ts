@@ -4,6 +4,7 @@ import type { Call } from '../http/operations/operation.ts';
 import { viewOf } from '../http/operations/view.ts';
 import {
   type AddressState,
+  enforcedGeneration,
   filterKey,
   type GroupRef,
   type StoredFilter,
@@ -65,16 +66,24 @@ export function catalogueView(filters: readonly CatalogueFilter[]) {
   return { data: filters.map(({ type, name, category }) => ({ type, name, category })) };
 }
 
+type Progress = Pick<AddressState, 'liveGeneration' | 'acceptedGeneration' | 'enforcement'>;
+
 /** Headers of a read: the live and accepted generations, and the enforcement. */
-export function readHeaders(
-  state: Pick<AddressState, 'liveGeneration' | 'acceptedGeneration' | 'enforcement'>,
-): Record<string, string> {
+export function readHeaders(state: Progress): Record<string, string> {
   return {
     'portcullis-generation': String(state.liveGeneration),
     'portcullis-accepted-generation': String(state.acceptedGeneration),
     'portcullis-enforcement': state.enforcement,
     'cache-control': 'private, no-cache',
   };
+}
+
+/** Headers of a read beyond `/api/v1`: without a live generation while no edge enforces. */
+export function x1ReadHeaders(state: Progress): Record<string, string> {
+  const { 'portcullis-generation': live, ...headers } = readHeaders(state);
+  return enforcedGeneration(state) === null || live === undefined
+    ? headers
+    : { 'portcullis-generation': live, ...headers };
 }
 
 /** Headers of a write: its own generation. */

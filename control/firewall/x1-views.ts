@@ -4,7 +4,7 @@ import type { Call } from '../http/operations/operation.ts';
 import type { AcceptedAddress } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
-import type { AddressState } from './objects.ts';
+import { type AddressState, enforcedGeneration } from './objects.ts';
 import { viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
@@ -26,7 +26,8 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
     meta: {
       ...addressMeta(call, { rules, filters }),
       accepted_generation: state.acceptedGeneration,
-      live_generation: state.liveGeneration,
+      live_generation: enforcedGeneration(state),
+      enforcement: state.enforcement,
       edges: edges
         .filter(({ isEnforcing }) => isEnforcing)
         .map(({ isEnforcing: _isEnforcing, seenRecently: _seenRecently, ...edge }) => viewOf(edge)),

@@ -172,7 +172,7 @@ test('refuses a replace with any mistake, and reports its position', async (t) =
     const [error] = document['errors'] as { pointer: string }[];
     assert.equal(error?.pointer, pointer);
   }
-  assert.deepEqual(statuses(await acme.get(ACCEPTED)), [[80, 'live']]);
+  assert.deepEqual(statuses(await acme.get(ACCEPTED)), [[80, 'pending']]);
 });
 
 interface Held {

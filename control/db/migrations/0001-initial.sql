@@ -1242,7 +1242,14 @@ begin
   perform add_event(a.organisation_id, 'write.live', a.target,
       jsonb_build_object('action', a.action, 'generation', a.generation,
         'after_ms', (extract(epoch from new.live_at - new.created_at) * 1000)::bigint))
-    from audit a where a.generation = new.generation and a.organisation_id is not null;
+    from audit a where a.generation = new.generation and a.organisation_id is not null
+     -- Edges that serve others confirm it too: it is live where an edge serves its target.
+     and exists (
+       select from edges e, unnest(e.serves) s
+        where e.in_service
+          and case when pg_input_is_valid(a.target, 'inet') then s && a.target::inet
+                   else exists (select from holdings h
+                                 where h.organisation_id = a.organisation_id and h.during @> now() and h.cidr && s) end);
   return null;
 end
 $$;

@@ -16,7 +16,7 @@ import { Problem } from '../../problem.ts';
 import { queryServingEdges, differences, type EdgeVerdict } from './edge-verdicts.ts';
 import { loadServingEdges } from '../held-store.ts';
 import { resolvePorts } from '../named-ports/index.ts';
-import { type AddressState, familyOf } from '../objects.ts';
+import { type AddressState, enforcedGeneration, familyOf } from '../objects.ts';
 import { loadAddress } from '../store.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;
@@ -46,6 +46,8 @@ export interface ExplainDeps {
 const NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
 const ICMP = 1;
 const ICMPV6 = 58;
+const NOTHING_ENFORCED =
+  'No edge enforces rules for this address at the moment, so the packet is not dropped, whatever the rules say.';
 /** An arbitrary client port; no rule matches on it. */
 const ANY_PORT = 49_152;
 
@@ -71,7 +73,8 @@ export async function explainPacket(
     const state = await loadAddress(tx, request.view ?? 'accepted', call.caller, call.ip);
     if (state === null) throw notHeld();
     const accepted = await loadAddressPolicy(tx, call.ip);
-    const generation = state.liveGeneration;
+    // Nothing is live while no edge enforces.
+    const generation = enforcedGeneration(state) ?? 0;
     const live =
       request.view === 'live' ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
     return {
@@ -85,7 +88,7 @@ export async function explainPacket(
   const { state, accepted, policy, port } = found;
   const packet = readPacket(call.ip, { ...request, destination_port: port });
   const evaluate = async (evaluated: Policy): Promise<Verdict> => {
-    const generation = evaluated === accepted ? null : state.liveGeneration;
+    const generation = evaluated === accepted ? null : (enforcedGeneration(state) ?? 0);
     const policies = createPolicyTable([evaluated]);
     const sourceSets = await loadSetsOf(deps, db, evaluated, generation);
     return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
@@ -97,7 +100,10 @@ export async function explainPacket(
     explanation: explainVerdict(verdict, policy) + explainName(verdict, state),
     state,
     edges,
-    differences: differences(policy === accepted ? verdict : await evaluate(accepted), edges),
+    differences: [
+      ...(state.enforcement === 'none' ? [NOTHING_ENFORCED] : []),
+      ...differences(policy === accepted ? verdict : await evaluate(accepted), edges),
+    ],
   };
 }
 

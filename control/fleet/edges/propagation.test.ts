@@ -20,11 +20,14 @@ const IP = '203.0.113.10';
 const OTHER = '203.0.113.11';
 const LEASE_MS = 60_000;
 
-async function smallFleet(db: Db, edges: readonly string[]): Promise<{ holding: number }> {
+async function smallFleet(
+  db: Db,
+  edges: readonly string[],
+): Promise<{ holding: number; organisation: number }> {
   const org = await insertOrganisation(db, 'org');
   const holding = await insertHolding(db, org, '203.0.113.0/24');
   for (const edge of edges) await insertEdge(db, edge);
-  return { holding };
+  return { holding, organisation: org };
 }
 
 /** The edge was silent for longer than its lease. */
@@ -109,7 +112,7 @@ test('an edge without a device does not count, and nothing is live until it has 
 
 test('an edge that lacks some of its devices counts, and enforcement is partial', async (t) => {
   const { db } = await testDatabase(t);
-  const { holding } = await smallFleet(db, ['a']);
+  const { holding, organisation } = await smallFleet(db, ['a']);
   const { generation } = await acceptRule(db, holding, IP);
   const a = new TestEdge(serveEdges(db).link, 'a', 'a1');
   await a.join();
@@ -120,7 +123,10 @@ test('an edge that lacks some of its devices counts, and enforcement is partial'
   });
   assert.equal(await enforcement(db), 'partial');
   assert.equal(await liveGeneration(db, IP), generation);
-  assert.equal((await loadFleetState(db)).enforcement, 'partial');
+  assert.equal(
+    (await loadFleetState(db, { organisationId: organisation, prefixes: null })).enforcement,
+    'partial',
+  );
   await a.beat('enforce', { devices: [there] });
   assert.equal(await enforcement(db), 'full');
 });

@@ -10,7 +10,7 @@ export const addressMessages = {
     filter: 'Show',
     filters: { all: 'All', attacked: 'Attacked', configured: 'With rules', bare: 'Without' },
     notEnforced:
-      'No edge enforces these rules now: what you see is accepted, and drops nothing. The operator starts enforcement.',
+      'No edge enforces these rules now: what you see is accepted, drops nothing, and waits for an edge. The operator starts enforcement.',
     partlyEnforced: 'Some of the edges that serve you enforce nothing now. Ask the operator.',
     facts: {
       addresses: 'Addresses',
@@ -19,6 +19,7 @@ export const addressMessages = {
       of: (limit: string) => `of ${limit}`,
       changes: 'Changes',
       allLive: 'All live',
+      waiting: 'Accepted',
       propagating: 'On their way to edges',
     },
     columns: {
@@ -48,7 +49,8 @@ export const addressMessages = {
     copy: 'Copy the address',
     live: 'Live',
     refused: 'Refused by an edge',
-    noEdge: 'Accepted; no edge serves it now',
+    waiting: 'Accepted, waiting for an edge',
+    noEdge: 'Accepted; no edge in service has it',
     propagating: (done: number, all: number) =>
       `Accepted; live on ${done} of ${many(all, 'edge', 'edges')}`,
     tabs: {
@@ -239,7 +241,7 @@ export const addressMessages = {
   },
   edges: {
     title: 'From accepted to live',
-    lead: 'A change is live when every edge in service has confirmed it in its kernel.',
+    lead: 'A change is live when an edge enforces, and every edge in service has confirmed it in its kernel.',
     accepted: 'Newest change accepted',
     live: 'Live everywhere',
     progress: (name: string) => `Progress of ${name}`,
@@ -249,8 +251,8 @@ export const addressMessages = {
     isLive: 'Live',
     applying: 'Applying',
     none: {
-      title: 'No edge serves this address',
-      text: 'What you change is accepted and waits. The operator adds an edge that serves its prefix.',
+      title: 'No edge enforces for this address',
+      text: 'What you change is accepted and waits. The operator adds an edge that serves its prefix, or starts enforcement on one that observes.',
     },
   },
 } as const;

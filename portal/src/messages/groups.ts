@@ -4,6 +4,7 @@ export const groupMessages = {
   accepted: {
     underway: 'Accepted. On its way to the edges.',
     live: 'Live: every edge in service has it.',
+    waiting: 'Accepted. It waits for an edge: none enforces there now.',
     late: 'Accepted, and not live everywhere yet. The tab “Edges” of an address says which edge is behind.',
   },
   diff: {

@@ -165,6 +165,7 @@ export const serverMessages = {
       columns: { port: 'Port', name: 'For', firewall: 'Firewall', filter: 'Filter' },
       verdicts: { open: 'Open', closed: 'Closed', some: 'For some sources' },
       moving: 'On its way to edges',
+      waiting: 'Not enforced: no edge',
       rules: 'Rules',
       suggested: (filter: string) => `Add ${filter}, which fits`,
       managed: 'Managed by its service',

@@ -113,5 +113,5 @@ export const shellMessages = {
   needsRole: (role: string) =>
     `Needs the role ${role}. Ask an owner or admin of your organisation.`,
   undo: { button: 'Undo', failed: 'It could not be undone' },
-  propagation: { live: 'Live', pending: 'Pending', going: 'Going' },
+  propagation: { live: 'Live', accepted: 'Accepted', pending: 'Pending', going: 'Going' },
 } as const;

@@ -2,6 +2,7 @@ import { useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { CopyIcon } from '../../components/CopyIcon.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
+import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
@@ -40,6 +41,9 @@ export function AddressPage() {
         {address.data !== undefined && <DefaultControl ip={ip} value={address.data.data.default} />}
       </PageHeader>
       <AttackBanner ip={ip} />
+      {address.data?.meta.live_generation === null && (
+        <Notice kind="info">{messages.addresses.notEnforced}</Notice>
+      )}
       <Loaded query={address} rows={8} inCard>
         {(view) => (
           <TabShell
@@ -81,9 +85,10 @@ function countsOf({ meta }: AcceptedView) {
   return { rules: meta.rules_count, filters: meta.filters_count, edges: meta.edges.length };
 }
 
-/** Live only when every edge that serves the address says so. */
+/** Live only when an edge enforces and every edge that serves the address says so. */
 function Propagation({ view }: { readonly view: AcceptedView }) {
-  const { edges } = view.meta;
+  const { edges, live_generation: live } = view.meta;
+  if (live === null) return <Pill tone="neutral">{text.waiting}</Pill>;
   const serving = edges.filter(({ in_service }) => in_service);
   if (edges.some(({ refused }) => refused !== null)) return <Pill tone="bad">{text.refused}</Pill>;
   if (serving.length === 0) return <Pill tone="warn">{text.noEdge}</Pill>;

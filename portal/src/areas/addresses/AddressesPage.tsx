@@ -36,17 +36,9 @@ export function AddressesPage() {
 function HeldFacts({ held }: { readonly held: Addresses }) {
   const { liveGeneration: live, acceptedGeneration: accepted, enforcement } = held;
   const { used, limit } = held.configured;
-  const isLive = live !== null && accepted !== null && live >= accepted;
-  const propagation = isLive ? (
-    <Pill tone="ok">{text.facts.allLive}</Pill>
-  ) : (
-    <Pill tone="warn" moving>
-      {text.facts.propagating}
-    </Pill>
-  );
   return (
     <>
-      {enforcement === 'none' && <Notice kind="warn">{text.notEnforced}</Notice>}
+      {enforcement === 'none' && <Notice kind="info">{text.notEnforced}</Notice>}
       {enforcement === 'partial' && <Notice kind="warn">{text.partlyEnforced}</Notice>}
       <Facts
         facts={[
@@ -57,10 +49,26 @@ function HeldFacts({ held }: { readonly held: Addresses }) {
             value: formatCount(used),
             hint: text.facts.of(formatCount(limit)),
           },
-          { name: text.facts.changes, value: propagation },
+          { name: text.facts.changes, value: <Changes live={live} accepted={accepted} /> },
         ]}
       />
     </>
+  );
+}
+
+interface Progress {
+  /** Null: no edge enforces. */
+  readonly live: number | null;
+  readonly accepted: number | null;
+}
+
+function Changes({ live, accepted }: Progress) {
+  if (live === null) return <Pill tone="neutral">{text.facts.waiting}</Pill>;
+  if (accepted !== null && live >= accepted) return <Pill tone="ok">{text.facts.allLive}</Pill>;
+  return (
+    <Pill tone="warn" moving>
+      {text.facts.propagating}
+    </Pill>
   );
 }
 

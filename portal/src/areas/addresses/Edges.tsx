@@ -18,7 +18,7 @@ export function Edges({ view }: { readonly view: AcceptedView }) {
       <Facts
         facts={[
           { name: text.accepted, value: accepted },
-          { name: text.live, value: edges.length === 0 ? null : live },
+          { name: text.live, value: live },
         ]}
       />
       {edges.length === 0 ? (

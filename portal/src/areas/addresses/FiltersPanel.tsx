@@ -49,7 +49,7 @@ export function FiltersPanel({ ip, view }: Props) {
         }
         error={remove.error}
         rows={filters}
-        columns={columnsOf((filter) => remove.mutate(filter))}
+        columns={columnsOf(view, (filter) => remove.mutate(filter))}
         keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
         empty={{ icon: FilterIcon, ...text.empty }}
       />
@@ -58,7 +58,10 @@ export function FiltersPanel({ ip, view }: Props) {
   );
 }
 
-function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[] {
+function columnsOf(
+  { meta }: AcceptedView,
+  onRemove: (filter: Filter) => void,
+): readonly Column<Filter>[] {
   return [
     { title: text.filter, cell: ({ name }) => name },
     { title: text.port, className: 'mono', cell: ({ port }) => port },
@@ -67,7 +70,12 @@ function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[
       className: 'dim',
       cell: ({ managed_by_group: group }) => (group === null ? text.own : text.group(group.name)),
     },
-    { title: text.state, cell: ({ status }) => <PropagationPill status={status} /> },
+    {
+      title: text.state,
+      cell: ({ status }) => (
+        <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
+      ),
+    },
     {
       title: text.actions,
       cell: (filter) =>

@@ -65,8 +65,9 @@ export function useAddress(ip: string) {
   });
 }
 
-/** Whether something of the address is on its way to an edge. */
+/** Whether something of the address is on its way to an edge. Without one that enforces, it waits for the operator. */
 export function isMoving({ data, meta }: AcceptedAddress): boolean {
+  if (meta.live_generation === null) return false;
   const isUnderway = ({ status }: { readonly status: string }) => status !== 'live';
   return (
     meta.live_generation < meta.accepted_generation ||

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { type NotificationData, notifications } from '@mantine/notifications';
-import type { KeyClient } from '@portcullis/client/index.ts';
+import { type KeyClient, NotEnforcedError } from '@portcullis/client/index.ts';
 import { messages } from '../../messages/index.ts';
 
 const text = messages.accepted;
@@ -58,15 +58,23 @@ export function showOffer(
   });
 }
 
+interface Accepted {
+  readonly text: string;
+  readonly generation: number;
+  /** The address that was written; absent: several. */
+  readonly ip?: string;
+}
+
 /** Says that a change was accepted, and that it is live once every edge in service has it. */
-export function showAccepted(client: KeyClient, title: string, generation: number): void {
+export function showAccepted(client: KeyClient, { text: title, generation, ip }: Accepted): void {
   const id = showToast({ title, message: text.underway, loading: true, autoClose: false });
   const end = (message: string, color: string): void => {
     const ended = { title, message, color, loading: false, autoClose: LIVE_MS };
     notifications.update({ ...SHOWN, ...ended, id });
   };
-  client.waitUntilLive(generation).then(
+  client.waitUntilLive(generation, ip === undefined ? {} : { ip }).then(
     () => end(text.live, 'green'),
-    () => end(text.late, 'yellow'),
+    (error: unknown) =>
+      error instanceof NotEnforcedError ? end(text.waiting, 'gray') : end(text.late, 'yellow'),
   );
 }

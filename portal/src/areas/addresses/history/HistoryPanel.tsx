@@ -31,7 +31,7 @@ export default function HistoryPanel({ ip }: { readonly ip: string }) {
       links.next === null ? null : (data.at(-1)?.generation ?? null),
   });
   const undo = useWrite((generation: number) => client.undoChange({ ip, body: { generation } }), {
-    say: ({ data }, undone) => ({ text: text.undone(undone), generation: data.generation }),
+    say: ({ data }, undone) => ({ text: text.undone(undone), generation: data.generation, ip }),
   });
   const [back, setBack] = useState<HistoryEntry | null>(null);
   const entries = history.data?.pages.flatMap(({ data }) => data);
@@ -144,7 +144,7 @@ function GoBack({ ip, generation, newer, onClose }: GoBackProps) {
       submit={text.backConfirm}
       isFinal
       write={() => client.restoreAddress({ ip, body: { generation } })}
-      say={({ data }) => ({ text: text.restored(generation), generation: data.generation })}
+      say={({ data }) => ({ text: text.restored(generation), generation: data.generation, ip })}
       onClose={onClose}
     >
       <div className="stack">

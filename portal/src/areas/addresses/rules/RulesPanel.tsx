@@ -101,7 +101,8 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
         selectColumn(rules.filter(isOwn), selected, setSelected),
         ...RULE_COLUMNS,
         noteColumn(notes, knownTags ?? []),
-        ...STATE,
+        OWNER,
+        stateColumn(view),
         deleteColumn((rule) => remove.mutate([rule])),
       ]}
       minWidth={940}
@@ -188,25 +189,28 @@ function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule
   };
 }
 
-const STATE: readonly Column<AcceptedRule>[] = [
-  {
-    title: text.owner,
-    width: 'minmax(120px, 1fr)',
-    cell: ({ managed_by_group: group }) =>
-      group !== null && (
-        <Tooltip label={text.ownedHint}>
-          <Link className="cell-link" to="/groups/$group" params={{ group: String(group.id) }}>
-            <Layers size={13} aria-hidden="true" /> {group.name}
-          </Link>
-        </Tooltip>
-      ),
-  },
-  {
+const OWNER: Column<AcceptedRule> = {
+  title: text.owner,
+  width: 'minmax(120px, 1fr)',
+  cell: ({ managed_by_group: group }) =>
+    group !== null && (
+      <Tooltip label={text.ownedHint}>
+        <Link className="cell-link" to="/groups/$group" params={{ group: String(group.id) }}>
+          <Layers size={13} aria-hidden="true" /> {group.name}
+        </Link>
+      </Tooltip>
+    ),
+};
+
+function stateColumn({ meta }: AcceptedView): Column<AcceptedRule> {
+  return {
     title: text.state,
     width: '110px',
-    cell: ({ status }) => <PropagationPill status={status} />,
-  },
-];
+    cell: ({ status }) => (
+      <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
+    ),
+  };
+}
 
 function deleteColumn(onDelete: (rule: AcceptedRule) => void): Column<AcceptedRule> {
   return {

@@ -65,7 +65,7 @@ function useBlockOffer(ip: string): (message: string) => void {
         const { data, response } = await client.blockSources({ body });
         void queries.invalidateQueries();
         if (response.generation !== null)
-          showAccepted(client, done(data.changed), response.generation);
+          showAccepted(client, { text: done(data.changed), generation: response.generation, ip });
       });
     }
   };

@@ -6,7 +6,7 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
-import { useAddress } from '../../addresses/queries.ts';
+import { type AcceptedView, useAddress } from '../../addresses/queries.ts';
 import { placeOf } from '../place.ts';
 import { type PortState, portStateOf } from './port-state.ts';
 
@@ -70,11 +70,12 @@ function Firewall({ port }: { readonly port: Port }) {
   if (view === undefined) {
     return <span className="dim">{error === null ? messages.loading : wordsOf(error)}</span>;
   }
-  const { verdict, isLive } = portStateOf(view.data, port.port, port.protocol);
+  const { verdict, propagation } = portStateOf(viewOf(view), port.port, port.protocol);
   return (
     <span className="row">
       <Pill tone={TONES[verdict]}>{text.verdicts[verdict]}</Pill>
-      {!isLive && (
+      {propagation === 'waiting' && <Pill tone="neutral">{text.waiting}</Pill>}
+      {propagation === 'moving' && (
         <Pill tone="warn" moving>
           {text.moving}
         </Pill>
@@ -84,6 +85,10 @@ function Firewall({ port }: { readonly port: Port }) {
       </Link>
     </span>
   );
+}
+
+function viewOf({ data, meta }: AcceptedView) {
+  return { ...data, isEnforced: meta.live_generation !== null };
 }
 
 function wordsOf(error: Error): string {
@@ -100,7 +105,7 @@ function Filter({ port: { ip, port, protocol } }: { readonly port: Port }) {
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
   if (view === undefined) return null;
-  const { filters, suggested } = portStateOf(view.data, port, protocol);
+  const { filters, suggested } = portStateOf(viewOf(view), port, protocol);
   const isAvailable = catalogue.data?.data.some(({ name }) => name === suggested);
   return (
     <span className="row">

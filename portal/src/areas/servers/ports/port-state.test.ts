@@ -25,6 +25,7 @@ const view = (
   rules,
   filters,
   default: otherwise,
+  isEnforced: true,
 });
 const verdict = (given: View) => portStateOf(given, 25_565, 'tcp').verdict;
 
@@ -54,7 +55,9 @@ describe('the firewall state of a port', () => {
       25_565,
       'tcp',
     );
-    assert.equal(pending.isLive, false);
+    assert.equal(pending.propagation, 'moving');
+    const waiting = portStateOf({ ...view([]), isEnforced: false }, 25_565, 'tcp');
+    assert.equal(waiting.propagation, 'waiting', 'nothing moves towards no edge');
     assert.equal(pending.suggested, 'TCP SYN proxy');
     const filter = {
       type: 'tcp-syn-proxy',

@@ -2,13 +2,16 @@ import type { AcceptedAddress } from '@portcullis/client/index.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 
 type Protocol = 'tcp' | 'udp';
-type View = Pick<AcceptedAddress['data'], 'rules' | 'filters' | 'default'>;
+type View = Pick<AcceptedAddress['data'], 'rules' | 'filters' | 'default'> & {
+  /** Whether an edge enforces for the address. */
+  readonly isEnforced: boolean;
+};
 
 export interface PortState {
   /** What the rules of the address do with a packet from somewhere: `some` depends on the source. */
   readonly verdict: 'open' | 'closed' | 'some';
-  /** Whether every rule that decides is live. */
-  readonly isLive: boolean;
+  /** Of every rule and filter that decides: in the kernels of edges, on the way there, or with no edge that enforces. */
+  readonly propagation: 'live' | 'moving' | 'waiting';
   /** The filters of the port. */
   readonly filters: readonly string[];
   /** The filter that fits the protocol and is not there. */
@@ -33,10 +36,18 @@ export function portStateOf(view: View, port: number, protocol: Protocol): PortS
   const isThere = filters.some(({ type }) => type === fitting?.type);
   return {
     verdict: verdictOf(of, view.default),
-    isLive: [...rules, ...filters].every(({ status }) => status === 'live'),
+    propagation: propagationOf(view, [...rules, ...filters]),
     filters: filters.map(({ name }) => name),
     suggested: isThere ? null : (fitting?.name ?? null),
   };
+}
+
+function propagationOf(
+  { isEnforced }: View,
+  objects: readonly { readonly status: string }[],
+): PortState['propagation'] {
+  if (!isEnforced) return 'waiting';
+  return objects.every(({ status }) => status === 'live') ? 'live' : 'moving';
 }
 
 function verdictOf(
