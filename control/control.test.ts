@@ -50,6 +50,7 @@ const BEAT = {
     lastApplyMs: null,
     repairs: 3,
     forgottenConnections: 4,
+    hostDevices: null,
     counters: 'nftables',
     management: [],
     kernel: 'undisturbed',

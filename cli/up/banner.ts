@@ -1,5 +1,6 @@
 import { commandLine } from '../installation/command-line.ts';
 import { print, printJson, styled } from '../output.ts';
+import type { NotInService } from './edge-in-service.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';
 import type { PreparedFleet } from './prepare-fleet.ts';
@@ -16,7 +17,7 @@ export interface Started {
   /** Why the edge only observes; of one that enforces, until when it is on trial. */
   readonly reason: string | null;
   /** Why control does not count an edge that was started to enforce; null if it does. */
-  readonly unconfirmed: string | null;
+  readonly unconfirmed: NotInService | null;
   /** The value of --confirm-within if a trial begins. */
   readonly confirmWithin: string | null;
   /** The node of this machine; null if the fleet has none. */
@@ -50,8 +51,8 @@ function documentOf(started: Started): object {
     docs: `${url}/docs`,
     operator_link: firstOperator.kind === 'link' ? firstOperator.url : null,
     edge: fleet.edge?.name ?? null,
-    mode,
-    reason: unconfirmed ?? reason,
+    mode: unconfirmed?.mode ?? mode,
+    reason: unconfirmed?.reason ?? reason,
     keys: fleet.keys,
     addresses: fleet.addresses,
     node,
@@ -136,7 +137,7 @@ function enforcementLines(started: Started): string[] {
   const state =
     unconfirmed === null
       ? `Enforcing as edge ${fleet.edge?.name}.`
-      : styled(['yellow', 'bold'], `NOTHING IS ENFORCED YET: ${unconfirmed}.`);
+      : styled(['yellow', 'bold'], `NOTHING IS ENFORCED YET: ${unconfirmed.reason}.`);
   const lines = [`${state} To disable it at any time: ${commandLine(['edge', 'off'], asRoot)}`];
   if (unconfirmed !== null)
     lines.push(`To see whether it has started: ${commandLine(['edges', 'list'], asRoot)}`);

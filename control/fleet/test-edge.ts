@@ -25,6 +25,7 @@ const REPORT: EdgeReport = {
   kernel: 'undisturbed',
   problems: [],
   devices: [],
+  hostDevices: null,
   counters: 'none',
   management: [],
 };

@@ -26,3 +26,12 @@ export const DEVICE_KINDS = ['physical', 'vlan', 'bridge', 'bond', 'veth', 'othe
 export type DeviceKind = (typeof DEVICE_KINDS)[number];
 export const XDP_MODES = ['native', 'generic', 'none'] as const;
 export type XdpMode = (typeof XDP_MODES)[number];
+
+/** Whether the operator means several devices: `ens*`. */
+export function isDevicePattern(named: string): boolean {
+  return named.endsWith('*');
+}
+
+export function matchesDevice(named: string, device: string): boolean {
+  return isDevicePattern(named) ? device.startsWith(named.slice(0, -1)) : device === named;
+}

@@ -90,6 +90,20 @@ test('an edge that restarts without control keeps counting', async (t) => {
   assert.deepEqual(second.counters.watched, [SCOPE]);
 });
 
+test('an edge says that no packet to what it protects came in by its devices, until one does', async (t) => {
+  const { control, watching, until } = watchingEdge(t);
+  control.scopes = [SCOPE];
+  const { counters, start, watch } = watching();
+  counters.rates = {};
+  await start();
+  await until(() => counters.watched.length === 1);
+  assert.deepEqual(watch.problems(), [], 'an edge that has just started does not know yet');
+  await until(() => watch.problems().length === 1);
+  assert.match(watch.problems()[0] ?? '', /^No packet .* since it started/);
+  counters.rates = { [A]: { pps: 4, vector: 'udp', prefix: SCOPE.scope } };
+  await until(() => watch.problems().length === 0);
+});
+
 test('failing or hanging counters are reported and delay no policy', async (t) => {
   const { control, kernel, watching, until } = watchingEdge(t);
   control.policies.set(A, opening(A, 443));

@@ -1,7 +1,7 @@
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import { ongoingIn } from '@portcullis/core/attacks/detector/resume.ts';
-import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
+import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
@@ -49,6 +49,10 @@ const SUSPENDED_MS = 10_000;
 /** Evidence is sent once a second. */
 const EVIDENCE_TICKS = 4;
 const RETRY_TICKS = 20;
+/** An address that the Internet reaches receives something within this time. */
+const UNUSED_MS = 300_000;
+const UNUSED =
+  'No packet to an address that it protects has come in by its devices since it started: are these the devices that the addresses are reached by?';
 /** The most log lines for one bucket. */
 const MAX_LINES = 20;
 const AWAY_MS = 3_000;
@@ -72,6 +76,8 @@ export class EdgeWatch {
   #uncounted: readonly WatchScope[] | null = null;
   #detector: DetectorState = INITIAL;
   #count = 0;
+  /** How long counting has seen no packet to a protected address. Null once it has seen one. */
+  #unusedMs: number | null = 0;
   /** Since when control has been answering. Null while it is away. */
   #answeringSinceMs: number | null = performance.now();
   #problem: string | null = null;
@@ -139,7 +145,13 @@ export class EdgeWatch {
 
   problems(): string[] {
     const own = this.#problem === null ? [] : [`Traffic cannot be counted: ${this.#problem}.`];
-    return [...own, ...this.#options.counters.problems(), ...(this.#autonomous?.problems() ?? [])];
+    const unused = (this.#unusedMs ?? 0) < UNUSED_MS ? [] : [UNUSED];
+    return [
+      ...own,
+      ...unused,
+      ...this.#options.counters.problems(),
+      ...(this.#autonomous?.problems() ?? []),
+    ];
   }
 
   async stop(): Promise<void> {
@@ -183,6 +195,7 @@ export class EdgeWatch {
     const { counters } = this.#options;
     const sample = await counters.read(this.#nowMs());
     if (sample.durationMs > SUSPENDED_MS) return;
+    this.#noteUse(sample);
     const thresholdsOf = (subject: string) => this.#nearest.of(subject) ?? DEFAULT_THRESHOLDS;
     const settings = { thresholdsOf, maxSubjects: MAX_SUBJECTS };
     const { state, events } = step(this.#detector, sample, settings);
@@ -195,6 +208,12 @@ export class EdgeWatch {
     const isSilent = controlMs === null || this.#sender?.answers === false;
     const silentSinceMs = isSilent ? this.#nowMs() - (this.#sender?.silentMs ?? 0) : null;
     await this.#autonomous?.step(sample, ongoingIn(state), events, { controlMs, silentSinceMs });
+  }
+
+  #noteUse({ addresses, prefixes, durationMs }: Sample): void {
+    if (addresses.length > 0 || prefixes.length > 0) this.#unusedMs = null;
+    const counts = this.#held.length > 0 && this.#options.counters.mode() !== 'none';
+    if (this.#unusedMs !== null && counts) this.#unusedMs += durationMs;
   }
 
   #logEvents(events: readonly AttackEvent[]): void {

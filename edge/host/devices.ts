@@ -1,7 +1,15 @@
 import type { DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
-import type { DeviceKind, EdgeDevice } from '@portcullis/core/firewall/edge-state.ts';
+import {
+  type DeviceKind,
+  type EdgeDevice,
+  isDevicePattern,
+  matchesDevice,
+} from '@portcullis/core/firewall/edge-state.ts';
 import { type DriverInfo, driverInfo } from '@portcullis/dataplane/kernel/ethtool.ts';
 import type { LinkEvent } from '@portcullis/dataplane/kernel/netlink/links.ts';
+import { check } from '@portcullis/link/messages/schema.ts';
+import { deviceName } from '@portcullis/link/messages/values.ts';
+import { MAX_HOST_DEVICES } from '@portcullis/link/messages/edge-report.ts';
 import type { Host } from './host.ts';
 
 const KIND_OF_DRIVER: Readonly<Record<string, DeviceKind>> = {
@@ -53,9 +61,11 @@ export class NamedDevices {
    * pattern; and the present names of renamed devices, sorted.
    */
   resolve(named: readonly string[]): readonly string[] {
-    const found = named.flatMap((one) => (isPattern(one) ? this.#matching(one) : one));
+    const found = named.flatMap((one) => (isDevicePattern(one) ? this.#matching(one) : one));
     const renamed = [...this.#renamed.values()]
-      .filter(({ first, now }) => named.some((one) => matches(one, first)) && !found.includes(now))
+      .filter(
+        ({ first, now }) => named.some((one) => matchesDevice(one, first)) && !found.includes(now),
+      )
       .map(({ now }) => now);
     return [...new Set([...found, ...renamed.toSorted()])];
   }
@@ -63,7 +73,9 @@ export class NamedDevices {
   /** Describes the devices in the given order; a pattern that matches none is described by itself. */
   describe(named: readonly string[], modes: DeviceModes | null): EdgeDevice[] {
     const present = new Set(this.#host.devices());
-    const unmatched = named.filter((one) => isPattern(one) && this.#matching(one).length === 0);
+    const unmatched = named.filter(
+      (one) => isDevicePattern(one) && this.#matching(one).length === 0,
+    );
     const resolved = [...this.resolve(named), ...unmatched];
     return resolved.map((name) => {
       const isThere = present.has(name);
@@ -95,8 +107,15 @@ export class NamedDevices {
     };
   }
 
+  /** The names of the devices of this host; null if they are more than a report takes. */
+  namesOfHost(): readonly string[] | null {
+    // A report with a name that control refuses would say nothing else.
+    const names = this.#host.devices().filter((name) => check(deviceName, name).ok);
+    return names.length > MAX_HOST_DEVICES ? null : names;
+  }
+
   #matching(pattern: string): string[] {
-    return this.#host.devices().filter((name) => name !== 'lo' && matches(pattern, name));
+    return this.#host.devices().filter((name) => name !== 'lo' && matchesDevice(pattern, name));
   }
 
   #problemOf(
@@ -105,7 +124,7 @@ export class NamedDevices {
     named: readonly string[],
     master: string | null,
   ): string | null {
-    if (isPattern(name)) return 'no device of this host matches it';
+    if (isDevicePattern(name)) return 'no device of this host matches it';
     if (!isThere) {
       const renamed = [...this.#renamed.values()].find(({ first }) => first === name);
       return renamed === undefined
@@ -117,14 +136,6 @@ export class NamedDevices {
       return `nothing enters by a port: name its master ${master} as the device`;
     return this.#host.isUp(name) ? null : 'it is down';
   }
-}
-
-function isPattern(name: string): boolean {
-  return name.endsWith('*');
-}
-
-function matches(named: string, device: string): boolean {
-  return isPattern(named) ? device.startsWith(named.slice(0, -1)) : device === named;
 }
 
 function kindIn(name: string): DeviceKind {

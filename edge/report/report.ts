@@ -85,6 +85,7 @@ export class Reporter {
         ...this.#ownProblems(),
       ],
       devices: this.#options.devices.describe(devices, facts.deviceModes ?? null),
+      hostDevices: this.#options.devices.namesOfHost(),
       counters: facts.counters?.() ?? 'none',
     });
   }
@@ -177,6 +178,7 @@ function acceptable(report: EdgeReport): EdgeReport {
     kernel: report.kernel,
     problems: [problem],
     devices: [],
+    hostDevices: null,
     management: [],
     counters: report.counters,
   };

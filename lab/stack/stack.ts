@@ -37,8 +37,8 @@ export interface Stack {
   killAll(): Promise<void>;
   /** Stops `up` as an operator would, with SIGTERM. */
   terminate(): Promise<void>;
-  /** Starts `up` again on the same data. */
-  start(...args: readonly string[]): Promise<void>;
+  /** Starts `up` again on the same data; resolves with the mode that it printed, which is not `observe` with --enforce. */
+  start(...args: readonly string[]): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -167,7 +167,7 @@ class RunningStack implements Stack {
     return this.#up?.pid ?? 0;
   }
 
-  async start(...args: readonly string[]): Promise<void> {
+  async start(...args: readonly string[]): Promise<string> {
     const log = openSync(this.#logFile, 'a');
     const up = this.#edge.spawn([LAUNCHER, 'up', ...this.#options(), ...args], {
       env: this.#parts.env,
@@ -185,8 +185,9 @@ class RunningStack implements Stack {
     up.once('exit', (code) => reject(new Error(`up ended with ${code}:\n${this.#logEnd()}`)));
     try {
       const { mode, reason } = JSON.parse(await promise) as { mode: string; reason: string | null };
-      if (args.includes('--enforce') && mode !== 'enforce')
+      if (args.includes('--enforce') && mode === 'observe')
         throw new Error(`not enforcing: ${reason}`);
+      return mode;
     } finally {
       clearTimeout(impatient);
     }

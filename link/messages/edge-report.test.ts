@@ -62,6 +62,7 @@ test('accepts a report, and drops the fields that a newer agent adds', () => {
     kernel: 'disturbed',
     problems: ['no XDP'],
     devices: [DEVICE],
+    hostDevices: ['eth0', 'lo'],
     management: [{ protocol: 'tcp', port: 2222 }],
     counters: 'xdp',
   };

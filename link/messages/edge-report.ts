@@ -44,6 +44,9 @@ const device = object<EdgeDevice>({
   master: nullable(deviceName),
 });
 
+/** A host of containers has a device for each: beyond these, the report leaves them out. */
+export const MAX_HOST_DEVICES = 256;
+
 /** Part of every heartbeat; control also stores it. */
 export const edgeReport = object({
   /** Targets that have a policy of their own in the kernel: addresses and prefixes. */
@@ -65,6 +68,8 @@ export const edgeReport = object({
   problems: array(reason, 100),
   /** The devices that the operator named for this edge, in the operator's order. */
   devices: array(device, 256),
+  /** All devices of the host, so that a fleet file that names others is warned about. Null if unknown or too many. */
+  hostDevices: withDefault(nullable(array(deviceName, MAX_HOST_DEVICES)), null),
   /** Ports of the host itself that no rule closes: the operator's, and what it learned of itself. */
   management: array(object({ protocol: oneOf('tcp', 'udp'), port: packetPort }), 256),
   /** Which part of the kernel counts traffic for attack detection. */

@@ -1,4 +1,5 @@
 import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/groups/index.ts';
+import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
@@ -181,12 +182,16 @@ export function planBaseline(draft: PlanDraft): void {
   }
 }
 
+/** The most devices that a note names. */
+const LISTED_DEVICES = 20;
+
 export function planEdges(draft: PlanDraft): void {
   planNamed(draft, 'edge', {
     wanted: draft.file.edges,
     rows: draft.state.edges,
     save(edge, row) {
       const change = { edge, subject: `edge ${edge.name}`, organisation: null };
+      noteAbsentDevices(draft, edge, row?.hostDevices ?? null);
       if (row === undefined) {
         const words = `at ${edge.site}, ${edge.devices.join(', ')}`;
         draft.add({ do: 'edge.create', sign: '+', words, ...change }, edge.at);
@@ -205,6 +210,22 @@ export function planEdges(draft: PlanDraft): void {
       draft.add({ do: 'edge.delete', sign: '-', id, subject, words: '', organisation: null });
     },
   });
+}
+
+/** An edge enforces nothing by a device that is not there: better read before the file is applied. */
+function noteAbsentDevices(
+  draft: PlanDraft,
+  { name, devices }: DesiredEdge,
+  present: readonly string[] | null,
+): void {
+  if (present === null) return;
+  const absent = devices.filter((named) => !present.some((device) => matchesDevice(named, device)));
+  if (absent.length === 0) return;
+  const others = present.filter((device) => device !== 'lo').slice(0, LISTED_DEVICES);
+  const nothing = absent.length === devices.length ? ', so it will enforce nothing' : '';
+  draft.note(
+    `edge ${name} is connected, and its host has no device ${absent.join(', ')}${nothing}. It has: ${others.join(', ') || 'none'}.`,
+  );
 }
 
 function edgeFields(edge: Omit<DesiredEdge, 'at'>) {

@@ -105,6 +105,7 @@ const IN_USE: FleetState = {
       fragments: 'reassemble',
       owner: 'fleet',
       management: [{ protocol: 'tcp', port: 22 }],
+      hostDevices: ['ens18', 'eth0', 'lo'],
     },
   ],
 };

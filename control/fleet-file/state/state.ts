@@ -130,6 +130,8 @@ export interface CurrentEdge {
   readonly fragments: 'reassemble' | 'limit';
   readonly management: readonly EdgeManagement[];
   readonly owner: Owner;
+  /** The devices of its host; null if it is not connected or has not said. */
+  readonly hostDevices: readonly string[] | null;
 }
 
 /** `networks`: CIDRs that the file names as holdings. */
@@ -170,7 +172,9 @@ export async function loadFleetState(
     ),
     edges: await rowsOf(
       sql<CurrentEdge>`
-        select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner
+        select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner,
+               case when last_seen_at > statement_timestamp() - interval '60 seconds'
+                    then nullif(report->'hostDevices', 'null') end as "hostDevices"
           from edges order by id`,
       db,
     ),

@@ -71,9 +71,11 @@ describe('an edge and its device', { skip }, () => {
 
   it('enforces nothing after a restart on a host whose device has another name', async () => {
     await fixture.stack.terminate();
-    await fixture.stack.start('--enforce');
+    assert.equal(await fixture.stack.start('--enforce'), 'no_device');
     await saysNothingIsEnforced(/wan \(there is no such device on this host\)/);
     assert.equal(await passes(DENIED), true, 'so it says because packets pass');
+    const planned = await at().command('fleet', 'plan', fixture.stack.fleetFile);
+    assert.match(planned, /no device wan, so it will enforce nothing\. It has: .*ens18/);
   });
 
   it('enforces as soon as the operator names the device, by a pattern', async () => {
