@@ -170,14 +170,7 @@ export async function loadFleetState(
          where deleted_generation is null order by id`,
       db,
     ),
-    edges: await rowsOf(
-      sql<CurrentEdge>`
-        select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner,
-               case when last_seen_at > statement_timestamp() - interval '60 seconds'
-                    then nullif(report->'hostDevices', 'null') end as "hostDevices"
-          from edges order by id`,
-      db,
-    ),
+    edges: await loadEdges(db),
     nodes: await loadNodes(db),
     gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
@@ -185,6 +178,17 @@ export async function loadFleetState(
     responders: await loadResponders(db),
     inside: await loadInside(db, networks),
   };
+}
+
+function loadEdges(db: Db | Tx): Promise<CurrentEdge[]> {
+  return rowsOf(
+    sql<CurrentEdge>`
+      select id, name, site, devices, serves::text[] as serves, sees, fragments, management, owner,
+             case when last_seen_at > statement_timestamp() - interval '60 seconds'
+                  then nullif(report->'hostDevices', 'null') end as "hostDevices"
+        from edges order by id`,
+    db,
+  );
 }
 
 async function rowsOf<T>(query: ReturnType<typeof sql<T>>, db: Db | Tx): Promise<T[]> {
