@@ -49,7 +49,7 @@ export const addressMessages = {
     copy: 'Copy the address',
     live: 'Live',
     refused: 'Refused by an edge',
-    waiting: 'Accepted, waiting for an edge',
+    waiting: 'Accepted',
     noEdge: 'Accepted; no edge in service has it',
     propagating: (done: number, all: number) =>
       `Accepted; live on ${done} of ${many(all, 'edge', 'edges')}`,
@@ -209,6 +209,7 @@ export const addressMessages = {
     badPort: 'A port is a number from 1 to 65535.',
     passes: 'It passes',
     dropped: 'It is dropped',
+    wouldDrop: 'An edge that enforces would drop it',
     way: 'Its way through the firewall',
     wayLead: 'Stages are tried in this order until one decides.',
     decided: 'decided here',

@@ -30,13 +30,14 @@ interface Props {
 
 export function Verdict({ result, view }: Props) {
   const passes = result.verdict === 'pass';
+  const isEnforced = view.meta.live_generation !== null;
   const Icon = passes ? CircleCheck : CircleX;
   return (
     <>
       <section className={`verdict ${result.verdict}`} aria-live="polite">
         <Icon size={26} aria-hidden="true" />
         <div>
-          <h3>{passes ? text.passes : text.dropped}</h3>
+          <h3>{passes ? text.passes : isEnforced ? text.dropped : text.wouldDrop}</h3>
           <p>{result.explanation}</p>
         </div>
       </section>
