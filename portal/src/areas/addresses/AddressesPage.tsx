@@ -143,6 +143,7 @@ function columnsOf(maySeeAttacks: boolean, hasTags: boolean): readonly Column<Ad
     {
       title: text.columns.state,
       width: 'minmax(140px, 1.2fr)',
+      card: 'end',
       cell: (row) => <AttackState row={row} maySee={maySeeAttacks} />,
       // Those under attack before those that were.
       sortBy: (row) => row.ongoing * 1e6 + row.attacks,
@@ -197,7 +198,7 @@ const MAX_TAGS = 2;
 const TAGS: Column<AddressRow> = {
   title: text.columns.tags,
   width: 'minmax(130px, 1.2fr)',
-  cell: ({ tags }) => (
+  cell: ({ tags }) => tags.length > 0 && (
     <span title={tags.join(', ')}>
       {tags.slice(0, MAX_TAGS).map((each) => (
         <Pill key={each} tone="info" plain>

@@ -61,15 +61,16 @@ export function FiltersPanel({ ip, view }: Props) {
 function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[] {
   return [
     { title: text.filter, cell: ({ name }) => name },
-    { title: text.port, className: 'mono', cell: ({ port }) => port },
+    { title: text.port, className: 'mono', card: 'head', cell: ({ port }) => port },
     {
       title: text.owner,
       className: 'dim',
       cell: ({ managed_by_group: group }) => (group === null ? text.own : text.group(group.name)),
     },
-    { title: text.state, cell: ({ status }) => <PropagationPill status={status} /> },
+    { title: text.state, card: 'end', cell: ({ status }) => <PropagationPill status={status} /> },
     {
       title: text.actions,
+      isTitleHidden: true,
       cell: (filter) =>
         filter.managed_by_group === null &&
         filter.status !== 'going' && (

@@ -204,6 +204,7 @@ const STATE: readonly Column<AcceptedRule>[] = [
   {
     title: text.state,
     width: '110px',
+    card: 'end',
     cell: ({ status }) => <PropagationPill status={status} />,
   },
 ];
