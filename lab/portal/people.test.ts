@@ -139,7 +139,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const other = await browser.open('light');
     await other.page.goto(browser.url);
     await signInAs(other.page, ADA);
-    await other.page.getByText('Act for an organisation').waitFor();
+    await other.page.getByText('Choose an organisation').waitFor();
     const { page } = ada;
     await page.goto(`${browser.url}/account`);
     await page.getByRole('button', { name: 'End', exact: true }).first().click();
@@ -340,13 +340,13 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.goto(`${browser.url}/operator/acme`);
     await page.getByText(/The fleet file owns this organisation/).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0);
-    await page.getByRole('button', { name: 'Stop acting' }).click();
-    await page.getByRole('button', { name: 'Act for it: acme' }).waitFor();
+    await page.getByRole('button', { name: 'Leave acme' }).click();
+    await page.getByRole('button', { name: 'Open acme' }).waitFor();
     await page.getByRole('link', { name: 'Addresses' }).click();
-    await page.getByText('Act for an organisation').waitFor();
+    await page.getByText('Choose an organisation').waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('option', { name: 'Operator Area' }).click();
-    await page.getByRole('button', { name: 'Act for it: blocks' }).click();
+    await page.getByRole('button', { name: 'Open blocks' }).click();
     await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
     await page.goto(`${browser.url}/operator?tab=audit`);
     await page.getByRole('searchbox').fill('acting.');
@@ -364,7 +364,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await withdraw.waitFor({ state: 'detached' });
     assert.deepEqual(ada.faults, []);
     await page.goto(`${browser.url}/operator`);
-    await page.getByRole('button', { name: 'Act for it: acme' }).click();
+    await page.getByRole('button', { name: 'Open acme' }).click();
     await page.getByRole('link', { name: OWN, exact: true }).waitFor();
   });
 
@@ -374,7 +374,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       const { page } = visit;
       await page.goto(browser.url);
       await signInAs(page, ADA);
-      await page.getByText('Act for an organisation').waitFor();
+      await page.getByText('Choose an organisation').waitFor();
       await callAs(visit, api('/operator/acting'), 'PUT', { organisation: 'acme' });
       const found: string[] = [];
       for (const path of PAGES) {

@@ -49,20 +49,21 @@ export const shellMessages = {
   noOrganisation: {
     title: 'You belong to no organisation',
     text: (email: string) => `Ask an owner or admin of yours to invite ${email}.`,
-    operatorTitle: 'Act for an organisation',
-    operatorText: 'What you do there is recorded with your name and theirs.',
+    operatorTitle: 'Choose an organisation',
+    operatorText:
+      'You work in it with the rights of an owner. The audit trail records what you do, with your name.',
     organisation: 'Organisation',
     choose: 'Choose one',
-    none: 'There is none of this name',
-    act: 'Act for it',
+    none: 'No organisation has this name',
+    act: 'Open the organisation',
   },
   shell: {
     organisation: 'Organisation',
     noOrganisation: 'No organisation',
-    actingFor: (slug: string) => `Acting for ${slug}`,
+    actingFor: (slug: string) => `Operator in ${slug}`,
     actingBar: (slug: string) =>
-      `You see ${slug} with the rights of an owner. What you do is recorded with your name.`,
-    stopActing: 'Stop acting',
+      `You work in ${slug} as an operator, with the rights of an owner. What you do is recorded with your name.`,
+    stopActing: (slug: string) => `Leave ${slug}`,
     skip: 'Skip to the content',
     navigation: 'Areas',
     openMenu: 'Open the menu',

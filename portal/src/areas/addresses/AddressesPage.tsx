@@ -198,18 +198,19 @@ const MAX_TAGS = 2;
 const TAGS: Column<AddressRow> = {
   title: text.columns.tags,
   width: 'minmax(130px, 1.2fr)',
-  cell: ({ tags }) => tags.length > 0 && (
-    <span title={tags.join(', ')}>
-      {tags.slice(0, MAX_TAGS).map((each) => (
-        <Pill key={each} tone="info" plain>
-          {each}
-        </Pill>
-      ))}
-      {tags.length > MAX_TAGS && (
-        <span className="dim"> {text.moreTags(tags.length - MAX_TAGS)}</span>
-      )}
-    </span>
-  ),
+  cell: ({ tags }) =>
+    tags.length > 0 && (
+      <span title={tags.join(', ')}>
+        {tags.slice(0, MAX_TAGS).map((each) => (
+          <Pill key={each} tone="info" plain>
+            {each}
+          </Pill>
+        ))}
+        {tags.length > MAX_TAGS && (
+          <span className="dim"> {text.moreTags(tags.length - MAX_TAGS)}</span>
+        )}
+      </span>
+    ),
 };
 
 function AttackState({ row, maySee }: { readonly row: AddressRow; readonly maySee: boolean }) {

@@ -1,7 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type CSSProperties, useMemo, useRef, useState } from 'react';
-import { cardPart, type Column, firstSort, nextSort, type RowMarks, type Sort, sortRows } from './columns.ts';
+import {
+  cardPart,
+  type Column,
+  firstSort,
+  nextSort,
+  type RowMarks,
+  type Sort,
+  sortRows,
+} from './columns.ts';
 
 interface Props<Row> {
   readonly label: string;
