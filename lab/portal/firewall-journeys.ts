@@ -78,10 +78,10 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     assert.equal(await create.getAttribute('aria-disabled'), 'true');
     await finish(visit, 'a conflict');
 
-    await page.getByRole('button', { name: 'Take out Deny UDP port 1900' }).click();
+    await page.getByRole('button', { name: 'Remove Deny UDP port 1900' }).click();
     await addGroupRule(visit, 'TCP', '9100');
     await preview.getByText('deny tcp 9100').nth(1).waitFor();
-    assert.equal(await preview.getByText('New here').count(), 2);
+    assert.equal(await preview.getByText('Added here').count(), 2);
     await finish(visit, 'a preview');
     await create.click();
     await page.getByText('Live: every edge in service has it.').waitFor();
@@ -101,7 +101,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await row.getByRole('link').click();
     const preview = page.getByRole('region', { name: 'What will change' });
     await page.getByRole('combobox', { name: 'Addresses and prefixes' }).press('Backspace');
-    await preview.getByText('Goes from here').waitFor();
+    await preview.getByText('Removed from here').waitFor();
     await preview.getByRole('button', { name: 'Save' }).click();
     await preview.getByText('Nothing is changed yet.').waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
@@ -165,13 +165,13 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.getByText(/^Change \d+ is undone$/).waitFor();
     await page.getByRole('listitem').filter({ hasText: 'A change undone' }).nth(1).waitFor();
     await page
-      .getByRole('button', { name: /^Go back to here/ })
+      .getByRole('button', { name: /^Restore the state/ })
       .first()
       .click();
-    const dialog = page.getByRole('dialog', { name: 'Go back to this state?' });
+    const dialog = page.getByRole('dialog', { name: 'Restore this state?' });
     await dialog.getByText('allow tcp 9200').waitFor();
-    await dialog.getByRole('button', { name: 'Go back' }).click();
-    await page.getByText(/^Back to the state after change/).waitFor();
+    await dialog.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText(/^Restored to the state after change/).waitFor();
     await page.getByRole('tab', { name: /^Rules/ }).click();
     await page.getByRole('row', { name: /Allow TCP 9200.*events.*Live/ }).waitFor();
     await finish(visit, 'after going back');

@@ -122,7 +122,7 @@ function AddressList({ query }: { readonly query: ReturnType<typeof useAddresses
       columns={columns}
       minWidth={tags.size > 0 ? 1020 : 880}
       keyOf={({ ip }) => ip}
-      foot={(shown, total) => text.shown(formatCount(shown), formatCount(total))}
+      foot={(shown, total) => text.shown(shown, total)}
     />
   );
 }

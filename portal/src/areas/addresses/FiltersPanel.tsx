@@ -87,7 +87,7 @@ function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[
 }
 
 function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
-  const { client } = useSession();
+  const { client, people } = useSession();
   const catalogue = useQuery({
     queryKey: ['filters', ip],
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
@@ -98,6 +98,15 @@ function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
       initial={EMPTY_FILTER}
       refusal={isIncomplete}
       write={(draft) => client.applyFilters({ ip, body: filterOf(draft) })}
+      say={({ response: { generation } }) => ({
+        text: text.added,
+        generation,
+        // An API key has no history to take it back from.
+        ...(people !== null &&
+          generation !== null && {
+            undo: () => people.undoChange({ ip, body: { generation } }),
+          }),
+      })}
       submit={text.add}
       onClose={onClose}
     >

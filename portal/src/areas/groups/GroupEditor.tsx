@@ -47,7 +47,11 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
             question={text.deleteText(group.targets.length)}
             confirm={text.deleteConfirm}
             write={() => client.deleteGroup({ group: group.id })}
-            say={({ data }) => ({ text: text.saved(group.name), generation: data.generation })}
+            say={({ data }) => ({
+              text: text.deleted(group.name),
+              generation: data.generation,
+              undo: () => client.createGroup({ body: stored }),
+            })}
             onDone={() => void navigate({ to: '/groups', ignoreBlocker: true })}
           >
             {text.delete}
@@ -119,7 +123,14 @@ function useSave(group: Group | null, onSaved: () => void) {
     (body: GroupInput) =>
       group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
     {
-      say: ({ data }, { name }) => ({ text: text.saved(name), generation: data.generation }),
+      say: ({ data }, { name }) => ({
+        text: text.saved(name),
+        generation: data.generation,
+        undo: () =>
+          group === null
+            ? client.deleteGroup({ group: data.id })
+            : client.saveGroup({ group: group.id, body: inputOfGroup(group) }),
+      }),
       onDone({ data }) {
         onSaved();
         const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;

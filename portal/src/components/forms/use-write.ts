@@ -6,7 +6,7 @@ import { showAccepted, showUndo } from './toasts.tsx';
 /** What a toast says after a write: that it can be taken back, or how far its generation is. */
 export type Said =
   | { readonly text: string; undo(): Promise<unknown> }
-  | { readonly text: string; readonly generation: number | null };
+  | { readonly text: string; readonly generation: number | null; undo?(): Promise<unknown> };
 
 export interface AfterWrite<Input, Result> {
   /** It changes nothing at the service: what another form sends later. */
@@ -34,9 +34,12 @@ export function useWrite<Result, Input = void>(
       onDone?.(result, input);
       const said = say?.(result, input) ?? null;
       if (said === null) return;
-      if ('undo' in said) showUndo(said.text, () => said.undo().then(refresh));
-      else if (said.generation !== null && client !== undefined)
-        showAccepted(client, said.text, said.generation);
+      const { undo } = said;
+      const takeBack = undo && (() => undo().then(refresh));
+      if ('generation' in said) {
+        if (said.generation !== null && client !== undefined)
+          showAccepted(client, said.text, said.generation, takeBack);
+      } else if (takeBack !== undefined) showUndo(said.text, takeBack);
     },
     // After a refusal too, which may be one because the page shows what is there no longer.
     onSettled() {
