@@ -141,7 +141,7 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
       await link.waitFor();
       const found = await seriousFindings(page);
       await link.click();
-      await page.getByRole('heading', { name: 'What happened when' }).waitFor();
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor();
       found.push(...(await seriousFindings(page)));
       await page.setViewportSize({ width: 360, height: 740 });
       await requireNoSidewaysScroll(page);

@@ -22,7 +22,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const { page } = visit;
     assert.equal(await page.getByRole('link', { name: 'Groups', exact: true }).count(), 0);
     await page.goto(`${browser.url}/groups`);
-    await page.getByRole('heading', { name: 'Not with an API key' }).waitFor();
+    await page.getByRole('heading', { name: 'Not available with an API key' }).waitFor();
     await finish(visit, 'groups by a key');
     await visit.close();
   },

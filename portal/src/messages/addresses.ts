@@ -164,6 +164,10 @@ export const addressMessages = {
     deleted: (name: string, port: number) => `${name} removed from port ${port}.`,
     reconnect:
       'A filter knows only connections that start after it is live. Players who are connected now must reconnect.',
+    managed: {
+      title: 'No filter to add',
+      text: 'The service of this address sets its filters, so none can be added here. The operator changes them with the service.',
+    },
     empty: {
       title: 'No filters',
       text: 'A filter checks what a rule cannot: whether a source answers, and how often it asks. Add one to the port of a game.',

@@ -66,7 +66,7 @@ export const operatorMessages = {
     },
     thresholds: {
       title: 'Thresholds',
-      lead: 'When traffic is an attack. What is empty is as of what is around it: address, service, prefix, organisation, fleet.',
+      lead: 'When traffic counts as an attack. An empty field inherits, in this order: address, service, prefix, organisation, fleet.',
       scope: 'For',
       scopeName: (name: string | null, isSet: boolean) =>
         `${name ?? 'The organisation'}${isSet ? ' (set)' : ''}`,
@@ -85,7 +85,7 @@ export const operatorMessages = {
       title: 'Prefixes and addresses',
       give: 'Give a prefix or address',
       prefix: 'Prefix or address',
-      by: 'Belongs to',
+      by: 'Under',
       nothingToGiveBy: 'Add an ASN or a service first.',
       since: 'Since',
       until: 'Until',

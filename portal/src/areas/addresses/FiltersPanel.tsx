@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Filter as FilterIcon, Trash2 } from 'lucide-react';
+import { Filter as FilterIcon, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
@@ -26,6 +26,8 @@ export function FiltersPanel({ ip, view }: Props) {
   const { client } = useSession();
   const [isAdding, setAdding] = useState(false);
   const { filters } = view.data;
+  const catalogue = useCatalogue(ip);
+  const isManaged = catalogue.data?.data.length === 0;
   const remove = useWrite(
     ({ key }: Filter) => client.deleteFilters({ ip, body: { keys: [key] } }),
     {
@@ -43,7 +45,12 @@ export function FiltersPanel({ ip, view }: Props) {
           <span className="dim">{text.count(filters.length, view.meta.limits.filters_per_ip)}</span>
         }
         actions={
-          <RoleButton needs="member" onClick={() => setAdding(true)}>
+          <RoleButton
+            needs="member"
+            refusal={isManaged ? text.managed.text : null}
+            leftSection={<Plus size={15} aria-hidden="true" />}
+            onClick={() => setAdding(true)}
+          >
             {text.add}
           </RoleButton>
         }
@@ -51,7 +58,7 @@ export function FiltersPanel({ ip, view }: Props) {
         rows={filters}
         columns={columnsOf((filter) => remove.mutate(filter))}
         keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
-        empty={{ icon: FilterIcon, ...text.empty }}
+        empty={{ icon: FilterIcon, ...(isManaged ? text.managed : text.empty) }}
       />
       {isAdding && <AddFilter ip={ip} onClose={() => setAdding(false)} />}
     </>
@@ -86,12 +93,18 @@ function columnsOf(onRemove: (filter: Filter) => void): readonly Column<Filter>[
   ];
 }
 
-function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
-  const { client, people } = useSession();
-  const catalogue = useQuery({
+/** The filters that can be added here: none where the service of the address has all of them. */
+function useCatalogue(ip: string) {
+  const { client } = useSession();
+  return useQuery({
     queryKey: ['filters', ip],
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
+}
+
+function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
+  const { client, people } = useSession();
+  const catalogue = useCatalogue(ip);
   return (
     <WriteDialog
       title={text.addTitle}

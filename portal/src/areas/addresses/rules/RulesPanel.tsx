@@ -191,7 +191,7 @@ function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule
 const STATE: readonly Column<AcceptedRule>[] = [
   {
     title: text.owner,
-    width: 'minmax(120px, 1fr)',
+    width: 'minmax(140px, 1.6fr)',
     cell: ({ managed_by_group: group }) =>
       group !== null && (
         <Tooltip label={text.ownedHint}>

@@ -4,7 +4,7 @@ import { ChartLine } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Chart, type Mark } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { formatDuration } from '../../../format.ts';
+import { formatCompact, formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { seriesOf, timesOf, type Unit, unitOf } from './curve.ts';
 import type { AttackView } from '../queries.ts';
@@ -66,7 +66,7 @@ export function Traffic({ view }: { readonly view: AttackView }) {
         threshold={threshold}
         marks={marks}
         height={CHART_PX}
-        format={format}
+        format={formatCompact}
       />
     </section>
   );
