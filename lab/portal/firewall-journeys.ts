@@ -88,7 +88,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await page.getByRole('heading', { name: `web ${HOSTILE}`, level: 1 }).waitFor();
   },
 
-  'shows a group on its addresses, takes it off one, and deletes it': async ({
+  'shows a group on its addresses, takes it off one, deletes it, and takes that back': async ({
     browser,
     person,
   }) => {
@@ -104,10 +104,16 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await preview.getByText('Removed from here').waitFor();
     await preview.getByRole('button', { name: 'Save' }).click();
     await preview.getByText('Nothing is changed yet.').waitFor();
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByRole('button', { name: 'Delete the group' }).click();
-    await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor();
-    await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
+    const remove = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('button', { name: 'Delete the group' }).click();
+      await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor();
+      await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
+    };
+    await remove();
+    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).last().click();
+    await page.getByRole('link', { name: /^web/ }).click();
+    await remove();
     await finish(visit, 'after a group');
   },
 
@@ -157,13 +163,13 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const visit = await person();
     const { page } = visit;
     await page.goto(`${browser.url}/addresses/${IP}?tab=history`);
-    const newest = page.getByRole('listitem').filter({ hasText: 'A change undone' }).first();
+    const newest = page.getByRole('listitem').filter({ hasText: 'Change undone' }).first();
     await newest.getByText('allow tcp 9200').waitFor();
     await newest.getByText(/@example\.net \(operator\)/).waitFor();
     await finish(visit, 'history');
     await newest.getByRole('button', { name: /^Undo/ }).click();
     await page.getByText(/^Change \d+ is undone$/).waitFor();
-    await page.getByRole('listitem').filter({ hasText: 'A change undone' }).nth(1).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Change undone' }).nth(1).waitFor();
     await page
       .getByRole('button', { name: /^Restore the state/ })
       .first()

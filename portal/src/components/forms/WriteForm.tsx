@@ -116,16 +116,7 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
       {props.children(fields, write.error)}
       <ProblemNotice error={write.error} isElsewhere={(pointer) => fieldOf(pointer) !== null} />
       {saved !== undefined && write.isSuccess && (
-        <Notice kind="ok">
-          <span className="row">
-            {saved}
-            {props.resetsOnDone !== true && (
-              <Button size="compact-xs" variant="default" onClick={takeBack}>
-                {messages.undo.button}
-              </Button>
-            )}
-          </span>
-        </Notice>
+        <Saved said={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
       )}
       {submit !== null && (
         <div className="row">
@@ -134,5 +125,26 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
         </div>
       )}
     </form>
+  );
+}
+
+interface SavedProps {
+  readonly said: string;
+  /** Null: what was written cannot be read again, such as a password. */
+  readonly onUndo: (() => void) | null;
+}
+
+function Saved({ said, onUndo }: SavedProps) {
+  return (
+    <Notice kind="ok">
+      <span className="row">
+        {said}
+        {onUndo !== null && (
+          <Button size="compact-xs" variant="default" onClick={onUndo}>
+            {messages.undo.button}
+          </Button>
+        )}
+      </span>
+    </Notice>
   );
 }
