@@ -26,6 +26,12 @@ const PAGES = [
   '/operator/acme',
   '/no-such-page',
 ];
+const FORMS = [
+  [`/addresses/${IP}`, 'Add a rule'],
+  [`/addresses/${IP}?tab=geo`, 'Add a geo rule'],
+  ['/settings', 'Create a key'],
+  ['/settings?tab=webhooks', 'Add a webhook'],
+] as const;
 
 /** Evaluated in the page: what is wider than its place, and what can be pressed but is cut or beyond the edge. */
 const FAULTS = `(() => {
@@ -116,6 +122,11 @@ it('fits a phone on every page: no button is cut, and nothing scrolls sideways',
     await page.goto(`${browser.url}${path}`);
     await page.locator('main').getByRole('heading').first().waitFor();
     await check(path);
+  }
+  for (const [path, button] of FORMS) {
+    await page.goto(`${browser.url}${path}`);
+    await page.getByRole('button', { name: button }).click();
+    await check(`${path}, ${button}`);
   }
   await page.goto(`${browser.url}/addresses/${ATTACKED.ip}`);
   await page.getByRole('link', { name: 'See the attack' }).click();

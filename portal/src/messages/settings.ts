@@ -29,7 +29,7 @@ export const settingsMessages = {
     name: 'Name',
     namePlaceholder: 'What uses it, such as “billing panel”',
     lifetime: 'Valid for',
-    lifetimes: { '30': '30 days', '90': '90 days', '365': 'A year', never: 'Until revoked' },
+    lifetimes: { '30': '30 days', '90': '90 days', '365': 'A year', never: 'No end' },
     abilities: {
       'firewall.read': 'Read firewall',
       'firewall.manage': 'Change firewall',
