@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { countOf } from '@portcullis/core/count.ts';
 import { callApi } from '../api.ts';
 import { type ApiOptions, parseMoment, withApiOptions } from '../options.ts';
 import { print, printJson, printTable, styled } from '../output.ts';
@@ -192,5 +193,5 @@ function nameOf({ stage, reason, by }: Cause): string {
 }
 
 function formatCount({ packets, bytes }: Count): string {
-  return `${packets} packets (${bytes} bytes)`;
+  return `${countOf(packets, 'packet')} (${countOf(bytes, 'byte')})`;
 }

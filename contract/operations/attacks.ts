@@ -165,7 +165,7 @@ export const X1_ATTACK_ENDPOINTS = [
         headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
         example: {
           data: { attack: 311, generation: 1842 },
-          message: 'Nothing is done against this attack any more, as soon as edges have it.',
+          message: 'Nothing more is done against this attack once the edges have this change.',
         },
       },
     },

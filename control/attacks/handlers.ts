@@ -27,7 +27,7 @@ export function createHandlers(deps: ListDeps): AttackHandlers {
       const message =
         generation === null
           ? 'Nothing is done against this attack.'
-          : 'Nothing is done against this attack any more, as soon as edges have it.';
+          : 'Nothing more is done against this attack once the edges have this change.';
       return { status: 200, body: { data: { attack: id, generation }, message } };
     },
   };

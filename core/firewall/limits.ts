@@ -1,3 +1,4 @@
+import { countOf } from '../count.ts';
 /** The limits of an organisation per address. */
 export interface Limits {
   readonly rulesPerIp: number;
@@ -13,14 +14,10 @@ export function checkPortsPerRequest(limits: Limits, requested: number): string 
 
 export function checkRulesPerIp(limits: Limits, present: number, added: number): string | null {
   if (present + added <= limits.rulesPerIp) return null;
-  return `The address has ${counted(present, 'rule')}, and ${added} more would exceed the limit of ${limits.rulesPerIp} (rules_per_ip). Delete some first; rules of firewall groups count too.`;
+  return `The address has ${countOf(present, 'rule')}, and ${added} more would exceed the limit of ${limits.rulesPerIp} (rules_per_ip). Delete some first; rules of firewall groups count too.`;
 }
 
 export function checkFiltersPerIp(limits: Limits, present: number, added: number): string | null {
   if (present + added <= limits.filtersPerIp) return null;
-  return `The address has ${counted(present, 'filter')}, and ${added} more would exceed the limit of ${limits.filtersPerIp} (filters_per_ip). Delete some first; filters of firewall groups count too.`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `The address has ${countOf(present, 'filter')}, and ${added} more would exceed the limit of ${limits.filtersPerIp} (filters_per_ip). Delete some first; filters of firewall groups count too.`;
 }

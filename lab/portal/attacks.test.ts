@@ -81,7 +81,7 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
     const cancel = page.getByRole('button', { name: 'Cancel mitigation' });
     assert.equal(await cancel.getAttribute('aria-disabled'), 'true');
     await cancel.hover();
-    await page.getByText('It is cancelled already.').waitFor();
+    await page.getByText('It is already cancelled.').waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -94,7 +94,7 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
     await page.getByRole('row', { name: /DNS amplification/ }).waitFor();
     const search = page.getByRole('searchbox');
     await search.fill('203.0.113.1/24');
-    await page.getByText(/is no address, prefix or ASN/).waitFor();
+    await page.getByText(/is not an address, prefix or ASN/).waitFor();
     await search.fill('203.0.113.41');
     await page.getByText('No attacks in this time').waitFor();
     await search.fill('203.0.113.0/24 AS64500');
@@ -108,9 +108,9 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
       ['ended'],
     );
     await page.getByRole('switch', { name: 'Ongoing only' }).click();
-    await page.getByText('No attack is going on').waitFor();
+    await page.getByText('No ongoing attack').waitFor();
     await page.reload();
-    await page.getByText('No attack is going on').waitFor();
+    await page.getByText('No ongoing attack').waitFor();
     assert.deepEqual(visit.faults, []);
     await visit.close();
   });
@@ -141,7 +141,7 @@ describe('attacks in a browser, of real floods', { skip: skipUnless(NEEDS) }, ()
       await link.waitFor();
       const found = await seriousFindings(page);
       await link.click();
-      await page.getByRole('heading', { name: 'What happened when' }).waitFor();
+      await page.getByRole('heading', { name: 'Timeline' }).waitFor();
       found.push(...(await seriousFindings(page)));
       await page.setViewportSize({ width: 360, height: 740 });
       await requireNoSidewaysScroll(page);

@@ -131,8 +131,8 @@ async function visit(
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByPlaceholder('Choose one').click();
       await page.getByRole('option', { name: `(${slug})` }).click();
-      await page.getByRole('button', { name: 'Act for it' }).click();
-      await page.getByText(`Acting for ${slug}`).waitFor();
+      await page.getByRole('button', { name: 'Open the organisation' }).click();
+      await page.getByRole('button', { name: `Leave ${slug}` }).waitFor();
     },
     close: () => context.close(),
   };

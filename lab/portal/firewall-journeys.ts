@@ -22,7 +22,7 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const { page } = visit;
     assert.equal(await page.getByRole('link', { name: 'Groups', exact: true }).count(), 0);
     await page.goto(`${browser.url}/groups`);
-    await page.getByRole('heading', { name: 'Not with an API key' }).waitFor();
+    await page.getByRole('heading', { name: 'Not available with an API key' }).waitFor();
     await finish(visit, 'groups by a key');
     await visit.close();
   },
@@ -78,17 +78,17 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     assert.equal(await create.getAttribute('aria-disabled'), 'true');
     await finish(visit, 'a conflict');
 
-    await page.getByRole('button', { name: 'Take out Deny UDP port 1900' }).click();
+    await page.getByRole('button', { name: 'Remove Deny UDP port 1900' }).click();
     await addGroupRule(visit, 'TCP', '9100');
     await preview.getByText('deny tcp 9100').nth(1).waitFor();
-    assert.equal(await preview.getByText('New here').count(), 2);
+    assert.equal(await preview.getByText('Added here').count(), 2);
     await finish(visit, 'a preview');
     await create.click();
     await page.getByText('Live: every edge in service has it.').waitFor();
     await page.getByRole('heading', { name: `web ${HOSTILE}`, level: 1 }).waitFor();
   },
 
-  'shows a group on its addresses, takes it off one, and deletes it': async ({
+  'shows a group on its addresses, takes it off one, deletes it, and takes that back': async ({
     browser,
     person,
   }) => {
@@ -101,13 +101,19 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await row.getByRole('link').click();
     const preview = page.getByRole('region', { name: 'What will change' });
     await page.getByRole('combobox', { name: 'Addresses and prefixes' }).press('Backspace');
-    await preview.getByText('Goes from here').waitFor();
+    await preview.getByText('Removed from here').waitFor();
     await preview.getByRole('button', { name: 'Save' }).click();
     await preview.getByText('Nothing is changed yet.').waitFor();
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByRole('button', { name: 'Delete the group' }).click();
-    await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor();
-    await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
+    const remove = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('button', { name: 'Delete the group' }).click();
+      await page.getByRole('heading', { name: 'Groups', level: 1 }).waitFor();
+      await page.getByRole('link', { name: /^web/ }).waitFor({ state: 'detached' });
+    };
+    await remove();
+    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).last().click();
+    await page.getByRole('link', { name: /^web/ }).click();
+    await remove();
     await finish(visit, 'after a group');
   },
 
@@ -157,21 +163,21 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     const visit = await person();
     const { page } = visit;
     await page.goto(`${browser.url}/addresses/${IP}?tab=history`);
-    const newest = page.getByRole('listitem').filter({ hasText: 'A change undone' }).first();
+    const newest = page.getByRole('listitem').filter({ hasText: 'Change undone' }).first();
     await newest.getByText('allow tcp 9200').waitFor();
     await newest.getByText(/@example\.net \(operator\)/).waitFor();
     await finish(visit, 'history');
     await newest.getByRole('button', { name: /^Undo/ }).click();
     await page.getByText(/^Change \d+ is undone$/).waitFor();
-    await page.getByRole('listitem').filter({ hasText: 'A change undone' }).nth(1).waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Change undone' }).nth(1).waitFor();
     await page
-      .getByRole('button', { name: /^Go back to here/ })
+      .getByRole('button', { name: /^Restore the state/ })
       .first()
       .click();
-    const dialog = page.getByRole('dialog', { name: 'Go back to this state?' });
+    const dialog = page.getByRole('dialog', { name: 'Restore this state?' });
     await dialog.getByText('allow tcp 9200').waitFor();
-    await dialog.getByRole('button', { name: 'Go back' }).click();
-    await page.getByText(/^Back to the state after change/).waitFor();
+    await dialog.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText(/^Restored to the state after change/).waitFor();
     await page.getByRole('tab', { name: /^Rules/ }).click();
     await page.getByRole('row', { name: /Allow TCP 9200.*events.*Live/ }).waitFor();
     await finish(visit, 'after going back');

@@ -56,7 +56,7 @@ export async function takePeople(visit: Visit, url: string, take: Take): Promise
   const { page } = visit;
   await page.goto(url);
   await signInAs(page, ADA);
-  await page.getByText('Act for an organisation').waitFor();
+  await page.getByText('Choose an organisation').waitFor();
   await callAs(visit, `${url}/api/portal/operator/acting`, 'PUT', { organisation: 'acme' });
   const show = async (path: string, row: string | RegExp): Promise<void> => {
     await page.goto(`${url}${path}`);
@@ -70,12 +70,12 @@ export async function takePeople(visit: Visit, url: string, take: Take): Promise
   await page.getByRole('button', { name: 'Show deliveries' }).click();
   await page.getByRole('row', { name: /webhook\.test .*Failed/ }).waitFor();
   await take('settings-webhooks');
-  await show('/account', /This one/);
+  await show('/account', /This browser/);
   await take('account');
   await page.getByRole('button', { name: 'Set up an app' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
   await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
-  await page.getByLabel('Code of the app').waitFor();
+  await page.getByLabel('Code from the app').waitFor();
   await take('account-app');
   await show('/operator', /acme/);
   await take('operator');

@@ -93,7 +93,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('img', { name: /QR code/ }).waitFor();
     const secret = await page.getByLabel('Secret', { exact: true }).innerText();
-    await page.getByLabel('Code of the app').fill(appCode(secret));
+    await page.getByLabel('Code from the app').fill(appCode(secret));
     await page.getByRole('button', { name: 'Turn it on' }).click();
     const [recovery = ''] = (await readSecret(visit)).split('\n');
     await page.getByText('10 recovery codes left').waitFor();
@@ -132,6 +132,16 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('button', { name: 'Save the name' }).click();
     await page.getByText('Saved.').waitFor();
     assert.deepEqual(visit.faults, []);
+    const named = page.getByLabel('Your name');
+    await named.fill('Somebody else');
+    await page.getByRole('button', { name: 'Save the name' }).click();
+    await page.getByText('Saved.').waitFor();
+    const written = page.waitForResponse((reply) => reply.request().method() !== 'GET');
+    await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
+    await written;
+    await page.reload();
+    await named.waitFor();
+    assert.equal(await named.inputValue(), HOSTILE);
     await visit.close();
   });
 
@@ -139,7 +149,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const other = await browser.open('light');
     await other.page.goto(browser.url);
     await signInAs(other.page, ADA);
-    await other.page.getByText('Act for an organisation').waitFor();
+    await other.page.getByText('Choose an organisation').waitFor();
     const { page } = ada;
     await page.goto(`${browser.url}/account`);
     await page.getByRole('button', { name: 'End', exact: true }).first().click();
@@ -162,9 +172,9 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       await page.goto(`${browser.url}/settings`);
       const isAdmin = role === 'admin' || role === 'owner';
       if (isAdmin) await page.getByRole('row', { name: /^lab/ }).waitFor();
-      else await page.getByText(/Needs the role admin/).waitFor();
+      else await page.getByText(/needs the role admin/).waitFor();
       await page.goto(`${browser.url}/operator`);
-      await page.getByText('Operators of this installation see this.').waitFor();
+      await page.getByText('Only operators of this installation can see this.').waitFor();
       assert.deepEqual(visit.faults, []);
 
       const rule = { action: 'allow', protocol: 'tcp', destination_port: '0' };
@@ -222,16 +232,16 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const form = page.getByRole('form', { name: 'Create a key' });
     await form.getByLabel('Name').fill('billing');
     await form.getByLabel('Read firewall').check();
-    await form.getByLabel('Used only from').fill('everywhere');
+    await form.getByLabel('Can be used only from').fill('everywhere');
     await form.getByText(/^everywhere: /).waitFor();
-    await form.getByLabel('Used only from').fill('127.0.0.0/8');
+    await form.getByLabel('Can be used only from').fill('127.0.0.0/8');
     await form.getByRole('button', { name: 'Create a key' }).click();
     const secret = await readSecret(ada);
     const caller = new ApiClient(join(dirname(stack.fleetFile), 'api.sock'), secret);
     const read = async (): Promise<number> =>
       (await caller.call('GET', `/api/v1/firewall/ips/${OWN}`)).status;
     assert.equal(await read(), 200);
-    await page.getByRole('row', { name: /billing .*Works/ }).waitFor();
+    await page.getByRole('row', { name: /billing .*Active/ }).waitFor();
     assert.equal(await page.getByText(secret).count(), 0);
     await page.getByRole('button', { name: 'Revoke billing' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
@@ -328,7 +338,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByText('Saved.').waitFor();
     await page.getByRole('button', { name: 'End 198.19.7.0/24' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End' }).click();
-    await page.getByText('It holds nothing').waitFor();
+    await page.getByText('No prefixes or addresses').waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Hive', level: 1 }).waitFor();
     assert.equal(await page.getByLabel('Packets a second').inputValue(), '5,000');
@@ -340,13 +350,13 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.goto(`${browser.url}/operator/acme`);
     await page.getByText(/The fleet file owns this organisation/).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).count(), 0);
-    await page.getByRole('button', { name: 'Stop acting' }).click();
-    await page.getByRole('button', { name: 'Act for it: acme' }).waitFor();
+    await page.getByRole('button', { name: 'Leave acme' }).click();
+    await page.getByRole('button', { name: 'Open acme' }).waitFor();
     await page.getByRole('link', { name: 'Addresses' }).click();
-    await page.getByText('Act for an organisation').waitFor();
+    await page.getByText('Choose an organisation').waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('option', { name: 'Operator Area' }).click();
-    await page.getByRole('button', { name: 'Act for it: blocks' }).click();
+    await page.getByRole('button', { name: 'Open blocks' }).click();
     await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
     await page.goto(`${browser.url}/operator?tab=audit`);
     await page.getByRole('searchbox').fill('acting.');
@@ -364,7 +374,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await withdraw.waitFor({ state: 'detached' });
     assert.deepEqual(ada.faults, []);
     await page.goto(`${browser.url}/operator`);
-    await page.getByRole('button', { name: 'Act for it: acme' }).click();
+    await page.getByRole('button', { name: 'Open acme' }).click();
     await page.getByRole('link', { name: OWN, exact: true }).waitFor();
   });
 
@@ -374,7 +384,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       const { page } = visit;
       await page.goto(browser.url);
       await signInAs(page, ADA);
-      await page.getByText('Act for an organisation').waitFor();
+      await page.getByText('Choose an organisation').waitFor();
       await callAs(visit, api('/operator/acting'), 'PUT', { organisation: 'acme' });
       const found: string[] = [];
       for (const path of PAGES) {

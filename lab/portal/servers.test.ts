@@ -78,7 +78,7 @@ describe('game servers in a browser, over a node that runs one', {
     const { page } = visit;
     const button = (name: string) => page.getByRole('button', { name, exact: true });
     await page.locator('button[aria-disabled=true]', { hasText: 'Start' }).hover();
-    await page.getByRole('tooltip', { name: 'It runs already.' }).waitFor();
+    await page.getByRole('tooltip', { name: 'It is already running.' }).waitFor();
     await button('Stop').click();
     await page.getByText('Offline', { exact: true }).waitFor();
     await page.locator('button[aria-disabled=true]', { hasText: 'Kill' }).waitFor();
@@ -132,13 +132,13 @@ describe('game servers in a browser, over a node that runs one', {
   it('shows on one time line what happened, and the firewall state of its ports', async () => {
     const visit = await visitServer('history');
     const { page } = visit;
-    await page.getByText('It became running').first().waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Running' }).first().waitFor();
     await stack.api.call('POST', `/api/v1/game-servers/${LOBBY.uuid}/command`, {
       command: 'crash',
     });
     await page.goto(`${browser.url}/servers/${LOBBY.uuid}?tab=history`);
     await page
-      .getByText(/^It crashed/)
+      .getByText(/^Crashed/)
       .first()
       .waitFor();
     await page.getByRole('img', { name: /1 crash, 0 attacks/ }).waitFor();

@@ -89,8 +89,8 @@ export class ServerConsole {
   private addDroppedNotice(): void {
     const dropped = this.gate.takeDropped();
     if (dropped === 0) return;
-    const count = dropped.toLocaleString('en-US');
-    this.ring.push(`[portcullis] ${count} lines were dropped: too many at once`);
+    const lines = `${dropped.toLocaleString('en-US')} ${dropped === 1 ? 'line was' : 'lines were'}`;
+    this.ring.push(`[portcullis] ${lines} dropped: too many at once`);
   }
 }
 

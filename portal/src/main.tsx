@@ -10,6 +10,7 @@ import './styles/theme.css';
 import './styles/layout.css';
 import './styles/components.css';
 import './styles/settings.css';
+import './styles/cards.css';
 import { router } from './router.tsx';
 import { SessionProvider } from './session/SessionProvider.tsx';
 import { theme } from './theme.ts';

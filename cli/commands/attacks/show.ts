@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { countOf } from '@portcullis/core/count.ts';
 import { formatPps } from '@portcullis/core/attacks/format.ts';
 import { callApi } from '../../api.ts';
 import { usageError } from '../../exit.ts';
@@ -108,7 +109,7 @@ function describe(detail: Detail): void {
 }
 
 function formatCount({ packets, bytes }: Counted): string {
-  return `${packets} packets, ${bytes} bytes, as far as edges have reported`;
+  return `${countOf(packets, 'packet')}, ${countOf(bytes, 'byte')}, as far as edges have reported`;
 }
 
 function portText({ port, protocol }: TopPort): string {

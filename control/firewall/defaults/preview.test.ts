@@ -87,7 +87,7 @@ test('says what of the sampled packets a default of deny would drop, by port and
   assert.equal(data.default, 'accept');
   assert.match(
     message,
-    /^Of 69 sampled .* drop 23: udp 27015 \(12 samples from 1 sources\), tcp 22 .*icmp \(2 /,
+    /^Of 69 sampled .* drop 23: udp 27015 \(12 samples from 1 source\), tcp 22 .*icmp \(2 /,
   );
   assert.match(message, /samples, not all packets/);
   assert.partialDeepStrictEqual(meta, {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { countOf } from '@portcullis/core/count.ts';
 import { decide } from '@portcullis/core/firewall/decide/decide.ts';
 import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
@@ -200,15 +201,15 @@ export function previewView(ip: string, preview: DefaultPreview) {
 }
 
 function sentence(ports: readonly PreviewedPort[], samples: number, dropped: number): string {
-  const what = `Of ${samples} sampled packets of the last day a default of deny would drop`;
+  const what = `Of ${countOf(samples, 'sampled packet')} of the last day a default of deny would drop`;
   if (dropped === 0) return `${what} none.`;
   const hit = ports.filter((one) => one.dropped.samples > 0);
   const listed = hit.slice(0, LISTED).map((one) => {
     const name = NAMES[one.protocol] ?? `protocol ${one.protocol}`;
     const { samples: packets, sources } = one.dropped;
-    return `${name}${one.port === null ? '' : ` ${one.port}`} (${packets} samples from ${sources} sources)`;
+    return `${name}${one.port === null ? '' : ` ${one.port}`} (${countOf(packets, 'sample')} from ${countOf(sources, 'source')})`;
   });
-  const more = hit.length > LISTED ? `, and ${hit.length - LISTED} more ports` : '';
+  const more = hit.length > LISTED ? `, and ${countOf(hit.length - LISTED, 'more port')}` : '';
   return `${what} ${dropped}: ${listed.join(', ')}${more}.`;
 }
 

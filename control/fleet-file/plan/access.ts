@@ -1,8 +1,9 @@
+import { countOf } from '@portcullis/core/count.ts';
 import { createHash } from 'node:crypto';
 import type { DesiredKey, DesiredOrganisation, DesiredService } from '../desired.ts';
 import type { OrganisationLimits } from '../../organisations/index.ts';
 import type { CurrentKey, CurrentOrganisation, CurrentService } from '../state/state.ts';
-import { countOf, describeDifferences, PlanDraft } from './draft.ts';
+import { describeDifferences, PlanDraft } from './draft.ts';
 import type { PlannedHolding } from './holdings.ts';
 
 export function planOrganisations(draft: PlanDraft): void {

@@ -184,8 +184,3 @@ export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(describeValue).join(', ')}]`;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
-
-/** `1 rule`, `2 rules`. */
-export function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}

@@ -1,8 +1,9 @@
+import { countOf } from '@portcullis/core/count.ts';
 import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/groups/index.ts';
 import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
-import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
+import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {

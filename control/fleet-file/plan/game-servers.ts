@@ -1,7 +1,8 @@
+import { countOf } from '@portcullis/core/count.ts';
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { DesiredGameServer } from '../desired.ts';
 import type { CurrentGameServer } from '../state/game-servers.ts';
-import { countOf, describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
+import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 
 export function planNodes(draft: PlanDraft): void {
   planNamed(draft, 'node', {

@@ -1,10 +1,11 @@
+import { countOf } from '@portcullis/core/count.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { formatCidr, formatNetwork, networkOf, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { DesiredHolding } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import { type CurrentHolding, type HoldingContent, inEffect } from '../../organisations/index.ts';
 import type { HoldingRef } from './change.ts';
-import { countOf, describeDifferences, describeValue, PlanDraft } from './draft.ts';
+import { describeDifferences, describeValue, PlanDraft } from './draft.ts';
 
 /** A holding as it will be when the plan has been applied. */
 export interface PlannedHolding extends HoldingContent {

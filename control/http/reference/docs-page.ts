@@ -1,5 +1,10 @@
 import { escapeHtml } from './problem-pages.ts';
 
+/** On a phone the page would break the words of tables in two to keep them narrow. */
+const TABLES = `@media (max-width: 700px) {
+  .markdown :is(th, td) { padding: 4px 5px !important; font-size: 12px !important; word-break: normal !important; overflow-wrap: normal !important; }
+}`;
+
 /** Features that contact other hosts are off; the CSP would block them anyway. */
 const SETTINGS = {
   withDefaultFonts: false,
@@ -10,6 +15,7 @@ const SETTINGS = {
   hideClientButton: true,
   persistAuth: false,
   documentDownloadType: 'direct',
+  customCss: TABLES,
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 } as const;
 

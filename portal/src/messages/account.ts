@@ -3,22 +3,22 @@ import { many } from './many.ts';
 export const accountMessages = {
   passkeys: {
     signIn: 'Sign in with a passkey',
-    unsupported: 'This browser offers no passkeys on this page. It needs https, or localhost.',
+    unsupported: 'Passkeys need a browser that has them, and https or localhost.',
     address:
-      'Browsers take passkeys for names only: open this page by its name, not by an IP address.',
+      'Passkeys work only with a host name. Open this page by its name, not by an IP address.',
   },
   account: {
     title: 'Account',
     profile: {
       title: 'Name',
-      lead: 'What other members see, and what the history says.',
+      lead: 'Other members see it, and the history shows it.',
       name: 'Your name',
       save: 'Save the name',
       saved: 'Saved.',
     },
     password: {
       title: 'Password',
-      lead: 'A new one ends all other sessions.',
+      lead: 'A new password ends all your other sessions.',
       current: 'Current password',
       next: 'New password',
       save: 'Change the password',
@@ -26,7 +26,7 @@ export const accountMessages = {
     },
     totp: {
       title: 'Authenticator app',
-      lead: 'Asks for a code of your phone after the password.',
+      lead: 'Asks for a code from your phone after the password.',
       on: 'On',
       off: 'Off',
       left: (count: number) => `${many(count, 'recovery code', 'recovery codes')} left`,
@@ -38,23 +38,23 @@ export const accountMessages = {
       qr: 'QR code of the secret beside it',
       secret: 'Secret',
       copySecret: 'Copy the secret',
-      code: 'Code of the app',
-      codeHint: 'Six digits. It takes effect with the first right one, and ends other sessions.',
+      code: 'Code from the app',
+      codeHint: 'Six digits. The first correct code turns the app on and ends your other sessions.',
       turnOn: 'Turn it on',
       renew: 'New recovery codes',
       renewText: 'The previous ones stop working at once.',
       remove: 'Turn it off',
       removeTitle: 'Turn the app off?',
-      removeText: 'Then the password alone signs you in, and the recovery codes stop working.',
+      removeText: 'Your password alone will sign you in, and the recovery codes stop working.',
       codesTitle: 'Recovery codes',
       codesText:
-        'Each signs you in once, instead of a code of the app. Keep them where you have them without your phone.',
+        'Each one signs you in once, instead of a code from the app. Keep them where you can reach them without your phone.',
     },
     passkeys: {
       title: 'Passkeys',
-      lead: 'Sign in by fingerprint, face or key, without password and code.',
+      lead: 'Sign in with a fingerprint, your face or a security key, without password and code.',
       add: 'Add a passkey',
-      addText: 'The browser asks you next where to keep it.',
+      addText: 'Your browser asks next where to keep it.',
       next: 'Continue',
       name: 'Name',
       namePlaceholder: 'Such as “laptop”',
@@ -64,7 +64,8 @@ export const accountMessages = {
       remove: 'Remove',
       removeOf: (name: string) => `Remove ${name}`,
       removeTitle: (name: string) => `Remove “${name}”?`,
-      removeText: 'It signs nobody in any more. Delete it on the device too.',
+      removeText:
+        'It can no longer sign you in. Delete it on the device too. This cannot be undone.',
       empty: {
         title: 'No passkeys yet',
         text: 'A passkey cannot be phished, and is quicker than a password.',
@@ -72,7 +73,7 @@ export const accountMessages = {
     },
     sessions: {
       title: 'Sessions',
-      lead: 'Where you are signed in. End what you do not know, and then change the password.',
+      lead: 'Where you are signed in. End a session that you do not recognise, then change your password.',
       browser: 'Browser',
       source: 'From',
       began: 'Signed in',
@@ -83,7 +84,7 @@ export const accountMessages = {
         return system === null ? browser : `${browser} on ${system}`;
       },
       unknown: 'unknown',
-      current: 'This one',
+      current: 'This browser',
       end: 'End',
     },
   },

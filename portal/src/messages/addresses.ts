@@ -1,9 +1,10 @@
+import { formatCount } from '../format.ts';
 import { many } from './many.ts';
 
 export const addressMessages = {
   addresses: {
     title: 'Addresses',
-    lead: 'Assigned to a service, or with rules or filters of their own. Any other address of your prefixes opens with Ctrl K.',
+    lead: 'Assigned to a service, or with rules or filters of their own. Open any other address of your prefixes with “Go to…”.',
     search: 'Search: part of an address, 203.0.113.0/24, service, tag, note',
     tag: 'Tag',
     moreTags: (count: number) => `+${count}`,
@@ -37,11 +38,13 @@ export const addressMessages = {
     attackedToday: (count: number) => many(count, 'attack', 'attacks'),
     quiet: 'Quiet',
     attacksHidden: 'not visible with this key',
-    shown: (shown: string, all: string) =>
-      shown === all ? `${all} addresses` : `${shown} of ${all} addresses`,
+    shown: (shown: number, all: number) =>
+      shown === all
+        ? many(all, 'address', 'addresses')
+        : `${formatCount(shown)} of ${many(all, 'address', 'addresses')}`,
     empty: {
       title: 'No addresses yet',
-      text: 'An address appears when the operator assigns it to a service, or when you give it a rule. Open any address of your prefixes with Ctrl K.',
+      text: 'An address appears when the operator assigns it to a service, or when you give it a rule. Open any address of your prefixes with “Go to…”.',
     },
     none: { title: 'No address matches', text: 'Change the search, or show all.' },
   },
@@ -71,10 +74,11 @@ export const addressMessages = {
     },
     explained: {
       accept:
-        'Every packet passes unless a rule, a geo rule, a filter or a mitigation drops it. Allow rules then make no difference, except past geo rules.',
-      deny: 'Only packets that an allow rule names pass. Answers to connections that your server opens, ICMP that networks need, and management ports pass anyway. Players lose what you have not allowed.',
+        'Every packet passes unless a rule, a geo rule, a filter or a mitigation drops it. An allow rule then makes a difference only where a geo rule would drop.',
+      deny: 'Only packets that an allow rule names pass. Replies to connections that your server opens, ICMP that networks need, and management ports always pass. Players can no longer reach a port that you have not allowed.',
     },
     confirm: { accept: 'Accept by default', deny: 'Deny by default' },
+    changed: { accept: 'Default: accept', deny: 'Default: deny' },
     preview: {
       to: 'Packets to',
       outcome: 'With deny',
@@ -113,13 +117,13 @@ export const addressMessages = {
     created: (count: number) => `${many(count, 'rule', 'rules')} accepted.`,
     deleted: (count: number) => `${many(count, 'rule', 'rules')} deleted.`,
     count: (count: number, limit: number) => `${count} of ${many(limit, 'rule', 'rules')}`,
-    deleteChosen: (count: number) => `Delete ${count}`,
+    deleteChosen: (count: number) => `Delete ${many(count, 'rule', 'rules')}`,
     deleteOne: (rule: string) => `Delete ${rule}`,
     select: (rule: string) => `Select ${rule}`,
     selectAll: 'Select all rules of this address',
     described: (action: string, protocol: string, port: string, source: string) =>
       `${action} ${protocol} port ${port} from ${source}`,
-    ownedHint: 'Owned by a group: change it there.',
+    ownedHint: 'It comes from a group. Change it in the group.',
     none: { title: 'No rule matches', text: 'Change the search.' },
     empty: {
       title: 'No rules',
@@ -136,7 +140,8 @@ export const addressMessages = {
     label: 'One rule a line',
     hint: 'Action, protocol, ports, source. Without an action: allow. All are created, or none.',
     example: 'allow tcp 25565\nallow udp 19132-19133 from 198.51.100.0/24\ndeny any from 192.0.2.7',
-    tooMuch: (rest: string) => `“${rest}” is too much: write action, protocol, ports, source`,
+    tooMuch: (rest: string) =>
+      `“${rest}” is one part too many: write action, protocol, ports, source`,
     noPorts: (protocol: string) => `${protocol} has no ports: write tcp or udp`,
     wrong: (line: number, reason: string) => `Line ${line}: ${reason}`,
     more: (count: number) => `and ${many(count, 'more line', 'more lines')}`,
@@ -145,6 +150,7 @@ export const addressMessages = {
   filters: {
     add: 'Add a filter',
     addTitle: 'Add a filter',
+    added: 'Filter added',
     count: (count: number, limit: number) => `${count} of ${many(limit, 'filter', 'filters')}`,
     filter: 'Filter',
     port: 'Port',
@@ -159,7 +165,11 @@ export const addressMessages = {
     removeOf: (name: string, port: number) => `Remove ${name} from port ${port}`,
     deleted: (name: string, port: number) => `${name} removed from port ${port}.`,
     reconnect:
-      'A stateful filter knows only connections that begin after it is live: players who are connected now must reconnect.',
+      'A filter knows only connections that start after it is live. Players who are connected now must reconnect.',
+    managed: {
+      title: 'No filter to add',
+      text: 'The service of this address sets its filters, so none can be added here. The operator changes them with the service.',
+    },
     empty: {
       title: 'No filters',
       text: 'A filter checks what a rule cannot: whether a source answers, and how often it asks. Add one to the port of a game.',
@@ -171,38 +181,43 @@ export const addressMessages = {
     hour: '1 hour',
     sixHours: '6 hours',
     day: '24 hours',
-    clamped: 'A day is kept, and only since you hold the address.',
+    clamped: 'Drops are kept for one day, and only from when you got the address.',
     overTime: 'Dropped over time',
-    sum: (packets: string, bytes: string) =>
-      `${packets} packets, ${bytes}. Edges report every 15 seconds.`,
-    chart: (packets: string) => `Packets dropped a minute, ${packets} in all`,
+    sum: (packets: number, bytes: string) =>
+      `${many(packets, 'packet', 'packets')}, ${bytes}. Edges report every 15 seconds.`,
+    chart: (packets: number) =>
+      `Packets dropped per minute, ${many(packets, 'packet', 'packets')} in all`,
     why: 'Why',
-    whyLead: 'By the part of the firewall that dropped.',
-    early: 'early',
+    whyLead: 'The part of the firewall that dropped them.',
+    early: 'early (XDP)',
     reason: (stage: string, reason: string) =>
-      ({ denied: 'Denied by rules', geo: 'Geo rule', rate: 'Rate limit' })[reason] ??
-      `${stage}: ${reason}`,
-    samples: 'Some of the packets',
+      ({
+        denied: 'Denied by rules',
+        geo: 'Geo rule',
+        rate: 'Rate limit',
+        mitigated: 'Attack mitigation',
+      })[reason] ?? `${stage}: ${reason}`,
+    samples: 'Samples of dropped packets',
     samplesLead: 'Source addresses may be forged.',
     when: 'When',
     from: 'From',
     to: 'To',
     reasonTitle: 'Reason',
     edge: 'Edge',
-    action: 'Let in',
+    action: 'Allow it',
     protocol: (number: number) => `protocol ${number}`,
     open: (port: number) => `Open port ${port}`,
     empty: {
       title: 'Nothing was dropped',
-      text: 'In this time no edge dropped a packet to this address. A packet that you miss may not have arrived: ask “Would it pass?”.',
+      text: 'No edge dropped a packet to this address in this time. If you miss a packet, it may never have arrived: check it with “Would it pass?”.',
     },
   },
   explain: {
     title: 'Would this packet pass?',
-    lead: 'Nothing is sent. The service answers by its own evaluator, and asks each edge what its kernel was given.',
+    lead: 'Nothing is sent. The service evaluates the rules, and asks each edge what it enforces.',
     source: 'From',
     port: 'To port',
-    view: 'By what is',
+    view: 'Check rules that are',
     accepted: 'Accepted',
     live: 'Live',
     submit: 'Explain',
@@ -210,7 +225,7 @@ export const addressMessages = {
     passes: 'It passes',
     dropped: 'It is dropped',
     wouldDrop: 'An edge that enforces would drop it',
-    way: 'Its way through the firewall',
+    way: 'The order of the firewall',
     wayLead: 'Stages are tried in this order until one decides.',
     decided: 'decided here',
     kindOf: (kind: string, id: number | null) =>
@@ -228,15 +243,15 @@ export const addressMessages = {
     stages: {
       management: 'Management ports',
       'needed-icmp': 'ICMP that networks need',
-      'fragment-limits': 'Limits of fragments',
-      'return-traffic': 'Answers to own connections',
-      mitigations: 'Mitigations of an attack',
-      baseline: 'Baseline of the operator',
+      'fragment-limits': 'Fragment limits',
+      'return-traffic': 'Replies to connections that the server opened',
+      mitigations: 'Attack mitigations',
+      baseline: 'The operator’s baseline',
       'blocked-sources': 'Blocked sources',
       'named-allows': 'Allow rules that name a source',
       geo: 'Geo rules',
       rules: 'Rules',
-      default: 'Default of the address',
+      default: 'The default of the address',
       filters: 'Filters',
     },
   },

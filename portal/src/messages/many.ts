@@ -1,3 +1,5 @@
+import { formatCount } from '../format.ts';
+
 /** A count and its noun. */
 export const many = (count: number, one: string, more: string): string =>
-  `${count} ${count === 1 ? one : more}`;
+  `${formatCount(count)} ${count === 1 ? one : more}`;

@@ -18,24 +18,24 @@ export const operatorMessages = {
     },
     fleetFile: 'fleet file',
     portal: 'portal',
-    act: 'Act for it',
-    actOf: (slug: string) => `Act for it: ${slug}`,
-    stop: 'Stop acting',
-    stopOf: (slug: string) => `Stop acting for ${slug}`,
+    act: 'Open',
+    actOf: (slug: string) => `Open ${slug}`,
+    stop: 'Leave',
+    stopOf: (slug: string) => `Leave ${slug}`,
     organisations: {
       title: 'Organisations',
       search: 'Search: name or slug',
       create: 'Create an organisation',
       slug: 'Slug',
-      slugText: 'In addresses of the API. It stays.',
+      slugText: 'Used in API paths. It cannot be changed.',
       badSlug: 'Lower-case letters, digits and dashes; no dash first.',
-      taken: 'There is one of this slug.',
+      taken: 'Another organisation has this slug.',
       columns: {
         name: 'Name',
         prefixes: 'Prefixes',
         services: 'Services',
         areas: 'Areas',
-        owner: 'Changed in',
+        owner: 'Managed in',
         actions: 'Actions',
       },
       flags: { firewall_api: 'Firewall', attack_history_api: 'Attack history' } as Readonly<
@@ -55,7 +55,7 @@ export const operatorMessages = {
       save: 'Save',
       saved: 'Saved.',
       ofFleet:
-        'The fleet file owns this organisation. What it says is shown here and changed there, with “portcullis fleet apply”.',
+        'The fleet file owns this organisation. Change it there, with “portcullis fleet apply”.',
       unknown: 'There is no such organisation',
       unknownText: 'It may have been renamed in the fleet file.',
       empty: {
@@ -66,7 +66,7 @@ export const operatorMessages = {
     },
     thresholds: {
       title: 'Thresholds',
-      lead: 'When traffic is an attack. What is empty is as of what is around it: address, service, prefix, organisation, fleet.',
+      lead: 'When traffic counts as an attack. An empty field inherits, in this order: address, service, prefix, organisation, fleet.',
       scope: 'For',
       scopeName: (name: string | null, isSet: boolean) =>
         `${name ?? 'The organisation'}${isSet ? ' (set)' : ''}`,
@@ -89,7 +89,7 @@ export const operatorMessages = {
       nothingToGiveBy: 'Add an ASN or a service first.',
       since: 'Since',
       until: 'Until',
-      owner: 'Changed in',
+      owner: 'Managed in',
       noEnd: 'no end',
       actions: 'Actions',
       asn: 'AS number',
@@ -99,11 +99,11 @@ export const operatorMessages = {
       endOf: (prefix: string) => `End ${prefix}`,
       endTitle: (prefix: string) => `End ${prefix} now?`,
       endText:
-        'The organisation no longer sees or changes it, and its rules are not enforced there any more. Its history stays.',
-      allowLosses: 'Do it although rules or filters in force end by it',
+        'The organisation can no longer see or change it, and its rules are no longer enforced there. Its history stays. To undo this, give it to the organisation again.',
+      allowLosses: 'Do it even if rules or filters in force are lost',
       none: {
-        title: 'It holds nothing',
-        text: 'Without a prefix or an address there is nothing to protect. Give it one.',
+        title: 'No prefixes or addresses',
+        text: 'Without one there is nothing to protect. Give the organisation a prefix or an address.',
       },
     },
     services: {
@@ -116,7 +116,7 @@ export const operatorMessages = {
       removeOf: (name: string) => `Remove ${name}`,
       removeTitle: (name: string) => `Remove ${name}?`,
       removeText:
-        'One with addresses or game servers is refused. One that had addresses stays for the history, and is not active.',
+        'A service with addresses or game servers cannot be removed. One that had addresses stays in the history as inactive.',
       number: 'Number',
       name: 'Name',
       active: 'Active: attacks on it are shown',
@@ -124,7 +124,7 @@ export const operatorMessages = {
       filters: (list: string) => (list === '' ? 'No filters of its own' : `Manages ${list}`),
       none: {
         title: 'No services',
-        text: 'A service has addresses, and game servers stand on it.',
+        text: 'A service groups addresses and the game servers on them. Add one to give single addresses to the organisation.',
       },
     },
     people: {
@@ -143,12 +143,13 @@ export const operatorMessages = {
       },
       operator: 'Operator',
       disabled: 'Disabled',
-      totp: 'with app',
+      totp: 'two-factor',
       noTotp: 'password only',
-      notSelf: 'Another operator does this for you.',
+      notSelf: 'Ask another operator to do this for you.',
       actions: {
         reset: () => 'Reset link',
-        operator: ({ operator }: NamedPerson) => (operator ? 'Make no operator' : 'Make operator'),
+        operator: ({ operator }: NamedPerson) =>
+          operator ? 'Remove as operator' : 'Make operator',
         disabled: ({ disabled }: NamedPerson) => (disabled ? 'Enable' : 'Disable'),
       },
       explained: {
@@ -156,12 +157,12 @@ export const operatorMessages = {
           `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends all sessions and turns the authenticator app off.`,
         operator: ({ name, operator }: NamedPerson) =>
           operator
-            ? `${name} loses this area at once, and keeps the roles in organisations.`
-            : `${name} then sees and changes everything here, and may act for every organisation.`,
+            ? `${name} loses this area at once, and keeps all roles in organisations. To undo this, make ${name} an operator again.`
+            : `${name} can then see and change everything here, and open every organisation.`,
         disabled: ({ name, disabled }: NamedPerson) =>
           disabled
             ? `${name} may sign in again.`
-            : `${name} is signed out everywhere and cannot sign in. Roles stay for when it is enabled again.`,
+            : `${name} is signed out everywhere and cannot sign in until enabled again. All roles stay.`,
       },
       none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
       links: {
@@ -180,7 +181,7 @@ export const operatorMessages = {
       edges: 'Edges',
       nodes: 'Nodes',
       collectors: 'Collectors',
-      of: (all: string) => (all === '0' ? 'none set up' : `of ${all} work`),
+      of: (all: string) => (all === '0' ? 'none set up' : `of ${all} working`),
       site: (site: string) => `at ${site}`,
       mode: (mode: string | null) =>
         ({
@@ -191,16 +192,20 @@ export const operatorMessages = {
       inService: 'In service',
       outOfService: 'Out of service',
       neverSeen: 'never seen',
-      current: 'Has everything',
+      current: 'Up to date',
       behind: (generations: number, lag: string) =>
         `${many(generations, 'change', 'changes')} behind, for ${lag}`,
       refused: (target: string, reason: string) => `It refused ${target}: ${reason}`,
       serves: 'Serves',
       policies: 'Policies',
-      kernel: (state: string) => `kernel ${state}`,
+      kernel: (state: string) =>
+        ({
+          undisturbed: 'intact in the kernel',
+          disturbed: 'changed in the kernel by something else',
+        })[state] ?? 'not checked in the kernel',
       devices: 'Devices',
       xdp: (mode: string, reason: string | null) =>
-        `early drop ${mode}${reason === null ? '' : `: ${reason}`}`,
+        `XDP ${mode}${reason === null ? '' : `: ${reason}`}`,
       absent: 'is not on this machine',
       noReport: 'not reported',
       nodesLead: 'They run game servers.',
@@ -211,23 +216,27 @@ export const operatorMessages = {
       collectorsLead: 'They receive flow records of routers.',
       listens: (listen: string, exporters: number) =>
         `listens on ${listen}, ${many(exporters, 'exporter', 'exporters')}`,
-      ofFleet: 'The fleet file owns it: remove it there.',
+      ofFleet: 'It comes from the fleet file. Remove it there.',
       remove: 'Remove',
       removeOf: (name: string) => `Remove ${name}`,
       removeTitle: (name: string) => `Remove ${name}?`,
       removeText: {
         edges:
-          'With its credential. It must be out of service, or nothing would be dropped any more.',
-        nodes: 'With its credential. It must have no game servers.',
-        collectors: 'With its credential. What it measured stays.',
+          'Its credential is removed too. An edge in service cannot be removed: nothing would drop packets in its place. This cannot be undone.',
+        nodes:
+          'Its credential is removed too. A node with game servers cannot be removed. This cannot be undone.',
+        collectors: 'Its credential is removed too. What it measured stays. This cannot be undone.',
       },
       connected: 'Connected',
-      away: 'Away',
+      away: 'Not connected',
       noEdges: {
         title: 'No edges',
         text: 'Nothing is enforced. Add an edge to the fleet file, or run “portcullis edges add”.',
       },
-      noNodes: { title: 'No nodes', text: 'Add one where game servers shall run.' },
+      noNodes: {
+        title: 'No nodes',
+        text: 'A node runs game servers. Add one to the fleet file, or run “portcullis nodes add”.',
+      },
       noCollectors: {
         title: 'No collectors',
         text: 'Edges detect by themselves. A collector adds what routers see.',
@@ -243,7 +252,7 @@ export const operatorMessages = {
         at: 'When',
         actor: 'Who',
         action: 'What',
-        target: 'On what',
+        target: 'Object',
         organisation: 'Organisation',
         source: 'From',
         detail: 'Details',

@@ -1,23 +1,32 @@
+import { formatCount } from '../format.ts';
 import { many } from './many.ts';
 
 const BUILD_EVENTS: Readonly<Record<string, string>> = {
-  waiting: 'It waits for its node to build it',
-  building: 'Its build began',
-  built: 'It was built',
-  failed: 'Its build failed',
+  waiting: 'Waiting for its node to build it',
+  building: 'Build started',
+  built: 'Built',
+  failed: 'Build failed',
+};
+
+const STATE_EVENTS: Readonly<Record<string, string>> = {
+  offline: 'Went offline',
+  starting: 'Starting',
+  running: 'Running',
+  stopping: 'Stopping',
+  paused: 'Paused',
 };
 
 export const serverMessages = {
   servers: {
     title: 'Game servers',
-    lead: 'What each one does now, as its node reports it.',
+    lead: 'The state of each server, as its node reports it.',
     search: 'Search: name, address:port, service, node, game',
     filter: 'Show',
-    filters: { all: 'All', running: 'Running', offline: 'Offline', troubled: 'Need a look' },
+    filters: { all: 'All', running: 'Running', offline: 'Offline', troubled: 'Needs attention' },
     facts: {
       servers: 'Servers',
       running: 'Running',
-      troubled: 'Need a look',
+      troubled: 'Need attention',
       attacked: 'Under attack',
     },
     columns: {
@@ -30,9 +39,11 @@ export const serverMessages = {
     },
     underAttack: 'Under attack',
     quiet: 'Quiet',
-    nodeAway: 'away',
-    shown: (shown: string, all: string) =>
-      shown === all ? `${all} servers` : `${shown} of ${all} servers`,
+    nodeAway: 'not connected',
+    shown: (shown: number, all: number) =>
+      shown === all
+        ? many(all, 'server', 'servers')
+        : `${formatCount(shown)} of ${many(all, 'server', 'servers')}`,
     empty: {
       title: 'No game servers yet',
       text: 'The operator adds a server to the fleet file with a game, a node and an address. It appears here while it is still being built.',
@@ -63,7 +74,7 @@ export const serverMessages = {
       cpu: 'CPU',
       disk: 'Disk',
       network: 'Network since start',
-      uptime: 'Up for',
+      uptime: 'Uptime',
       of: (limit: string) => `of ${limit}`,
       cores: (percent: number) => `of ${percent} %`,
       sent: (bytes: string) => `sent ${bytes}`,
@@ -76,34 +87,35 @@ export const serverMessages = {
     },
     copy: 'Copy the address for players',
     nodeAway: (node: string) =>
-      `Its node ${node} is not connected, so nobody knows what the server does now. It may well run: players need no connection to us. The operator looks after the node.`,
-    unknown: 'Its node does not answer for it now. Unknown is not offline.',
-    suspended: 'The operator has suspended this server: it cannot be started until that ends.',
-    crashed: 'It ended by itself while it should run',
+      `Its node ${node} is not connected, so the state of the server is not known. It may still be running: players connect to it directly. Ask the operator about the node.`,
+    unknown: 'Its node has not reported its state. It may still be running.',
+    suspended:
+      'The operator has suspended this server. Ask the operator to lift that before you start it.',
+    crashed: 'It exited unexpectedly',
     power: {
       title: 'Power',
       signals: { start: 'Start', stop: 'Stop', restart: 'Restart', kill: 'Kill' },
       sent: {
-        start: 'Start was accepted',
-        stop: 'Stop was accepted: the game saves, then ends',
-        restart: 'Restart was accepted',
-        kill: 'Kill was accepted',
+        start: 'Starting the server',
+        stop: 'Stopping the server: the game saves, then exits',
+        restart: 'Restarting the server',
+        kill: 'Killing the server',
       },
-      refused: 'It was not accepted',
+      refused: 'Not accepted',
       nothing: {
-        start: { starting: 'It is starting already.', running: 'It runs already.' },
-        stop: { offline: 'It is offline already.', stopping: 'It is stopping already.' },
-        kill: { offline: 'It is offline: nothing runs that could be killed.' },
+        start: { starting: 'It is already starting.', running: 'It is already running.' },
+        stop: { offline: 'It is already offline.', stopping: 'It is already stopping.' },
+        kill: { offline: 'It is offline, so there is nothing to kill.' },
       },
       noEffect: 'This has no effect now.',
-      stopping: 'It is stopping; it can be started once it is offline. Restart does both.',
-      notBuilt: 'It is not built yet. The tab Build says how far it is.',
+      stopping: 'It is stopping. Start it once it is offline, or use Restart.',
+      notBuilt: 'It is not built yet. See the tab “Build”.',
       nodeAway: 'Its node is not connected.',
-      unknown: 'Its node does not know now whether it runs. Kill works all the same.',
+      unknown: 'Its node does not know whether it is running. You can still kill it.',
       suspended: 'The operator has suspended it.',
       killTitle: (name: string) => `Kill ${name}?`,
       killText:
-        'The process ends at once, without saving: players lose what happened since the last save. Stop lets it save first, and kills by itself if the game does not end in time.',
+        'The process ends at once, without saving: players lose what happened since the last save, which cannot be undone. Stop lets the game save first, and kills it if it does not exit in time.',
       killConfirm: 'Kill it',
     },
     console: {
@@ -111,19 +123,18 @@ export const serverMessages = {
       search: 'Search in the console',
       found: (at: number, all: number) => (all === 0 ? 'No match' : `${at} of ${all}`),
       next: 'Next match',
-      previous: 'Match before',
+      previous: 'Previous match',
       live: 'Live',
       silent: 'Its node does not answer',
       loading: 'Reading',
       failed: 'The console cannot be read',
       newest: 'To the newest line',
       copy: 'Copy all lines',
-      missing:
-        '--- lines are missing here: there were too many at once, or the node began anew ---',
+      missing: '--- lines are missing here: there were too many at once, or the node restarted ---',
       command: 'Command',
       placeholder: 'A line for the game, such as: say Restart in five minutes',
       send: 'Send',
-      notRunning: 'Only a running server takes commands. Start it first.',
+      notRunning: 'Only a running server accepts commands. Start it first.',
       forMembers: {
         title: 'The console is for members',
         text: 'It shows more than state, such as addresses of players, and whoever reads it may type there. Ask an owner or admin of your organisation to make you a member.',
@@ -135,12 +146,12 @@ export const serverMessages = {
       cpu: 'CPU',
       disk: 'Disk',
       network: 'Network',
-      networkLead: 'Received: solid blue. Sent: dotted green.',
-      limit: (limit: string) => `Its limit is ${limit}, the dashed line.`,
+      networkLead: 'Solid blue: received. Dotted green: sent.',
+      limit: (limit: string) => `The dashed line is the limit, ${limit}.`,
       chart: (what: string, now: string | null) =>
         now === null ? `${what} over the last day` : `${what} over the last day, ${now} at last`,
       empty: {
-        title: 'Nothing was measured yet',
+        title: 'No readings yet',
         text: 'While the server runs, a reading is kept each minute for a day. Start it, and come back in a minute or two.',
       },
     },
@@ -149,12 +160,12 @@ export const serverMessages = {
       summary: (crashes: number, attacks: number) =>
         `Time line of the last day: ${many(crashes, 'crash', 'crashes')}, ${many(attacks, 'attack', 'attacks')}`,
       lanes: { state: 'State', crashes: 'Crashes', attacks: 'Attacks' },
-      crashed: 'It crashed: it ended by itself while it should run',
+      crashed: 'Crashed: it exited unexpectedly',
       attack: (what: string, peak: string, isOngoing: boolean) =>
         `${what}, up to ${peak}${isOngoing ? ', ongoing' : ''}`,
-      became: (state: string) => `It became ${state}`,
-      build: (state: string) => BUILD_EVENTS[state] ?? `Its build became ${state}`,
-      attacksHidden: 'This key may not see attacks.',
+      became: (state: string) => STATE_EVENTS[state] ?? state,
+      build: (state: string) => BUILD_EVENTS[state] ?? `Build: ${state}`,
+      attacksHidden: 'This key cannot read attacks.',
       empty: {
         title: 'A quiet day',
         text: 'No change of state, no crash and no attack in the last 24 hours. They appear here as they happen.',
@@ -162,15 +173,15 @@ export const serverMessages = {
     },
     ports: {
       title: 'Ports',
-      columns: { port: 'Port', name: 'For', firewall: 'Firewall', filter: 'Filter' },
+      columns: { port: 'Port', name: 'Name', firewall: 'Firewall', filter: 'Filter' },
       verdicts: { open: 'Open', closed: 'Closed', some: 'For some sources' },
       moving: 'On its way to edges',
       waiting: 'Not enforced: no edge',
       rules: 'Rules',
       suggested: (filter: string) => `Add ${filter}, which fits`,
       managed: 'Managed by its service',
-      notHeld: 'No address of yours, so the firewall does not protect it.',
-      hidden: 'This key may not see the firewall.',
+      notHeld: 'Not one of your addresses, so the firewall does not protect it.',
+      hidden: 'This key cannot read the firewall.',
     },
     build: {
       title: 'Build',
@@ -180,16 +191,16 @@ export const serverMessages = {
         built: 'Built',
         failed: 'The build failed',
       },
-      facts: { state: 'State', egg: 'Game', node: 'Node', epoch: 'Built', limits: 'Limits' },
+      facts: { state: 'State', egg: 'Game', node: 'Node', epoch: 'Times built', limits: 'Limits' },
       times: (count: number) => (count === 1 ? 'once' : `${count} times`),
       limits: (memory: number, cpu: number, disk: number) =>
         `${memory} MiB memory, ${cpu} % CPU, ${disk} MiB disk`,
-      log: 'Output of the install',
-      noLog: 'No output is kept: either the game needs no install, or it wrote nothing.',
+      log: 'Install output',
+      noLog: 'There is no output: the game needs no install, or its install wrote nothing.',
       again: 'Install again',
       againTitle: (name: string) => `Install ${name} again?`,
       againText:
-        'Its node stops it and runs the install of its game again. Files stay as far as the install keeps them; it cannot be started until it is built.',
+        'The node stops the server and runs the install of its game again. The install may overwrite files, which cannot be undone. The server cannot be started until it is built.',
     },
   },
 } as const;

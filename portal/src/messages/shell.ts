@@ -10,9 +10,9 @@ export const shellMessages = {
     saved: 'I have saved it',
   },
   gate: {
-    title: 'Not with your role',
-    operator: 'Operators of this installation see this.',
-    keyTitle: 'Not with an API key',
+    title: 'Your role does not include this',
+    operator: 'Only operators of this installation can see this.',
+    keyTitle: 'Not available with an API key',
     key: 'Sign out, and sign in with your email and password.',
   },
   signIn: {
@@ -30,9 +30,9 @@ export const shellMessages = {
     byKey: 'Use an API key instead',
     byPerson: 'Use email and password instead',
     without:
-      'No account, or no password any more? Ask your organisation or the operator for a link. The API is in the',
+      'No account, or lost your password? Ask your organisation or the operator for a link. For the API, see the',
     withoutKey:
-      'No key yet? The operator makes one with “portcullis keys create”. The API is in the',
+      'No key yet? The operator makes one with “portcullis keys create”. For the API, see the',
     reference: 'reference',
   },
   link: {
@@ -49,20 +49,21 @@ export const shellMessages = {
   noOrganisation: {
     title: 'You belong to no organisation',
     text: (email: string) => `Ask an owner or admin of yours to invite ${email}.`,
-    operatorTitle: 'Act for an organisation',
-    operatorText: 'What you do there is recorded with your name and theirs.',
+    operatorTitle: 'Choose an organisation',
+    operatorText:
+      'You work in it with the rights of an owner. The audit trail records what you do, with your name.',
     organisation: 'Organisation',
     choose: 'Choose one',
-    none: 'There is none of this name',
-    act: 'Act for it',
+    none: 'No organisation has this name',
+    act: 'Open the organisation',
   },
   shell: {
     organisation: 'Organisation',
     noOrganisation: 'No organisation',
-    actingFor: (slug: string) => `Acting for ${slug}`,
+    actingFor: (slug: string) => `Operator in ${slug}`,
     actingBar: (slug: string) =>
-      `You see ${slug} with the rights of an owner. What you do is recorded with your name.`,
-    stopActing: 'Stop acting',
+      `You work in ${slug} as an operator, with the rights of an owner. What you do is recorded with your name.`,
+    stopActing: (slug: string) => `Leave ${slug}`,
     skip: 'Skip to the content',
     navigation: 'Areas',
     openMenu: 'Open the menu',
@@ -90,7 +91,7 @@ export const shellMessages = {
   palette: {
     title: 'Go to an address, a game server or a command',
     placeholder: 'An address, a server, an area, a command…',
-    none: 'Nothing has this name. Type a part of an address or of a server’s name.',
+    none: 'No match. Type part of an address or of a server’s name.',
     address: 'Address',
     open: 'Open this address',
     server: 'Game server',
@@ -103,6 +104,7 @@ export const shellMessages = {
     unreachableHint:
       'It may be restarting, or your connection may be down. Edges keep enforcing what they have. This page tries again by itself.',
     retry: 'Try again',
+    marked: 'Nothing was saved. Correct the marked fields.',
     request: (id: string) => `Request ${id}`,
   },
   notFound: {
@@ -111,7 +113,7 @@ export const shellMessages = {
     back: 'Go to the addresses',
   },
   needsRole: (role: string) =>
-    `Needs the role ${role}. Ask an owner or admin of your organisation.`,
-  undo: { button: 'Undo', failed: 'It could not be undone' },
+    `This needs the role ${role}. Ask an owner or admin of your organisation.`,
+  undo: { button: 'Undo', failed: 'Not undone' },
   propagation: { live: 'Live', accepted: 'Accepted', pending: 'Pending', going: 'Going' },
 } as const;

@@ -1,7 +1,7 @@
 import { many } from './many.ts';
 
 const STATES: Readonly<Record<string, string>> = {
-  pending: 'Waits',
+  pending: 'Waiting',
   delivered: 'Delivered',
   failed: 'Failed',
   skipped: 'Skipped',
@@ -10,15 +10,15 @@ const STATES: Readonly<Record<string, string>> = {
 export const webhookMessages = {
   webhooks: {
     title: 'Webhooks',
-    lead: 'Events are sent to your URL as they happen, signed by Standard Webhooks, and tried again for a day.',
+    lead: 'Events are sent to your URL as they happen, signed as Standard Webhooks describes, and retried for a day.',
     create: 'Add a webhook',
     save: 'Save the webhook',
     name: 'Name',
     namePlaceholder: 'Such as “pager”',
     url: 'URL',
-    events: 'Sends',
+    events: 'Events',
     eventNames: {
-      'attack.opened': 'Attack began',
+      'attack.opened': 'Attack started',
       'attack.mitigated': 'Attack mitigated',
       'attack.ended': 'Attack ended',
       'server.state': 'Server state changed',
@@ -38,7 +38,8 @@ export const webhookMessages = {
       'For 24 hours deliveries are signed with both secrets, so that your receiver can change over.',
     remove: 'Delete',
     removeTitle: (name: string) => `Delete “${name}”?`,
-    removeText: 'Its deliveries go too, also those that wait.',
+    removeText:
+      'Its deliveries are deleted too, including those that are waiting. This cannot be undone.',
     why: (reason: string) => `Disabled: ${reason}`,
     twoSecrets: (until: string) => `Signed with the previous secret too, until ${until}.`,
     secretTitle: 'Secret of the signatures',
@@ -48,7 +49,7 @@ export const webhookMessages = {
     hideLog: 'Hide deliveries',
     empty: {
       title: 'No webhooks yet',
-      text: 'Add one to be told of attacks and crashes: in a chat, a pager or a program of yours.',
+      text: 'Add one to hear about attacks and crashes in a chat, a pager or your own program.',
     },
     log: {
       title: (name: string) => `Deliveries of ${name}`,
@@ -58,7 +59,7 @@ export const webhookMessages = {
       stateName: (state: string) => STATES[state] ?? state,
       columns: {
         event: 'Event',
-        target: 'On what',
+        target: 'About',
         state: 'State',
         attempts: 'Attempts',
         at: 'When',
@@ -68,11 +69,11 @@ export const webhookMessages = {
         `${[status, error].filter((part) => part !== null).join(' ')} (${ms} ms)`,
       next: 'next',
       redeliver: 'Send again',
-      isPending: 'It is still being tried.',
+      isPending: 'It is still being retried.',
       isDisabled: 'Enable the webhook first.',
       older: 'Older deliveries',
       empty: {
-        title: 'Nothing was sent',
+        title: 'Nothing sent yet',
         text: 'Send a test to see whether your receiver answers.',
       },
     },

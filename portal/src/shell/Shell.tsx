@@ -98,7 +98,7 @@ function Content() {
         <div className="notice warn acting" role="status">
           <span>{text.actingBar(organisation)}</span>
           <Button variant="default" size="compact-sm" onClick={() => void actFor(null)}>
-            {text.stopActing}
+            {text.stopActing(organisation)}
           </Button>
         </div>
       )}

@@ -130,7 +130,7 @@ function AddressList({ query }: { readonly query: ReturnType<typeof useAddresses
       columns={columns}
       minWidth={tags.size > 0 ? 1020 : 880}
       keyOf={({ ip }) => ip}
-      foot={(shown, total) => text.shown(formatCount(shown), formatCount(total))}
+      foot={(shown, total) => text.shown(shown, total)}
     />
   );
 }
@@ -151,6 +151,7 @@ function columnsOf(maySeeAttacks: boolean, hasTags: boolean): readonly Column<Ad
     {
       title: text.columns.state,
       width: 'minmax(140px, 1.2fr)',
+      card: 'end',
       cell: (row) => <AttackState row={row} maySee={maySeeAttacks} />,
       // Those under attack before those that were.
       sortBy: (row) => row.ongoing * 1e6 + row.attacks,
@@ -205,18 +206,19 @@ const MAX_TAGS = 2;
 const TAGS: Column<AddressRow> = {
   title: text.columns.tags,
   width: 'minmax(130px, 1.2fr)',
-  cell: ({ tags }) => (
-    <span title={tags.join(', ')}>
-      {tags.slice(0, MAX_TAGS).map((each) => (
-        <Pill key={each} tone="info" plain>
-          {each}
-        </Pill>
-      ))}
-      {tags.length > MAX_TAGS && (
-        <span className="dim"> {text.moreTags(tags.length - MAX_TAGS)}</span>
-      )}
-    </span>
-  ),
+  cell: ({ tags }) =>
+    tags.length > 0 && (
+      <span title={tags.join(', ')}>
+        {tags.slice(0, MAX_TAGS).map((each) => (
+          <Pill key={each} tone="info" plain>
+            {each}
+          </Pill>
+        ))}
+        {tags.length > MAX_TAGS && (
+          <span className="dim"> {text.moreTags(tags.length - MAX_TAGS)}</span>
+        )}
+      </span>
+    ),
 };
 
 function AttackState({ row, maySee }: { readonly row: AddressRow; readonly maySee: boolean }) {

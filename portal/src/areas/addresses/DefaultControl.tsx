@@ -36,6 +36,11 @@ export function DefaultControl({ ip, value }: Props) {
           size="lg"
           submit={text.confirm[next]}
           write={() => client.setDefault({ body: { target: ip, default: next } })}
+          say={({ response }) => ({
+            text: text.changed[next],
+            generation: response.generation,
+            undo: () => client.setDefault({ body: { target: ip, default: value } }),
+          })}
           onClose={() => setOpen(false)}
         >
           <div className="stack">

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Filter as FilterIcon, Trash2 } from 'lucide-react';
+import { Filter as FilterIcon, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
@@ -26,6 +26,8 @@ export function FiltersPanel({ ip, view }: Props) {
   const { client } = useSession();
   const [isAdding, setAdding] = useState(false);
   const { filters } = view.data;
+  const catalogue = useCatalogue(ip);
+  const isManaged = catalogue.data?.data.length === 0;
   const remove = useWrite(
     ({ key }: Filter) => client.deleteFilters({ ip, body: { keys: [key] } }),
     {
@@ -43,7 +45,12 @@ export function FiltersPanel({ ip, view }: Props) {
           <span className="dim">{text.count(filters.length, view.meta.limits.filters_per_ip)}</span>
         }
         actions={
-          <RoleButton needs="member" onClick={() => setAdding(true)}>
+          <RoleButton
+            needs="member"
+            refusal={isManaged ? text.managed.text : null}
+            leftSection={<Plus size={15} aria-hidden="true" />}
+            onClick={() => setAdding(true)}
+          >
             {text.add}
           </RoleButton>
         }
@@ -51,7 +58,7 @@ export function FiltersPanel({ ip, view }: Props) {
         rows={filters}
         columns={columnsOf(view, (filter) => remove.mutate(filter))}
         keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
-        empty={{ icon: FilterIcon, ...text.empty }}
+        empty={{ icon: FilterIcon, ...(isManaged ? text.managed : text.empty) }}
       />
       {isAdding && <AddFilter ip={ip} onClose={() => setAdding(false)} />}
     </>
@@ -64,7 +71,7 @@ function columnsOf(
 ): readonly Column<Filter>[] {
   return [
     { title: text.filter, cell: ({ name }) => name },
-    { title: text.port, className: 'mono', cell: ({ port }) => port },
+    { title: text.port, className: 'mono', card: 'head', cell: ({ port }) => port },
     {
       title: text.owner,
       className: 'dim',
@@ -72,12 +79,14 @@ function columnsOf(
     },
     {
       title: text.state,
+      card: 'end',
       cell: ({ status }) => (
         <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
       ),
     },
     {
       title: text.actions,
+      isTitleHidden: true,
       cell: (filter) =>
         filter.managed_by_group === null &&
         filter.status !== 'going' && (
@@ -93,18 +102,33 @@ function columnsOf(
   ];
 }
 
-function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
+/** The filters that can be added here: none where the service of the address has all of them. */
+function useCatalogue(ip: string) {
   const { client } = useSession();
-  const catalogue = useQuery({
+  return useQuery({
     queryKey: ['filters', ip],
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
+}
+
+function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
+  const { client, people } = useSession();
+  const catalogue = useCatalogue(ip);
   return (
     <WriteDialog
       title={text.addTitle}
       initial={EMPTY_FILTER}
       refusal={isIncomplete}
       write={(draft) => client.applyFilters({ ip, body: filterOf(draft) })}
+      say={({ response: { generation } }) => ({
+        text: text.added,
+        generation,
+        // An API key has no history to take it back from.
+        ...(people !== null &&
+          generation !== null && {
+            undo: () => people.undoChange({ ip, body: { generation } }),
+          }),
+      })}
       submit={text.add}
       onClose={onClose}
     >

@@ -7,7 +7,7 @@ import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { Loaded } from '../../components/Loaded.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
-import { formatCount, formatMoment } from '../../format.ts';
+import { formatMoment } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import '../../styles/attacks.css';
 import { type AttackSearch, parseTerms } from './attack-search.ts';
@@ -78,7 +78,7 @@ function AttackList({ list: { attacks, meta }, isOngoing, isLoading, onMore }: L
         keyOf={({ id }) => id}
         foot={() => (
           <div className="row">
-            {text.shown(formatCount(attacks.length), formatCount(meta.total))}
+            {text.shown(attacks.length, meta.total)}
             {attacks.length < meta.total && (
               <Button size="compact-sm" variant="default" loading={isLoading} onClick={onMore}>
                 {text.more}

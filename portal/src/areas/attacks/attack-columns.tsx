@@ -27,6 +27,7 @@ export const COLUMNS: readonly Column<Attack>[] = [
   {
     title: text.columns.address,
     width: 'minmax(150px, 1.6fr)',
+    card: 'head',
     cell: ({ destination_ip: ip }) => (
       <Link className="cell-link mono" to="/addresses/$ip" params={{ ip }}>
         {ip}
@@ -36,6 +37,7 @@ export const COLUMNS: readonly Column<Attack>[] = [
   {
     title: text.columns.state,
     width: '100px',
+    card: 'end',
     cell: ({ status }) =>
       status === 'ongoing' ? (
         <Pill tone="bad">{text.ongoing}</Pill>

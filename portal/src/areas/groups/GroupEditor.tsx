@@ -25,8 +25,6 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   const [edited, setEdited] = useState<GroupInput | null>(null);
   const draft = edited ?? stored;
   const change = (part: Partial<GroupInput>): void => setEdited({ ...draft, ...part });
-  const client = usePeopleClient();
-  const navigate = useNavigate();
   const refusal = useRefusal('admin', true);
   const locked = group?.owner === 'fleet' ? text.locked.fleet : refusal;
   const isSame = isSameGroup(draft, stored);
@@ -38,21 +36,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
         title={group?.name ?? text.newTitle}
         above={{ to: '/groups', title: messages.groups.title }}
       >
-        {group !== null && (
-          <ConfirmButton
-            needs="admin"
-            refusal={locked}
-            leftSection={<Trash2 size={15} aria-hidden="true" />}
-            title={text.deleteTitle(group.name)}
-            question={text.deleteText(group.targets.length)}
-            confirm={text.deleteConfirm}
-            write={() => client.deleteGroup({ group: group.id })}
-            say={({ data }) => ({ text: text.saved(group.name), generation: data.generation })}
-            onDone={() => void navigate({ to: '/groups', ignoreBlocker: true })}
-          >
-            {text.delete}
-          </ConfirmButton>
-        )}
+        {group !== null && <DeleteGroup group={group} refusal={locked} />}
       </PageHeader>
       {locked !== null && <Notice kind="info">{locked}</Notice>}
       <div className="editor">
@@ -111,6 +95,35 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   );
 }
 
+interface DeleteProps {
+  readonly group: Group;
+  readonly refusal: string | null;
+}
+
+function DeleteGroup({ group, refusal }: DeleteProps) {
+  const client = usePeopleClient();
+  const navigate = useNavigate();
+  return (
+    <ConfirmButton
+      needs="admin"
+      refusal={refusal}
+      leftSection={<Trash2 size={15} aria-hidden="true" />}
+      title={text.deleteTitle(group.name)}
+      question={text.deleteText(group.targets.length)}
+      confirm={text.deleteConfirm}
+      write={() => client.deleteGroup({ group: group.id })}
+      say={({ data }) => ({
+        text: text.deleted(group.name),
+        generation: data.generation,
+        undo: () => client.createGroup({ body: inputOfGroup(group) }),
+      })}
+      onDone={() => void navigate({ to: '/groups', ignoreBlocker: true })}
+    >
+      {text.delete}
+    </ConfirmButton>
+  );
+}
+
 /** Saves what is given whole, and goes to the page of the group. */
 function useSave(group: Group | null, onSaved: () => void) {
   const client = usePeopleClient();
@@ -119,7 +132,14 @@ function useSave(group: Group | null, onSaved: () => void) {
     (body: GroupInput) =>
       group === null ? client.createGroup({ body }) : client.saveGroup({ group: group.id, body }),
     {
-      say: ({ data }, { name }) => ({ text: text.saved(name), generation: data.generation }),
+      say: ({ data }, { name }) => ({
+        text: text.saved(name),
+        generation: data.generation,
+        undo: () =>
+          group === null
+            ? client.deleteGroup({ group: data.id })
+            : client.saveGroup({ group: group.id, body: inputOfGroup(group) }),
+      }),
       onDone({ data }) {
         onSaved();
         const to = { to: '/groups/$group', params: { group: String(data.id) } } as const;

@@ -21,7 +21,7 @@ export function ActButton({ slug }: { readonly slug: string }) {
   return (
     <>
       <Button
-        variant={isActing ? 'filled' : 'default'}
+        variant={isActing ? 'light' : 'default'}
         size="compact-sm"
         aria-label={isActing ? text.stopOf(slug) : text.actOf(slug)}
         loading={act.isPending}

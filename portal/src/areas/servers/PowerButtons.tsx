@@ -20,7 +20,7 @@ interface Props {
 /** Each is enabled where the node would do something, and says why not otherwise. */
 export function PowerButtons(props: Props) {
   return (
-    <div className="row" role="group" aria-label={text.title}>
+    <div className="row power" role="group" aria-label={text.title}>
       {SIGNALS.map((signal) => (
         <PowerButton key={signal} {...props} signal={signal} />
       ))}

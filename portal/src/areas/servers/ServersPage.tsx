@@ -63,7 +63,7 @@ export function ServersPage() {
         columns={COLUMNS}
         minWidth={900}
         keyOf={({ uuid }) => uuid}
-        foot={(shown, total) => text.shown(formatCount(shown), formatCount(total))}
+        foot={(shown, total) => text.shown(shown, total)}
       />
     </>
   );

@@ -23,8 +23,8 @@ describe('the power buttons', () => {
   });
 
   it('say why not otherwise, in the words of the state', () => {
-    assert.match(powerRefusal('start', SERVER) ?? '', /runs already/);
-    assert.match(powerRefusal('stop', { ...SERVER, state: 'offline' }) ?? '', /offline already/);
+    assert.match(powerRefusal('start', SERVER) ?? '', /already running/);
+    assert.match(powerRefusal('stop', { ...SERVER, state: 'offline' }) ?? '', /already offline/);
     assert.match(
       powerRefusal('start', { ...SERVER, state: 'stopping' }) ?? '',
       /once it is offline/,

@@ -24,6 +24,7 @@ export const COLUMNS: readonly Column<ServerRow>[] = [
   {
     title: text.columns.state,
     width: 'minmax(200px, 1.6fr)',
+    card: 'end',
     cell: (row) => (
       <span className="row">
         <StatePill {...row} />

@@ -42,7 +42,7 @@ export default function OrganisationPanel() {
               label={text.slug}
               description={text.slugText}
               value={organisation ?? ''}
-              className="mono"
+              classNames={{ input: 'mono' }}
               readOnly
             />
           </>

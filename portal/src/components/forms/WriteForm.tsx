@@ -48,6 +48,7 @@ interface Props<Values, Result> extends FormProps<Values, Result> {
 export function WriteForm<Values extends FormValues, Result>(props: Props<Values, Result>) {
   const { label, layout = 'plain', submit, note, saved, pointers = {}, onCancel } = props;
   const shown = useRef(new Set<string>());
+  const written = useRef<readonly [previous: Values, now: Values]>([props.initial, props.initial]);
   const write = useWrite(props.write, props);
   const form = useForm<Values>({
     initialValues: props.initial,
@@ -69,10 +70,20 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
     event.preventDefault();
     if (isRefused || submit === null || write.isPending) return;
     form.clearErrors();
-    write.mutate(form.values, {
-      onSuccess: () => props.resetsOnDone === true && form.reset(),
+    mutate(form.values);
+  };
+  const mutate = (values: Values): void =>
+    write.mutate(values, {
+      onSuccess() {
+        written.current = [written.current[1], values];
+        if (props.resetsOnDone === true) form.reset();
+      },
       onError: (error) => form.setErrors(errorsByField(error, fieldOf)),
     });
+  const takeBack = (): void => {
+    const [previous] = written.current;
+    form.setValues(previous);
+    mutate(previous);
   };
   const isDialog = layout === 'dialog';
   const buttons = [
@@ -104,7 +115,9 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
     >
       {props.children(fields, write.error)}
       <ProblemNotice error={write.error} isElsewhere={(pointer) => fieldOf(pointer) !== null} />
-      {saved !== undefined && write.isSuccess && <Notice kind="ok">{saved}</Notice>}
+      {saved !== undefined && write.isSuccess && (
+        <Saved said={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
+      )}
       {submit !== null && (
         <div className="row">
           {isDialog ? <div className="row-end">{buttons.toReversed()}</div> : buttons}
@@ -112,5 +125,26 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
         </div>
       )}
     </form>
+  );
+}
+
+interface SavedProps {
+  readonly said: string;
+  /** Null: what was written cannot be read again, such as a password. */
+  readonly onUndo: (() => void) | null;
+}
+
+function Saved({ said, onUndo }: SavedProps) {
+  return (
+    <Notice kind="ok">
+      <span className="row">
+        {said}
+        {onUndo !== null && (
+          <Button size="compact-xs" variant="default" onClick={onUndo}>
+            {messages.undo.button}
+          </Button>
+        )}
+      </span>
+    </Notice>
   );
 }

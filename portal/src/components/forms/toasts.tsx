@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { type NotificationData, notifications } from '@mantine/notifications';
 import { type KeyClient, NotEnforcedError } from '@portcullis/client/index.ts';
+import type { ReactNode } from 'react';
 import { messages } from '../../messages/index.ts';
 
 const text = messages.accepted;
@@ -14,23 +15,25 @@ export function showToast(toast: NotificationData): string {
 
 /** Offers for ten seconds to take back what was just done. */
 export function showUndo(done: string, undo: () => Promise<unknown>): void {
+  const id = showToast({ autoClose: UNDO_MS, message: withUndo(done, undo, () => id) });
+}
+
+/** A sentence beside a button that takes back what it says. */
+function withUndo(said: string, undo: () => Promise<unknown>, idOf: () => string): ReactNode {
   const takeBack = (): void => {
-    notifications.hide(id);
+    notifications.hide(idOf());
     undo().catch(({ message }: Error) =>
       showToast({ color: 'red', title: messages.undo.failed, message }),
     );
   };
-  const id = showToast({
-    autoClose: UNDO_MS,
-    message: (
-      <div className="undo">
-        <span>{done}</span>
-        <Button size="xs" variant="default" onClick={takeBack}>
-          {messages.undo.button}
-        </Button>
-      </div>
-    ),
-  });
+  return (
+    <div className="undo">
+      <span>{said}</span>
+      <Button size="xs" variant="default" onClick={takeBack}>
+        {messages.undo.button}
+      </Button>
+    </div>
+  );
 }
 
 /** Says what a change did not do, until it is closed, and offers the act that does it. */
@@ -63,13 +66,21 @@ interface Accepted {
   readonly generation: number;
   /** The address that was written; absent: several. */
   readonly ip?: string;
+  readonly undo?: (() => Promise<unknown>) | undefined;
 }
 
 /** Says that a change was accepted, and that it is live once every edge in service has it. */
-export function showAccepted(client: KeyClient, { text: title, generation, ip }: Accepted): void {
-  const id = showToast({ title, message: text.underway, loading: true, autoClose: false });
-  const end = (message: string, color: string): void => {
-    const ended = { title, message, color, loading: false, autoClose: LIVE_MS };
+export function showAccepted(
+  client: KeyClient,
+  { text: title, generation, ip, undo }: Accepted,
+): void {
+  const offer = (said: string): ReactNode =>
+    undo === undefined ? said : withUndo(said, undo, () => id);
+  const id = showToast({ title, message: offer(text.underway), loading: true, autoClose: false });
+  const end = (said: string, color: string): void => {
+    const message = offer(said);
+    const autoClose = undo === undefined ? LIVE_MS : UNDO_MS;
+    const ended = { title, message, color, loading: false, autoClose };
     notifications.update({ ...SHOWN, ...ended, id });
   };
   client.waitUntilLive(generation, ip === undefined ? {} : { ip }).then(

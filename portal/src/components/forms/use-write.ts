@@ -6,7 +6,13 @@ import { showAccepted, showUndo } from './toasts.tsx';
 /** What a toast says after a write: that it can be taken back, or how far its generation is. */
 export type Said =
   | { readonly text: string; undo(): Promise<unknown> }
-  | { readonly text: string; readonly generation: number | null; readonly ip?: string };
+  | {
+      readonly text: string;
+      readonly generation: number | null;
+      /** The address that was written; absent: several. */
+      readonly ip?: string;
+      undo?(): Promise<unknown>;
+    };
 
 export interface AfterWrite<Input, Result> {
   /** It changes nothing at the service: what another form sends later. */
@@ -34,9 +40,13 @@ export function useWrite<Result, Input = void>(
       onDone?.(result, input);
       const said = say?.(result, input) ?? null;
       if (said === null) return;
-      if ('undo' in said) showUndo(said.text, () => said.undo().then(refresh));
-      else if (said.generation !== null && client !== undefined)
-        showAccepted(client, { ...said, generation: said.generation });
+      const { undo } = said;
+      const takeBack = undo && (() => undo().then(refresh));
+      if ('generation' in said) {
+        const { generation } = said;
+        if (generation !== null && client !== undefined)
+          showAccepted(client, { ...said, generation, undo: takeBack });
+      } else if (takeBack !== undefined) showUndo(said.text, takeBack);
     },
     // After a refusal too, which may be one because the page shows what is there no longer.
     onSettled() {

@@ -5,6 +5,7 @@ import { messages } from '../../messages/index.ts';
 import { ListPanel } from './ListPanel.tsx';
 import { SecretOnce } from '../SecretOnce.tsx';
 import { timeColumn } from '../Time.tsx';
+import { showToast } from '../forms/toasts.tsx';
 import { useWrite } from '../forms/use-write.ts';
 
 const text = messages.members;
@@ -29,7 +30,9 @@ interface Props {
 
 /** Unused links, with a button to withdraw each. */
 export function LinkTable({ title, lead, links, withdraw }: Props) {
-  const withdrawal = useWrite(withdraw);
+  const withdrawal = useWrite(withdraw, {
+    onDone: () => void showToast({ message: text.withdrawn }),
+  });
   return (
     <ListPanel<UnusedLink>
       title={title}

@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode } from 'react';
-import type { Column, RowMarks } from './columns.ts';
+import { cardPart, type Column, type RowMarks } from './columns.ts';
 
 export interface PlainTableProps<Row> {
   readonly columns: readonly Column<Row>[];
@@ -36,8 +36,13 @@ export function PlainTable<Row>(props: PlainTableProps<Row>) {
             return (
               <Fragment key={keyOf(row)}>
                 <tr data-dim={marksOf?.(row).dim === true ? '' : undefined}>
-                  {columns.map(({ title, className, isNumber, cell }) => (
-                    <td key={title} className={isNumber === true ? 'num' : className}>
+                  {columns.map(({ title, className, isNumber, cell }, at) => (
+                    <td
+                      key={title}
+                      className={isNumber === true ? 'num' : className}
+                      data-card={cardPart(columns, at)}
+                      data-title={title}
+                    >
                       {cell(row)}
                     </td>
                   ))}

@@ -1,7 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type CSSProperties, useMemo, useRef, useState } from 'react';
-import { type Column, firstSort, nextSort, type RowMarks, type Sort, sortRows } from './columns.ts';
+import {
+  cardPart,
+  type Column,
+  firstSort,
+  nextSort,
+  type RowMarks,
+  type Sort,
+  sortRows,
+} from './columns.ts';
 
 interface Props<Row> {
   readonly label: string;
@@ -51,6 +59,8 @@ export function VirtualTable<Row>(props: Props<Row>) {
             return (
               <div
                 key={keyOf(row)}
+                ref={virtual.measureElement}
+                data-index={index}
                 role="row"
                 className="grid-row"
                 aria-rowindex={index + 2}
@@ -58,10 +68,12 @@ export function VirtualTable<Row>(props: Props<Row>) {
                 data-going={marks?.going === true ? '' : undefined}
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {columns.map((column) => (
+                {columns.map((column, at) => (
                   <div
                     key={column.title}
                     role="cell"
+                    data-card={cardPart(columns, at)}
+                    data-title={column.title}
                     className={column.isNumber === true ? 'num' : undefined}
                   >
                     {column.cell(row)}

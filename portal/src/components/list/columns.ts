@@ -13,11 +13,23 @@ export interface Column<Row> {
   /** Of the cells of a plain table. */
   readonly className?: string;
   readonly isNumber?: boolean;
+  /** Where the cell stands when a narrow screen shows each row as a card (see `cardPart`). */
+  readonly card?: CardPart;
   /** How a table is sorted at first that is sorted by this column. */
   readonly sortsFirst?: 'ascending' | 'descending';
   cell(row: Row): ReactNode;
   /** What a click on the title sorts by; absent: it cannot be sorted by. */
   sortBy?(row: Row): number | string;
+}
+
+/** The first line of the card, its right end, a line below with the title of the column, or the last line. */
+export type CardPart = 'head' | 'end' | 'below' | 'foot';
+
+export function cardPart<Row>(columns: readonly Column<Row>[], index: number): CardPart {
+  const column = columns[index];
+  if (column?.card !== undefined) return column.card;
+  if (index === 0) return 'head';
+  return column?.isTitleHidden === true ? 'end' : 'below';
 }
 
 /** How a row is marked. */

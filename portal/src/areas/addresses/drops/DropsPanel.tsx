@@ -9,7 +9,7 @@ import { Chart } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { fillMinutes } from '../../../components/figures/fill-minutes.ts';
 import { Loaded } from '../../../components/Loaded.tsx';
-import { formatBytes, formatCount } from '../../../format.ts';
+import { formatBytes } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { RuleDraft } from '../rules/rule-draft.ts';
@@ -70,11 +70,8 @@ function Shown({ drops, onOpenPort }: { readonly drops: Drops } & Pick<Props, 'o
   return (
     <>
       <div className="two">
-        <Card
-          title={text.overTime}
-          lead={text.sum(formatCount(meta.packets), formatBytes(meta.bytes))}
-        >
-          <Chart label={text.chart(formatCount(meta.packets))} times={times} series={series} />
+        <Card title={text.overTime} lead={text.sum(meta.packets, formatBytes(meta.bytes))}>
+          <Chart label={text.chart(meta.packets)} times={times} series={series} />
         </Card>
         <Card title={text.why} lead={text.whyLead}>
           <DropBars totals={data.totals} packets={meta.packets} />

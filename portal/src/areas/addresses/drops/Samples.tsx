@@ -55,6 +55,7 @@ export function Samples({ samples, onOpenPort }: Props) {
     { title: text.edge, className: 'dim', cell: ({ edge }) => edge },
     {
       title: text.action,
+      card: 'end',
       cell: (sample) => <OpenPort sample={sample} onOpenPort={onOpenPort} />,
     },
   ];

@@ -2,12 +2,13 @@ import { SegmentedControl, Select, TextInput } from '@mantine/core';
 import type { ExplainRequest, Explanation } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { useState } from 'react';
+import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import type { AcceptedView } from '../queries.ts';
 import { hasPorts } from '../rules/rule-draft.ts';
-import { Verdict } from './Verdict.tsx';
+import { Stages, Verdict } from './Verdict.tsx';
 
 const text = messages.explain;
 const PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
@@ -94,7 +95,13 @@ export function ExplainPanel({ ip, view }: Props) {
           }}
         </WriteForm>
       </section>
-      {explained !== null && <Verdict result={explained.data} view={view} />}
+      {explained === null ? (
+        <Card title={text.way} lead={text.wayLead}>
+          <Stages decided={null} />
+        </Card>
+      ) : (
+        <Verdict result={explained.data} view={view} />
+      )}
     </div>
   );
 }

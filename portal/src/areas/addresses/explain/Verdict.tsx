@@ -68,8 +68,8 @@ export function Verdict({ result, view }: Props) {
   );
 }
 
-/** The stages in their order, up to the one that decided. */
-function Stages({ decided }: { readonly decided: string }) {
+/** The stages in their order, up to the one that decided; null: nothing was asked yet. */
+export function Stages({ decided }: { readonly decided: string | null }) {
   const last = STAGES.findIndex((stage) => stage === decided);
   return (
     <ol className="stages">

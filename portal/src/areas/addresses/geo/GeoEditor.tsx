@@ -29,7 +29,14 @@ export function GeoEditor({ id, initial, onClose }: Props) {
         if (id === null) return client.createGeoRule({ body });
         return client.saveGeoRule({ geo_rule: id, body });
       }}
-      say={({ data }) => ({ text: text.saved, generation: data.generation })}
+      say={({ data }) => ({
+        text: text.saved,
+        generation: data.generation,
+        undo: () =>
+          id === null
+            ? client.deleteGeoRule({ geo_rule: data.id })
+            : client.saveGeoRule({ geo_rule: id, body: inputOfGeo(initial) }),
+      })}
       onDone={onClose}
       onCancel={onClose}
       submit={id === null ? text.create : text.save}

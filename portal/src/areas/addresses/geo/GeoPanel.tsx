@@ -9,7 +9,7 @@ import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import type { GeoRule } from '@portcullis/client/index.ts';
 import { messages } from '../../../messages/index.ts';
 import { targetOn } from '../target-on.ts';
-import { describeGeo, geoDraftOf, newGeoDraft } from './geo-draft.ts';
+import { describeGeo, geoDraftOf, inputOfGeo, newGeoDraft } from './geo-draft.ts';
 import { GeoEditor } from './GeoEditor.tsx';
 import { usePeopleClient } from '../../../session/session.ts';
 import { WorldMap } from './WorldMap.tsx';
@@ -75,7 +75,11 @@ export default function GeoPanel({ ip }: { readonly ip: string }) {
           submit={text.deleteConfirm}
           isFinal
           write={() => client.deleteGeoRule({ geo_rule: deleted.id })}
-          say={({ data }) => ({ text: text.saved, generation: data.generation })}
+          say={({ data }) => ({
+            text: text.deleted,
+            generation: data.generation,
+            undo: () => client.createGeoRule({ body: inputOfGeo(geoDraftOf(deleted)) }),
+          })}
           onClose={() => setDeleted(null)}
         >
           {text.deleteText(deleted.targets.join(', '))}

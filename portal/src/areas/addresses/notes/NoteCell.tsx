@@ -60,6 +60,10 @@ function NoteEditor({ rule, note, known, onClose }: EditorProps) {
       initial={{ note: note.note ?? '', tags: note.tags }}
       submit={text.save}
       write={(draft) => client.saveRuleNote({ rule: rule.id, body: noteOf(draft) })}
+      say={() => ({
+        text: text.saved,
+        undo: () => client.saveRuleNote({ rule: rule.id, body: note }),
+      })}
       onClose={onClose}
     >
       {(form) => (

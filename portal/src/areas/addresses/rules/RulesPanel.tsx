@@ -191,7 +191,7 @@ function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule
 
 const OWNER: Column<AcceptedRule> = {
   title: text.owner,
-  width: 'minmax(120px, 1fr)',
+  width: 'minmax(140px, 1.6fr)',
   cell: ({ managed_by_group: group }) =>
     group !== null && (
       <Tooltip label={text.ownedHint}>
@@ -206,6 +206,7 @@ function stateColumn({ meta }: AcceptedView): Column<AcceptedRule> {
   return {
     title: text.state,
     width: '110px',
+    card: 'end',
     cell: ({ status }) => (
       <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
     ),

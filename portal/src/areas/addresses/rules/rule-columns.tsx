@@ -16,6 +16,7 @@ export const RULE_COLUMNS: readonly Column<RuleLike>[] = [
   {
     title: text.action,
     width: '70px',
+    card: 'head',
     cell: ({ action }) => (
       <Pill tone={action === 'allow' ? 'ok' : 'bad'} plain>
         {action === 'allow' ? text.allow : text.deny}
@@ -25,11 +26,13 @@ export const RULE_COLUMNS: readonly Column<RuleLike>[] = [
   {
     title: text.protocol,
     width: '70px',
+    card: 'head',
     cell: ({ protocol }) => protocolName(protocol),
   },
   {
     title: text.port,
     width: '64px',
+    card: 'head',
     cell: ({ destination_port: port }) =>
       (port ?? null) === null ? (
         <span className="dim">{text.any}</span>

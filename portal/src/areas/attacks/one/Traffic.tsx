@@ -4,9 +4,9 @@ import { ChartLine } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { Chart, type Mark } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
-import { formatDuration } from '../../../format.ts';
+import { formatCompact, formatDuration } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
-import { seriesOf, timesOf, type Unit } from './curve.ts';
+import { seriesOf, timesOf, type Unit, unitOf } from './curve.ts';
 import type { AttackView } from '../queries.ts';
 import { stepsOf } from './steps.ts';
 
@@ -27,8 +27,9 @@ const CHART_PX = 260;
 
 /** The traffic of the attack against what it had to pass. */
 export function Traffic({ view }: { readonly view: AttackView }) {
-  const [unit, setUnit] = useState<Unit>('bps');
   const { attack, evidence } = view;
+  const [chosen, setChosen] = useState<Unit | null>(null);
+  const unit = chosen ?? unitOf(attack, evidence?.threshold ?? null);
   const curve = evidence?.series ?? null;
   const times = useMemo(() => (curve === null ? [] : timesOf(curve)), [curve]);
   const series = useMemo(() => (curve === null ? [] : [seriesOf(curve, unit)]), [curve, unit]);
@@ -50,7 +51,7 @@ export function Traffic({ view }: { readonly view: AttackView }) {
             aria-label={text.unit}
             data={UNITS.map((each) => each)}
             value={unit}
-            onChange={setUnit}
+            onChange={setChosen}
           />
         </div>
       </div>
@@ -65,7 +66,7 @@ export function Traffic({ view }: { readonly view: AttackView }) {
         threshold={threshold}
         marks={marks}
         height={CHART_PX}
-        format={format}
+        format={formatCompact}
       />
     </section>
   );

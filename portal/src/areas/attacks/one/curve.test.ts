@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Curve, curveCsv, seriesOf, timesOf } from './curve.ts';
+import { type Curve, curveCsv, seriesOf, timesOf, unitOf } from './curve.ts';
 
 const curve: Curve = {
   from: '2026-11-21T01:12:04+00:00',
@@ -22,6 +22,13 @@ describe('the curve of an attack', () => {
       ],
     );
     assert.equal(seriesOf(curve, 'bps').low, undefined);
+  });
+
+  it('opens on the unit that was furthest above its threshold', () => {
+    const threshold = { pps: 20_000, bps: 1_000_000_000 };
+    assert.equal(unitOf({ peak_pps: 60_000, peak_bps: 31_000_000 }, threshold), 'pps');
+    assert.equal(unitOf({ peak_pps: 21_000, peak_bps: 9_000_000_000 }, threshold), 'bps');
+    assert.equal(unitOf({ peak_pps: 60_000, peak_bps: 31_000_000 }, null), 'bps');
   });
 
   it('stands in the middle of its steps', () => {

@@ -1,9 +1,18 @@
-import type { AttackEvidence } from '@portcullis/client/index.ts';
+import type { Attack, AttackEvidence } from '@portcullis/client/index.ts';
 import type { Series } from '../../../components/figures/Chart.tsx';
 import { toCsv } from '../../../download.ts';
 
 export type Unit = 'bps' | 'pps';
 export type Curve = NonNullable<AttackEvidence['series']>;
+
+/** The unit in which the attack was furthest above its threshold. */
+export function unitOf(
+  attack: Pick<Attack, 'peak_bps' | 'peak_pps'>,
+  threshold: AttackEvidence['threshold'],
+): Unit {
+  if (threshold === null) return 'bps';
+  return attack.peak_pps / threshold.pps > attack.peak_bps / threshold.bps ? 'pps' : 'bps';
+}
 
 /** Unix seconds of each mean: the middle of its step. */
 export function timesOf({ from, step_ms, pps }: Curve): number[] {

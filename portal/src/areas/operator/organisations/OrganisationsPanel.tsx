@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<Organisation>[] = [
     cell: ({ flags }) =>
       flags.length === 0 ? text.noFlags : flags.map((flag) => text.flags[flag]).join(', '),
   },
-  { title: columns.owner, cell: ({ owner }) => <OwnerPill owner={owner} /> },
+  { title: columns.owner, card: 'end', cell: ({ owner }) => <OwnerPill owner={owner} /> },
   {
     title: columns.actions,
     isTitleHidden: true,

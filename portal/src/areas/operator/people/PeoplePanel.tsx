@@ -70,11 +70,12 @@ export function PeoplePanel() {
                 </div>
               )),
           },
-          { title: columns.state, cell: (person) => <State person={person} /> },
+          { title: columns.state, card: 'end', cell: (person) => <State person={person} /> },
           timeColumn(columns.seen, (person) => person.last_seen_at, messages.members.never),
           {
             title: columns.actions,
             isTitleHidden: true,
+            card: 'foot',
             cell: (person) => <Changes person={person} isSelf={isSelf(person)} onLink={setLink} />,
           },
         ]}

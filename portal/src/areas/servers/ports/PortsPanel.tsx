@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<Port>[] = [
     ),
   },
   { title: text.columns.name, cell: ({ name }) => name ?? <span className="dim">–</span> },
-  { title: text.columns.firewall, cell: (port) => <Firewall port={port} /> },
+  { title: text.columns.firewall, card: 'end', cell: (port) => <Firewall port={port} /> },
   { title: text.columns.filter, cell: (port) => <Filter port={port} /> },
 ];
 

@@ -106,6 +106,7 @@ function columnsOf(now: Date, onRevoke: (key: ApiKey) => void): readonly Column<
     timeColumn(text.columns.expires, ({ expires_at: at }) => at, text.noEnd),
     {
       title: text.columns.state,
+      card: 'end',
       cell: (key) => (
         <div className="pills">
           <Pill tone={TONES[stateOf(key, now)]}>{text.states[stateOf(key, now)]}</Pill>

@@ -61,15 +61,24 @@ interface ListProps {
   onInvited(link: MadeLink): void;
 }
 
+interface RoleChange {
+  readonly member: Member;
+  readonly role: Role;
+}
+
 function MemberList({ query, members, onInvited }: ListProps) {
   const client = usePeopleClient();
   const [removed, setRemoved] = useState<Member | null>(null);
-  const change = useWrite(({ id, role }: { id: number; role: Role }) =>
-    client.changeMember({ member: id, body: { role } }),
-  );
+  const setRole = (id: number, role: Role) => client.changeMember({ member: id, body: { role } });
+  const change = useWrite(({ member, role }: RoleChange) => setRole(member.id, role), {
+    say: (_, { member, role }) => ({
+      text: text.roleChanged(member.name, role),
+      undo: () => setRole(member.id, member.role as Role),
+    }),
+  });
   const columns = useColumns({
     isBusy: change.isPending,
-    onRole: ({ id }, role) => change.mutate({ id, role }),
+    onRole: (member, role) => change.mutate({ member, role }),
     onRemove: setRemoved,
   });
   return (
