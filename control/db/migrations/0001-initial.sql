@@ -204,6 +204,22 @@ create table sessions (
 create index sessions_person on sessions (person_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- Ends the event streams of those who lost a right, on every replica. Equal notifications of a transaction are one.
+create function access_changed() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('portcullis_access', '');
+  return null;
+end
+$$;
+create trigger members_access after delete or update on members
+  for each row execute function access_changed();
+create trigger sessions_access after delete or update of acting_id on sessions
+  for each row execute function access_changed();
+create trigger people_access after update of disabled_at, is_operator on people
+  for each row execute function access_changed();
+create trigger organisations_access after delete or update on organisations
+  for each row execute function access_changed();
+
 -- Links that are sent to people: each is used once.
 create table portal_links (
   id bigint generated always as identity primary key,

@@ -92,10 +92,10 @@ export async function openStream(
   operation: Operation,
   db: Db,
   incoming: Incoming,
-  signal: AbortSignal,
+  ending: AbortController,
 ): Promise<AsyncGenerator<string, void>> {
   if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
-  return operation.handler.run(await requireValidCall(db, incoming, []), signal);
+  return operation.handler.run(await requireValidCall(db, incoming, []), ending);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */

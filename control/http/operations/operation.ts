@@ -64,15 +64,15 @@ export interface Reply {
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
 
-/** Text of server-sent events, until the signal is aborted. */
-export type StreamHandler<C> = (call: C, signal: AbortSignal) => AsyncGenerator<string, void>;
+/** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
+export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
 
 /** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   | {
       readonly kind: 'stream';
-      run(call: Call<never, never>, signal: AbortSignal): AsyncGenerator<string, void>;
+      run(call: Call<never, never>, ending: AbortController): AsyncGenerator<string, void>;
     }
   /** Outside of a transaction, because it waits for an agent. */
   | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }

@@ -1,14 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type PortalEndpoint, ROLES } from '@portcullis/contract/endpoint.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { Access, Caller, Person } from '../../access/index.ts';
+import { type Access, type Caller, type Person, unauthenticated } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
 import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
-import { addStreams, sendStream } from './event-stream.ts';
+import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';
@@ -41,7 +42,7 @@ declare module 'fastify' {
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'authenticateSession'>;
+  readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   /** The time that the server may spend on a request. */
@@ -199,11 +200,34 @@ async function answer(
           },
   };
   if (operation.row.stream === true) {
-    const open = (signal: AbortSignal) => openStream(operation, deps.db, incoming, signal);
-    return sendStream(request, reply, open, () => authenticated(operation, deps, request));
+    const open = (ending: AbortController) => openStream(operation, deps.db, incoming, ending);
+    return sendStream(request, reply, open, streamRight(operation, deps, request));
   }
   const made = await deadline.limit(dispatch(operation, deps.db, incoming));
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
+}
+
+/** A stream keeps the caller that opened it, so it ends when the rights of the caller change too. */
+function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequest): StreamRight {
+  const { caller } = request;
+  if (caller === null) throw new Error('a stream was reached without a caller');
+  return {
+    callerId: caller.keyId,
+    async check() {
+      await authenticated(operation, deps, request);
+      authorise(operation.row, request.caller, request.person);
+      if (!isDeepStrictEqual(reachOf(request.caller), reachOf(caller))) {
+        throw unauthenticated('The rights of the caller changed.');
+      }
+    },
+    onChange: (listener) => deps.access.onChange(listener),
+  };
+}
+
+function reachOf(caller: Caller | null) {
+  if (caller === null) return null;
+  const { organisationId, abilities, prefixes, servers } = caller;
+  return { organisationId, abilities, prefixes, servers };
 }
 
 function lastEventIdOf({ headers }: FastifyRequest): string | null {
