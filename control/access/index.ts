@@ -27,10 +27,10 @@ export {
   reachesNetwork,
 } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
-export { unauthenticated } from './authenticate.ts';
+export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { seesServer, type ServerHolder, withinReach } from './reach.ts';
-export { hashToken, sessionCookieName } from './sessions.ts';
+export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {

@@ -65,11 +65,11 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       return DONE;
     },
     async changePassword(call, db) {
-      const { email, sessionId } = requirePerson(call);
-      const person = await requirePassword(db, email, call.body.password);
+      const self = requirePerson(call);
+      const person = await requirePassword(db, self, call.body.password);
       const passwordHash = await hashPassword(call.body.new_password);
       await db.transaction().execute(async (tx) => {
-        await setPassword(tx, person.id, passwordHash, sessionId);
+        await setPassword(tx, person.id, passwordHash, self.sessionId);
         await auditOwn(tx, call, 'password.change');
       });
       return DONE;
@@ -83,7 +83,7 @@ type TotpNames = 'beginTotp' | 'confirmTotp' | 'removeTotp' | 'renewRecoveryCode
 export function totpHandlers(): Pick<Handlers, TotpNames> {
   return {
     async beginTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (person.totp_confirmed_at !== null)
         throw refuse('/password', 'is right, but the app is on already; turn it off first');
       const secret = randomBytes(20);
@@ -108,7 +108,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       return { status: 200, body: { data: { recovery_codes: codes } } };
     },
     async renewRecoveryCodes(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (!hasTotp(person)) {
         throw new Problem('invalid_request', 'Turn the authenticator app on first.');
       }
@@ -119,7 +119,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       return { status: 201, body: { data: { recovery_codes: codes } } };
     },
     async removeTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       await db.transaction().execute(async (tx) => {
         await removeSecondFactor(tx, person.id);
         await auditOwn(tx, call, 'totp.off');

@@ -13,7 +13,7 @@ export function signInHandlers(publicUrl: string): SignInHandlers {
     async signIn(call, db) {
       requireEncrypted(publicUrl);
       const { email, password, code } = call.body;
-      const person = await provePassword(db, email, password);
+      const person = await provePassword(db, { email, password }, { visitor: call, publicUrl });
       if (hasTotp(person) && code === undefined) {
         return { status: 200, body: { data: { signed_in: false } } };
       }

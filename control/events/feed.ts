@@ -32,7 +32,7 @@ const IDLE_MS = 15_000;
 /** How soon events of a transaction that waits for an older one are read. */
 const RETRY_MS = 50;
 /** Events of this time are sent together: one write a stream instead of one an event. */
-const GATHER_MS = 50;
+const GATHER_MS = 100;
 const MAX_PENDING_BYTES = 256 * 1024;
 
 export function createEventFeed(db: Db): EventFeed {

@@ -55,7 +55,8 @@ test('a stream that is not read is ended at 256 kB, and resumes where it was', a
   const feed = createEventFeed(db);
   const listener = listen(url, ['portcullis_events'], () => feed.wake());
   t.after(() => listener.stop());
-  const add = () => sql`
+  const add = () =>
+    sql`
     select add_event(null, 'write.live', '203.0.113.1', jsonb_build_object('pad', repeat('x', 20000)))
       from generate_series(1, 10)`.execute(db);
   const follow = (after: Cursor, ending: AbortController) => {

@@ -237,11 +237,25 @@ create table portal_links (
   check ((organisation_id is null) = (role is null))
 );
 
--- Attempts on passwords and codes since the last success, by email.
+-- Browsers that a person signed in with, so that strangers cannot lock them out.
+create table devices (
+  id bigint generated always as identity primary key,
+  -- SHA-256 of the cookie
+  token_hash bytea not null unique,
+  person_id bigint not null references people on delete cascade,
+  last_seen_at timestamptz not null default now()
+);
+create index devices_person on devices (person_id);
+create index devices_seen on devices (last_seen_at);
+
+-- Attempts on passwords and codes since the last success.
 create table sign_in_attempts (
-  email text primary key,
+  email text not null,
+  -- a source, a device or a session that tries; empty: all sources together
+  origin text not null,
   attempts integer not null,
-  last_at timestamptz not null
+  last_at timestamptz not null,
+  primary key (email, origin)
 );
 
 ---------------------------------------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ async function requireSubject(
 
 function toReply({ status, body, state, headers: own }: Answer): Reply {
   const payload = Buffer.from(JSON.stringify(body));
-  const headers: Record<string, string> = {
+  const headers: Record<string, string | string[]> = {
     ...own,
     'content-type': 'application/json; charset=utf-8',
   };

@@ -26,6 +26,8 @@ export interface Call<Body = unknown, Query = unknown> {
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
   readonly userAgent: string | null;
+  /** The Cookie header as sent. */
+  readonly cookies: string | undefined;
   /** The path's `ip`, canonical; empty for operations without one. */
   readonly ip: string;
   /** The path's `slice`, a uuid in lower case; empty for operations without one. */
@@ -44,11 +46,14 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly afterCommit: (effect: () => void) => void;
 }
 
+/** Several values are several header lines. */
+export type ReplyHeaders = Readonly<Record<string, string | string[]>>;
+
 /** The result of a handler; http/ adds bytes, tags and headers. */
 export interface Answer {
   readonly status: number;
   readonly body: object;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ReplyHeaders;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
 }
@@ -56,7 +61,7 @@ export interface Answer {
 /** A response as bytes, for sending and for idempotency keys. */
 export interface Reply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReplyHeaders;
   readonly payload: Buffer;
 }
 

@@ -182,6 +182,7 @@ async function answer(
     requestId: request.id,
     source: clientAddress(request.ip),
     userAgent: request.headers['user-agent'] ?? null,
+    cookies: request.headers.cookie,
     ip: request.address,
     server: request.gameServer,
     attack: request.attack,
@@ -238,7 +239,7 @@ function lastEventIdOf({ headers }: FastifyRequest): string | null {
 /** Reads carry a strong tag; an unchanged representation is 304 without a body. */
 function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof sendReply>[1] {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
-  const etag = reply.headers['etag'] ?? entityTag(reply.payload);
+  const etag = String(reply.headers['etag'] ?? entityTag(reply.payload));
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };
