@@ -130,15 +130,17 @@ function invalidInput(parts: readonly Validated[]): Problem {
       errors,
     });
   }
-  return new Problem(
-    'invalid_request',
-    'The request does not fit what this operation takes; errors says where.',
-    { errors },
-  );
+  const [only, ...others] = errors;
+  const detail =
+    only !== undefined && others.length === 0
+      ? `The request does not fit what this operation takes: ${describe(only)}.`
+      : 'The request does not fit what this operation takes; errors says where.';
+  return new Problem('invalid_request', detail, { errors });
 }
 
 function describe(error: FieldError): string {
-  return `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`;
+  const where = 'pointer' in error ? error.pointer.slice(1) : error.parameter;
+  return `${where === '' ? 'the body' : where} ${error.detail}`;
 }
 
 function idempotentRequest(caller: Caller | null, once: IdempotentCall): IdempotentRequest {
