@@ -7,6 +7,7 @@ import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
+import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
 import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
 import {
@@ -67,7 +68,9 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
     async changePassword(call, db) {
       const self = requirePerson(call);
       const person = await requirePassword(db, self, call.body.password);
-      const passwordHash = await hashPassword(call.body.new_password);
+      const passwordHash = await hashPassword(
+        requireGoodPassword(call.body.new_password, '/new_password'),
+      );
       await db.transaction().execute(async (tx) => {
         await setPassword(tx, person.id, passwordHash, self.sessionId);
         await auditOwn(tx, call, 'password.change');
@@ -98,9 +101,10 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       if (person === null || person.totp_secret === null || person.totp_confirmed_at !== null) {
         throw new Problem('invalid_request', 'Begin to set up the app first.');
       }
-      if (!/^\d{6}$/.test(call.body.code) || !(await useCode(tx, person, call.body.code))) {
-        throw refuse('/code', 'is not the code that the app shows now');
-      }
+      const isDigits = /^\d{6}$/.test(call.body.code);
+      const use = isDigits ? await useCode(tx, person, call.body.code) : 'wrong';
+      if (use === 'used') throw refuse('/code', 'was used already; wait for the next one');
+      if (use === 'wrong') throw refuse('/code', 'is not the code that the app shows now');
       await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
       await endSessions(tx, id, sessionId);
       await auditOwn(tx, call, 'totp.on');

@@ -3,6 +3,7 @@ import { recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
+import { requireGoodPassword } from './good-password.ts';
 import { findLink, type LinkRow } from './link-store.ts';
 import { forgetAttempts, hashPassword, provePassword, type Prover } from './prove.ts';
 import {
@@ -13,8 +14,6 @@ import {
   setPassword,
 } from './person-store.ts';
 import { removeSecondFactor } from './second-factor.ts';
-
-const MIN_PASSWORD = 12;
 
 export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'acceptLink'> {
   return {
@@ -110,9 +109,4 @@ async function create(tx: Tx, email: string, secret: Secret): Promise<number> {
   if (secret === null) throw new Error('an account disappeared while a link was accepted');
   const { name, hash: passwordHash } = secret;
   return insertPerson(tx, { email, name, passwordHash, isOperator: false });
-}
-
-export function requireGoodPassword(password: string): string {
-  if (Array.from(password).length >= MIN_PASSWORD) return password;
-  throw refuse('/password', `must have at least ${MIN_PASSWORD} characters`);
 }
