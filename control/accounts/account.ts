@@ -59,18 +59,15 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
     },
     async renameAccount(call, tx) {
       await sql`
-        update people set name = ${call.body.name} where id = ${requirePerson(call).id}`.execute(
-        tx,
-      );
+        update people set name = ${call.body.name} where id = ${call.person?.id}`.execute(tx);
       await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
     async changePassword(call, db) {
       const self = requirePerson(call);
-      const person = await requirePassword(db, self, call.body.password);
-      const passwordHash = await hashPassword(
-        requireGoodPassword(call.body.new_password, '/new_password'),
-      );
+      const { password, new_password: next } = call.body;
+      const person = await requirePassword(db, self, password);
+      const passwordHash = await hashPassword(requireGoodPassword(next, '/new_password'));
       await db.transaction().execute(async (tx) => {
         await setPassword(tx, person.id, passwordHash, self.sessionId);
         await auditOwn(tx, call, 'password.change');
