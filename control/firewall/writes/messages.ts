@@ -34,11 +34,7 @@ type Missing = readonly (number | string)[];
 
 export function rulesDeleted(deleted: number, missing: Missing, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these ids is a rule of this address.';
-  return sentences(
-    deletion(deleted, missing, 'rule was', 'rules were'),
-    PROPAGATION,
-    change,
-  );
+  return sentences(deletion(deleted, missing, 'rule was', 'rules were'), PROPAGATION, change);
 }
 
 export function filtersAccepted(change: Change): string {
@@ -51,11 +47,7 @@ export function filtersAccepted(change: Change): string {
 
 export function filtersDeleted(deleted: number, missing: Missing, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these keys is a filter of this address.';
-  return sentences(
-    deletion(deleted, missing, 'filter was', 'filters were'),
-    PROPAGATION,
-    change,
-  );
+  return sentences(deletion(deleted, missing, 'filter was', 'filters were'), PROPAGATION, change);
 }
 
 export function addressReplaced(change: Change): string {
