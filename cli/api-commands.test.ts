@@ -101,3 +101,26 @@ test('firewall block names sources, target, note and end, and prints the message
   );
   assert.equal((await run('firewall', 'block', '192.0.2.7', '--for', 'soon')).code, 2);
 });
+
+test('with --json an error is one JSON line, and wrong input exits with 2', async (t) => {
+  const { run } = await apiOf(t, 422, { code: 'invalid_request', detail: 'The port is taken.' });
+  const packet = ['explain', '203.0.113.10', '--protocol', 'udp', '--from', '192.0.2.1'];
+  const refused = await run(...packet, '--json');
+  assert.deepEqual(JSON.parse(refused.err), {
+    error: { message: 'The port is taken.', exit_code: 2 },
+  });
+  assert.deepEqual([refused.code, refused.out], [2, '']);
+  const unknown = await run(...packet, '--json', '--colour');
+  assert.equal((JSON.parse(unknown.err) as { error: { exit_code: number } }).error.exit_code, 2);
+  const high = await run(...packet, '--port', '70000');
+  assert.match(high.err, /--port 70000 is not from 0 to 65535/);
+});
+
+test('attacks cancel and servers reinstall work with a key', async (t) => {
+  const answer = { data: { generation: 7 }, message: 'Accepted.' };
+  const { run } = await apiOf(t, 200, answer);
+  assert.equal((await run('attacks', 'cancel', '311')).out, 'Accepted.\n');
+  const uuid = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
+  const { out } = await run('servers', 'reinstall', uuid, '--json');
+  assert.deepEqual(JSON.parse(out), { data: answer.data });
+});

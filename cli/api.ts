@@ -35,9 +35,15 @@ export async function callApi(
   if (response.ok) return answer;
   // Power and command answer a refusal with an acknowledgement instead of a problem.
   if (isAcknowledgement(answer)) throw failed(answer.message);
-  throw response.status >= 500
-    ? unavailable(problemText(response, answer))
-    : failed(problemText(response, answer));
+  const text = problemText(response, answer);
+  if (response.status >= 500) throw unavailable(text);
+  throw (Object(answer) as Problem).code === 'invalid_request' ? usageError(text) : failed(text);
+}
+
+/** The answer to a write. */
+export interface Accepted {
+  readonly data: object;
+  readonly message: string;
 }
 
 function isAcknowledgement(body: unknown): body is { readonly message: string } {

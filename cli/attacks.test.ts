@@ -38,12 +38,12 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
       const id = await putAttack(world.db, { subject: '203.0.113.10', startedAgo: 5 });
       const all = await run('list', '--json', '--limit', '1000', '--from', '7d');
       assert.deepEqual([all.code, all.err], [0, '']);
-      const { attacks, total } = JSON.parse(all.out) as {
-        attacks: { id: number }[];
-        total: number;
+      const { data: attacks, meta } = JSON.parse(all.out) as {
+        data: { id: number }[];
+        meta: { total: number };
       };
       assert.deepEqual(
-        [attacks.length, total, new Set(attacks.map((one) => one.id)).size],
+        [attacks.length, meta.total, new Set(attacks.map((one) => one.id)).size],
         [121, 121, 121],
       );
       const ongoing = await run('list', '--ongoing', '--ip', '203.0.113.10');
@@ -94,7 +94,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     const limit = await run('list', '--limit', '0');
     assert.equal(limit.code, 2);
     const prefix = await run('list', '--prefix', '203.0.113.1/24');
-    assert.equal(prefix.code, 1);
+    assert.equal(prefix.code, 2);
     assert.match(prefix.err, /^portcullis: prefix must be .*203\.0\.113\.0\/24 is probably meant/);
     const from = await run('list', '--from', 'yesterday');
     assert.match(from.err, /^portcullis: from must be a valid date-time$/m);
@@ -121,7 +121,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     const failed = await session.run(['attacks', 'watch'], proxied);
     assert.deepEqual([failed.code, failed.out], [69, '']);
     // A client error is not retried.
-    assert.equal((await run('watch', '--ip', 'nonsense')).code, 1);
+    assert.equal((await run('watch', '--ip', 'nonsense')).code, 2);
   });
 
   await t.test('watch prints each of 500 simultaneous attacks once, and its end', async () => {

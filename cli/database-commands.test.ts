@@ -51,10 +51,10 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
   const listed = await portcullis('edges', 'list');
   assert.match(listed.out, /fra1 .*in service .*\b3\b.*2 \(\d+ ms\).*eth0\.7:generic/);
   const json = JSON.parse((await portcullis('edges', 'list', '--json')).out) as {
-    edges: { lag_generations: number; report: { devices: unknown[] } }[];
+    data: { lag_generations: number; report: { devices: unknown[] } }[];
   };
-  assert.equal(json.edges[0]?.lag_generations, 2);
-  assert.deepEqual(json.edges[0]?.report.devices, report.devices);
+  assert.equal(json.data[0]?.lag_generations, 2);
+  assert.deepEqual(json.data[0]?.report.devices, report.devices);
   const shown = await portcullis('edges', 'show', 'fra1');
   assert.equal(shown.code, 0);
   for (const pattern of [
@@ -84,9 +84,7 @@ test('attacks cancel withdraws the mitigations of an attack once and rejects unk
   assert.deepEqual(await activeKinds(db, attack.attackId), []);
   const again = await cancel(id, '--json');
   assert.deepEqual(JSON.parse(again.out), {
-    attack: attack.attackId,
-    subject: '203.0.113.10/32',
-    generation: null,
+    data: { attack: attack.attackId, subject: '203.0.113.10/32', generation: null },
   });
   const unknown = await cancel('4711');
   assert.equal(unknown.code, 1);

@@ -30,6 +30,22 @@ export function withDatabaseOptions(command: Command): Command {
     .option('--json', 'as JSON');
 }
 
+/** Options of commands that work with an API key, and for the operator on the database. */
+export type EitherOptions = ApiOptions & DatabaseOptions;
+
+export function withEitherOptions(command: Command): Command {
+  return withApiOptions(command).option(
+    '--data <dir>',
+    'as the operator, on the database of this data directory (default without a key; DATABASE_URL takes precedence)',
+  );
+}
+
+/** Whether the command calls the API: a named key, then a named directory, then a key of the environment decides. */
+export function usesApi({ key, data }: EitherOptions): boolean {
+  if (key !== undefined || data !== undefined) return key !== undefined;
+  return (process.env['PORTCULLIS_API_KEY'] ?? '') !== '';
+}
+
 /** The name of the edge and of the node that the first start creates, and the default of `--name`. */
 export const MANAGEMENT_HELP =
   'ports of this host that no rule may close, beside those that sshd listens on, such as tcp/22';

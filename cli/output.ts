@@ -24,9 +24,9 @@ export function printable(line: string): string {
   return line.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\uFFFD');
 }
 
-/** Prints one JSON document, the only output of a command on stdout. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+/** Prints one JSON document in the shape of the API, the only output of a command on stdout. */
+export function printJson(data: unknown, more: { readonly meta?: object } = {}): void {
+  process.stdout.write(`${JSON.stringify({ data, ...more }, null, 2)}\n`);
 }
 
 /** Prints to stderr, separate from output that scripts read. */

@@ -30,8 +30,10 @@ test('portal link and portal reset print links that work once, for the public UR
   assert.deepEqual([unknown.code, unknown.out], [1, '']);
   assert.match(unknown.err, /nobody has the email ada@example\.net/);
   await add(db, 'ada@example.net', false);
-  const reset = JSON.parse((await portcullis('reset', 'Ada@example.net', '--json')).out) as {
-    url: string;
+  const { data: reset } = JSON.parse(
+    (await portcullis('reset', 'Ada@example.net', '--json')).out,
+  ) as {
+    data: { url: string };
   };
   assert.match(reset.url, LINK);
   const kindOf = async (text: string) => (await findLink(db, text.trim().slice(-43)))?.kind;

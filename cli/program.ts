@@ -45,15 +45,17 @@ Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
 /** Runs one command line and returns its exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
+  const isJson = args.includes('--json');
   const program = new Command('portcullis')
     .description('Self-hosted network protection and game-server control.')
     .version(manifest.version)
     .helpOption('-h, --help', 'show the help of a command')
     .addHelpText('after', EXIT_CODES)
     .configureOutput({
-      outputError: (text, write) => write(errorLine(text.replace(/^error: /, ''))),
+      outputError: (text, write) =>
+        write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
     })
-    .showHelpAfterError('(use --help for more)')
+    .showHelpAfterError(isJson ? false : '(use --help for more)')
     .exitOverride();
   for (const [group, commands] of Object.entries(GROUPS)) {
     program.commandsGroup(group);
@@ -64,7 +66,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    return reportFailure(error);
+    return reportFailure(error, isJson);
   }
 }
 
@@ -84,14 +86,15 @@ function requireKnown(program: Command, args: readonly string[]): void {
   }
 }
 
-function reportFailure(error: unknown): number {
+function reportFailure(error: unknown, isJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   if (error instanceof QuietExit) return error.exitCode;
   if (error instanceof CliError) {
-    process.stderr.write(errorLine(error.message));
+    process.stderr.write(errorText(error.message, isJson, error.exitCode));
     return error.exitCode;
   }
-  process.stderr.write(errorLine(pathFailure(error) ?? messagesOf(error).join(': ')));
+  const message = pathFailure(error) ?? messagesOf(error).join(': ');
+  process.stderr.write(errorText(message, isJson, EXIT.failed));
   if (process.env['PORTCULLIS_DEBUG'] !== undefined) console.error(error);
   return EXIT.failed;
 }
@@ -119,6 +122,9 @@ function messagesOf(error: unknown): string[] {
   return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))];
 }
 
-function errorLine(text: string): string {
+/** An error for a terminal, or with --json one line of JSON. */
+function errorText(text: string, isJson: boolean, exitCode: number): string {
+  const message = text.trimEnd();
+  if (isJson) return `${JSON.stringify({ error: { message, exit_code: exitCode } })}\n`;
   return `${styled('red', 'portcullis:', process.stderr)} ${text.trimEnd()}\n`;
 }

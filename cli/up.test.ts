@@ -122,7 +122,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
 
   test('servers lists, follows, restarts, stops and starts a server by name', async () => {
     const listed = await portcullis('servers', 'list', '--json', ...access);
-    assert.equal((JSON.parse(listed.out) as { servers: unknown[] }).servers.length, 1);
+    assert.equal((JSON.parse(listed.out) as { data: unknown[] }).data.length, 1);
     assert.match((await portcullis('servers', 'logs', 'Hearth', ...access)).out, /hello there/);
     const following = new RunningCommand(['servers', 'logs', 'Hearth', '--follow', ...access], env);
     await following.prints(/said to 0: hello there/);
@@ -149,7 +149,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
 
   test('nodes lists the connected local node and rejects enrolling an unknown node', async () => {
     const { out } = await portcullis('nodes', 'list', '--json');
-    const { nodes } = JSON.parse(out) as { nodes: { name: string; connected: boolean }[] };
+    const { data: nodes } = JSON.parse(out) as { data: { name: string; connected: boolean }[] };
     assert.deepEqual(
       nodes.map(({ name, connected }) => [name, connected]),
       [['local', true]],
@@ -177,12 +177,15 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   test('a created key works, and is refused within two seconds after it is revoked', async () => {
     const options = ['--organisation', 'default', '--name', 'ci', '--ability', 'firewall.read'];
     const created = await portcullis('keys', 'create', ...options, '--json');
-    const { id, key } = JSON.parse(created.out) as { id: number; key: string };
+    const { data } = JSON.parse(created.out) as { data: { id: number; key: string } };
+    const { id, key } = data;
     assert.equal(await readWith(key), 200);
     assert.equal((await portcullis('keys', 'revoke', String(id))).code, 0);
     await eventually('it is refused', async () => (await readWith(key)) === 401, 2_000);
     const { out } = await portcullis('keys', 'list', '--json');
-    const listed = JSON.parse(out) as readonly { id: number; revoked_at: string | null }[];
+    const { data: listed } = JSON.parse(out) as {
+      data: readonly { id: number; revoked_at: string | null }[];
+    };
     assert.notEqual(listed.find((each) => each.id === id)?.revoked_at, null);
     assert.equal(out.includes(key), false);
   });
@@ -252,7 +255,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
       let found: ListedCollector | undefined;
       await eventually('the collector matches', async () => {
         const { out } = await portcullis('collectors', 'list', '--json');
-        [found] = (JSON.parse(out) as { collectors: ListedCollector[] }).collectors;
+        [found] = (JSON.parse(out) as { data: ListedCollector[] }).data;
         return found !== undefined && matches(found);
       });
       return found as unknown as ListedCollector;

@@ -23,7 +23,7 @@ authenticates with its own credential, which allows it to report its counts and 
 
   portcullis collectors list                     one line per collector, and all its exporters
   portcullis collectors enrol flows --save FILE  a credential for: portcullis collector --link SOCKET --name flows
-  portcullis collectors list --json | jq '.collectors[].report.exporters[] | select(.heard_ago_ms == null).ip'`,
+  portcullis collectors list --json | jq '.data[].report.exporters[] | select(.heard_ago_ms == null).ip'`,
     );
   withDatabaseOptions(
     collectors.command('list').description('every collector and its exporters'),
@@ -45,7 +45,7 @@ async function listCollectors(options: DatabaseOptions): Promise<void> {
   const { loadCollectorStatuses } = await import('@portcullis/control/collectors/index.ts');
   const collectors = await withDatabase(options, (db) => loadCollectorStatuses(db));
   if (options.json === true) {
-    printJson({ collectors: collectors.map(collectorView) });
+    printJson(collectors.map(collectorView));
     return;
   }
   if (collectors.length === 0) {

@@ -83,7 +83,7 @@ const MAX_AGO_MS = 24 * 3_600_000;
 async function showDrops(ip: string, options: DropsOptions): Promise<void> {
   const drops = await loadDrops(ip, options);
   if (options.watch === true) return watch(ip, options, drops);
-  if (options.json === true) printJson(drops);
+  if (options.json === true) printJson(drops.data, drops);
   else await describe(drops);
 }
 

@@ -18,7 +18,7 @@ export function addEdges(program: Command): void {
   portcullis edges show fra1         its devices, refused addresses, counts and problems
   portcullis edges enrol fra1        a new credential, shown only once; the previous one stops working
   portcullis edges enrol fra1 --save    for an edge on this host: saved where "portcullis edge" reads it
-  portcullis edges list --json | jq '.edges[] | select(.lag_generations > 0).name'
+  portcullis edges list --json | jq '.data[] | select(.lag_generations > 0).name'
 
 show exits with 1 if there is no such edge.`,
     );
@@ -60,11 +60,11 @@ type EdgeDevice = NonNullable<EdgeStatus['report']>['devices'][number];
 async function listEdges(options: DatabaseOptions): Promise<void> {
   const edges = await loadEdges(options);
   if (options.json === true) {
-    printJson({
+    const meta = {
       accepted_generation: edges[0]?.acceptedGeneration ?? null,
       enforcement: (await describe(edges)).state,
-      edges: edges.map(edgeView),
-    });
+    };
+    printJson(edges.map(edgeView), { meta });
     return;
   }
   if (edges.length === 0) {

@@ -62,7 +62,7 @@ async function explain(ip: string, options: ExplainOptions): Promise<void> {
   const path = `/api/x1/firewall/ips/${encodeURIComponent(ip)}/explain`;
   const answer = (await callApi(options, 'POST', path, packetOf(options))) as Explanation;
   if (options.json === true) {
-    printJson(answer);
+    printJson(answer.data);
     return;
   }
   const { verdict, explanation, edges, differences } = answer.data;
@@ -111,6 +111,8 @@ function packetOf(options: ExplainOptions): object {
 
 function numeric(field: string, option: string, text: string | undefined): object {
   if (text === undefined) return {};
-  if (!/^\d{1,5}$/.test(text)) throw usageError(`${option} ${text} is not a number`);
+  if (!/^\d+$/.test(text)) throw usageError(`${option} ${text} is not a number`);
+  const highest = field === 'icmp_type' ? 255 : 65_535;
+  if (Number(text) > highest) throw usageError(`${option} ${text} is not from 0 to ${highest}`);
   return { [field]: Number(text) };
 }

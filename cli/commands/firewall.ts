@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { callApi } from '../api.ts';
+import { type Accepted, callApi } from '../api.ts';
 import { type ApiOptions, parseDuration, withApiOptions } from '../options.ts';
 import { print, printJson, printTable } from '../output.ts';
 
@@ -57,8 +57,8 @@ async function unblock(sources: readonly string[], options: BlockOptions): Promi
 }
 
 function report(answer: unknown, { json }: ApiOptions): void {
-  if (json === true) printJson(answer);
-  else print((answer as { readonly message: string }).message);
+  if (json === true) printJson((answer as Accepted).data);
+  else print((answer as Accepted).message);
 }
 
 interface Blocked {
@@ -84,7 +84,7 @@ async function list(options: ApiOptions): Promise<void> {
     found.push(...page.data);
     if (page.links.next === null) break;
   }
-  if (options.json === true) return printJson({ data: found });
+  if (options.json === true) return printJson(found);
   if (found.length === 0) return print('no source is blocked');
   await printTable(
     ['SOURCE', 'ON', 'UNTIL', 'NOTE'],

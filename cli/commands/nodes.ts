@@ -26,7 +26,7 @@ A node authenticates with its own credential, which gives access to its own serv
   portcullis nodes enrol node-1 --save         for a node on this host: saved where "portcullis node" reads it
   sudo portcullis nodes folders                what removed servers left on this host
   sudo portcullis nodes purge UUID --yes       deletes such a folder for good
-  portcullis nodes list --json | jq '.nodes[] | select(.connected | not).name'`,
+  portcullis nodes list --json | jq '.data[] | select(.connected | not).name'`,
     );
   withDatabaseOptions(nodes.command('list').description('every node, one line each')).action(
     listNodes,
@@ -49,7 +49,7 @@ async function listNodes(options: DatabaseOptions): Promise<void> {
   const { loadNodeStatuses } = await import('@portcullis/control/game-servers/nodes/status.ts');
   const nodes = await withDatabase(options, (db) => loadNodeStatuses(db));
   if (options.json === true) {
-    printJson({ nodes: nodes.map(nodeView) });
+    printJson(nodes.map(nodeView));
     return;
   }
   if (nodes.length === 0) {

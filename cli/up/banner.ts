@@ -1,5 +1,5 @@
 import { commandLine } from '../installation/command-line.ts';
-import { print, printJson, styled } from '../output.ts';
+import { print, styled } from '../output.ts';
 import type { NotInService } from './edge-in-service.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';
@@ -32,7 +32,7 @@ export interface Started {
 }
 
 export function describeStart(started: Started, asJson: boolean): void {
-  if (asJson) printJson(documentOf(started));
+  if (asJson) print(JSON.stringify(documentOf(started), null, 2));
   else for (const line of linesOf(started)) print(line);
 }
 

@@ -170,7 +170,7 @@ export class UnknownKeyBudget {
    */
   take(hash: string, source: string): void {
     if (this.#proven.has(hash)) return;
-    if (!this.#sources.take(blockOf(source), SIZE).isTaken) throw tooMany();
+    if (!this.#sources.take(subscriberBlock(source), SIZE).isTaken) throw tooMany();
   }
 
   /** The key was found. */
@@ -184,7 +184,7 @@ export class UnknownKeyBudget {
 
   /** The look-up failed, which says nothing of the key. */
   giveBack(source: string): void {
-    this.#sources.giveBack(blockOf(source), SIZE);
+    this.#sources.giveBack(subscriberBlock(source), SIZE);
   }
 
   /** The key was looked up and is unknown. */
@@ -207,8 +207,8 @@ function tooMany(): Problem {
   );
 }
 
-/** Sources are canonical, so the first groups of an IPv6 address may be shortened by `::`. */
-function blockOf(source: string): string {
+/** What one subscriber has: an IPv4 address, or an IPv6 /64. Sources are canonical, so the first groups of an IPv6 address may be shortened by `::`. */
+export function subscriberBlock(source: string): string {
   if (!source.includes(':')) return source;
   const [head = '', tail] = source.split('::');
   const groups = head === '' ? [] : head.split(':');

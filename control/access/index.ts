@@ -27,10 +27,10 @@ export {
   reachesNetwork,
 } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
-export { unauthenticated } from './authenticate.ts';
+export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { seesServer, type ServerHolder, withinReach } from './reach.ts';
-export { hashToken, sessionCookieName } from './sessions.ts';
+export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
 export interface Access {
@@ -44,7 +44,9 @@ export interface Access {
    * `unauthenticated`, and `not_found` for an organisation that it has no role in.
    */
   authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
-  /** Called on a notification of `portcullis_access`: clears the cache of keys. */
+  /** Calls back when keys, sessions or roles may have changed; returns what stops that. */
+  onChange(listener: () => void): () => void;
+  /** Called on a notification of `portcullis_access`: clears the cache of keys, and calls the listeners. */
   forget(): void;
   /** Stores the last use of keys. */
   stop(): Promise<void>;
@@ -68,6 +70,7 @@ export function createAccess({
   const cache = new KeyCache<KnownKey>(() => performance.now());
   const budget = new UnknownKeyBudget();
   const lastUse = createLastUse(db, log);
+  const listeners = new Set<() => void>();
 
   /** One query, which is charged to the source unless the key exists. */
   async function load(hash: Buffer, name: string, source: string): Promise<KnownKey | null> {
@@ -98,7 +101,14 @@ export function createAccess({
       return caller;
     },
     authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
-    forget: () => cache.clear(),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    forget() {
+      cache.clear();
+      for (const listener of listeners) listener();
+    },
     stop: () => lastUse.stop(),
   };
 }

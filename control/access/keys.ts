@@ -89,7 +89,11 @@ function requirePossible(input: NewKey, flags: readonly string[] | undefined): v
   if (flags === undefined) throw new Problem('not_found', 'There is no such organisation.');
   const errors = mistakesOf(input, flags);
   if (errors.length === 0) return;
-  throw new Problem('invalid_request', 'The key cannot be made; errors says why.', { errors });
+  const [only, ...others] = errors.map(
+    (error) => `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`,
+  );
+  const detail = others.length > 0 ? '; errors says why.' : `: its ${only}.`;
+  throw new Problem('invalid_request', `The key cannot be made${detail}`, { errors });
 }
 
 function rowOf({ input, secret }: { readonly input: NewKey; readonly secret: string }): NewKeyRow {

@@ -76,7 +76,8 @@ function toCaller(person: Person, role: Role, organisation: Organisation): Calle
   };
 }
 
-function readCookie(header: string | undefined, name: string): string | null {
+/** A token of a Cookie header; null without a well-formed one. */
+export function readCookie(header: string | undefined, name: string): string | null {
   for (const part of (header ?? '').split(';')) {
     const at = part.indexOf('=');
     if (part.slice(0, at).trim() !== name) continue;

@@ -7,6 +7,7 @@ import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
+import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
 import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
 import {
@@ -58,18 +59,17 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
     },
     async renameAccount(call, tx) {
       await sql`
-        update people set name = ${call.body.name} where id = ${requirePerson(call).id}`.execute(
-        tx,
-      );
+        update people set name = ${call.body.name} where id = ${call.person?.id}`.execute(tx);
       await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
     async changePassword(call, db) {
-      const { email, sessionId } = requirePerson(call);
-      const person = await requirePassword(db, email, call.body.password);
-      const passwordHash = await hashPassword(call.body.new_password);
+      const self = requirePerson(call);
+      const { password, new_password: next } = call.body;
+      const person = await requirePassword(db, self, password);
+      const passwordHash = await hashPassword(requireGoodPassword(next, '/new_password'));
       await db.transaction().execute(async (tx) => {
-        await setPassword(tx, person.id, passwordHash, sessionId);
+        await setPassword(tx, person.id, passwordHash, self.sessionId);
         await auditOwn(tx, call, 'password.change');
       });
       return DONE;
@@ -83,7 +83,7 @@ type TotpNames = 'beginTotp' | 'confirmTotp' | 'removeTotp' | 'renewRecoveryCode
 export function totpHandlers(): Pick<Handlers, TotpNames> {
   return {
     async beginTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (person.totp_confirmed_at !== null)
         throw refuse('/password', 'is right, but the app is on already; turn it off first');
       const secret = randomBytes(20);
@@ -98,9 +98,10 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       if (person === null || person.totp_secret === null || person.totp_confirmed_at !== null) {
         throw new Problem('invalid_request', 'Begin to set up the app first.');
       }
-      if (!/^\d{6}$/.test(call.body.code) || !(await useCode(tx, person, call.body.code))) {
-        throw refuse('/code', 'is not the code that the app shows now');
-      }
+      const isDigits = /^\d{6}$/.test(call.body.code);
+      const use = isDigits ? await useCode(tx, person, call.body.code) : 'wrong';
+      if (use === 'used') throw refuse('/code', 'was used already; wait for the next one');
+      if (use === 'wrong') throw refuse('/code', 'is not the code that the app shows now');
       await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
       await endSessions(tx, id, sessionId);
       await auditOwn(tx, call, 'totp.on');
@@ -108,7 +109,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       return { status: 200, body: { data: { recovery_codes: codes } } };
     },
     async renewRecoveryCodes(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (!hasTotp(person)) {
         throw new Problem('invalid_request', 'Turn the authenticator app on first.');
       }
@@ -119,7 +120,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       return { status: 201, body: { data: { recovery_codes: codes } } };
     },
     async removeTotp(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       await db.transaction().execute(async (tx) => {
         await removeSecondFactor(tx, person.id);
         await auditOwn(tx, call, 'totp.off');

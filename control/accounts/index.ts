@@ -15,7 +15,7 @@ export function createAccounts({ publicUrl, mail }: LinkDeps) {
     ...signInHandlers(publicUrl),
     ...sessionHandlers(),
     ...totpHandlers(),
-    ...linkHandlers(),
+    ...linkHandlers(publicUrl),
     ...memberHandlers(),
     ...invitationHandlers({ publicUrl, mail }),
     ...operatorHandlers({ publicUrl, mail }),

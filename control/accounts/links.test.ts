@@ -47,6 +47,9 @@ test('an invitation makes an account with its role, once, also when it is sent t
     422,
     'invalid_request',
   );
+  const common = await accept(env, { token, name: 'New', password: 'PasswordPassword' });
+  assertRefused(common, 422, 'invalid_request');
+  assert.match(common.text, /among the most common passwords/);
   const acceptance = { token, name: 'New', password: PASSWORD };
   const replies = await Promise.all([accept(env, acceptance), accept(env, acceptance)]);
   assert.deepEqual(

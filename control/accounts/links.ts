@@ -3,8 +3,9 @@ import { recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
+import { requireGoodPassword } from './good-password.ts';
 import { findLink, type LinkRow } from './link-store.ts';
-import { forgetAttempts, hashPassword, provePassword } from './prove.ts';
+import { forgetAttempts, hashPassword, provePassword, type Prover } from './prove.ts';
 import {
   findPersonByEmail,
   insertPerson,
@@ -14,9 +15,7 @@ import {
 } from './person-store.ts';
 import { removeSecondFactor } from './second-factor.ts';
 
-const MIN_PASSWORD = 12;
-
-export function linkHandlers(): Pick<Handlers, 'readLink' | 'acceptLink'> {
+export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'acceptLink'> {
   return {
     async readLink(call, db) {
       const link = await requireLink(db, call.body.token);
@@ -35,7 +34,7 @@ export function linkHandlers(): Pick<Handlers, 'readLink' | 'acceptLink'> {
       const { token, password, name } = call.body;
       const seen = await requireLink(db, token);
       const email = requireEmail(seen.email ?? call.body.email ?? '');
-      const secret = await prepare(db, seen, { email, password, name });
+      const secret = await prepare(db, seen, { email, password, name, visitor: call, publicUrl });
       await db.transaction().execute(async (tx) => {
         const link = await requireLink(tx, token, true);
         await sql`update portal_links set used_at = now() where id = ${link.id}`.execute(tx);
@@ -69,12 +68,16 @@ type Secret = { readonly hash: string; readonly name: string } | null;
 async function prepare(
   db: Db,
   link: LinkRow,
-  sent: { readonly email: string; readonly password: string; readonly name: string | undefined },
+  sent: {
+    readonly email: string;
+    readonly password: string;
+    readonly name: string | undefined;
+  } & Prover,
 ): Promise<Secret> {
   const { email, password, name } = sent;
   const person = await findPersonByEmail(db, email);
   if (person !== null && link.kind !== 'reset') {
-    await provePassword(db, email, password);
+    await provePassword(db, { email, password }, sent);
     await forgetAttempts(db, email);
     return null;
   }
@@ -106,9 +109,4 @@ async function create(tx: Tx, email: string, secret: Secret): Promise<number> {
   if (secret === null) throw new Error('an account disappeared while a link was accepted');
   const { name, hash: passwordHash } = secret;
   return insertPerson(tx, { email, name, passwordHash, isOperator: false });
-}
-
-export function requireGoodPassword(password: string): string {
-  if (Array.from(password).length >= MIN_PASSWORD) return password;
-  throw refuse('/password', `must have at least ${MIN_PASSWORD} characters`);
 }

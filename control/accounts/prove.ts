@@ -1,9 +1,10 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
-import { unauthenticated } from '../access/index.ts';
+import { type Person, subscriberBlock, unauthenticated } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import { invalidValue, Problem } from '../problem.ts';
+import { findDevice, type Visitor } from './session-store.ts';
 import { canonicalEmail, findPersonByEmail, type PersonRow } from './person-store.ts';
 
 const derive = promisify(argon2);
@@ -54,15 +55,34 @@ function encode(bytes: Buffer): string {
 }
 
 const ATTEMPTS = 10;
-const LOCK_MINUTES = 15;
+const LOCK_SECONDS = 15 * 60;
+/** The time between two attempts of unknown devices, once all of them together have failed ten times. */
+const SLOW_SECONDS = 30;
+
+/** Who sends a password without a session. */
+export interface Prover {
+  readonly visitor: Pick<Visitor, 'source' | 'cookies'>;
+  readonly publicUrl: string;
+}
 
 /**
  * The person with this email and password. One refusal for all reasons, after the same time. Attempts count until
  * `forgetAttempts`, which a caller that also requires a code calls itself.
  */
-export async function provePassword(db: Db, email: string, password: string): Promise<PersonRow> {
-  await countAttempt(db, email);
+export async function provePassword(
+  db: Db,
+  { email, password }: { readonly email: string; readonly password: string },
+  { visitor, publicUrl }: Prover,
+): Promise<PersonRow> {
   const person = await findPersonByEmail(db, email);
+  const device = await findDevice(db, person?.id ?? 0, visitor.cookies, publicUrl);
+  if (device !== null) {
+    await countAttempt(db, email, { origin: `device ${device}`, waitSeconds: LOCK_SECONDS });
+  } else {
+    const origin = `source ${subscriberBlock(visitor.source ?? '')}`;
+    await countAttempt(db, email, { origin, waitSeconds: LOCK_SECONDS });
+    await countAttempt(db, email, { origin: '', waitSeconds: SLOW_SECONDS });
+  }
   const isRight = await verifyPassword(password, person?.password_hash ?? null);
   if (person === null || !isRight || person.disabled_at !== null) {
     throw unauthenticated('The email, the password or the code is wrong.');
@@ -71,8 +91,12 @@ export async function provePassword(db: Db, email: string, password: string): Pr
 }
 
 /** That a signed-in person knows its password, before it changes how it signs in. */
-export async function requirePassword(db: Db, email: string, password: string): Promise<PersonRow> {
-  await countAttempt(db, email);
+export async function requirePassword(
+  db: Db,
+  { email, sessionId }: Pick<Person, 'email' | 'sessionId'>,
+  password: string,
+): Promise<PersonRow> {
+  await countAttempt(db, email, { origin: `session ${sessionId}`, waitSeconds: LOCK_SECONDS });
   const person = await findPersonByEmail(db, email);
   if (person === null || !(await verifyPassword(password, person.password_hash))) {
     throw invalidValue(
@@ -86,27 +110,36 @@ export async function requirePassword(db: Db, email: string, password: string): 
 }
 
 /**
- * Counts an attempt before it is checked, so that attempts at the same time are counted too. After ten without a success
- * it throws 429 until 15 minutes have passed; attempts meanwhile are not checked and do not prolong it. Emails without
- * an account count alike, so that this reveals none.
+ * Counts an attempt of an origin before it is checked, so that attempts at the same time are counted too. After ten
+ * without a success it throws 429 until `waitSeconds` have passed since the last checked one; attempts meanwhile are not
+ * checked and do not prolong it. The count starts again after 15 minutes. Emails without an account count alike, so that
+ * this reveals none. https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
  */
-async function countAttempt(db: Db, email: string): Promise<void> {
-  const { rows } = await sql<{ attempts: number; wait: number }>`
-    insert into sign_in_attempts as a (email, attempts, last_at) values (${canonicalEmail(email)}, 1, now())
-    on conflict (email) do update set
-      attempts = case when a.last_at < now() - ${LOCK_MINUTES} * interval '1 minute' then 1
+async function countAttempt(
+  db: Db,
+  email: string,
+  { origin, waitSeconds }: { readonly origin: string; readonly waitSeconds: number },
+): Promise<void> {
+  const { rows } = await sql<{ refused: boolean; wait: number }>`
+    insert into sign_in_attempts as a (email, origin, attempts, last_at)
+    values (${canonicalEmail(email)}, ${origin}, 1, now())
+    on conflict (email, origin) do update set
+      attempts = case when a.last_at < now() - ${LOCK_SECONDS} * interval '1 second' then 1
                       else a.attempts + 1 end,
-      last_at = case when a.attempts >= ${ATTEMPTS} and a.last_at >= now() - ${LOCK_MINUTES} * interval '1 minute'
+      last_at = case when a.attempts >= ${ATTEMPTS} and a.last_at >= now() - ${waitSeconds} * interval '1 second'
                      then a.last_at else now() end
-    returning attempts, ceil(extract(epoch from last_at - now()) + ${LOCK_MINUTES} * 60)::int as wait`.execute(
+    returning attempts > ${ATTEMPTS} and last_at <> now() as refused,
+              ceil(extract(epoch from last_at - now()) + ${waitSeconds}::int)::int as wait`.execute(
     db,
   );
   const [row] = rows;
-  if (row === undefined || row.attempts <= ATTEMPTS) return;
+  if (row?.refused !== true) return;
+  const seconds = Math.max(1, row.wait);
+  const when = seconds > 60 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`;
   throw new Problem(
     'rate_limited',
-    `There were too many wrong attempts. Try again in ${Math.ceil(row.wait / 60)} minutes, or sign in with a passkey.`,
-    { headers: { 'retry-after': String(Math.max(1, row.wait)) } },
+    `There were too many wrong attempts. Try again in ${when}, or sign in with a passkey or on a device that signed in before.`,
+    { headers: { 'retry-after': String(seconds) } },
   );
 }
 

@@ -52,7 +52,9 @@ test('with an app a password alone does not sign in, and a code works once', asy
   const half = await signIn(env, { email: EMAIL });
   assert.deepEqual([half.body, tokenIn(half)], [{ data: { signed_in: false } }, '']);
   // Used when the app was turned on.
-  assert.equal((await signIn(env, { email: EMAIL, code })).status, 401);
+  const used = await signIn(env, { email: EMAIL, code });
+  assert.equal(used.status, 401);
+  assert.match(JSON.stringify(used.body), /used already\. Wait for the next one\./);
   const next = await currentCode(env, 1);
   const twice = await Promise.all([1, 2].map(() => signIn(env, { email: EMAIL, code: next })));
   assert.deepEqual(

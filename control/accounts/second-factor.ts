@@ -55,24 +55,32 @@ export function hasTotp(person: PersonRow): boolean {
 }
 
 /** Uses up a code of the app or a recovery code; each works once, also in two requests at the same time. */
-export async function useCode(tx: Tx, person: PersonRow, code: string): Promise<boolean> {
+export async function useCode(
+  tx: Tx,
+  person: PersonRow,
+  code: string,
+): Promise<'accepted' | 'used' | 'wrong'> {
   const text = code.trim().toLowerCase();
   if (!/^\d{6}$/.test(text)) {
     const deleted = await sql`
       delete from recovery_codes where person_id = ${person.id} and code_hash = ${hashToken(text)}
       returning 1`.execute(tx);
-    return deleted.rows.length === 1;
+    return deleted.rows.length === 1 ? 'accepted' : 'wrong';
   }
-  if (person.totp_secret === null) return false;
+  if (person.totp_secret === null) return 'wrong';
+  const nowMs = Date.now();
   const step = matchTotp(person.totp_secret, text, {
-    nowMs: Date.now(),
+    nowMs,
     lastStep: person.totp_last_step,
   });
-  if (step === null) return false;
+  if (step === null) {
+    const isKnown = matchTotp(person.totp_secret, text, { nowMs, lastStep: -1 }) !== null;
+    return isKnown ? 'used' : 'wrong';
+  }
   const used = await sql`
     update people set totp_last_step = ${step} where id = ${person.id} and totp_last_step < ${step}
     returning 1`.execute(tx);
-  return used.rows.length === 1;
+  return used.rows.length === 1 ? 'accepted' : 'used';
 }
 
 /** Replaces the recovery codes, and returns the new ones. Each has 49 random bits. */

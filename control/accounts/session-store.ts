@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { hashToken, recordAudit, sessionCookieName } from '../access/index.ts';
-import type { Tx } from '../db/database.ts';
+import { hashToken, recordAudit, readCookie, sessionCookieName } from '../access/index.ts';
+import type { Db, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import type { PersonRow } from './person-store.ts';
+
+/** A device is remembered for 180 days after its last sign-in. */
+const DEVICE_DAYS = 180;
 
 /** 30 days; the session itself also ends after 7 without a request. */
 const MAX_AGE_SECONDS = 30 * 86_400;
@@ -12,6 +15,7 @@ export interface Visitor {
   readonly source: string | null;
   readonly requestId: string;
   readonly userAgent: string | null;
+  readonly cookies: string | undefined;
 }
 
 /**
@@ -35,8 +39,8 @@ export function newToken(): string {
 }
 
 /**
- * Begins a session with a new token, whatever cookie the browser sent, and returns the value of Set-Cookie. Expired
- * sessions of everybody are deleted with it.
+ * Begins a session with a new token, whatever cookie the browser sent, and returns the values of Set-Cookie: the
+ * session, and the device. Expired sessions and forgotten devices of everybody are deleted with it.
  */
 export async function beginSession(
   tx: Tx,
@@ -46,7 +50,7 @@ export async function beginSession(
     readonly by: 'password' | 'passkey';
     readonly publicUrl: string;
   },
-): Promise<string> {
+): Promise<string[]> {
   const { source, requestId, userAgent } = how.visitor;
   const token = newToken();
   await sql`delete from sessions where expires_at < now()`.execute(tx);
@@ -61,15 +65,61 @@ export async function beginSession(
     target: `person:${person.id}`,
     detail: { by: how.by },
   });
-  return cookie(how.publicUrl, token, MAX_AGE_SECONDS);
+  const name = sessionCookieName(how.publicUrl);
+  return [
+    cookie(how.publicUrl, name, { value: token, maxAge: MAX_AGE_SECONDS }),
+    await rememberDevice(tx, person.id, how),
+  ];
+}
+
+function deviceCookieName(publicUrl: string): string {
+  return `${sessionCookieName(publicUrl)}-device`;
+}
+
+/** The device of a Cookie header that this person signed in with before; null without one. */
+export async function findDevice(
+  db: Db | Tx,
+  personId: number,
+  cookies: string | undefined,
+  publicUrl: string,
+): Promise<number | null> {
+  const token = readCookie(cookies, deviceCookieName(publicUrl));
+  if (token === null) return null;
+  const { rows } = await sql<{ id: number }>`
+    select id from devices where token_hash = ${hashToken(token)} and person_id = ${personId}
+       and last_seen_at > now() - ${DEVICE_DAYS} * interval '1 day'`.execute(db);
+  return rows[0]?.id ?? null;
+}
+
+/** With a new token, because another person may have used the browser. */
+async function rememberDevice(
+  tx: Tx,
+  personId: number,
+  { visitor, publicUrl }: { readonly visitor: Visitor; readonly publicUrl: string },
+): Promise<string> {
+  const token = newToken();
+  const known = await findDevice(tx, personId, visitor.cookies, publicUrl);
+  await sql`
+    delete from devices
+     where id = ${known} or last_seen_at < now() - ${DEVICE_DAYS} * interval '1 day'`.execute(tx);
+  await sql`
+    insert into devices (token_hash, person_id) values (${hashToken(token)}, ${personId})`.execute(
+    tx,
+  );
+  const maxAge = DEVICE_DAYS * 86_400;
+  return cookie(publicUrl, deviceCookieName(publicUrl), { value: token, maxAge });
 }
 
 /** The Set-Cookie that deletes the cookie. */
 export function endCookie(publicUrl: string): string {
-  return cookie(publicUrl, '', 0);
+  return cookie(publicUrl, sessionCookieName(publicUrl), { value: '', maxAge: 0 });
 }
 
-function cookie(publicUrl: string, value: string, maxAge: number): string {
+function cookie(
+  publicUrl: string,
+  name: string,
+  { value, maxAge }: { readonly value: string; readonly maxAge: number },
+): string {
   const secure = publicUrl.startsWith('https:') ? '; Secure' : '';
-  return `${sessionCookieName(publicUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
+  return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`;
 }

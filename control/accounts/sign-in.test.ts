@@ -15,7 +15,7 @@ test('a sign-in sets a cookie for this host, for https and not for scripts, and 
   assert.deepEqual(reply.body, { data: { signed_in: true } });
   assert.match(
     reply.headers.get('set-cookie') ?? '',
-    /^__Host-portcullis=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=2592000; Secure$/,
+    /^__Host-portcullis=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=2592000; Secure, __Host-portcullis-device=/,
   );
   const session = createSessionClient(env.url, tokenIn(reply));
   const who = await session.get('/api/portal/session');
@@ -67,11 +67,14 @@ test('a sign-in gives a new token, whatever cookie the browser had before', asyn
   );
 });
 
-test('ten wrong attempts lock the password for 15 minutes, sent one by one or at once, and not the session', async (t) => {
+test('ten wrong attempts lock the source for 15 minutes and slow unknown devices, and neither a known device nor the session', async (t) => {
   const env = await startEnvironment(t);
   const email = 'locked@example.net';
   await addPerson(env, email);
-  const session = createSessionClient(env.url, tokenIn(await signIn(env, { email })));
+  const first = await signIn(env, { email });
+  const session = createSessionClient(env.url, tokenIn(first));
+  const cookie =
+    /__Host-portcullis-device=[^;]*/.exec(first.headers.get('set-cookie') ?? '')?.[0] ?? '';
   const wrong = { email, password: 'wrong' };
   const replies = await Promise.all(Array.from({ length: 13 }, () => signIn(env, wrong)));
   const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
@@ -80,6 +83,23 @@ test('ten wrong attempts lock the password for 15 minutes, sent one by one or at
   assert.equal(locked.status, 429);
   assert.ok(Number(locked.headers.get('retry-after')) > 800);
   assert.equal((await session.get('/api/portal/session')).status, 200);
+  // Another source waits for 30 s at most.
+  await sql`update sign_in_attempts set origin = 'source 192.0.2.1' where origin <> ''`.execute(
+    env.db,
+  );
+  const slowed = await signIn(env, { email });
+  assert.equal(slowed.status, 429);
+  assert.ok(Number(slowed.headers.get('retry-after')) <= 30);
+  assert.equal((await signIn(env, { email }, { cookie: `${cookie}x` })).status, 429);
+  const known = await Promise.all([
+    signIn(env, { email: 'other@example.net' }, { cookie }),
+    signIn(env, { email }, { cookie }),
+  ]);
+  assert.deepEqual(
+    known.map(({ status }) => status),
+    [401, 200],
+  );
+  await Promise.all(Array.from({ length: 13 }, () => signIn(env, wrong)));
   await sql`update sign_in_attempts set last_at = last_at - interval '16 minutes'`.execute(env.db);
   assert.equal((await signIn(env, { email })).status, 200);
 });

@@ -13,12 +13,16 @@ export function signInHandlers(publicUrl: string): SignInHandlers {
     async signIn(call, db) {
       requireEncrypted(publicUrl);
       const { email, password, code } = call.body;
-      const person = await provePassword(db, email, password);
+      const person = await provePassword(db, { email, password }, { visitor: call, publicUrl });
       if (hasTotp(person) && code === undefined) {
         return { status: 200, body: { data: { signed_in: false } } };
       }
       const setCookie = await db.transaction().execute(async (tx) => {
-        if (hasTotp(person) && !(await useCode(tx, person, code ?? ''))) {
+        const use = hasTotp(person) ? await useCode(tx, person, code ?? '') : 'accepted';
+        if (use === 'used') {
+          throw unauthenticated('This code was used already. Wait for the next one.');
+        }
+        if (use === 'wrong') {
           throw unauthenticated('The email, the password or the code is wrong.');
         }
         await forgetAttempts(tx, email);

@@ -16,8 +16,8 @@ export function createEvents({ db }: { readonly db: Db }): Events {
   const feed = createEventFeed(db);
   return {
     handlers: {
-      streamEvents: (call, signal) =>
-        streamEvents({ db, feed }, call.caller, call.lastEventId, signal),
+      streamEvents: (call, ending) =>
+        streamEvents({ db, feed }, call.caller, call.lastEventId, ending),
     },
     wake: () => feed.wake(),
   };

@@ -25,6 +25,7 @@ export interface TestEnvironment {
   readonly databaseUrl: string;
   /** Streams; a test that needs them at once passes notifications on to it. */
   readonly events: Events;
+  readonly access: Access;
   readonly url: string;
   readonly metricsUrl: string;
   /** The link for nodes. */
@@ -105,6 +106,7 @@ export async function startEnvironment(
     db,
     databaseUrl,
     events,
+    access,
     url,
     metricsUrl: metricsUrl ?? '',
     nodes,

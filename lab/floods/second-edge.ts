@@ -50,7 +50,8 @@ export class SecondEdge {
   async start(): Promise<void> {
     const [linkPath, folder] = [this.#linkPath, this.#folder];
     const output = await this.#stack.command('edges', 'enrol', 'second', '--json');
-    const { credential } = JSON.parse(output) as { credential: string };
+    const { data } = JSON.parse(output) as { data: { credential: string } };
+    const { credential } = data;
     this.#child = spawnEdge(this.#host, { name: 'second', linkPath, folder, credential });
   }
 
@@ -74,9 +75,9 @@ export class SecondEdge {
 
 /** Whether so many edges say that they count in the kernel. */
 export async function edgesCount(stack: Stack, edges: number): Promise<boolean> {
-  const status = JSON.parse(await stack.command('edges', 'list', '--json')) as {
-    readonly edges: readonly { readonly report: { readonly counters?: string } | null }[];
+  const { data } = JSON.parse(await stack.command('edges', 'list', '--json')) as {
+    readonly data: readonly { readonly report: { readonly counters?: string } | null }[];
   };
-  const counters = status.edges.map(({ report }) => report?.counters);
+  const counters = data.map(({ report }) => report?.counters);
   return counters.length === edges && counters.every((by) => by === 'xdp' || by === 'nftables');
 }

@@ -195,8 +195,10 @@ describe('floods from the wire to the history of attacks', {
     await counting(stack, 2);
     undo.push(await exporting(internet));
     await eventually('the collector hears', async () => {
-      const { collectors } = JSON.parse(await stack.command('collectors', 'list', '--json')) as {
-        readonly collectors: readonly { readonly report: { listening: string | null } | null }[];
+      const { data: collectors } = JSON.parse(
+        await stack.command('collectors', 'list', '--json'),
+      ) as {
+        readonly data: readonly { readonly report: { listening: string | null } | null }[];
       };
       return collectors[0]?.report?.listening !== null && collectors[0]?.report !== null;
     });

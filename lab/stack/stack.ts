@@ -228,7 +228,10 @@ class RunningStack implements Stack {
   async applyFleet(text: string): Promise<void> {
     writeFileSync(this.fleetFile, text);
     const said = await this.command('fleet', 'apply', this.fleetFile, '--json', '--force');
-    const { generation } = JSON.parse(said) as { readonly generation: number | null };
+    const { data } = JSON.parse(said) as {
+      readonly data: { readonly generation: number | null };
+    };
+    const { generation } = data;
     if (generation !== null) await this.api.liveAt(PROTECTED, generation);
   }
 

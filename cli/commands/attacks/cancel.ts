@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { type Accepted, callApi } from '../../api.ts';
 import { withTransaction } from '../../database.ts';
 import { failed, usageError } from '../../exit.ts';
-import { type DatabaseOptions, withDatabaseOptions } from '../../options.ts';
+import { type EitherOptions, usesApi, withEitherOptions } from '../../options.ts';
 import { print, printJson } from '../../output.ts';
 
 export function addCancel(attacks: Command): void {
-  withDatabaseOptions(
+  withEitherOptions(
     attacks
       .command('cancel')
       .description('withdraw the mitigations of an attack, and add none until it ends')
@@ -14,12 +15,17 @@ export function addCancel(attacks: Command): void {
 }
 
 /** Idempotent: a second call changes nothing. */
-async function cancelAttack(id: string, options: DatabaseOptions): Promise<void> {
-  const { cancelIn } = await import('@portcullis/control/attacks/index.ts');
+async function cancelAttack(id: string, options: EitherOptions): Promise<void> {
   const attackId = Number(id);
   if (!/^[1-9][0-9]*$/.test(id) || !Number.isSafeInteger(attackId)) {
     throw usageError(`an attack has a whole number, not ${id}`);
   }
+  if (usesApi(options)) {
+    const path = `/api/x1/attacks/${attackId}/mitigations`;
+    const { data, message } = (await callApi(options, 'DELETE', path)) as Accepted;
+    return options.json === true ? printJson(data) : print(message);
+  }
+  const { cancelIn } = await import('@portcullis/control/attacks/index.ts');
   const cancelled = await withTransaction(options, (tx, actor) => cancelIn(tx, attackId, actor));
   if (cancelled === null) throw failed(`there is no attack ${id}`);
   const { subject, generation } = cancelled;

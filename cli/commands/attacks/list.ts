@@ -31,7 +31,7 @@ export function addList(attacks: Command): void {
       `
   portcullis attacks list
   portcullis attacks list --ongoing --prefix 203.0.113.0/24
-  portcullis attacks list --from 7d --json | jq '.attacks[].peak_pps'`,
+  portcullis attacks list --from 7d --json | jq '.data[].peak_pps'`,
     )
     .action(listAttacks);
 }
@@ -42,7 +42,7 @@ async function listAttacks(options: ListOptions): Promise<void> {
   const { meta } = loaded;
   const attacks = loaded.attacks.slice(0, limit);
   if (options.json === true) {
-    printJson({ attacks, total: meta.total, from: meta.from });
+    printJson(attacks, { meta: { total: meta.total, from: meta.from } });
     return;
   }
   if (attacks.length === 0) print(`No attacks since ${meta.from}.`);

@@ -57,7 +57,7 @@ export function addShow(attacks: Command): void {
       'after',
       `
   portcullis attacks show 311
-  portcullis attacks show 311 --json | jq .evidence.series`,
+  portcullis attacks show 311 --json | jq .data.evidence.series`,
     )
     .action(showAttack);
 }

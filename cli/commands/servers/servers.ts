@@ -46,7 +46,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
 async function listServers(options: ApiOptions): Promise<void> {
   const servers = await loadServers(options);
   if (options.json === true) {
-    printJson({ servers });
+    printJson(servers);
     return;
   }
   if (servers.length === 0) {

@@ -75,7 +75,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
   const { rpID, expected } = relyingParty(publicUrl);
   return {
     async beginPasskey(call, db) {
-      const person = await requirePassword(db, requirePerson(call).email, call.body.password);
+      const person = await requirePassword(db, requirePerson(call), call.body.password);
       const known = await sql<{ id: string }>`
         select credential_id as id from passkeys where person_id = ${person.id}`.execute(db);
       const options = await generateRegistrationOptions({

@@ -149,13 +149,18 @@ export async function saveResult(
        set result = ${result}, claimed_until = null, due_at = now() + ${waitSeconds} * interval '1 second',
            settled_at = case when ${settled} then now() end,
            succeeded = case when ${settled} then ${succeeded}::boolean end
-     where id = ${id} and settled_at is null`.execute(db);
+     where ${isOurs(id, attempts)}`.execute(db);
   return settled;
 }
 
 /** Aborted by a stop: due immediately. It may have arrived, so it counts as an attempt. */
-export async function releaseCall(db: Db, { id }: DueCall): Promise<void> {
+export async function releaseCall(db: Db, { id, attempts }: DueCall): Promise<void> {
   await sql`
     update responder_calls set due_at = now(), claimed_until = null
-     where id = ${id} and settled_at is null`.execute(db);
+     where ${isOurs(id, attempts)}`.execute(db);
+}
+
+/** Not when the claim has ended and another process has begun the next attempt. */
+function isOurs(id: number, attempts: number): RawBuilder<boolean> {
+  return sql`id = ${id} and attempts = ${attempts} and settled_at is null`;
 }

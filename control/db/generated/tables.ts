@@ -167,6 +167,12 @@ export interface Schema {
     holder: string | null;
     expires_at: Generated<Date>;
   };
+  devices: {
+    id: GeneratedAlways<number>;
+    token_hash: Buffer;
+    person_id: number;
+    last_seen_at: Generated<Date>;
+  };
   drop_counts: {
     holding_id: number;
     target: string;
@@ -602,6 +608,7 @@ export interface Schema {
   };
   sign_in_attempts: {
     email: string;
+    origin: string;
     attempts: number;
     last_at: Date;
   };

@@ -204,6 +204,22 @@ create table sessions (
 create index sessions_person on sessions (person_id);
 create index sessions_expiry on sessions (expires_at);
 
+-- Ends the event streams of those who lost a right, on every replica. Equal notifications of a transaction are one.
+create function access_changed() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('portcullis_access', '');
+  return null;
+end
+$$;
+create trigger members_access after delete or update on members
+  for each row execute function access_changed();
+create trigger sessions_access after delete or update of acting_id on sessions
+  for each row execute function access_changed();
+create trigger people_access after update of disabled_at, is_operator on people
+  for each row execute function access_changed();
+create trigger organisations_access after delete or update on organisations
+  for each row execute function access_changed();
+
 -- Links that are sent to people: each is used once.
 create table portal_links (
   id bigint generated always as identity primary key,
@@ -221,11 +237,25 @@ create table portal_links (
   check ((organisation_id is null) = (role is null))
 );
 
--- Attempts on passwords and codes since the last success, by email.
+-- Browsers that a person signed in with, so that strangers cannot lock them out.
+create table devices (
+  id bigint generated always as identity primary key,
+  -- SHA-256 of the cookie
+  token_hash bytea not null unique,
+  person_id bigint not null references people on delete cascade,
+  last_seen_at timestamptz not null default now()
+);
+create index devices_person on devices (person_id);
+create index devices_seen on devices (last_seen_at);
+
+-- Attempts on passwords and codes since the last success.
 create table sign_in_attempts (
-  email text primary key,
+  email text not null,
+  -- a source, a device or a session that tries; empty: all sources together
+  origin text not null,
   attempts integer not null,
-  last_at timestamptz not null
+  last_at timestamptz not null,
+  primary key (email, origin)
 );
 
 ---------------------------------------------------------------------------------------------------------------------

@@ -122,13 +122,14 @@ export async function deleteRulesById(
       throw new Problem('managed_by_group', messages.ownedByGroup(group, 'rule', String(id)));
     }
   }
+  const missing = [...named].filter((id) => !found.some((rule) => rule.id === id));
   const { rules, filters } = ownObjects(scope);
   return writeOwn(deps, tx, call, scope, {
     cause: 'rule.delete',
     detail: { requested: named.size },
     rules: rules.filter(({ id }) => !named.has(id)),
     filters,
-    message: (change) => messages.rulesDeleted(found.length, named.size, change),
+    message: (change) => messages.rulesDeleted(found.length, missing, change),
   });
 }
 
@@ -173,12 +174,13 @@ export async function deleteFiltersByKey(
       );
     }
   }
+  const missing = [...named].filter((key) => !found.some((filter) => filterKey(filter) === key));
   const { rules, filters } = ownObjects(scope);
   return writeOwn(deps, tx, call, scope, {
     cause: 'filter.delete',
     detail: { requested: named.size },
     rules,
     filters: filters.filter((filter) => !named.has(filterKey(filter))),
-    message: (change) => messages.filtersDeleted(found.length, named.size, change),
+    message: (change) => messages.filtersDeleted(found.length, missing, change),
   });
 }

@@ -29,13 +29,12 @@ export function rulesAccepted(change: Change): string {
   return sentences(what, PROPAGATION, change);
 }
 
-export function rulesDeleted(deleted: number, requested: number, change: Change): string {
+/** Ids or keys of a request that are not on the address. */
+type Missing = readonly (number | string)[];
+
+export function rulesDeleted(deleted: number, missing: Missing, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these ids is a rule of this address.';
-  return sentences(
-    deletion(deleted, requested, 'rule was', 'rules were', 'ids'),
-    PROPAGATION,
-    change,
-  );
+  return sentences(deletion(deleted, missing, 'rule was', 'rules were'), PROPAGATION, change);
 }
 
 export function filtersAccepted(change: Change): string {
@@ -46,13 +45,9 @@ export function filtersAccepted(change: Change): string {
   );
 }
 
-export function filtersDeleted(deleted: number, requested: number, change: Change): string {
+export function filtersDeleted(deleted: number, missing: Missing, change: Change): string {
   if (deleted === 0) return 'Nothing was deleted: none of these keys is a filter of this address.';
-  return sentences(
-    deletion(deleted, requested, 'filter was', 'filters were', 'keys'),
-    PROPAGATION,
-    change,
-  );
+  return sentences(deletion(deleted, missing, 'filter was', 'filters were'), PROPAGATION, change);
 }
 
 export function addressReplaced(change: Change): string {
@@ -113,16 +108,11 @@ export function portList(ports: readonly number[]): string {
   return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
 }
 
-function deletion(
-  deleted: number,
-  requested: number,
-  one: string,
-  many: string,
-  named: string,
-): string {
-  const what = `The deletion of ${deleted} of ${requested} was accepted`;
-  if (deleted === requested) return `${counted(deleted, one, many)} deleted.`;
-  return `${what}; the other ${named} are not on this address.`;
+function deletion(deleted: number, missing: Missing, one: string, many: string): string {
+  if (missing.length === 0) return `${counted(deleted, one, many)} deleted.`;
+  const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : '';
+  const names = `${missing.slice(0, LISTED).join(', ')}${more}`;
+  return `The deletion of ${deleted} of ${deleted + missing.length} was accepted; not on this address: ${names}.`;
 }
 
 function counted(count: number, one: string, many: string): string {

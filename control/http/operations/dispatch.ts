@@ -92,10 +92,10 @@ export async function openStream(
   operation: Operation,
   db: Db,
   incoming: Incoming,
-  signal: AbortSignal,
+  ending: AbortController,
 ): Promise<AsyncGenerator<string, void>> {
   if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
-  return operation.handler.run(await requireValidCall(db, incoming, []), signal);
+  return operation.handler.run(await requireValidCall(db, incoming, []), ending);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */
@@ -130,15 +130,17 @@ function invalidInput(parts: readonly Validated[]): Problem {
       errors,
     });
   }
-  return new Problem(
-    'invalid_request',
-    'The request does not fit what this operation takes; errors says where.',
-    { errors },
-  );
+  const [only, ...others] = errors;
+  const detail =
+    only !== undefined && others.length === 0
+      ? `The request does not fit what this operation takes: ${describe(only)}.`
+      : 'The request does not fit what this operation takes; errors says where.';
+  return new Problem('invalid_request', detail, { errors });
 }
 
 function describe(error: FieldError): string {
-  return `${'pointer' in error ? error.pointer.slice(1) : error.parameter} ${error.detail}`;
+  const where = 'pointer' in error ? error.pointer.slice(1) : error.parameter;
+  return `${where === '' ? 'the body' : where} ${error.detail}`;
 }
 
 function idempotentRequest(caller: Caller | null, once: IdempotentCall): IdempotentRequest {
@@ -167,7 +169,7 @@ async function requireSubject(
 
 function toReply({ status, body, state, headers: own }: Answer): Reply {
   const payload = Buffer.from(JSON.stringify(body));
-  const headers: Record<string, string> = {
+  const headers: Record<string, string | string[]> = {
     ...own,
     'content-type': 'application/json; charset=utf-8',
   };

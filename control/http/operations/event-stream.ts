@@ -1,15 +1,18 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from '../../problem.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Ends a stream each. */
-    openStreams: Set<AbortController>;
+    /** Ends a stream each; by caller. */
+    openStreams: Map<AbortController, number>;
   }
 }
 
-/** How long a stream goes on after its key or session was revoked. */
-const ADMITTED_MS = 15_000;
+/** Streams at a time of one key, or of one person. */
+const MAX_STREAMS = 20;
+/** How often a stream checks its right without a notification: for keys that expire, and for lost notifications. */
+const CHECK_MS = 15_000;
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -20,54 +23,87 @@ const HEADERS = {
 
 /** Streams end before the server waits for its requests. */
 export function addStreams(app: FastifyInstance): void {
-  app.decorate('openStreams', new Set<AbortController>());
+  app.decorate('openStreams', new Map<AbortController, number>());
   app.addHook('preClose', (done) => {
-    for (const stream of app.openStreams) stream.abort();
+    for (const ending of app.openStreams.keys()) ending.abort();
     done();
   });
 }
 
-/** Sends server-sent events until the caller leaves, the server stops, or `admit` rejects. */
+/** What a stream is opened by. */
+export interface StreamRight {
+  /** The id of the key, or the negative id of the person. */
+  readonly callerId: number;
+  /** Rejects when the right has ended or changed. */
+  check(): Promise<void>;
+  /** Calls back when rights may have changed; returns what stops that. */
+  onChange(listener: () => void): () => void;
+}
+
+/**
+ * Sends server-sent events until the caller leaves or does not read, the server stops, or its right ends. 429
+ * `rate_limited` if the caller has too many streams.
+ */
 export async function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
-  open: (signal: AbortSignal) => Promise<AsyncGenerator<string, void>>,
-  admit: () => Promise<void>,
+  open: (ending: AbortController) => Promise<AsyncGenerator<string, void>>,
+  right: StreamRight,
 ): Promise<FastifyReply> {
-  const ending = new AbortController();
-  const texts = await open(ending.signal);
-  // Throws what the input is refused for, before anything is sent.
-  const first = await texts.next();
-  reply.headers(HEADERS);
-  if (request.method === 'HEAD') {
-    await texts.return();
-    return reply.send();
-  }
   const { openStreams } = request.server;
-  openStreams.add(ending);
-  reply.raw.once('close', () => {
+  const count = [...openStreams.values()].filter((id) => id === right.callerId).length;
+  if (count >= MAX_STREAMS) throw tooMany();
+  const ending = new AbortController();
+  openStreams.set(ending, right.callerId);
+  const stopWatching = watchRight(right, ending);
+  const release = (): void => {
+    stopWatching();
     openStreams.delete(ending);
     ending.abort();
+  };
+  reply.raw.once('close', release);
+  ending.signal.addEventListener('abort', () => {
+    // A caller that does not read would never receive the end.
+    if (reply.raw.writableNeedDrain) reply.raw.destroy();
   });
-  return reply.send(Readable.from(admitted(first, texts, admit)));
+  try {
+    const texts = await open(ending);
+    // Throws what the input is refused for, before anything is sent.
+    const first = await texts.next();
+    reply.headers(HEADERS);
+    if (request.method === 'HEAD') {
+      await texts.return();
+      return await reply.send();
+    }
+    return await reply.send(Readable.from(startingWith(first, texts)));
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
-async function* admitted(
+function watchRight(right: StreamRight, ending: AbortController): () => void {
+  const check = (): void => void right.check().catch(() => ending.abort());
+  const timer = setInterval(check, CHECK_MS);
+  const stop = right.onChange(check);
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
+}
+
+function tooMany(): Problem {
+  return new Problem(
+    'rate_limited',
+    `There are ${MAX_STREAMS} event streams of this key or person already. Close one, or share one between readers.`,
+    { headers: { 'retry-after': '5' } },
+  );
+}
+
+async function* startingWith(
   first: IteratorResult<string, void>,
   rest: AsyncGenerator<string, void>,
-  admit: () => Promise<void>,
 ): AsyncGenerator<string, void> {
   if (first.done !== true) yield first.value;
-  let checkedAt = performance.now();
-  for await (const text of rest) {
-    if (performance.now() - checkedAt >= ADMITTED_MS) {
-      const isAdmitted = await admit().then(
-        () => true,
-        () => false,
-      );
-      if (!isAdmitted) return;
-      checkedAt = performance.now();
-    }
-    yield text;
-  }
+  yield* rest;
 }

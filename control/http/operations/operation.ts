@@ -26,6 +26,8 @@ export interface Call<Body = unknown, Query = unknown> {
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
   readonly userAgent: string | null;
+  /** The Cookie header as sent. */
+  readonly cookies: string | undefined;
   /** The path's `ip`, canonical; empty for operations without one. */
   readonly ip: string;
   /** The path's `slice`, a uuid in lower case; empty for operations without one. */
@@ -44,11 +46,14 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly afterCommit: (effect: () => void) => void;
 }
 
+/** Several values are several header lines. */
+export type ReplyHeaders = Readonly<Record<string, string | string[]>>;
+
 /** The result of a handler; http/ adds bytes, tags and headers. */
 export interface Answer {
   readonly status: number;
   readonly body: object;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: ReplyHeaders;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
 }
@@ -56,7 +61,7 @@ export interface Answer {
 /** A response as bytes, for sending and for idempotency keys. */
 export interface Reply {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReplyHeaders;
   readonly payload: Buffer;
 }
 
@@ -64,15 +69,15 @@ export interface Reply {
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
 
-/** Text of server-sent events, until the signal is aborted. */
-export type StreamHandler<C> = (call: C, signal: AbortSignal) => AsyncGenerator<string, void>;
+/** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
+export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
 
 /** A handler with erased types: only validated values may be passed. */
 export type OperationHandler =
   | { readonly kind: 'read'; run(call: Call<never, never>, db: Db): Promise<Answer> }
   | {
       readonly kind: 'stream';
-      run(call: Call<never, never>, signal: AbortSignal): AsyncGenerator<string, void>;
+      run(call: Call<never, never>, ending: AbortController): AsyncGenerator<string, void>;
     }
   /** Outside of a transaction, because it waits for an agent. */
   | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }

@@ -1,14 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Endpoint, type PortalEndpoint, ROLES } from '@portcullis/contract/endpoint.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { Access, Caller, Person } from '../../access/index.ts';
+import { type Access, type Caller, type Person, unauthenticated } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
 import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
-import { addStreams, sendStream } from './event-stream.ts';
+import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
 import { entityTag, namesTag } from './etag.ts';
@@ -41,7 +42,7 @@ declare module 'fastify' {
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'authenticateSession'>;
+  readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   /** The time that the server may spend on a request. */
@@ -181,6 +182,7 @@ async function answer(
     requestId: request.id,
     source: clientAddress(request.ip),
     userAgent: request.headers['user-agent'] ?? null,
+    cookies: request.headers.cookie,
     ip: request.address,
     server: request.gameServer,
     attack: request.attack,
@@ -199,11 +201,34 @@ async function answer(
           },
   };
   if (operation.row.stream === true) {
-    const open = (signal: AbortSignal) => openStream(operation, deps.db, incoming, signal);
-    return sendStream(request, reply, open, () => authenticated(operation, deps, request));
+    const open = (ending: AbortController) => openStream(operation, deps.db, incoming, ending);
+    return sendStream(request, reply, open, streamRight(operation, deps, request));
   }
   const made = await deadline.limit(dispatch(operation, deps.db, incoming));
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
+}
+
+/** A stream keeps the caller that opened it, so it ends when the rights of the caller change too. */
+function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequest): StreamRight {
+  const { caller } = request;
+  if (caller === null) throw new Error('a stream was reached without a caller');
+  return {
+    callerId: caller.keyId,
+    async check() {
+      await authenticated(operation, deps, request);
+      authorise(operation.row, request.caller, request.person);
+      if (!isDeepStrictEqual(reachOf(request.caller), reachOf(caller))) {
+        throw unauthenticated('The rights of the caller changed.');
+      }
+    },
+    onChange: (listener) => deps.access.onChange(listener),
+  };
+}
+
+function reachOf(caller: Caller | null) {
+  if (caller === null) return null;
+  const { organisationId, abilities, prefixes, servers } = caller;
+  return { organisationId, abilities, prefixes, servers };
 }
 
 function lastEventIdOf({ headers }: FastifyRequest): string | null {
@@ -214,7 +239,7 @@ function lastEventIdOf({ headers }: FastifyRequest): string | null {
 /** Reads carry a strong tag; an unchanged representation is 304 without a body. */
 function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof sendReply>[1] {
   if (request.method !== 'GET' && request.method !== 'HEAD') return reply;
-  const etag = reply.headers['etag'] ?? entityTag(reply.payload);
+  const etag = String(reply.headers['etag'] ?? entityTag(reply.payload));
   const headers = { ...reply.headers, etag };
   const known = request.headers['if-none-match'];
   if (known === undefined || !namesTag(known, etag)) return { ...reply, headers };

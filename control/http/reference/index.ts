@@ -66,7 +66,9 @@ function registerDocs(app: FastifyInstance, base: string): void {
 }
 
 function registerProblems(app: FastifyInstance, base: string): void {
-  serveAsset(app, '/problems', htmlAsset(renderProblemIndex(base), PROBLEM_POLICY));
+  const index = htmlAsset(renderProblemIndex(base), PROBLEM_POLICY);
+  serveAsset(app, '/problems', index);
+  serveAsset(app, '/problems/', index);
   const pages = new Map<string, Asset>(
     PROBLEM_CODES.map((code) => [code, htmlAsset(renderProblemPage(code, base), PROBLEM_POLICY)]),
   );

@@ -119,8 +119,10 @@ describe('the problem pages', () => {
   });
 
   it('list all codes', async () => {
-    const { body } = await app.inject('/problems');
-    for (const code of PROBLEM_CODES) assert.ok(body.includes(`/problems/${code}"`), code);
+    for (const path of ['/problems', '/problems/']) {
+      const { body } = await app.inject(path);
+      for (const code of PROBLEM_CODES) assert.ok(body.includes(`/problems/${code}"`), code);
+    }
   });
 
   it('answer 404 for unknown codes and for properties of Object.prototype', async () => {

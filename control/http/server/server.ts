@@ -29,7 +29,7 @@ import { registerOperations } from '../operations/routes.ts';
 export interface HttpDeps {
   readonly config: HttpConfig;
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'authenticateSession'>;
+  readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;

@@ -151,6 +151,7 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     query,
     ifMatch: null,
     lastEventId: null,
+    cookies: undefined,
     afterCommit: () => {},
   };
 }

@@ -69,7 +69,7 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
   }
 }
 
-async function makeKey(db: Db, organisationId: number): Promise<string> {
+export async function makeKey(db: Db, organisationId: number): Promise<string> {
   const operator = { kind: 'operator', name: 'bench', source: null, requestId: null } as const;
   const abilities = ['firewall.read', 'firewall.manage'];
   const wanted = { organisationId, name: 'bench', abilities, owner: 'portal' } as const;

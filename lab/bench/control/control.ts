@@ -10,6 +10,7 @@ import type { Bench, Row } from '../report.ts';
 import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
 import { fleetFileRows } from './fleet-files.ts';
 import { strangersRow } from './strangers.ts';
+import { streamRows } from './streams.ts';
 import { writeRows } from './writes.ts';
 
 const IDLE_MS = 5000;
@@ -33,6 +34,7 @@ export const controlBench: Bench = {
         await readRow(say, control.port, baseline.port, fleet),
         await strangersRow(say, control.port, fleet),
         ...(await writeRows(say, control.port, control.databaseUrl, fleet)),
+        ...(await streamRows(say, control, fleet)),
         ...fleetFileRows(say, control.databaseUrl, data),
         {
           name: 'resident memory of control, idle (baseline: the bare Fastify process)',

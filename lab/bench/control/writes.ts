@@ -71,7 +71,7 @@ function rowsOf(found: {
 }
 
 /** Ports that no round used before; a few hundred for each of the addresses kept for writing. */
-function writes(fleet: BenchFleet, port: number, round: number): string[] {
+export function writes(fleet: BenchFleet, port: number, round: number): string[] {
   const perRound = 100;
   const first = 1 + round * perRound;
   return Array.from({ length: perRound }, (_, index) => first + index).flatMap((rulePort) =>

@@ -61,8 +61,10 @@ export async function fillStack(stack: Stack, fleet: Fleet): Promise<void> {
 async function loaded(stack: Stack, policies: number): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const shown = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
-      readonly report: { readonly policies: number } | null;
+    const { data: shown } = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
+      data: {
+        readonly report: { readonly policies: number } | null;
+      };
     };
     if ((shown.report?.policies ?? 0) >= policies) return;
     if (performance.now() > deadline) throw new Error(`in vain: ${JSON.stringify(shown)}`);

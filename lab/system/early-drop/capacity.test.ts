@@ -128,8 +128,12 @@ async function reportsExcluded(count: number): Promise<void> {
   await eventually(
     `the edge reports excluded targets: ${count}`,
     async () => {
-      const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
-        readonly report: { readonly problems: readonly string[] } | null;
+      const { data: shown } = JSON.parse(
+        await fixture.stack.command('edges', 'show', 'lab', '--json'),
+      ) as {
+        data: {
+          readonly report: { readonly problems: readonly string[] } | null;
+        };
       };
       const said =
         shown.report?.problems.find((one) => one.includes('exceed the capacity')) ?? '0 ';

@@ -38,8 +38,12 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   it('attaches in the driver where the driver can, and says so', async () => {
     assert.equal(attachedMode(fixture.internet.edge), 'native');
     await eventually('control knows the mode', async () => {
-      const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
-        readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
+      const { data: shown } = JSON.parse(
+        await fixture.stack.command('edges', 'show', 'lab', '--json'),
+      ) as {
+        data: {
+          readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
+        };
       };
       return shown.report?.devices[0]?.xdp === 'native';
     });

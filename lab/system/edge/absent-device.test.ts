@@ -64,7 +64,7 @@ describe('an edge and its device', { skip }, () => {
     rename(EDGE_DEVICE, OTHER);
     await says({ readyz: 'partial', header: 'partial', service: 'in service', mode: 'enforce' });
     await drops();
-    const { edges } = await listed();
+    const { data: edges } = await listed();
     assert.match(edges[0]?.report?.problems.join() ?? '', /wan \(it is called ens18 now/);
     assert.match(edge.run('nft', 'list', 'table', 'inet', 'portcullis'), /"ens18"/);
   });
@@ -130,7 +130,7 @@ async function promptly(enforcement: string, t: TestContext): Promise<void> {
 
 async function saysNothingIsEnforced(reason: RegExp): Promise<void> {
   await says({ readyz: 'none', header: 'none', service: 'no device', mode: 'no_device' });
-  assert.match((await listed()).edges[0]?.mode_reason ?? '', reason);
+  assert.match((await listed()).data[0]?.mode_reason ?? '', reason);
 }
 
 async function said(): Promise<Said> {
@@ -140,7 +140,7 @@ async function said(): Promise<Said> {
     '/readyz',
   );
   const read = await api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
-  const { edges } = await listed();
+  const { data: edges } = await listed();
   const text = await command('edges', 'list');
   return {
     readyz: ready.body.enforcement.state,
@@ -151,7 +151,7 @@ async function said(): Promise<Said> {
 }
 
 interface Listed {
-  readonly edges: readonly {
+  readonly data: readonly {
     readonly mode: string | null;
     readonly mode_reason: string | null;
     readonly report: { readonly problems: readonly string[] } | null;

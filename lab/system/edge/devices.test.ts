@@ -130,10 +130,10 @@ async function shown(
     'control has heard',
     async () => {
       const text = await fixture.stack.command('edges', 'show', 'lab', '--json');
-      const { report } = JSON.parse(text) as {
-        readonly report: { readonly devices: readonly ShownDevice[] } | null;
+      const { data } = JSON.parse(text) as {
+        readonly data: { readonly report: { readonly devices: readonly ShownDevice[] } | null };
       };
-      devices = report?.devices ?? [];
+      devices = data.report?.devices ?? [];
       return heard(devices);
     },
     40_000,

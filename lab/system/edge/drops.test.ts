@@ -82,14 +82,18 @@ describe('what an edge reports', { skip: whyNot() }, () => {
   });
 
   it('portcullis edges says what its devices are, and that it is in service and not behind', async () => {
-    const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
-      in_service: boolean;
-      lag_generations: number;
-      refused: unknown[];
-      report: {
-        policies: number;
-        last_error: string | null;
-        devices: { name: string; kind: string; present: boolean; xdp: string; reason: unknown }[];
+    const { data: shown } = JSON.parse(
+      await fixture.stack.command('edges', 'show', 'lab', '--json'),
+    ) as {
+      data: {
+        in_service: boolean;
+        lag_generations: number;
+        refused: unknown[];
+        report: {
+          policies: number;
+          last_error: string | null;
+          devices: { name: string; kind: string; present: boolean; xdp: string; reason: unknown }[];
+        };
       };
     };
     assert.deepEqual([shown.in_service, shown.lag_generations, shown.refused], [true, 0, []]);

@@ -144,8 +144,12 @@ async function deny(port: number): Promise<void> {
 }
 
 async function lastError(): Promise<string | null> {
-  const shown = JSON.parse(await fixture.stack.command('edges', 'show', 'lab', '--json')) as {
-    readonly report: { readonly last_error: string | null } | null;
+  const { data: shown } = JSON.parse(
+    await fixture.stack.command('edges', 'show', 'lab', '--json'),
+  ) as {
+    data: {
+      readonly report: { readonly last_error: string | null } | null;
+    };
   };
   return shown.report === null ? 'no report' : shown.report.last_error;
 }

@@ -66,7 +66,9 @@ async function assertKnown(dataDir: string, shown: readonly string[]): Promise<v
   const env = { PATH: process.env['PATH'], HOME: dataDir };
   const listing = new RunningCommand(['keys', 'list', '--json', '--data', dataDir], env);
   const { out, err } = await listing.end();
-  const keys = JSON.parse(out || '[]') as { hint: string; revoked_at: string | null }[];
+  const { data: keys } = JSON.parse(out || '{"data":[]}') as {
+    data: { hint: string; revoked_at: string | null }[];
+  };
   const active = keys.filter((key) => key.revoked_at === null);
   assert.equal(active.length, 1, `${out}${err}`);
   assert.ok(shown.at(-1)?.startsWith(active[0]?.hint ?? 'none'), `${out}${shown.join(' ')}`);

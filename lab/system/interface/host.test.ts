@@ -116,8 +116,10 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
     await stack.api.deleteRules(HOST[6], ids.slice(1));
 
     async function knownPorts(): Promise<string[]> {
-      const shown = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
-        report: { management: { protocol: string; port: number }[] } | null;
+      const { data: shown } = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
+        data: {
+          report: { management: { protocol: string; port: number }[] } | null;
+        };
       };
       return shown.report?.management.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
     }
