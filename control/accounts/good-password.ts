@@ -21,7 +21,10 @@ export function requireGoodPassword(password: string, pointer = '/password'): st
     throw refuse(pointer, `must have at least ${MIN_PASSWORD} characters`);
   }
   if (isEasyToGuess(password)) {
-    throw refuse(pointer, 'is a common password or close to one; choose another, such as four words');
+    throw refuse(
+      pointer,
+      'is a common password or close to one; choose another, such as four words',
+    );
   }
   return password;
 }
