@@ -54,7 +54,7 @@ export const X1_ENDPOINTS = [
     path: '/firewall/ips',
     summary: 'List held prefixes and addresses',
     description:
-      'The prefixes that the organisation announces, the addresses assigned to its services, and the addresses that have rules or filters of their own, as far as the key may see them. Addresses come in pages: follow `links.next` until it is null.',
+      'The prefixes that the organisation announces; the addresses assigned to its services, and those that have rules, filters, groups, geo rules, a default or blocked sources of their own, that packets were dropped to in the last hour, or that were attacked in the last day, as far as the key may see them. Addresses come in pages: follow `links.next` until it is null.',
     query: HeldAddressesQuery,
     responses: readResponses(['area_not_enabled'], {
       description: 'What is held now.',

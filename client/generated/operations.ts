@@ -1113,7 +1113,7 @@ export type Groups = {
   readonly data: readonly Group[];
 };
 
-/** An address that is assigned to a service, or has rules or filters of its own. */
+/** An address that is assigned to a service, has anything set of its own, or was dropped for or attacked lately. */
 export type HeldAddress = {
   readonly ip: IpAddress;
   /** The service it is assigned to; null: it lies in a held prefix. */

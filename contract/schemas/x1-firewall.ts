@@ -358,7 +358,7 @@ const HeldPrefix = object(
 
 const HeldAddress = object(
   'HeldAddress',
-  'An address that is assigned to a service, or has rules or filters of its own.',
+  'An address that is assigned to a service, has anything set of its own, or was dropped for or attacked lately.',
   {
     ip: IpAddress,
     service_id: integerOrNull({

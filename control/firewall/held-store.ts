@@ -4,7 +4,7 @@ import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Enforcement } from './objects.ts';
 
-/** An assigned or configured address, with its accepted counts. */
+/** An address with anything set, dropped or attacked, with its accepted counts. */
 export interface HeldAddress {
   readonly ip: string;
   readonly serviceId: number | null;
@@ -16,7 +16,11 @@ export interface HeldAddress {
   readonly droppedPackets: number;
 }
 
-/** Loads at most `limit` addresses after `after`, in order. Counts group objects; omits addresses of other holders. */
+/**
+ * Loads at most `limit` addresses after `after`, in order: those assigned to a service, those with an object or an
+ * assignment of their own, those that packets were dropped to in the last hour, and those attacked in the last day.
+ * Counts group objects; omits addresses of other holders.
+ */
 export async function loadHeldAddresses(
   db: Db | Tx,
   holder: Holder,
@@ -31,6 +35,25 @@ export async function loadHeldAddresses(
       select host(cidr)::inet as ip, id as holding_id from mine where service_id is not null
        union
       select a.ip, a.holding_id from addresses a join mine on mine.id = a.holding_id where a.configured
+       union
+      select host(t.target)::inet, t.holding_id
+        from (select target, holding_id from group_assignments where deleted_generation is null
+               union all
+              select target, holding_id from geo_assignments where deleted_generation is null
+               union all
+              select target, holding_id from default_actions where deleted_generation is null
+               union all
+              select target, holding_id from blocked_sources
+               where deleted_generation is null and (expires_at is null or expires_at > statement_timestamp())
+               union all
+              select target, holding_id from drop_counts
+               where minute >= statement_timestamp() - interval '1 hour' and reason <> ${OBSERVED_REASON}
+               union all
+              select subject, holding_id from attacks
+               where organisation_id = ${holder.organisationId} and until_revision = 9223372036854775807
+                 and coalesce(ended_at, 'infinity') > statement_timestamp() - interval '1 day') t
+        join mine on mine.id = t.holding_id
+       where masklen(t.target) = case family(t.target) when 4 then 32 else 128 end
     )
     select host(l.ip) as ip, m.service_id as "serviceId", m.since, m.until,
            (select count(*) from rules r join addresses a on a.id = r.address_id
