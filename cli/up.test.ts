@@ -1,3 +1,5 @@
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { readHostNetwork } from './up/host-network.ts';
 import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -41,7 +43,12 @@ interface Started {
   }[];
   readonly addresses: readonly string[];
   readonly node: { readonly engine: string; readonly problem: string | null } | null;
-  readonly server: { readonly uuid: string; readonly problem: string | null } | null;
+  readonly server: {
+    readonly uuid: string;
+    readonly ip: string;
+    readonly problem: string | null;
+  } | null;
+  readonly operator_link: string | null;
 }
 
 interface ListedCollector {
@@ -118,6 +125,30 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     const command = { command: 'say hello there' };
     assert.deepEqual(await api('POST', `/${uuid}/command`, command), accepted);
     assert.deepEqual(await api('POST', `/${uuid}/power`, { signal: 'start' }), accepted);
+  });
+
+  test('the first server listens where others reach it, and its address can have every filter', async () => {
+    const reachable = readHostNetwork().addresses.find((address) => !address.includes(':'));
+    assert.equal(first.server?.ip, reachable ?? '127.0.0.1');
+    const [address] = first.addresses;
+    const headers = { authorization: `Bearer ${first.keys[0]?.key}` };
+    const path = `${url}/api/v1/firewall/ips/${address}/filters/available`;
+    const { data } = (await (await fetch(path, { headers })).json()) as { data: unknown[] };
+    assert.equal(data.length, FILTERS.length);
+  });
+
+  test('whoever opens the link of the first start owns its organisation', async () => {
+    const token = first.operator_link?.split('#')[1];
+    const reply = await fetch(`${url}/api/portal/links/read`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-portcullis-csrf': '1', origin: url },
+      body: JSON.stringify({ token }),
+    });
+    const text = await reply.text();
+    assert.equal(reply.status, 200, text);
+    assert.partialDeepStrictEqual(JSON.parse(text), {
+      data: { kind: 'operator', organisation: 'Default', role: 'owner' },
+    });
   });
 
   test('servers lists, follows, restarts, stops and starts a server by name', async () => {

@@ -1,3 +1,5 @@
+import { userInfo } from 'node:os';
+import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { commandLine } from '../installation/command-line.ts';
 import { print, styled } from '../output.ts';
 import type { NotInService } from './edge-in-service.ts';
@@ -83,13 +85,14 @@ function linesOf(started: Started): string[] {
   ];
 }
 
-function operatorLines({ firstOperator, dataDir }: Started): string[] {
+function operatorLines({ firstOperator, dataDir, fleet }: Started): string[] {
   if (firstOperator.kind === 'there') return [];
   if (firstOperator.kind === 'link') {
     return [
       '',
       'To sign in as the first operator, open this link (once, within 24 hours):',
       `  ${styled('bold', firstOperator.url)}`,
+      ...tunnelLines(firstOperator.url, fleet),
     ];
   }
   return [
@@ -98,16 +101,27 @@ function operatorLines({ firstOperator, dataDir }: Started): string[] {
   ];
 }
 
+/** A link on a loopback address opens on this machine only; a machine that one rents has no browser. */
+function tunnelLines(link: string, { addresses }: PreparedFleet): string[] {
+  const { hostname, port } = new URL(link);
+  if (!isLoopbackHost(hostname)) return [];
+  const host = addresses.find((address) => !address.includes(':')) ?? 'THIS-HOST';
+  return [
+    'From another computer, begin this there, then open the link there:',
+    `  ssh -L ${port}:${hostname}:${port} ${userInfo().username}@${host}`,
+  ];
+}
+
 function serverLines({ url, fleet, node, server }: Started): string[] {
   const lines: string[] = [];
   const [key] = fleet.keys;
   if (server !== null && key !== undefined) {
-    const { uuid, name, port, problem } = server;
+    const { uuid, name, ip, port, problem } = server;
     lines.push(
       `  curl -s -H 'Authorization: Bearer ${key.key}' ${url}/api/v1/game-servers/${uuid}`,
       '',
       problem === null
-        ? `The game server ${name} runs: nc 127.0.0.1 ${port}`
+        ? `The game server ${name} runs: nc ${ip} ${port}`
         : styled('yellow', `The game server ${name} does not run: ${problem}`),
     );
   }

@@ -1,5 +1,7 @@
 import { createOperatorLink, findFirstOperator } from '@portcullis/control/accounts/index.ts';
+import { sql } from 'kysely';
 import { operator, withUrl } from '../database.ts';
+import { FIRST_ORGANISATION } from './first-start.ts';
 
 /** How the portal gets its first operator. */
 export type FirstOperator =
@@ -10,7 +12,10 @@ export type FirstOperator =
   /** An earlier start showed a link, and nobody used it. */
   | { readonly kind: 'unused' };
 
-/** Makes the link of a first start. `publicUrl`: where people reach the portal. */
+/**
+ * Makes the link of a first start. `publicUrl`: where people reach the portal. Whoever opens it owns the organisation that
+ * a first start made, so that they begin at its addresses; one of a fleet file is a customer.
+ */
 export function prepareFirstOperator(
   databaseUrl: string,
   publicUrl: string,
@@ -19,7 +24,15 @@ export function prepareFirstOperator(
     db.transaction().execute(async (tx): Promise<FirstOperator> => {
       const found = await findFirstOperator(tx);
       if (found !== 'none') return { kind: found };
-      const { url } = await createOperatorLink(tx, { actor: operator(), publicUrl });
+      const { rows } = await sql<{ id: number }>`
+        select id from organisations where slug = ${FIRST_ORGANISATION} and owner = 'portal'`.execute(
+        tx,
+      );
+      const { url } = await createOperatorLink(tx, {
+        actor: operator(),
+        publicUrl,
+        organisationId: rows[0]?.id ?? null,
+      });
       return { kind: 'link', url };
     }),
   );

@@ -13,12 +13,14 @@ import { loadBuild, loadDetail, sendInstruction } from '../server-api.ts';
 export interface FirstServer {
   readonly uuid: string;
   readonly name: string;
+  /** Where players reach it. */
+  readonly ip: string;
   readonly port: number;
 }
 
 const NAME = 'Hearth';
 const PREFERRED_PORT = 4_000;
-/** Reachable from this host only. */
+/** Of a host without an address that others reach. */
 const LOOPBACK = '127.0.0.1';
 /** For a build of a few files and the start of a small program on a loaded machine. */
 const START_TIMEOUT_MS = 30_000;
@@ -27,14 +29,19 @@ const LIMITS = { memory: 256, cpu: 100, disk: 512 };
 
 export async function createFirstServer(
   tx: Tx,
-  { organisationId, serviceId }: { readonly organisationId: number; readonly serviceId: number },
+  {
+    organisationId,
+    serviceId,
+    ip: address,
+  }: { readonly organisationId: number; readonly serviceId: number; readonly ip: string | null },
 ): Promise<FirstServer> {
   await tx.insertInto('nodes').values({ name: LOCAL_NAME, owner: 'portal' }).execute();
   const eggs = await loadEggs([EXAMPLE_EGG_NAME], '.', SHIPPED_EGGS);
   const egg = eggs.get(EXAMPLE_EGG_NAME);
   if (egg?.ok !== true) throw new Error(`the shipped egg cannot be used: ${egg?.reason ?? ''}`);
   const uuid = randomUUID();
-  const port = await freePort();
+  const ip = address ?? LOOPBACK;
+  const port = await freePort(ip);
   const server = {
     uuid,
     serviceId,
@@ -45,24 +52,24 @@ export async function createFirstServer(
     image: null,
     variables: {},
     limits: LIMITS,
-    ip: LOOPBACK,
+    ip,
     port,
     ports: [],
-    openWhileRunning: false,
+    openWhileRunning: true,
     openPorts: null,
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   };
   await createGameServer(tx, server, { organisationId, owner: 'portal' });
-  return { uuid, name: NAME, port };
+  return { uuid, name: NAME, ip, port };
 }
 
 /** A port that is free now. If another program takes it before the server does, the server reports that. */
-async function freePort(): Promise<number> {
+async function freePort(ip: string): Promise<number> {
   for (const wanted of [PREFERRED_PORT, 0]) {
     const probe = createServer();
     try {
-      probe.listen(wanted, LOOPBACK);
+      probe.listen(wanted, ip);
       await once(probe, 'listening');
       return (probe.address() as AddressInfo).port;
     } catch {

@@ -17,6 +17,8 @@ export interface FirstStart {
   readonly server: FirstServer;
 }
 
+/** The slug of the organisation of a first start. */
+export const FIRST_ORGANISATION = 'default';
 const SERVICE_ID = 1;
 
 /**
@@ -31,7 +33,11 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
     const addresses = network.addresses.length > 0 ? network.addresses : [EXAMPLE_ADDRESS];
     const organisationId = await createOrganisation(tx, addresses);
     await createEdge(tx, network.devices);
-    const server = await createFirstServer(tx, { organisationId, serviceId: SERVICE_ID });
+    const server = await createFirstServer(tx, {
+      organisationId,
+      serviceId: SERVICE_ID,
+      ip: network.addresses.find((address) => !address.includes(':')) ?? null,
+    });
     const actor = operator();
     const key = await createKey(
       tx,
@@ -43,11 +49,11 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
       actor,
       organisationId,
       action: 'organisation.create',
-      target: 'default',
+      target: FIRST_ORGANISATION,
       detail: { addresses },
       generation,
     });
-    return { organisation: 'default', secret: key.secret, addresses, server };
+    return { organisation: FIRST_ORGANISATION, secret: key.secret, addresses, server };
   });
 }
 
@@ -65,7 +71,7 @@ async function createOrganisation(tx: Tx, addresses: readonly string[]): Promise
   const { id } = await tx
     .insertInto('organisations')
     .values({
-      slug: 'default',
+      slug: FIRST_ORGANISATION,
       name: 'Default',
       flags: ['firewall_api', 'attack_history_api'],
       owner: 'portal',
@@ -74,7 +80,14 @@ async function createOrganisation(tx: Tx, addresses: readonly string[]): Promise
     .executeTakeFirstOrThrow();
   await tx
     .insertInto('services')
-    .values({ id: SERVICE_ID, organisation_id: id, name: 'this-host', owner: 'portal' })
+    // Its service manages no filter: there is nobody else to apply them, so the catalogue is full.
+    .values({
+      id: SERVICE_ID,
+      organisation_id: id,
+      name: 'this-host',
+      managed_filters: '[]',
+      owner: 'portal',
+    })
     .execute();
   const holding = {
     organisation_id: id,

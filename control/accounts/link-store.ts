@@ -97,12 +97,21 @@ export async function withdrawLink(
   return rows[0] ?? null;
 }
 
-/** A link for the first operator, or for another one; `portcullis portal link` and the first start print it. */
+/**
+ * A link for the first operator, or for another one; `portcullis portal link` and the first start print it.
+ * `organisationId`: the operator will own this organisation too.
+ */
 export function createOperatorLink(
   tx: Tx,
-  how: { readonly actor: Actor; readonly publicUrl: string },
+  how: {
+    readonly actor: Actor;
+    readonly publicUrl: string;
+    readonly organisationId?: number | null;
+  },
 ): Promise<{ url: string; expiresAt: Date }> {
-  return createLink(tx, { kind: 'operator', email: null }, how);
+  const { organisationId = null } = how;
+  const owned = organisationId === null ? {} : ({ organisationId, role: 'owner' } as const);
+  return createLink(tx, { kind: 'operator', email: null, ...owned }, how);
 }
 
 /** For a new password; the person signs in with it. */

@@ -48,3 +48,8 @@ function networks(...texts: readonly string[]): Cidr[] {
     return parsed.ok ? [parsed.value] : [];
   });
 }
+
+/** Whether the host of a URL is this machine itself, which nobody else can reach: `localhost`, `127.0.0.1`, `[::1]`. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host.startsWith('127.') || host === '[::1]';
+}

@@ -99,6 +99,8 @@ export const settingsMessages = {
     makeLink: 'Make the link',
     noMail: 'You get a link to pass on. It is mailed too where the operator set up a mail server.',
     mailed: (email: string) => `It was mailed to ${email}.`,
+    linkIsHere:
+      'Its address is that of the machine itself, so it cannot be opened from another one: the operator gives the portal a --public-url.',
     linkTitle: (email: string) => `The link for ${email}`,
     linkText: (email: string, until: string) =>
       `Give it to ${email}. It works once, until ${until}. If it is lost, withdraw the invitation and make another.`,

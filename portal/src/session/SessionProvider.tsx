@@ -67,6 +67,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
           else await personClient.actFor({ body: { organisation: slug } });
           const { data } = await personClient.readSession();
           queries.clear();
+          if (slug !== null) saveOrganisation(slug);
           setChosen(slug);
           setIdentity({ kind: 'person', person: data });
         } finally {

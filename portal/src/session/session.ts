@@ -90,9 +90,14 @@ export function chosenOrganisation(
   { organisations, acting_for }: Person,
   chosen: string | null,
 ): string | null {
-  const wanted = [chosen, acting_for, read(localStorage, ORGANISATION)];
+  const wanted = [chosen, acting_for, lastOrganisation()];
   const known = wanted.find((slug) => organisations.some((each) => each.slug === slug));
   return known ?? organisations[0]?.slug ?? null;
+}
+
+/** The organisation that was chosen the last time in this browser. */
+export function lastOrganisation(): string | null {
+  return read(localStorage, ORGANISATION);
 }
 
 export function saveOrganisation(slug: string): void {

@@ -5,7 +5,7 @@ import { EmptyState } from '../components/EmptyState.tsx';
 import { ProblemNotice } from '../components/forms/ProblemNotice.tsx';
 import { WriteForm } from '../components/forms/WriteForm.tsx';
 import { messages } from '../messages/index.ts';
-import { useSession } from '../session/session.ts';
+import { lastOrganisation, useSession } from '../session/session.ts';
 
 const text = messages.noOrganisation;
 
@@ -13,19 +13,21 @@ const text = messages.noOrganisation;
 export default function ActForm() {
   const { actFor } = useSession();
   const known = useOrganisations();
+  // A form that appears before its choices would be replaced under the pointer.
+  if (known.data === undefined && known.error === null) return messages.loading;
   const choices = (known.data ?? []).map(({ slug, name }) => ({
     value: slug,
     label: `${name} (${slug})`,
   }));
+  const last = choices.find(({ value }) => value === lastOrganisation());
   // Most installations begin with one.
-  const only = choices.length === 1 ? (choices[0]?.value ?? null) : null;
+  const first = last ?? (choices.length === 1 ? choices[0] : undefined);
   return (
     <div className="card">
       <EmptyState icon={Building2} title={text.operatorTitle} text={text.operatorText}>
         <ProblemNotice error={known.error} />
         <WriteForm
-          key={only}
-          initial={{ organisation: only }}
+          initial={{ organisation: first?.value ?? null }}
           submit={text.act}
           refusal={({ organisation }) => organisation === null}
           write={({ organisation }) => actFor(organisation)}

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import type { NewLink } from '@portcullis/client/index.ts';
 import { formatMoment } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
@@ -80,10 +81,11 @@ interface OnceProps {
 
 /** A new link, which is shown this once. */
 export function LinkOnce({ link: { email, url, ...link }, say, onClose }: OnceProps) {
+  const isHere = isLoopbackHost(new URL(url).hostname);
   return (
     <SecretOnce title={text.linkTitle(email)} secret={url} onClose={onClose}>
       {say(email, formatMoment(new Date(link.expires_at)))}{' '}
-      {link.mailed_to !== null && text.mailed(link.mailed_to)}
+      {link.mailed_to !== null && text.mailed(link.mailed_to)} {isHere && text.linkIsHere}
     </SecretOnce>
   );
 }
