@@ -16,7 +16,7 @@ import { loginFile } from './engine/docker/api/registry-login.ts';
 import { createGuard } from './engine/docker/network/guard.ts';
 import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
-import { PROCESS_IMAGES } from './examples/images.ts';
+import { openProcessImages } from './examples/images.ts';
 import { Journal } from './journal/journal.ts';
 
 /** Shorter than the time that a supervisor waits for a child. */
@@ -97,7 +97,10 @@ function openEngine(
       'networks can only be closed to servers in Docker, and by a node that runs as root',
     );
   if (engine === 'process') {
-    return new ProcessEngine({ stateDir: resolve(stateDir), images: PROCESS_IMAGES });
+    return new ProcessEngine({
+      stateDir: resolve(stateDir),
+      images: openProcessImages(resolve(stateDir)),
+    });
   }
   // Two installations on one host may use the same node name, and each removes instances that it does not know.
   const digest = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { DoneMatcher } from '../console/server-console.ts';
-import { EXAMPLE_EGG, PROCESS_IMAGES } from './images.ts';
+import { EXAMPLE_EGG, openProcessImages } from './images.ts';
 
 const EGG = parseEgg(readFileSync(EXAMPLE_EGG, 'utf8'));
 
@@ -18,7 +18,7 @@ describe('the shipped example', () => {
     assert.deepEqual(EGG.value.notes, []);
     const { egg } = EGG.value;
     const [image] = egg.images;
-    assert.ok(image?.local === true && Object.hasOwn(PROCESS_IMAGES, image.reference));
+    assert.ok(image?.local === true && Object.hasOwn(openProcessImages(tmpdir()), image.reference));
     const server = await start(t);
     const matcher = new DoneMatcher(egg.done);
     assert.ok(
@@ -123,7 +123,8 @@ async function start(
 }
 
 function run(t: TestContext, folder: string, env: Readonly<Record<string, string>>): Running {
-  const [command = '', ...args] = PROCESS_IMAGES['portcullis/hearth']?.entrypoint ?? [];
+  const [command = '', ...args] =
+    openProcessImages(tmpdir())['portcullis/hearth']?.entrypoint ?? [];
   const child = spawn(command, args, {
     cwd: folder,
     env: { SERVER_IP: '127.0.0.1', SERVER_PORT: '0', ...env },

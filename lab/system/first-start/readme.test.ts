@@ -43,6 +43,7 @@ describe('the README, in a fresh clone, by a user and then with sudo', {
     const out = await start('npm ci && npm start');
     key = /^ *(pcl_\w+)\s*$/m.exec(out)?.[1] ?? '';
     assert.match(out, /NOTHING IS ENFORCED/);
+    assertWorks(out);
     assert.match(out, /^ *sudo \.\/portcullis up --enforce --confirm-within 120s --adopt \/home/m);
   });
 
@@ -123,6 +124,24 @@ describe('the README, in a fresh clone, by a user and then with sudo', {
     assert.equal(status, 1, said);
     assert.match(said, /the state directory \S+own\/edge cannot be used/);
   });
+
+  it('by root, in a clone that only its owner may enter: the same, with its own installation', async () => {
+    const out = await start('sudo npm start -- --data /srv/fresh');
+    assertWorks(out);
+    await stop();
+  });
+
+  /** The first server runs, and the printed key and link work. */
+  function assertWorks(out: string): void {
+    assert.match(out, /The game server Hearth runs/);
+    const printed = /^ *(pcl_\w+)\s*$/m.exec(out)?.[1];
+    const token = /\/link#(\S+)/.exec(out)?.[1];
+    const api = 'http://127.0.0.1:8080/api';
+    const read = `curl -sf -H 'Authorization: Bearer ${printed}' ${api}/v1/firewall/ips/${ADDRESS}`;
+    assert.equal(clone.run(read).status, 0, out);
+    const link = `curl -sf -H 'X-Portcullis-CSRF: 1' -H 'Content-Type: application/json' -d '{"token":"${token}"}' ${api}/portal/links/read`;
+    assert.match(clone.run(link).said, /"organisation":"Default"/);
+  }
 
   /** Starts a command on a terminal, agrees if it asks, and resolves with what it printed once everything is up. */
   async function start(line: string, question: RegExp | null = null): Promise<string> {
