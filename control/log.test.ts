@@ -67,3 +67,23 @@ test('logs a thrown value that is not an error unchanged', () => {
     /"error":"text"/,
   );
 });
+
+test('says once a minute that the disk of the database is full, without a stack', () => {
+  const lines: string[] = [];
+  let nowMs = 0;
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ level: 'info', destination, nowMs: () => nowMs });
+  const full = new Error('query failed', {
+    cause: Object.assign(new Error('could not extend file'), { code: '53100' }),
+  });
+  for (let request = 0; request < 500; request += 1) log.error({ error: full }, 'request failed');
+  nowMs = 60_000;
+  log.warn({ error: full }, 'a drop was not written');
+  log.error({ error: new Error('other') }, 'request failed');
+  const [first, second, other, ...rest] = lines.map((line) => JSON.parse(line) as { msg: string });
+  assert.deepEqual(rest, []);
+  assert.match(first?.msg ?? '', /disk of the database is full/);
+  assert.partialDeepStrictEqual(second, { level: 'warn', more: 499, msg: first?.msg });
+  assert.equal(other?.msg, 'request failed');
+  assert.doesNotMatch(lines[0] ?? '', /stack|extend/);
+});

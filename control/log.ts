@@ -1,4 +1,5 @@
 import { renderLogLine } from '@portcullis/core/log.ts';
+import { describeState } from './db/failure.ts';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
@@ -27,7 +28,9 @@ const CENSORED = ['authorization', 'cookie', 'secret', 'password'];
 export function createLogger(options: {
   readonly level: string;
   readonly destination?: DestinationStream;
+  readonly nowMs?: () => number;
 }): Logger {
+  const mayLog = oncePerMinute(options.nowMs ?? (() => performance.now()));
   return pino(
     {
       level: options.level,
@@ -39,11 +42,42 @@ export function createLogger(options: {
         censor: '[redacted]',
       },
       serializers: { error: (error: unknown) => describeError(error) },
-      hooks: { streamWrite: redact },
+      hooks: {
+        streamWrite: redact,
+        logMethod(args, method) {
+          const [fields] = args as unknown[];
+          const error = isRecord(fields) ? fields['error'] : undefined;
+          const why = describeState(error);
+          if (why === null) return method.apply(this, args);
+          const more = mayLog(why);
+          // Without the stack: it says nothing of the disk, and comes with every request.
+          if (more !== null) method.apply(this, [{ more }, why]);
+        },
+      },
     },
     options.destination ??
       (process.stderr.isTTY ? TERMINAL : pino.destination({ fd: 2, sync: true })),
   );
+}
+
+const MINUTE_MS = 60_000;
+
+/** How many of a kind were not logged since the last that was; null: this one is not either. */
+function oncePerMinute(nowMs: () => number): (kind: string) => number | null {
+  const logged = new Map<string, { readonly atMs: number; more: number }>();
+  return (kind) => {
+    const last = logged.get(kind);
+    if (last !== undefined && nowMs() - last.atMs < MINUTE_MS) {
+      last.more += 1;
+      return null;
+    }
+    logged.set(kind, { atMs: nowMs(), more: 0 });
+    return last?.more ?? 0;
+  };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 const TERMINAL: DestinationStream = {

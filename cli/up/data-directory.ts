@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  statfsSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { failed, unavailable, usageError } from '../exit.ts';
 import { prepareNodeFolder } from '../agents/processes.ts';
@@ -15,6 +23,8 @@ export interface DataDirectory {
 
 /** Files and folders that identify a data directory. */
 const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link', 'node', 'node-link'];
+/** A new database has 55 MB, the program of the first server below `/root` 127 MB; the rest is for what is written. */
+const NEEDED_MB = 300;
 /** The processes of a killed `up` stop by themselves within this time. */
 const PREVIOUS_STOP_TIMEOUT_S = 20;
 
@@ -25,6 +35,7 @@ export function takeDataDirectory(requested: string): DataDirectory {
   // As root, control and PostgreSQL run as another account, which may traverse the directory but not list it.
   mkdirSync(requested, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
   const path = realpathSync(requested);
+  requireSpace(path);
   const edge = join(path, 'edge');
   mkdirSync(edge, { recursive: true, mode: 0o700 });
   const node = join(path, 'node');
@@ -32,6 +43,17 @@ export function takeDataDirectory(requested: string): DataDirectory {
   lockFile(join(path, 'up.lock'), path);
   waitForPreviousControl(path);
   return { path, edge, node };
+}
+
+/** A first start fails in many ways on a disk that fills meanwhile, so it is refused before. */
+function requireSpace(path: string): void {
+  if (existsSync(join(path, 'postgres'))) return;
+  const { bavail, bsize } = statfsSync(path);
+  const freeMb = Math.floor((bavail * bsize) / 1_000_000);
+  if (freeMb >= NEEDED_MB) return;
+  throw unavailable(
+    `a first start needs ${NEEDED_MB} MB in ${path}, where ${freeMb} MB are free: make room, or choose another directory with --data`,
+  );
 }
 
 /** Protects against a mistyped `--data /etc`. */

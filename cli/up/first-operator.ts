@@ -1,5 +1,4 @@
 import { createOperatorLink, findFirstOperator } from '@portcullis/control/accounts/index.ts';
-import { sql } from 'kysely';
 import { operator, withUrl } from '../database.ts';
 import { FIRST_ORGANISATION } from './first-start.ts';
 
@@ -24,14 +23,16 @@ export function prepareFirstOperator(
     db.transaction().execute(async (tx): Promise<FirstOperator> => {
       const found = await findFirstOperator(tx);
       if (found !== 'none') return { kind: found };
-      const { rows } = await sql<{ id: number }>`
-        select id from organisations where slug = ${FIRST_ORGANISATION} and owner = 'portal'`.execute(
-        tx,
-      );
+      const first = await tx
+        .selectFrom('organisations')
+        .select('id')
+        .where('slug', '=', FIRST_ORGANISATION)
+        .where('owner', '=', 'portal')
+        .executeTakeFirst();
       const { url } = await createOperatorLink(tx, {
         actor: operator(),
         publicUrl,
-        organisationId: rows[0]?.id ?? null,
+        organisationId: first?.id ?? null,
       });
       return { kind: 'link', url };
     }),

@@ -58,12 +58,17 @@ const CAUSES: Readonly<Record<string, string>> = {
 };
 
 /** Why the database is not available, as a sentence for callers and operators. */
-export function describeUnavailable(error: unknown, depth = 0): string {
+export function describeUnavailable(error: unknown): string {
+  return describeState(error) ?? 'The database cannot be reached at the moment.';
+}
+
+/** The state of the database that fails every request, such as a full disk; null: the error says none. */
+export function describeState(error: unknown, depth = 0): string | null {
   const known = CAUSES[codeOf(error) ?? ''];
   if (known !== undefined) return known;
   if (error instanceof Error && error.cause !== undefined && depth < MAX_DEPTH)
-    return describeUnavailable(error.cause, depth + 1);
-  return 'The database cannot be reached at the moment.';
+    return describeState(error.cause, depth + 1);
+  return null;
 }
 
 /** The SQLSTATE or errno of an error, such as `23505`. */

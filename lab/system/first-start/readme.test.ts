@@ -125,6 +125,14 @@ describe('the README, in a fresh clone, by a user and then with sudo', {
     assert.match(said, /the state directory \S+own\/edge cannot be used/);
   });
 
+  it('where there is too little space a first start says how much it needs', () => {
+    const { status, said } = clone.run(
+      'sudo sh -c "mkdir /small && mount -t tmpfs -o size=50m small /small" && sudo ./portcullis up --data /small/data',
+    );
+    assert.equal(status, 69, said);
+    assert.match(said, /a first start needs 300 MB in \/small\/data, where \d+ MB are free/);
+  });
+
   it('by root, in a clone that only its owner may enter: the same, with its own installation', async () => {
     const out = await start('sudo npm start -- --data /srv/fresh');
     assertWorks(out);
