@@ -12,21 +12,38 @@ test('has a unique slug per filter that can precede a port in a key', () => {
 });
 
 test('defines only filters that can be enforced: positive rates and times, whole bytes within the lengths', () => {
-  for (const filter of filters) {
-    const { unvalidatedPps, validatedPps } = filter.rates;
-    assert.ok(0 < unvalidatedPps && unvalidatedPps <= validatedPps, filter.type);
-    assert.ok(filter.validatedSeconds > 0, filter.type);
-    assert.ok(filter.budgetPps >= unvalidatedPps, filter.type);
-    assert.ok(filter.transport === 'tcp' || !(filter.synProxy || filter.connections), filter.type);
-    // Only UDP payloads are matched: a TCP greeting would follow the handshake.
-    const signatures = [...filter.greetings, ...filter.replies];
-    assert.ok(filter.transport === 'udp' || signatures.length === 0, filter.type);
-    for (const { bytes, minLength, maxLength } of signatures) {
-      assert.ok(minLength <= maxLength, filter.type);
-      for (const { offset, hex } of bytes) {
-        assert.match(hex, /^(?:[0-9a-f]{2})+$/);
-        assert.ok(offset >= 0 && offset + hex.length / 2 <= minLength, filter.type);
-      }
+  for (const { type, udp, tcp, usualPorts } of filters) {
+    assert.ok(udp !== null || tcp !== null, type);
+    assert.ok(usualPorts.every((port) => 0 < port && port < 65_536));
+    if (udp !== null) {
+      const { unvalidatedPps, validatedPps } = udp.rates;
+      assert.ok(0 < unvalidatedPps && unvalidatedPps <= validatedPps, type);
+      assert.ok(udp.validatedSeconds > 0 && udp.budgetPps >= unvalidatedPps, type);
+    }
+    const signatures = [...(udp?.greetings ?? []), ...(udp?.replies ?? []), ...(udp?.data ?? [])];
+    for (const { minLength, maxLength, bytes } of signatures) {
+      assert.ok(minLength <= maxLength, type);
+      for (const { offset, hex } of bytes) assert.ok(offset + hex.length / 2 <= minLength, type);
+    }
+    for (const { offset, hex, mask } of [...signatures, ...(tcp?.openings ?? [])].flatMap(
+      ({ bytes }) => bytes,
+    )) {
+      assert.match(hex, /^(?:[0-9a-f]{2})+$/);
+      assert.ok(offset >= 0, type);
+      if (mask === undefined) continue;
+      assert.match(mask, /^(?:[0-9a-f]{2})+$/);
+      // Otherwise nothing could fit.
+      assert.equal(mask.length, hex.length);
+      assert.equal(BigInt(`0x${hex}`) & BigInt(`0x${mask}`), BigInt(`0x${hex}`), type);
+    }
+  }
+});
+
+test('validates nobody by a reply that would be a greeting of the same filter', () => {
+  // A reflector that sends greetings of a game would otherwise validate itself from a filtered port to another.
+  for (const { type, udp } of filters) {
+    for (const reply of udp?.replies ?? []) {
+      assert.ok(!udp?.greetings.some((one) => JSON.stringify(one) === JSON.stringify(reply)), type);
     }
   }
 });

@@ -1,32 +1,58 @@
 /**
- * A stateful filter as data. All UDP game filters are the same state machine, so a new filter is only a new file: an
- * unvalidated source may send only greetings; a positive reply of the server validates it for a time; a validated
- * source sends data within its own rate.
+ * A stateful filter as data: what it does to each transport on its ports. All UDP game filters are the same state
+ * machine and all TCP filters are another, so a new filter is only a new file.
  */
 export interface Filter<Type extends string = string> {
   /** The slug used by callers. */
   readonly type: Type;
   readonly name: string;
   readonly category: 'protocols' | 'games';
-  readonly transport: 'tcp' | 'udp';
   /** A description for callers. */
   readonly description: string;
-  /** The packets that an unvalidated source may send. Empty: any packet, and only the reply decides. */
+  /** The ports that servers use unless told otherwise. Empty: none is usual. */
+  readonly usualPorts: readonly number[];
+  /** Null: UDP packets to the port are not filtered. */
+  readonly udp: UdpFilter | null;
+  /** Null: TCP segments to the port are not filtered. */
+  readonly tcp: TcpFilter | null;
+}
+
+export type Transport = 'udp' | 'tcp';
+
+/**
+ * An unvalidated source may send only greetings; a positive reply of the server validates it for a time; a validated
+ * source sends greetings and data within its own rate.
+ */
+export interface UdpFilter {
+  /** The packets that an unvalidated source may send. Empty: any packet. */
   readonly greetings: readonly Signature[];
-  /** The server replies that validate a source, never a mere challenge. Empty: any reply. */
-  readonly replies: readonly Signature[];
-  /** Rates of one source in packets per second. For TCP, `validatedPps` applies to sources with a connection. */
+  /**
+   * The server replies that validate a source: only those that a source with a forged address cannot cause, so never a
+   * challenge. Empty: any reply. Null: none does, because the server answers everybody.
+   */
+  readonly replies: readonly Signature[] | null;
+  /** The packets that a validated source may send besides greetings. Empty: any packet. */
+  readonly data: readonly Signature[];
+  /** Rates of one source in packets per second. */
   readonly rates: { readonly unvalidatedPps: number; readonly validatedPps: number };
   /**
-   * The total packets per second from all unvalidated sources to one server port (UDP). It bounds the part of a flood
-   * from forged sources that passes, and the rate at which the server validates forged sources.
+   * The total packets per second from all unvalidated sources to one server port. It bounds the part of a flood from
+   * forged sources that passes, and the rate at which the server validates forged sources.
    */
   readonly budgetPps: number;
   /** How long a source stays validated without traffic, in seconds. */
   readonly validatedSeconds: number;
-  /** The edge answers the TCP handshake for the server. */
+}
+
+/** The edge sees a connection only after its handshake; then the first payload must be an opening. */
+export interface TcpFilter {
+  /** How the first payload of a connection may begin; lengths do not apply. Empty: any payload. */
+  readonly openings: readonly Opening[];
+  /** The edge answers the handshake for the server. */
   readonly synProxy: boolean;
-  /** Connections of one source to one port (TCP). Null: not limited. */
+  /** Packets per second of one source with a connection. */
+  readonly validatedPps: number;
+  /** Connections of one source to one port. Null: not limited. */
   readonly connections: ConnectionLimits | null;
 }
 
@@ -35,9 +61,41 @@ export interface ConnectionLimits {
   readonly concurrent: number;
 }
 
-export interface Signature {
-  /** Bytes at offsets of the payload, as hex. */
-  readonly bytes: readonly { readonly offset: number; readonly hex: string }[];
+/** Bytes that must be there. The payload must be long enough to have them. */
+export interface Opening {
+  readonly bytes: readonly SignatureBytes[];
+}
+
+export interface Signature extends Opening {
   readonly minLength: number;
   readonly maxLength: number;
+}
+
+export interface SignatureBytes {
+  /** From the begin of the payload. */
+  readonly offset: number;
+  readonly hex: string;
+  /** The bits that are compared, as hex of the same length. Absent: all. */
+  readonly mask?: string;
+}
+
+/** The longest payload of a UDP packet, in bytes. */
+export const MAX_PAYLOAD = 65_507;
+
+/** What a signature is written with: `'ffffffff54'` at 0, or with offsets and masks, and lengths in bytes. */
+export function signature(
+  bytes: string | readonly SignatureBytes[],
+  minLength: number,
+  maxLength: number = MAX_PAYLOAD,
+): Signature {
+  return { ...opening(bytes), minLength, maxLength };
+}
+
+export function opening(bytes: string | readonly SignatureBytes[]): Opening {
+  return { bytes: typeof bytes === 'string' ? [{ offset: 0, hex: bytes }] : bytes };
+}
+
+/** The hex of ASCII text. */
+export function ascii(text: string): string {
+  return Array.from(text, (one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }

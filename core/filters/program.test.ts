@@ -1,67 +1,109 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Filter, Signature } from './filter.ts';
-import { combineFilters } from './program.ts';
+import { type Signature, signature, type TcpFilter, type UdpFilter } from './filter.ts';
+import { combineFilters, type TcpProgram, type UdpProgram } from './program.ts';
 
-const signature: fc.Arbitrary<Signature> = fc.constantFrom('ff', '00', 'a5').map((hex) => ({
-  bytes: [{ offset: 0, hex }],
-  minLength: 1,
-  maxLength: 9,
-}));
-const filter: fc.Arbitrary<Filter> = fc.record({
-  type: fc.constantFrom('a', 'b', 'c'),
-  name: fc.constant(''),
-  category: fc.constant('games' as const),
-  transport: fc.constant('udp' as const),
-  description: fc.constant(''),
-  greetings: fc.array(signature, { maxLength: 2 }),
-  replies: fc.array(signature, { maxLength: 2 }),
+const signatures = fc.array(
+  fc.constantFrom('ff', '00', 'a5').map((hex) => signature(hex, 1, 9)),
+  { maxLength: 2 },
+);
+const udpFilter: fc.Arbitrary<UdpFilter> = fc.record({
+  greetings: signatures,
+  replies: fc.option(signatures),
+  data: signatures,
   rates: fc.record({ unvalidatedPps: fc.nat(50), validatedPps: fc.nat(5000) }),
   budgetPps: fc.nat(500),
   validatedSeconds: fc.integer({ min: 1, max: 600 }),
+});
+const tcpFilter: fc.Arbitrary<TcpFilter> = fc.record({
+  openings: signatures,
   synProxy: fc.boolean(),
+  validatedPps: fc.nat(5000),
   connections: fc.option(fc.record({ perSecond: fc.nat(50), concurrent: fc.nat(500) })),
 });
-const filters = fc.array(filter, { minLength: 1, maxLength: 4 });
+const ABOUT = { type: 'a', name: '', category: 'games', description: '', usualPorts: [] } as const;
+const udpFilters = fc.array(udpFilter, { minLength: 1, maxLength: 4 });
+const tcpFilters = fc.array(tcpFilter, { minLength: 1, maxLength: 4 });
+
+function udpProgram(some: readonly UdpFilter[]): UdpProgram {
+  const filters = some.map((udp) => ({ ...ABOUT, udp, tcp: null }));
+  const program = combineFilters(filters, 'udp');
+  assert.ok(program?.transport === 'udp');
+  assert.equal(combineFilters(filters, 'tcp'), null);
+  return program;
+}
+
+function tcpProgram(some: readonly TcpFilter[]): TcpProgram {
+  const program = combineFilters(
+    some.map((tcp) => ({ ...ABOUT, udp: null, tcp })),
+    'tcp',
+  );
+  assert.ok(program?.transport === 'tcp');
+  return program;
+}
 
 test('applies every limit and SYN proxy among the filters of a port', () => {
   fc.assert(
-    fc.property(filters, (some) => {
-      const program = combineFilters(some);
-      for (const one of some) {
-        assert.ok(program.unvalidatedPps <= one.rates.unvalidatedPps);
-        assert.ok(program.validatedPps <= one.rates.validatedPps);
-        assert.ok(program.budgetPps <= one.budgetPps);
-        assert.ok(program.validatedSeconds <= one.validatedSeconds);
-        assert.ok(program.synProxy || !one.synProxy);
+    fc.property(udpFilters, tcpFilters, (ofUdp, ofTcp) => {
+      const udp = udpProgram(ofUdp);
+      for (const one of ofUdp) {
+        assert.ok(udp.rates.unvalidatedPps <= one.rates.unvalidatedPps);
+        assert.ok(udp.rates.validatedPps <= one.rates.validatedPps);
+        assert.ok(udp.budgetPps <= one.budgetPps);
+        assert.ok(udp.validatedSeconds <= one.validatedSeconds);
+      }
+      const tcp = tcpProgram(ofTcp);
+      for (const one of ofTcp) {
+        assert.ok(tcp.validatedPps <= one.validatedPps);
+        assert.ok(tcp.synProxy || !one.synProxy);
         if (one.connections === null) continue;
-        assert.ok(program.connections !== null);
-        assert.ok(program.connections.perSecond <= one.connections.perSecond);
-        assert.ok(program.connections.concurrent <= one.connections.concurrent);
+        assert.ok(tcp.connections !== null);
+        assert.ok(tcp.connections.perSecond <= one.connections.perSecond);
+        assert.ok(tcp.connections.concurrent <= one.connections.concurrent);
       }
     }),
   );
 });
 
-test('accepts the greetings of all filters of a port, each once; filters without greetings change nothing', () => {
+test('accepts the greetings and openings of all filters of a port, each once; filters without any change nothing', () => {
+  const known = (lists: readonly (readonly unknown[])[]): string[] =>
+    [...new Set(lists.flat().map((one) => JSON.stringify(one)))].toSorted();
+  const told = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one));
   fc.assert(
-    fc.property(filters, (some) => {
-      const known = (list: readonly Signature[]): string[] =>
-        [...new Set(list.map((one) => JSON.stringify(one)))].toSorted();
-      for (const kind of ['greetings', 'replies'] as const) {
-        const together = combineFilters(some)[kind].map((one) => JSON.stringify(one));
-        assert.deepEqual(together, known(some.flatMap((one) => one[kind])));
-      }
+    fc.property(udpFilters, tcpFilters, (ofUdp, ofTcp) => {
+      const { greetings, replies } = udpProgram(ofUdp);
+      assert.deepEqual(told(greetings), known(ofUdp.map((one) => one.greetings)));
+      const replying = ofUdp.flatMap((one) => (one.replies === null ? [] : [one.replies]));
+      assert.equal(replies === null, replying.length === 0);
+      assert.deepEqual(told(replies ?? []), known(replying));
+      assert.deepEqual(told(tcpProgram(ofTcp).openings), known(ofTcp.map((one) => one.openings)));
     }),
   );
+});
+
+test('narrows the data of a port only if each of its games says what its data is', () => {
+  const ofGame = (data: readonly Signature[]): UdpFilter => ({
+    greetings: [signature('01', 1)],
+    replies: [],
+    data,
+    rates: { unvalidatedPps: 1, validatedPps: 1 },
+    budgetPps: 1,
+    validatedSeconds: 1,
+  });
+  const [frames, others] = [signature('80', 1), signature('90', 1)];
+  const stateful = { ...ofGame([]), greetings: [] };
+  assert.deepEqual(udpProgram([ofGame([frames]), stateful]).data, [frames]);
+  assert.deepEqual(udpProgram([ofGame([frames]), ofGame([others])]).data, [frames, others]);
+  assert.deepEqual(udpProgram([ofGame([frames]), ofGame([])]).data, []);
 });
 
 test('ignores the order and duplicates of filters', () => {
   fc.assert(
-    fc.property(filters, (some) => {
-      const program = JSON.stringify(combineFilters(some));
-      assert.equal(JSON.stringify(combineFilters([...some, ...some].toReversed())), program);
+    fc.property(udpFilters, tcpFilters, (ofUdp, ofTcp) => {
+      const twice = <T>(some: readonly T[]): T[] => [...some, ...some].toReversed();
+      assert.equal(JSON.stringify(udpProgram(twice(ofUdp))), JSON.stringify(udpProgram(ofUdp)));
+      assert.equal(JSON.stringify(tcpProgram(twice(ofTcp))), JSON.stringify(tcpProgram(ofTcp)));
     }),
   );
 });

@@ -10,6 +10,8 @@ export const FILTER_REASONS = {
   'syn-proxy-invalid': 5,
   'connection-rate': 6,
   'connection-limit': 7,
+  'no-data': 8,
+  'no-opening': 9,
 } as const;
 
 /**

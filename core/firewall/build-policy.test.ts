@@ -30,7 +30,7 @@ const withinLimits = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filters: {},
+  filtered: null,
 };
 
 test('gives equal JSON for equal inputs in any order', () => {

@@ -35,8 +35,8 @@ test('keeps a connection that rules allow, even if a rate limit or a filter drop
     fc.property(situation(), ({ policies, settings, sourceSets, packet, state }) => {
       const edge = { settings, sourceSets, policies: createPolicyTable(policies) };
       const begin: Packet = { ...packet, hopLimit: 64, fragment: 'none' };
-      const { aboveLimit, filters } = state;
-      const { action, stage } = decide(edge, begin, { ...busy, aboveLimit, filters });
+      const { aboveLimit, filtered } = state;
+      const { action, stage } = decide(edge, begin, { ...busy, aboveLimit, filtered });
       // Filters come last: their packets have passed the rules.
       if (action === 'drop' && stage === 'filters') assert.equal(deniesFlow(edge, begin), false);
     }),

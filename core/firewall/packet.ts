@@ -1,3 +1,4 @@
+import type { FilterState } from '../filters/judge.ts';
 import type { Family } from '../net/address.ts';
 
 /** A packet as an edge sees it: before DNAT, after reassembly unless `fragment` says otherwise. */
@@ -34,8 +35,8 @@ export interface PacketState {
   readonly answered: boolean;
   /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];
-  /** The result of the filter on the port for this source and packet; `pass` without an enforced filter. */
-  readonly filters: Readonly<Record<string, 'pass' | 'drop'>>;
+  /** What filters on the port read of it; null: they are not judged. */
+  readonly filtered: FilterState | null;
 }
 
 /** The settings of an edge that a verdict depends on. */

@@ -14,9 +14,10 @@ import type {
   PolicyFilter,
   SourceSets,
 } from '@portcullis/core/firewall/policy.ts';
+import { payload } from '@portcullis/core/filters/testing/payloads.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
-import { EXTENSIONS, firstProtocol, type Form, type Numbered, PLAIN } from './frames.ts';
+import { EXTENSIONS, firstProtocol, type Form, type Numbered, PAYLOAD, PLAIN } from './frames.ts';
 import { ANY_FLAGS, FLAGS, SEGMENTS } from './segments.ts';
 import { VLANS } from './vlans.ts';
 import { LOCAL } from './wire.ts';
@@ -51,7 +52,7 @@ export class Draw {
   /** `count` packets to each destination, in every form. */
   packets(destinations: readonly string[], count: number): Numbered[] {
     return destinations.flatMap((destination) =>
-      this.#many(fc.tuple(anyPacket(destination), form()), count).map((drawn) =>
+      this.#many(fc.tuple(anyPacket(destination), form(), payload()), count).map((drawn) =>
         this.number(...drawn),
       ),
     );
@@ -63,14 +64,18 @@ export class Draw {
       // Where nobody keeps parts out of reassembly, they would wait there.
       const vlan = form.vlan === VLANS.untouched ? null : form.vlan;
       const alone: Form = { ...form, vlan, cut: 'whole' };
-      if (id % 3 === 0) return { id, packet, form: alone };
-      if (id % 3 === 1) return { id, packet: { ...packet, fragment: 'first' }, form: alone };
-      return { id, packet: laterPart(packet, alone), form: alone };
+      // Only whole packets are read further than the ports.
+      const one = { id, form: alone, payload: PAYLOAD };
+      if (id % 3 === 0) return { ...one, packet };
+      if (id % 3 === 1) return { ...one, packet: { ...packet, fragment: 'first' } };
+      return { ...one, packet: laterPart(packet, alone) };
     });
   }
 
-  number(packet: Packet, form: Form = PLAIN): Numbered {
-    return { id: ++this.#lastId, packet, form };
+  number(packet: Packet, form: Form = PLAIN, drawn: Uint8Array = PAYLOAD): Numbered {
+    // What is cut needs enough to be cut, and so does what has no ports.
+    const isRead = form.cut === 'whole' && packet.destinationPort !== null;
+    return { id: ++this.#lastId, packet, form, payload: isRead ? Buffer.from(drawn) : PAYLOAD };
   }
 
   #one<T>(arbitrary: fc.Arbitrary<T>): T {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
@@ -20,15 +18,21 @@ import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
-import { assertNone, expectedOf, type Known, NOTHING_KNOWN, type State } from './expected.ts';
+import {
+  assertNone,
+  CATALOGUE,
+  expectedOf,
+  type Known,
+  NOTHING_KNOWN,
+  ROOM,
+  type State,
+} from './expected.ts';
 import { framesOf, type Numbered } from './frames.ts';
 import { opens } from './segments.ts';
 import { JudgedProxy } from './syn-proxy.ts';
 import { VLANS } from './vlans.ts';
 import { type Judged, JudgedWire } from './wire.ts';
 
-/** So high that there is always room. */
-const ROOM = 1_000_000;
 const NO_LIMITS: EdgeLimits = {
   ...DEFAULT_LIMITS,
   icmpRates: { errors: ROOM, neighbours: ROOM },
@@ -46,14 +50,6 @@ const REMEMBER = { tcp: 600, udp: 600, other: 600 } as const;
 const ANY_MAC = '02:00:00:00:00:01';
 const ANY_DEVICE = 1;
 
-/** Nobody passes unvalidated, and everybody validated does. */
-const CATALOGUE: readonly Filter[] = FILTERS.map((filter) => ({
-  ...filter,
-  budgetPps: 0,
-  rates: { unvalidatedPps: ROOM, validatedPps: ROOM },
-  connections: filter.connections === null ? null : { perSecond: ROOM, concurrent: ROOM },
-}));
-
 /** Half of the sources that a filter on UDP may ask about. */
 function validated({ protocol, sourcePort }: Packet): boolean {
   return protocol === PROTOCOL_NUMBERS.udp && sourcePort !== null && sourcePort % 2 === 0;
@@ -63,6 +59,11 @@ function validated({ protocol, sourcePort }: Packet): boolean {
 function established({ packet: { protocol, sourcePort }, form }: Numbered): boolean {
   const ofTcp = protocol === PROTOCOL_NUMBERS.tcp && sourcePort !== null;
   return ofTcp && sourcePort % 2 === 0 && !opens(form.flags);
+}
+
+/** Half of these connections. */
+function opened({ packet: { sourcePort } }: Numbered): boolean {
+  return sourcePort !== null && sourcePort % 4 === 0;
 }
 
 /** nftables of a judged wire, with the early drop in front or without it, as the agent applies to them. */
@@ -136,8 +137,8 @@ export class JudgedEdge {
   ): Promise<number> {
     this.#validate(packets);
     const clients = packets.filter((one) => established(one) && !returns(one.packet));
-    this.wire.establish(clients.map(({ packet }) => packet));
-    const known = { returns, validated, established };
+    this.wire.establish(clients.map((one) => ({ ...one.packet, opened: opened(one) })));
+    const known = { returns, validated, established, opened };
     const expected = new Map(packets.map((one) => [one, expectedOf(state, one, known)]));
     for (const { stage } of expected.values())
       this.stages.set(stage, (this.stages.get(stage) ?? 0) + 1);
@@ -187,6 +188,7 @@ export class JudgedEdge {
         ...NOTHING_KNOWN,
         validated,
         established,
+        opened,
       });
       this.earlyStages.set(stage, (this.earlyStages.get(stage) ?? 0) + 1);
       return action !== 'drop';

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
@@ -15,6 +17,24 @@ export interface State {
   readonly policies: readonly Policy[];
   readonly edge: EdgeView;
 }
+
+/** So high that there is always room. */
+export const ROOM = 1_000_000;
+
+/** Limits are out of the way: of strangers a port takes nobody, unless they greet it, and of others everybody. */
+export const CATALOGUE: readonly Filter[] = (FILTERS as readonly Filter[]).map((filter) => ({
+  ...filter,
+  udp: filter.udp && {
+    ...filter.udp,
+    budgetPps: filter.udp.greetings.length === 0 ? 0 : ROOM,
+    rates: { unvalidatedPps: ROOM, validatedPps: ROOM },
+  },
+  tcp: filter.tcp && {
+    ...filter.tcp,
+    validatedPps: ROOM,
+    connections: filter.tcp.connections && { perSecond: ROOM, concurrent: ROOM },
+  },
+}));
 
 const MANAGEMENT = [
   { protocol: 'tcp', port: 22 },
@@ -41,6 +61,7 @@ export function stateOf(
     settings: { ...settings, name: 'fra1', site: 'fra', devices },
   };
   const edge: EdgeView = {
+    catalogue: CATALOGUE,
     settings: { ...settings, localAddresses: Object.values(LOCAL) },
     policies: createPolicyTable(policies),
     sourceSets,
@@ -56,12 +77,15 @@ export interface Known {
   readonly validated: (packet: Packet) => boolean;
   /** Connection tracking has an established connection of its addresses and ports, that its source opened. */
   readonly established: (numbered: Numbered) => boolean;
+  /** That connection began as its filter asks, by its mark. */
+  readonly opened: (numbered: Numbered) => boolean;
 }
 
 export const NOTHING_KNOWN: Known = {
   returns: () => false,
   validated: () => false,
   established: () => false,
+  opened: () => false,
 };
 
 /**
@@ -69,7 +93,7 @@ export const NOTHING_KNOWN: Known = {
  * A SYN proxy drops nothing here: it judges where it answers, behind this hook and behind any host's own DNAT.
  */
 export function expectedOf(state: State, one: Numbered, known: Known = NOTHING_KNOWN): Verdict {
-  return verdictOf(state, one, known, 'pass');
+  return verdictOf(state, one, known, belongs(one, known) ? 'known' : 'unread');
 }
 
 /**
@@ -77,7 +101,7 @@ export function expectedOf(state: State, one: Numbered, known: Known = NOTHING_K
  * belongs to: what opens one is answered in the server's place, and what claims one that is not there is dropped.
  */
 export function deliveredOf(state: State, one: Numbered, known: Known = NOTHING_KNOWN): Verdict {
-  return verdictOf(state, one, known, belongs(one, known) ? 'pass' : 'drop');
+  return verdictOf(state, one, known, belongs(one, known) ? 'known' : 'none');
 }
 
 /** The rules let it in, and a SYN proxy keeps it from the server. */
@@ -99,26 +123,25 @@ function verdictOf(
   { edge }: State,
   one: Numbered,
   known: Known,
-  synProxy: 'pass' | 'drop',
+  connection: 'known' | 'none' | 'unread',
 ): Verdict {
-  const { packet, form } = one;
+  const { packet, form, payload } = one;
   if (form.vlan === VLANS.untouched) {
     return { action: 'pass', stage: 'default', ref: null, observed: [] };
   }
-  // Where replies go another way nobody is ever validated, and only rates are left.
-  const { sees } = edge.settings;
-  const udp = sees === 'inbound' || known.validated(packet) ? 'pass' : 'drop';
-  const tcp = sees === 'inbound' ? 'pass' : synProxy;
-  const filters = (edge.policies.lookup(packet.destination)?.filters ?? []).map(
-    ({ ref, type }) => [ref, type === 'tcp-syn-proxy' ? tcp : udp] as const,
-  );
   return decide(edge, packet, {
     returnTraffic: known.returns(packet),
     icmpWithinRate: true,
     fragmentsWithinLimit: true,
     answered: known.returns(packet) || belongs(one, known),
     aboveLimit: [],
-    filters: Object.fromEntries(filters),
+    filtered: {
+      payload,
+      validated: known.validated(packet),
+      established: connection !== 'none',
+      opened: connection === 'unread' || known.opened(one),
+      above: [],
+    },
   });
 }
 

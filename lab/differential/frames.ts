@@ -11,6 +11,8 @@ export interface Numbered {
   /** What a verdict may depend on. */
   readonly packet: Packet;
   readonly form: Form;
+  /** What the upper layer carries. A filter may read it. */
+  readonly payload: Buffer;
 }
 
 /** How a packet is put on the wire, which changes no verdict but for the device that it enters by. */
@@ -54,7 +56,7 @@ const EXTENSION_HEADERS: Readonly<Record<Extension, number>> = {
 const FRAGMENT_HEADER = 44;
 const TCP = 6;
 /** More than one part of 8 bytes, and the ports in the first. */
-const PAYLOAD = Buffer.alloc(48, 0x2e);
+export const PAYLOAD = Buffer.alloc(48, 0x2e);
 const CUT_AT = 32;
 
 export function macOf(id: number): string {
@@ -81,8 +83,8 @@ interface Part {
   readonly protocol: number;
 }
 
-function partsOf({ packet, form }: Numbered): Part[] {
-  const { data, protocol } = fragmentable(packet, form);
+function partsOf({ packet, form, payload }: Numbered): Part[] {
+  const { data, protocol } = fragmentable(packet, form, payload);
   const first = { data: data.subarray(0, CUT_AT), offset: 0, more: true, protocol };
   const rest = { data: data.subarray(CUT_AT), offset: CUT_AT, more: false, protocol };
   // A fragment of a datagram whose other parts never come.
@@ -96,8 +98,12 @@ function alignedTo8(data: Buffer): Buffer {
   return data.subarray(0, data.length & ~7);
 }
 
-function fragmentable(packet: Packet, form: Form): { data: Buffer; protocol: number } {
-  const upper = { data: upperLayer(packet, form), protocol: packet.protocol };
+function fragmentable(
+  packet: Packet,
+  form: Form,
+  payload: Buffer,
+): { data: Buffer; protocol: number } {
+  const upper = { data: upperLayer(packet, form, payload), protocol: packet.protocol };
   if (packet.family === 4) return upper;
   return behind(form.extensions.filter(isFragmentable), upper);
 }
@@ -131,22 +137,26 @@ function extensionHeader(extension: Extension, next: number): Buffer {
   return Buffer.from([next, 0, 1, 4, 0, 0, 0, 0]);
 }
 
-function upperLayer(packet: Packet, form: Form): Buffer {
+function upperLayer(packet: Packet, form: Form, payload: Buffer): Buffer {
   if (packet.icmp !== null) {
     const { type, code } = packet.icmp;
-    return Buffer.concat([Buffer.from([type, code, 0, 0, 0, 77, 0, 1]), PAYLOAD]);
+    return Buffer.concat([Buffer.from([type, code, 0, 0, 0, 77, 0, 1]), payload]);
   }
-  if (packet.destinationPort === null) return PAYLOAD;
-  if (packet.protocol === TCP) return segment(packet, form);
+  if (packet.destinationPort === null) return payload;
+  if (packet.protocol === TCP) return segment(packet, form, payload);
   const header = Buffer.alloc(8);
   header.writeUInt16BE(packet.sourcePort ?? 0, 0);
   header.writeUInt16BE(packet.destinationPort, 2);
-  header.writeUInt16BE(8 + PAYLOAD.length, 4);
-  return Buffer.concat([header, PAYLOAD]);
+  header.writeUInt16BE(8 + payload.length, 4);
+  return Buffer.concat([header, payload]);
 }
 
 /** With its checksum, that the SYN proxy looks at; nothing else that judges does. */
-function segment({ source, destination, sourcePort, destinationPort }: Packet, form: Form): Buffer {
+function segment(
+  { source, destination, sourcePort, destinationPort }: Packet,
+  form: Form,
+  payload: Buffer,
+): Buffer {
   const header = Buffer.alloc(20);
   header.writeUInt16BE(sourcePort ?? 0, 0);
   header.writeUInt16BE(destinationPort ?? 0, 2);
@@ -154,8 +164,8 @@ function segment({ source, destination, sourcePort, destinationPort }: Packet, f
   header.writeUInt32BE(form.acknowledged, 8);
   header[12] = 5 << 4;
   header[13] = form.flags;
-  const data = Buffer.concat([header, PAYLOAD]);
-  const pseudo = Buffer.from([0, TCP, 0, data.length]);
+  const data = Buffer.concat([header, payload]);
+  const pseudo = Buffer.from([0, TCP, data.length >> 8, data.length & 255]);
   const summed = [addressBytes(source), addressBytes(destination), pseudo, data];
   data.writeUInt16BE(checksum(Buffer.concat(summed)), 16);
   return data;
@@ -208,7 +218,7 @@ function addressBytes(text: string): Buffer {
 
 function checksum(header: Buffer): number {
   let sum = 0;
-  for (let at = 0; at < header.length; at += 2) sum += header.readUInt16BE(at);
+  for (const [at, byte] of header.entries()) sum += at % 2 === 0 ? byte << 8 : byte;
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
   return ~sum & 0xffff;
 }

@@ -6,7 +6,8 @@ import type { Readable } from 'node:stream';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../stack/netns.ts';
 import { closeDescriptor, type Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
-import { framesOf, macOf, type Numbered, PLAIN } from './frames.ts';
+import { OPENED_MARK } from '@portcullis/dataplane/nftables/filters/chains.ts';
+import { framesOf, macOf, type Numbered, PAYLOAD, PLAIN } from './frames.ts';
 import { standInForVlans, VLANS } from './vlans.ts';
 
 /** What the edge host itself holds. */
@@ -22,7 +23,9 @@ const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
 /** Of connections that the kernel was told of. */
-const MARK = '7';
+const MARK = 7;
+/** The same of those that began as their filter asks. */
+const MARK_OPENED = MARK | Number(OPENED_MARK);
 
 /** Whom the last packets are for. */
 const NOBODY = '203.255.255.1';
@@ -213,13 +216,13 @@ export class JudgedWire {
   }
 
   /** Connection tracking knows these, and no others that it was told of so. */
-  establish(packets: readonly Packet[]): void {
+  establish(packets: readonly (Packet & { readonly opened: boolean })[]): void {
     const lines = packets.map(
-      ({ source, destination, sourcePort, destinationPort }) =>
-        `-I -p tcp --state ESTABLISHED -t 600 -u SEEN_REPLY,ASSURED -m ${MARK} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`,
+      ({ source, destination, sourcePort, destinationPort, opened }) =>
+        `-I -p tcp --state ESTABLISHED -t 600 -u SEEN_REPLY,ASSURED -m ${opened ? MARK_OPENED : MARK} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`,
     );
     // It stops at one that is there already, and opens what it reads anew, which no socket can be.
-    const script = `{ conntrack -D -m ${MARK}; cat | conntrack --load-file -; } >/dev/null 2>&1`;
+    const script = `{ conntrack -D -m ${MARK}; conntrack -D -m ${MARK_OPENED}; cat | conntrack --load-file -; } >/dev/null 2>&1`;
     const [program, ...args] = this.edge.command('sh', '-c', script);
     spawnSync(program, args, {
       input: [...new Set(lines)].join(''),
@@ -308,6 +311,7 @@ function sequenceOf(mark: number): number {
 /** One for each device. */
 const LAST: readonly Numbered[] = [null, ...Object.values(VLANS)].map((vlan, index) => ({
   id: END_OF_ROUND - index,
+  payload: PAYLOAD,
   form: { ...PLAIN, vlan },
   packet: {
     family: 4,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import { Generator } from '../bench/generator/generator-process.ts';
 import type { Plan } from '../bench/generator/plan.ts';
 import { linkOf } from '../bench/generator/traffic.ts';
@@ -90,7 +90,7 @@ describe('a flood from forged sources', () => {
     );
     say(t, without, withEdge);
     // A machine too slow for a real flood still gets no more through than the budget of strangers.
-    const budget = FILTERS.find(({ type }) => type === 'udp-stateful')?.budgetPps ?? 0;
+    const budget = findFilter('udp-stateful')?.udp?.budgetPps ?? 0;
     const most = Math.max(MAX_LEAK * FLOOD, budget * (1 + seconds));
     assert.ok(arrived() <= most, `${arrived()} of ${FLOOD} arrived`);
     assert.equal(played, rounds, 'a player who was there before');

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FILTERS } from '../../filters/catalogue.ts';
+import type { Filter, Opening, Signature } from '../../filters/filter.ts';
 import { parseCidr } from '../../net/cidr.ts';
 import { decide } from './decide.ts';
 import type { Packet, PacketState } from '../packet.ts';
@@ -130,13 +132,65 @@ function expected(drawn: Situation): string {
   assert.ok(decided !== undefined);
   const [stage, action] = decided;
   if (action !== 'filter') return `${action} ${stage}`;
-  const stopped = policy.filters.some(
-    ({ ref, type, port, safelist }) =>
-      !safelist.some((network) => inside(network, packet.source)) &&
-      matches(packet, { protocol: type === 'udp-stateful' ? 'udp' : 'tcp', port, source: null }) &&
-      state.filters[ref] === 'drop',
+  return isFiltered(drawn, policy) ? 'drop filters' : `pass ${stage}`;
+}
+
+function isFiltered({ settings, packet, state }: Situation, policy: Policy): boolean {
+  const { filtered } = state;
+  if (filtered === null || packet.fragment === 'later') return false;
+  const { payload, validated, established, opened, above } = filtered;
+  const catalogue: readonly Filter[] = FILTERS;
+  const applied = policy.filters
+    .filter(
+      ({ port, safelist }) =>
+        port === packet.destinationPort &&
+        !safelist.some((network) => inside(network, packet.source)),
+    )
+    .flatMap(({ type }) => catalogue.find((one) => one.type === type) ?? []);
+  const isUdp = NUMBERS['udp']?.[0] === packet.protocol;
+  const isTcp = NUMBERS['tcp']?.[0] === packet.protocol;
+  const udp = isUdp ? applied.flatMap((filter) => filter.udp ?? []) : [];
+  const tcp = isTcp ? applied.flatMap((filter) => filter.tcp ?? []) : [];
+  if (udp.length + tcp.length === 0) return false;
+  const isFast = above.includes('validated-rate');
+  if (settings.sees === 'inbound') return isFast;
+
+  const hasSome = (list: readonly (Opening & Partial<Signature>)[]): boolean =>
+    list.some((one) => isFit(one, payload));
+  if (isTcp) {
+    const openings = tcp.flatMap((filter) => filter.openings);
+    const mustOpen = openings.length > 0 && !opened && payload.length > 0;
+    if (!established) return tcp.some(({ synProxy }) => synProxy);
+    return isFast || (mustOpen && !hasSome(openings));
+  }
+  const greetings = udp.flatMap((filter) => filter.greetings);
+  const isGreeting = greetings.length === 0 || hasSome(greetings);
+  if (validated && udp.some(({ replies }) => replies !== null)) {
+    const data = udp.flatMap((filter) => filter.data);
+    const sendsAnything = udp.some((one) => one.greetings.length > 0 && one.data.length === 0);
+    const isData = data.length === 0 || sendsAnything || hasSome(data);
+    return isFast || !(isData || isGreeting);
+  }
+  return !isGreeting || above.includes('unvalidated-rate') || above.includes('budget');
+}
+
+/** Compared as text and whole numbers. */
+function isFit(
+  { bytes, minLength = 0, maxLength = Infinity }: Opening & Partial<Signature>,
+  payload: Uint8Array,
+): boolean {
+  const text = Buffer.from(payload).toString('hex');
+  const sized = payload.length >= minLength && payload.length <= maxLength;
+  return (
+    sized &&
+    bytes.every(({ offset, hex, mask = 'f'.repeat(hex.length) }) => {
+      const there = text.slice(2 * offset, 2 * offset + hex.length);
+      return (
+        there.length === hex.length &&
+        (BigInt(`0x${there}`) & BigInt(`0x${mask}`)) === BigInt(`0x${hex}`)
+      );
+    })
   );
-  return stopped ? 'drop filters' : `pass ${stage}`;
 }
 
 test('agrees with the independent model in all stages, and random packets reach each of them', () => {

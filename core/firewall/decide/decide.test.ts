@@ -24,7 +24,7 @@ const withinLimits: PacketState = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filters: {},
+  filtered: null,
 };
 const empty: Policy = {
   target: TARGET,
@@ -206,11 +206,20 @@ test('drops by an enforcing mitigation, marks by an observing one, and exempts s
   );
 });
 
+/** A source that has used up its rate. */
+const UNVALIDATED = {
+  payload: Buffer.from('hello'),
+  validated: false,
+  established: false,
+  opened: false,
+  above: ['unvalidated-rate'],
+} as const;
+
 test('exempts safelisted sources from filters of a mitigation, but not from filters of a holder', () => {
   const filter = { type: 'udp-stateful', port: 27015, managed: true } as const;
   const ofMitigation = { ...filter, ref: 'mitigation:1', safelist: ['198.51.100.0/24'] };
   const requested = { ...filter, ref: 'filter:1', safelist: [] };
-  const dropping = { filters: { 'mitigation:1': 'drop', 'filter:1': 'drop' } } as const;
+  const dropping = { filtered: UNVALIDATED };
   const others = { source: '192.0.2.1' };
   assert.equal(outcome(evaluate({ filters: [ofMitigation] }, {}, dropping)), 'pass default');
   assert.equal(outcome(evaluate({ filters: [ofMitigation] }, others, dropping)), 'drop filters');
@@ -234,7 +243,7 @@ test('evaluates the operator baseline before the rules of the holder: a deny is 
   const filtered = evaluate(
     { filters, baseline: [rule('allow', {})] },
     {},
-    { filters: { 'filter:1': 'drop' } },
+    { filtered: UNVALIDATED },
   );
   assert.equal(outcome(filtered), 'drop filters');
 });
@@ -284,7 +293,7 @@ test('does not exempt an allow from the filters', () => {
   const filters = [
     { ref: 'filter:1', type: 'udp-stateful', port: 27015, managed: false, safelist: [] },
   ] as const;
-  const dropped = { filters: { 'filter:1': 'drop' as const } };
+  const dropped = { filtered: UNVALIDATED };
   assert.equal(
     outcome(evaluate({ filters, rules: [rule('allow', { source: SOURCE })] }, {}, dropped)),
     'drop filters',

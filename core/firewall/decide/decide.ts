@@ -5,13 +5,18 @@ import type { Mitigation, MitigationLimit, Policy, PolicyRule, SourceSets } from
 import type { PolicyTable } from '../policy-table.ts';
 import { anySetHas } from '../source-sets.ts';
 import { STAGES, type StageName } from '../stages.ts';
-import { findFilter } from '../../filters/catalogue.ts';
+import { FILTERS } from '../../filters/catalogue.ts';
+import type { Filter } from '../../filters/filter.ts';
+import { judgeFiltered } from '../../filters/judge.ts';
+import { combineFilters } from '../../filters/program.ts';
 
 /** An edge with its settings, policies and source sets. */
 export interface EdgeView {
   readonly settings: EdgeSettings;
   readonly policies: PolicyTable;
   readonly sourceSets: SourceSets;
+  /** The filters that it knows. Absent: those of this version. */
+  readonly catalogue?: readonly Filter[];
 }
 
 export interface Verdict {
@@ -130,16 +135,25 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
 
   default: ({ policy }) => (policy?.default === 'deny' ? { action: 'drop', ref: null } : null),
 
-  filters: ({ policy, packet, state }) => {
-    for (const filter of policy?.filters ?? []) {
-      const transport = findFilter(filter.type)?.transport;
-      if (transport === undefined || protocolNumber(transport, packet.family) !== packet.protocol)
-        continue;
-      if (packet.fragment === 'later' || packet.destinationPort !== filter.port) continue;
-      if (isSafe(filter, packet)) continue;
-      if (state.filters[filter.ref] === 'drop') return { action: 'drop', ref: filter.ref };
-    }
-    return null;
+  filters: ({ edge, policy, packet, state }) => {
+    const { destinationPort: port, protocol, family, fragment } = packet;
+    if (state.filtered === null || fragment === 'later') return null;
+    const transport = (['tcp', 'udp'] as const).find(
+      (one) => protocolNumber(one, family) === protocol,
+    );
+    if (transport === undefined) return null;
+    const catalogue: readonly Filter[] = edge.catalogue ?? FILTERS;
+    const filters = (policy?.filters ?? [])
+      .filter((filter) => filter.port === port && !isSafe(filter, packet))
+      .map(({ ref, type }) => ({ ref, filter: catalogue.find((one) => one.type === type) }))
+      .flatMap(({ ref, filter }) => (filter?.[transport] ? { ref, filter } : []));
+    const program = combineFilters(
+      filters.map(({ filter }) => filter),
+      transport,
+    );
+    if (program === null) return null;
+    const reason = judgeFiltered(program, edge.settings.sees, state.filtered);
+    return reason === null ? null : { action: 'drop', ref: filters[0]?.ref ?? null };
   },
 };
 

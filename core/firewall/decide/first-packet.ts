@@ -7,5 +7,5 @@ export const FIRST_PACKET: PacketState = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filters: {},
+  filtered: null,
 };

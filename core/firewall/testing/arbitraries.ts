@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { FILTERS } from '../../filters/catalogue.ts';
 import { type Address, BITS, type Family, formatAddress } from '../../net/address.ts';
 import { formatNetwork, networkOf } from '../../net/cidr.ts';
 import { mergeCidrs } from '../../net/cidr-sets.ts';
@@ -184,7 +185,7 @@ export function filtersFor(
 ): fc.Arbitrary<PolicyFilter[]> {
   const safelist = fc.array(sourceNetwork(family), { minLength: 1, maxLength: 3 });
   const one = fc.record({
-    type: fc.constantFrom('udp-stateful' as const, 'tcp-syn-proxy' as const),
+    type: fc.constantFrom(...FILTERS.map((filter) => filter.type)),
     port: fc.constantFrom(...ports),
     attack: fc.boolean(),
     drawn: fc.oneof(fc.constant<(string | null)[]>([]), safelist),

@@ -7,6 +7,7 @@ import {
   sourceAddress,
   sourceSets,
 } from './arbitraries.ts';
+import { payload } from '../../filters/testing/payloads.ts';
 import type { EdgeSettings, Packet, PacketState } from '../packet.ts';
 import type { Policy, SourceSets } from '../policy.ts';
 
@@ -38,10 +39,6 @@ const LOCAL = ['203.0.113.10', '2001:db8:5::10'] as const;
 const PORTS = [19, 53, 80, 443, 27015] as const;
 /** This number for every port. */
 const FILTERS = { minLength: 5, maxLength: 15 };
-const DROPPING = Array.from({ length: FILTERS.maxLength }, (_, index) => [
-  `filter:${index + 1}`,
-  `mitigation:${index + 1}`,
-]).flat();
 
 /** All inputs of a verdict, with mitigations, filters and state, so that all stages are reached. */
 export interface Situation {
@@ -138,8 +135,18 @@ function packetState(): fc.Arbitrary<PacketState> {
     fragmentsWithinLimit: seldom.map((drawn) => !drawn),
     answered: fc.boolean(),
     aboveLimit: fc.constant([]),
-    filters: fc
-      .subarray(DROPPING)
-      .map((dropping) => Object.fromEntries(dropping.map((ref) => [ref, 'drop' as const]))),
+    filtered: fc.oneof(
+      { weight: 1, arbitrary: fc.constant(null) },
+      {
+        weight: 7,
+        arbitrary: fc.record({
+          payload: payload(),
+          validated: fc.boolean(),
+          established: fc.boolean(),
+          opened: fc.boolean(),
+          above: fc.subarray(['unvalidated-rate', 'budget', 'validated-rate'] as const),
+        }),
+      },
+    ),
   });
 }

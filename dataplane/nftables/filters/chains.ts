@@ -1,11 +1,13 @@
-import type { FilterProgram } from '@portcullis/core/filters/program.ts';
+import type { Signature } from '@portcullis/core/filters/filter.ts';
+import type { FilterProgram, TcpProgram, UdpProgram } from '@portcullis/core/filters/program.ts';
+import type { Family } from '@portcullis/core/net/address.ts';
 import type { AddChain } from '../chain.ts';
 import type { FilteredPort, FilterContext } from './filter-context.ts';
 import { dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
-import { signatureMatches } from './signature.ts';
+import { HAS_PAYLOAD, openingMatches, signatureMatches } from './signature.ts';
 
 /** The chain that evaluates packets to a port: it accepts, or drops with a reason. */
 export function portChain(
@@ -24,7 +26,7 @@ function filterChain(program: FilterProgram, context: FilterContext, add: AddCha
   const statements =
     program.transport === 'udp'
       ? udpStatements(program, context, add)
-      : tcpStatements(program, context);
+      : tcpStatements(program, context, add);
   return add(`filters${context.family}`, statements);
 }
 
@@ -55,41 +57,71 @@ function chainsOf(
 ): [PortDispatch, string][] {
   // Each of them needs both directions of the traffic.
   if (context.sees === 'inbound') return [];
-  if (program.transport === 'udp') return [['learn', learnChain(program, context, add)]];
+  if (program.transport === 'udp') {
+    return program.replies === null
+      ? []
+      : [['learn', learnChain(program, program.replies, context, add)]];
+  }
   return program.synProxy ? synProxyChains(program, context.serverAt(port), context, add) : [];
 }
 
 /** Validates clients from the packets of the server. */
-function learnChain(program: FilterProgram, { family }: FilterContext, add: AddChain): string {
+function learnChain(
+  { validatedSeconds }: UdpProgram,
+  replies: readonly Signature[],
+  { family }: FilterContext,
+  add: AddChain,
+): string {
   const ip = IP[family];
   const key = `${ip} daddr . th dport . ${ip} saddr . th sport`;
   // `add` does not renew an existing element; only packets of the validated source do.
-  const learn = `add @${stateSet('validated', family)} { ${key} timeout ${program.validatedSeconds}s }`;
-  const replies = program.replies.map((reply) => `${signatureMatches(reply)} ${learn}`);
-  return add(`learn${family}`, program.replies.length === 0 ? [learn] : replies);
+  const learn = `add @${stateSet('validated', family)} { ${key} timeout ${validatedSeconds}s }`;
+  const positive = replies.map((reply) => `${signatureMatches(reply)} ${learn}`);
+  return add(`learn${family}`, replies.length === 0 ? [learn] : positive);
 }
 
-function udpStatements(program: FilterProgram, context: FilterContext, add: AddChain): string[] {
+function udpStatements(program: UdpProgram, context: FilterContext, add: AddChain): string[] {
   const { family, sees } = context;
-  const ip = IP[family];
-  const tooMany = sourceRate('validated_rate', program.validatedPps, family);
-  const limited = `${tooMany} ${dropFor('validated-rate')}`;
+  const { greetings, replies } = program;
   // Replies take another route, so no source is ever validated: one rate applies to all.
-  if (sees === 'inbound') return [limited, 'accept'];
-
-  const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
-  const validated = stateSet('validated', family);
-  const renew = `update @${validated} { ${tuple} timeout ${program.validatedSeconds}s }`;
-  const known = add(`validated${family}`, [limited, renew, 'accept']);
-  const first = `${tuple} @${validated} goto ${known}`;
+  if (sees === 'inbound') return [...validatedRate(program.rates, family), 'accept'];
   const unknown = unvalidatedStatements(program, context);
-  if (program.greetings.length === 0) return [first, ...unknown];
+  const first = replies === null ? [] : [knownSources(program, family, add)];
+  if (greetings.length === 0) return [...first, ...unknown];
   const greeted = add(`greeted${family}`, unknown);
   return [
-    first,
-    ...program.greetings.map((greeting) => `${signatureMatches(greeting)} goto ${greeted}`),
+    ...first,
+    ...greetings.map((greeting) => `${signatureMatches(greeting)} goto ${greeted}`),
     dropFor('no-greeting'),
   ];
+}
+
+/** Sends the packets of validated sources to a chain of their own. */
+function knownSources(
+  { greetings, data, rates, validatedSeconds }: UdpProgram,
+  family: Family,
+  add: AddChain,
+): string {
+  const ip = IP[family];
+  const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
+  const validated = stateSet('validated', family);
+  const renew = [`update @${validated} { ${tuple} timeout ${validatedSeconds}s }`, 'accept'];
+  const limited = validatedRate(rates, family);
+  if (data.length === 0) {
+    return `${tuple} @${validated} goto ${add(`validated${family}`, [...limited, ...renew])}`;
+  }
+  // Data first: nearly every packet is.
+  const passed = add(`renewed${family}`, renew);
+  const fitting = [...data, ...greetings].map((one) => `${signatureMatches(one)} goto ${passed}`);
+  const known = add(`validated${family}`, [...limited, ...fitting, dropFor('no-data')]);
+  return `${tuple} @${validated} goto ${known}`;
+}
+
+function validatedRate(
+  { validatedPps }: Pick<UdpProgram['rates'], 'validatedPps'>,
+  family: Family,
+) {
+  return [`${sourceRate('validated_rate', validatedPps, family)} ${dropFor('validated-rate')}`];
 }
 
 /**
@@ -97,12 +129,11 @@ function udpStatements(program: FilterProgram, context: FilterContext, add: AddC
  * match when forged sources have filled it; then the budget still limits, because it is keyed by server port.
  */
 function unvalidatedStatements(
-  program: FilterProgram,
+  { budgetPps, rates }: UdpProgram,
   { family, prefix }: FilterContext,
 ): string[] {
-  const { budgetPps, unvalidatedPps } = program;
   if (budgetPps === 0) return [dropFor('budget')];
-  const tooMany = sourceRate('unvalidated_rate', unvalidatedPps, family);
+  const tooMany = sourceRate('unvalidated_rate', rates.unvalidatedPps, family);
   const budget = stateSet(prefix ? 'budget_prefix' : 'budget', family);
   const within = `limit rate ${budgetPps}/second burst ${budgetPps} packets`;
   return [
@@ -113,10 +144,30 @@ function unvalidatedStatements(
 }
 
 /**
+ * The bit of a connection's mark that says that it began with an opening. A mark rather than a set, which a botnet could
+ * fill with connections; a bit of its own, so that marks of the host's own rules stay.
+ */
+export const OPENED_MARK = '0x40000000';
+
+/**
  * Behind a SYN proxy only a genuine source has a connection. New connections are limited where the proxy opens them.
  */
-function tcpStatements(program: FilterProgram, { family, sees }: FilterContext): string[] {
-  const tooMany = sourceRate('validated_rate', program.validatedPps, family);
-  const limited = `${tooMany} ${dropFor('validated-rate')}`;
-  return [sees === 'both' ? `ct state established ${limited}` : limited, 'accept'];
+function tcpStatements(program: TcpProgram, context: FilterContext, add: AddChain): string[] {
+  const { family, sees } = context;
+  const limited = validatedRate(program, family);
+  if (sees === 'inbound') return [...limited, 'accept'];
+  if (program.openings.length === 0) return [`ct state established ${limited.join(' ')}`, 'accept'];
+  const established = [...limited, openingStatement(program, family, add), 'accept'];
+  return [`ct state established goto ${add(`established${family}`, established)}`, 'accept'];
+}
+
+/** The first payload is judged, again when it is repeated, and what follows it is not. */
+function openingStatement({ openings }: TcpProgram, family: Family, add: AddChain): string {
+  const mark = `ct mark set ct mark | ${OPENED_MARK} accept`;
+  const judged = [
+    ...openings.map((one) => `${openingMatches(one)} ${mark}`),
+    dropFor('no-opening'),
+  ];
+  const first = add(`opening${family}`, judged);
+  return `ct mark & ${OPENED_MARK} == 0 ${HAS_PAYLOAD} goto ${first}`;
 }

@@ -182,6 +182,8 @@ function portsOf(dispatched: DispatchedPorts): TargetFilters['ports'] {
   return new Map([...dispatched].map(([dispatch, of]) => [dispatch, new Set(of.keys())]));
 }
 
+const TRANSPORTS = ['tcp', 'udp'] as const;
+
 interface KnownFilter extends Pick<PolicyFilter, 'ref' | 'safelist'> {
   readonly filter: Filter;
 }
@@ -192,7 +194,7 @@ function filteredPorts(
   family: Family,
   { catalogue }: Filtering,
 ): FilteredPort[] {
-  const byPort = new Map<string, { port: number; known: KnownFilter[] }>();
+  const byPort = new Map<number, KnownFilter[]>();
   for (const { type, port, ref, safelist } of filters) {
     const filter = catalogue.find((one) => one.type === type);
     // The edge is older than control. The rules of the policy still apply.
@@ -200,18 +202,19 @@ function filteredPorts(
     if (!(port >= 0 && port <= 65_535)) {
       throw new PolicyError(`${ref} names a port that there is not`);
     }
-    const key = `${filter.transport} ${port}`;
-    const same = byPort.get(key) ?? { port, known: [] };
-    same.known.push({ ref, safelist, filter });
-    byPort.set(key, same);
+    byPort.set(port, [...(byPort.get(port) ?? []), { ref, safelist, filter }]);
   }
-  return [...byPort]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, { port, known }]): FilteredPort => {
-      const programs = bySource(known, family, (some) =>
-        some.length === 0 ? null : combineFilters(some.map(({ filter }) => filter)),
+  const ports = [...byPort].toSorted(([a], [b]) => a - b);
+  return TRANSPORTS.flatMap((transport) =>
+    ports.map(([port, known]): FilteredPort => {
+      const ofTransport = known.filter(({ filter }) => filter[transport] !== null);
+      const programs = bySource(ofTransport, family, (some) =>
+        combineFilters(
+          some.map(({ filter }) => filter),
+          transport,
+        ),
       );
-      return { port, transport: key.startsWith('udp') ? 'udp' : 'tcp', programs };
-    })
-    .filter(({ programs }) => [...valuesOf(programs)].some((program) => program !== null));
+      return { port, transport, programs };
+    }),
+  ).filter(({ programs }) => [...valuesOf(programs)].some((program) => program !== null));
 }

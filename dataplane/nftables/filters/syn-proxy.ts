@@ -1,4 +1,4 @@
-import type { FilterProgram } from '@portcullis/core/filters/program.ts';
+import type { TcpProgram } from '@portcullis/core/filters/program.ts';
 import { HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
 import type { TcpServer } from '../../filters/tcp-server.ts';
 import type { AddChain } from '../chain.ts';
@@ -8,7 +8,7 @@ import { IP, type PortDispatch } from '../names.ts';
 
 /** The chains of a port behind the SYN proxy in other hooks. Servers with equal handshake options share them. */
 export function synProxyChains(
-  program: FilterProgram,
+  program: TcpProgram,
   server: TcpServer,
   context: FilterContext,
   add: AddChain,

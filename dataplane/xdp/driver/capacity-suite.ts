@@ -166,5 +166,5 @@ const STATE = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filters: {},
+  filtered: null,
 } as const;

@@ -329,7 +329,7 @@ const STATE = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filters: {},
+  filtered: null,
 } as const;
 
 function settingsOf({ settings }: Situation): Partial<EarlySettings> {

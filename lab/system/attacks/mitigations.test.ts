@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { NftablesDrops } from '@portcullis/dataplane/nftables/elements/drop-source.ts';
@@ -9,7 +8,7 @@ import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { UdpPeer } from '../../wire/udp-peer.ts';
-import { FilterEdge } from '../filters/filter-edge.ts';
+import { type FilterChange, FilterEdge } from '../filters/filter-edge.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;
@@ -47,7 +46,7 @@ interface Field {
 async function field(
   t: TestContext,
   label: string,
-  change: Partial<Filter> = {},
+  change: FilterChange = {},
 ): Promise<Field | null> {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
   const fixture = new FilterEdge(label, change);
@@ -206,7 +205,7 @@ describe('mitigations in the kernel', () => {
   for (const family of [4, 6] as const) {
     it(`IPv${family}: filters that an attack brought do not meet the safelist, those of the holder do`, async (t) => {
       // Only sources that were answered before pass a filter on UDP.
-      const on = await field(t, `safe${family}`, { budgetPps: 0 });
+      const on = await field(t, `safe${family}`, { udp: { budgetPps: 0 } });
       if (on === null) return;
       const { fixture, client, server } = on;
       const to = SERVER[family];

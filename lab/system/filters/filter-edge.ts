@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import type { Filter } from '@portcullis/core/filters/filter.ts';
+import type { Filter, TcpFilter, UdpFilter } from '@portcullis/core/filters/filter.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Applied } from '@portcullis/edge/reconcile/reconcile.ts';
@@ -19,6 +19,12 @@ import { createSysctls } from '@portcullis/dataplane/kernel/sysctls.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { createInternet, EDGE_DEVICE, type Internet } from '../../stack/internet.ts';
 
+/** What a test changes of every filter. */
+export interface FilterChange {
+  readonly udp?: Partial<UdpFilter>;
+  readonly tcp?: Partial<TcpFilter>;
+}
+
 /** An edge with filters and without a control plane: policies go directly to its kernel. */
 export class FilterEdge {
   readonly internet: Internet;
@@ -30,13 +36,17 @@ export class FilterEdge {
   #generation = 0;
 
   /** Catalogue values that a test overrides, for every filter. */
-  constructor(label: string, change: Partial<Filter> = {}, limits: Partial<EdgeLimits> = {}) {
+  constructor(label: string, change: FilterChange = {}, limits: Partial<EdgeLimits> = {}) {
     this.internet = createInternet(label);
     const { edge } = this.internet;
     this.driver = edge.within(() => createLibraryDriver());
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
     const log = { debug() {}, info() {}, warn() {}, error() {} };
-    this.#catalogue = FILTERS.map((filter) => ({ ...filter, ...change }));
+    this.#catalogue = FILTERS.map((filter) => ({
+      ...filter,
+      udp: filter.udp && { ...filter.udp, ...change.udp },
+      tcp: filter.tcp && { ...filter.tcp, ...change.tcp },
+    }));
     const sysctls = createSysctls();
     this.supervisor = new FilterSupervisor({
       driver: this.driver,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Filter } from '@portcullis/core/filters/filter.ts';
+import type { UdpFilter } from '@portcullis/core/filters/filter.ts';
 import { parseSet } from '@portcullis/dataplane/nftables/elements/kernel-set.ts';
 import type { EdgeLimits } from '@portcullis/dataplane/nftables/table/edge-rules.ts';
 import { CLIENT, CONTAINER, HOST, SERVER } from '../../stack/internet.ts';
@@ -22,11 +22,11 @@ interface Field {
 async function fieldFor(
   t: TestContext,
   label: string,
-  change: Partial<Filter> = {},
+  change: Partial<UdpFilter> = {},
   limits: Partial<EdgeLimits> = {},
 ): Promise<Field | null> {
   if (!require(t, ['root', 'netns', 'nft', 'conntrack', 'python3'])) return null;
-  const fixture = new FilterEdge(label, change, limits);
+  const fixture = new FilterEdge(label, { udp: change }, limits);
   t.after(() => fixture.destroy());
   const client = new UdpPeer(fixture.internet.client);
   t.after(() => client.stop());
@@ -39,10 +39,7 @@ const QUERY = `ffffffff54${Buffer.from('Source Engine Query\0').toString('hex')}
 const CHALLENGE = 'ffffffff41a1b2c3d4';
 const ANSWER = 'ffffffff4911446973707461746368';
 /** A filter with signatures, as those of games will be. */
-const SOURCE_LIKE: Partial<Filter> = {
-  transport: 'udp',
-  synProxy: false,
-  connections: null,
+const SOURCE_LIKE: Partial<UdpFilter> = {
   greetings: [{ bytes: [{ offset: 0, hex: QUERY }], minLength: 25, maxLength: 29 }],
   replies: [
     { bytes: [{ offset: 0, hex: 'ffffffff49' }], minLength: 6, maxLength: 1400 },

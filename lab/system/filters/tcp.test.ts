@@ -5,12 +5,12 @@ import { require } from '../../requirements.ts';
 import { startServices } from '../../stack/services.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { FilterEdge } from './filter-edge.ts';
+import { type FilterChange, FilterEdge } from './filter-edge.ts';
 import { eventually, reaches } from '../stack-fixture.ts';
 
 const GAME = 25_565;
 
-function groundFor(t: TestContext, label: string, change = {}): FilterEdge | null {
+function groundFor(t: TestContext, label: string, change: FilterChange = {}): FilterEdge | null {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
   const fixture = new FilterEdge(label, change);
   t.after(() => fixture.destroy());
@@ -113,7 +113,9 @@ describe('tcp-syn-proxy', () => {
   });
 
   it('limits how many connections a source opens, and how fast', async (t) => {
-    const fixture = groundFor(t, 'limits', { connections: { perSecond: 5, concurrent: 3 } });
+    const fixture = groundFor(t, 'limits', {
+      tcp: { connections: { perSecond: 5, concurrent: 3 } },
+    });
     if (fixture === null) return;
     const { client, server } = fixture.internet;
     await TcpEnd.serve(server, SERVER[4], GAME);

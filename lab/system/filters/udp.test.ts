@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Filter } from '@portcullis/core/filters/filter.ts';
+import type { UdpFilter } from '@portcullis/core/filters/filter.ts';
 import { CLIENT, SERVER } from '../../stack/internet.ts';
 import { require } from '../../requirements.ts';
 import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
@@ -22,10 +22,10 @@ interface Players {
 async function play(
   t: TestContext,
   label: string,
-  change: Partial<Filter> = {},
+  change: Partial<UdpFilter> = {},
 ): Promise<Players | null> {
   if (!require(t, ['root', 'netns', 'nft', 'python3'])) return null;
-  const fixture = new FilterEdge(label, { rates: RATES, budgetPps: 100, ...change });
+  const fixture = new FilterEdge(label, { udp: { rates: RATES, budgetPps: 100, ...change } });
   t.after(() => fixture.destroy());
   const client = new UdpPeer(fixture.internet.client);
   t.after(() => client.stop());

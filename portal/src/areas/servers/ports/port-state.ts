@@ -1,7 +1,11 @@
 import type { AcceptedAddress } from '@portcullis/client/index.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { tcpSynProxy } from '@portcullis/core/filters/protocols/tcp-syn-proxy.ts';
+import { udpStateful } from '@portcullis/core/filters/protocols/udp-stateful.ts';
 
 type Protocol = 'tcp' | 'udp';
+/** What fits any server; which one a game has is not known here. */
+const FITTING = { tcp: tcpSynProxy, udp: udpStateful } as const;
 type View = Pick<AcceptedAddress['data'], 'rules' | 'filters' | 'default'> & {
   /** Whether an edge enforces for the address. */
   readonly isEnforced: boolean;
@@ -30,15 +34,15 @@ export function portStateOf(view: View, port: number, protocol: Protocol): PortS
     rules.some((rule) => rule.action === action && (rule.source_ip === null) === isAnywhere);
   const filters = view.filters.filter((filter) => {
     const known = FILTERS.find(({ type }) => type === filter.type);
-    return filter.port === port && (known === undefined || known.transport === protocol);
+    return filter.port === port && (known === undefined || known[protocol] !== null);
   });
-  const fitting = FILTERS.find(({ transport }) => transport === protocol);
-  const isThere = filters.some(({ type }) => type === fitting?.type);
+  const fitting = FITTING[protocol];
+  const isThere = filters.length > 0;
   return {
     verdict: verdictOf(of, view.default),
     propagation: propagationOf(view, [...rules, ...filters]),
     filters: filters.map(({ name }) => name),
-    suggested: isThere ? null : (fitting?.name ?? null),
+    suggested: isThere ? null : fitting.name,
   };
 }
 

@@ -1,0 +1,79 @@
+import type { EdgeSettings } from '../firewall/packet.ts';
+import type { Opening, Signature } from './filter.ts';
+import type { FilterProgram, TcpProgram, UdpProgram } from './program.ts';
+import type { FilterReason } from './reasons.ts';
+
+/** What the kernel knows of a packet to a filtered port. */
+export interface FilterState {
+  readonly payload: Uint8Array;
+  /** UDP: a reply of the server has validated the source. */
+  readonly validated: boolean;
+  /** TCP: it belongs to an established connection. */
+  readonly established: boolean;
+  /** TCP: the connection began with an opening. */
+  readonly opened: boolean;
+  /** The limits that the packet exceeds. */
+  readonly above: readonly FilterReason[];
+}
+
+/** Why the filters of a port drop a packet; null: they pass it. */
+export function judgeFiltered(
+  program: FilterProgram,
+  sees: EdgeSettings['sees'],
+  state: FilterState,
+): FilterReason | null {
+  // Replies take another route, so nobody is ever validated: one rate applies to all.
+  if (sees === 'inbound') return firstOf(state.above, ['validated-rate']);
+  return program.transport === 'udp' ? judgeUdp(program, state) : judgeTcp(program, state);
+}
+
+function judgeUdp(
+  { greetings, replies, data, budgetPps }: UdpProgram,
+  { payload, validated, above }: FilterState,
+): FilterReason | null {
+  const greets = greetings.length === 0 || greetings.some((one) => fits(one, payload));
+  if (validated && replies !== null) {
+    const limited = firstOf(above, ['validated-rate']);
+    if (limited !== null) return limited;
+    const mayPass = data.length === 0 || greets || data.some((one) => fits(one, payload));
+    return mayPass ? null : 'no-data';
+  }
+  if (!greets) return 'no-greeting';
+  if (budgetPps === 0) return 'budget';
+  return firstOf(above, ['unvalidated-rate', 'budget']);
+}
+
+function judgeTcp(
+  { openings, synProxy }: TcpProgram,
+  { payload, established, opened, above }: FilterState,
+): FilterReason | null {
+  if (!established) return synProxy ? 'syn-proxy-invalid' : null;
+  const limited = firstOf(above, ['validated-rate']);
+  if (limited !== null) return limited;
+  if (openings.length === 0 || opened || payload.length === 0) return null;
+  return openings.some((one) => begins(one, payload)) ? null : 'no-opening';
+}
+
+function firstOf(
+  above: readonly FilterReason[],
+  order: readonly FilterReason[],
+): FilterReason | null {
+  return order.find((reason) => above.includes(reason)) ?? null;
+}
+
+/** Whether a payload has the length and the bytes of a signature. */
+function fits({ bytes, minLength, maxLength }: Signature, payload: Uint8Array): boolean {
+  if (payload.length < minLength || payload.length > maxLength) return false;
+  return begins({ bytes }, payload);
+}
+
+function begins({ bytes }: Opening, payload: Uint8Array): boolean {
+  return bytes.every(({ offset, hex, mask }) => {
+    const wanted = Buffer.from(hex, 'hex');
+    const bits = mask === undefined ? null : Buffer.from(mask, 'hex');
+    return wanted.every((byte, index) => {
+      const there = payload[offset + index];
+      return there !== undefined && (there & (bits?.[index] ?? 0xff)) === byte;
+    });
+  });
+}

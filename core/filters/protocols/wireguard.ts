@@ -1,0 +1,24 @@
+import { type Filter, signature } from '../filter.ts';
+
+const INITIATION = signature('01000000', 148, 148);
+const RESPONSE = signature('02000000', 92, 92);
+
+export const wireguard = {
+  type: 'wireguard',
+  name: 'WireGuard',
+  category: 'protocols',
+  description:
+    'WireGuard tunnels, by the handshake, which the server answers only for a key that it knows.',
+  usualPorts: [51820],
+  udp: {
+    greetings: [INITIATION],
+    replies: [RESPONSE],
+    // Of either side: handshakes, a cookie, and transport.
+    data: [RESPONSE, signature('03000000', 64, 64), signature('04000000', 32)],
+    rates: { unvalidatedPps: 10, validatedPps: 100_000 },
+    budgetPps: 500,
+    // Keys last 180 s; after that there is a new handshake.
+    validatedSeconds: 190,
+  },
+  tcp: null,
+} as const satisfies Filter;
