@@ -62,7 +62,7 @@ function firstOf(
 }
 
 /** Whether a payload has the length and the bytes of a signature. */
-function fits({ bytes, minLength, maxLength }: Signature, payload: Uint8Array): boolean {
+export function fits({ bytes, minLength, maxLength }: Signature, payload: Uint8Array): boolean {
   if (payload.length < minLength || payload.length > maxLength) return false;
   return begins({ bytes }, payload);
 }

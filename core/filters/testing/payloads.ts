@@ -45,10 +45,10 @@ export function payload(): fc.Arbitrary<Uint8Array> {
 }
 
 /** The shortest payload of a signature, some bytes longer where it may be. */
-function filled(
+export function filled(
   { bytes, minLength, maxLength = MOST }: Opening & Partial<Signature>,
   filling: Uint8Array,
-  more: number,
+  more = 0,
 ): Uint8Array {
   const needed = Math.max(...bytes.map(({ offset, hex }) => offset + hex.length / 2), 0);
   const length = Math.min(Math.max(minLength ?? 0, needed) + more, maxLength, MOST);

@@ -141,10 +141,11 @@ export class FilterEdge {
     return cpus.reduce((sum, line) => sum + Number.parseInt(line.split('\t')[1] ?? '', 16), 0);
   }
 
-  /** Counts packets that arrive in a namespace from now on; the result returns the count so far. */
+  /** Counts packets that arrive in a namespace from now on, until the next count there; the result returns the count. */
   countAt(namespace: Namespace, match: string): () => number {
     const table = `add table inet counting
       add chain inet counting input { type filter hook prerouting priority -350; }
+      flush chain inet counting input
       add rule inet counting input ${match} counter`;
     namespace.run('nft', table);
     return () => {

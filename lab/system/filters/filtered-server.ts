@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
+import { findFilter } from '@portcullis/core/filters/catalogue.ts';
+import { fits } from '@portcullis/core/filters/judge.ts';
+import { filled } from '@portcullis/core/filters/testing/payloads.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
+import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
+import { framesOf, PLAIN } from '../../differential/frames.ts';
+import { FLAGS } from '../../differential/segments.ts';
+import { FrameRing, PacketSocket } from '../../floods/packet-socket.ts';
+import { GameClient, type Game } from '../../games/client.ts';
+import { type Need, require } from '../../requirements.ts';
+import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
+import type { Namespace } from '../../stack/netns.ts';
+import { TcpEnd } from '../../wire/tcp-end.ts';
+import { eventually } from '../stack-fixture.ts';
+import { FilterEdge } from './filter-edge.ts';
+
+const FLOOD = 60_000;
+const MAX_LEAK = 0.001;
+const RUN_MS = 60_000;
+/** Forged sources that a flood comes from; nobody else has them. */
+const FORGED = 'ip saddr 11.0.0.0/8';
+
+/**
+ * A server behind an edge with one filter on its port. A test of a filter starts a real server, has a real client play
+ * through the filter from the first packet, and floods it in all ways that the filter is for.
+ */
+export class FilteredServer {
+  readonly edge: FilterEdge;
+  readonly address = SERVER[4];
+  readonly port: number;
+  readonly type: FilterType;
+  readonly #home = mkdtempSync(join(tmpdir(), 'portcullis-filtered-'));
+  readonly #children: ChildProcess[] = [];
+  #socket: PacketSocket | null = null;
+
+  /** Null if the machine lacks something, which the test then says. */
+  static create(
+    t: TestContext,
+    type: FilterType,
+    port: number,
+    needs: readonly Need[] = [],
+  ): FilteredServer | null {
+    if (!require(t, ['root', 'netns', 'nft', 'conntrack', 'python3', ...needs])) return null;
+    const server = new FilteredServer(type, port);
+    t.after(() => server.#destroy());
+    return server;
+  }
+
+  private constructor(type: FilterType, port: number) {
+    this.type = type;
+    this.port = port;
+    this.edge = new FilterEdge(type.slice(0, 8));
+  }
+
+  #destroy(): void {
+    for (const child of this.#children) child.kill('SIGKILL');
+    this.edge.destroy();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  /** Writes a file for the server or the client; returns its path. */
+  file(name: string, text: string | Buffer, mode = 0o600): string {
+    const path = join(this.#home, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode });
+    return path;
+  }
+
+  /** Starts a process in the namespace of the server; it ends with the test. */
+  start(...command: readonly string[]): ChildProcess {
+    return this.#spawn(this.edge.internet.server, command);
+  }
+
+  /** Starts a process in the namespace of the client; it ends with the test. */
+  startClient(...command: readonly string[]): ChildProcess {
+    return this.#spawn(this.edge.internet.client, command);
+  }
+
+  #spawn({ spawn }: Namespace, command: readonly string[]): ChildProcess {
+    const env = { ...process.env, HOME: this.#home };
+    const child = spawn(command, { stdio: ['pipe', 'ignore', 'ignore'], cwd: this.#home, env });
+    this.#children.push(child);
+    return child;
+  }
+
+  /** Runs a command to its end in the namespace of the client; rejects with its output if it fails. */
+  async run(...command: readonly string[]): Promise<string> {
+    const [program, ...args] = this.edge.internet.client.command(...command);
+    const env = { ...process.env, HOME: this.#home };
+    const options = { cwd: this.#home, env, timeout: RUN_MS };
+    const { stdout } = await promisify(execFile)(program, args, options);
+    return stdout;
+  }
+
+  /** The same, again until it does not fail: for a server that is still starting. */
+  async runUntilDone(...command: readonly string[]): Promise<string> {
+    let stdout = '';
+    await eventually(`${command.join(' ')} succeeds`, async () => {
+      try {
+        stdout = await this.run(...command);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+    return stdout;
+  }
+
+  /** Joins with one of the lab's own clients. */
+  async join(game: Game): Promise<GameClient> {
+    return GameClient.join(this.edge.internet.client, game, this.address, this.port);
+  }
+
+  /** Puts the filter on the port. */
+  async filter(): Promise<void> {
+    await this.edge.apply([filteredPolicy(this.address, [this.type, this.port])]);
+  }
+
+  /** Packets that the filter dropped, by reason. */
+  async dropped(): Promise<Readonly<Record<string, number>>> {
+    const start = `${this.address} ${this.port} `;
+    return Object.fromEntries(
+      Object.entries(await this.edge.dropped())
+        .filter(([key]) => key.startsWith(start))
+        .map(([key, packets]) => [key.slice(start.length), packets]),
+    );
+  }
+
+  /**
+   * Floods the port from forged sources by random payloads, by what servers of this kind reply, by greetings, and by
+   * SYNs and segments of connections that are not there. At most one packet in a thousand gets to the server, and of
+   * greetings no more than the filter's budget.
+   */
+  async assertFloodsDropped(): Promise<void> {
+    const { udp, tcp } = findFilter(this.type) ?? assert.fail(this.type);
+    if (udp !== null) {
+      const greetings = udp.greetings.map((one) => Buffer.from(filled(one, randomBytes(16))));
+      const replies = (udp.replies ?? []).map((one) => Buffer.from(filled(one, randomBytes(16))));
+      const random = Array.from({ length: 64 }, () => randomBytes(randomInt(40, 1200)));
+      const strangers = random.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
+      const reflected = replies.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
+      if (udp.greetings.length > 0) await this.#flood('random payloads', 'udp', strangers, 0);
+      if (reflected.length > 0) await this.#flood('reflected replies', 'udp', reflected, 0);
+      const forged = greetings.length > 0 ? greetings : random;
+      await this.#flood('replayed greetings', 'udp', forged, udp.budgetPps);
+    }
+    if (tcp !== null) {
+      const openings = tcp.openings.map((one) => Buffer.from(filled(one, randomBytes(16))));
+      const payloads = openings.length > 0 ? openings : [randomBytes(64)];
+      await this.#flood('SYNs', FLAGS.syn, [Buffer.alloc(0)], 0);
+      await this.#flood('segments without a connection', FLAGS.ack | FLAGS.psh, payloads, 0);
+    }
+  }
+
+  /** A real connection whose first payload is no opening: the server gets none of it. */
+  async assertBadOpeningDropped(): Promise<void> {
+    const { client, server } = this.edge.internet;
+    const data = this.edge.countAt(server, `tcp dport ${this.port} tcp flags & psh == psh`);
+    const before = (await this.dropped())['no-opening'] ?? 0;
+    const end = await TcpEnd.connect(client, this.address, this.port);
+    assert.ok(end !== null, 'the SYN proxy answers');
+    const answer = end.ask();
+    await eventually('the payload is dropped', async () => {
+      return ((await this.dropped())['no-opening'] ?? 0) > before;
+    });
+    assert.equal(data(), 0);
+    void answer.catch(() => undefined);
+  }
+
+  async #flood(
+    what: string,
+    flags: number | 'udp',
+    payloads: readonly Buffer[],
+    budgetPps: number,
+  ): Promise<void> {
+    const { client, edge, server } = this.edge.internet;
+    const arrived = this.edge.countAt(server, `${FORGED} th dport ${this.port}`);
+    const to = edge.run('cat', `/sys/class/net/${EDGE_DEVICE}/address`).trim();
+    const frames = Array.from({ length: 512 }, (_, id) => {
+      const payload = payloads[id % payloads.length] ?? Buffer.alloc(0);
+      const form = {
+        ...PLAIN,
+        flags: flags === 'udp' ? 0 : flags,
+        acknowledged: randomInt(2 ** 31),
+      };
+      return framesOf({ id, packet: this.#forged(flags === 'udp'), form, payload }, to);
+    }).flat();
+    const ring = new FrameRing(frames);
+    const socket = (this.#socket ??= client.within(() => new PacketSocket(ifindexOf(client))));
+    const begin = performance.now();
+    for (let sent = 0; sent < FLOOD; ) {
+      sent += socket.send(ring, sent % frames.length, Math.min(FLOOD - sent, frames.length));
+    }
+    const seconds = (performance.now() - begin) / 1000;
+    const leaked = arrived();
+    const most = Math.max(MAX_LEAK * FLOOD, budgetPps * (1 + seconds));
+    assert.ok(leaked <= most, `${leaked} of ${FLOOD} packets arrived: ${what}, in ${seconds} s`);
+  }
+
+  #forged(isUdp: boolean): Packet {
+    return {
+      family: 4,
+      source: `11.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`,
+      destination: this.address,
+      protocol: isUdp ? PROTOCOL_NUMBERS.udp : PROTOCOL_NUMBERS.tcp,
+      sourcePort: randomInt(1024, 65_536),
+      destinationPort: this.port,
+      icmp: null,
+      hopLimit: 64,
+      fragment: 'none',
+    };
+  }
+}
+
+function ifindexOf(client: Namespace): number {
+  return Number(client.run('cat', '/sys/class/net/eth0/ifindex'));
+}
