@@ -741,12 +741,29 @@ export type Filter = {
 };
 
 export type FilterCatalogue = {
-  readonly data: readonly CatalogueEntry[];
+  readonly data: readonly FilterEntry[];
 };
 
 export type FilterDeletion = {
   /** Keys of filters as read from this address. Others are skipped. */
   readonly keys: readonly string[];
+};
+
+/** A stateful filter. */
+export type FilterEntry = {
+  /** The slug. */
+  readonly type: string;
+  readonly name: string;
+  /** Later versions may add values. */
+  readonly category: 'protocols' | 'games' | (string & {});
+  /** What it protects. */
+  readonly description: string;
+  /** What it filters on its port. Packets of another protocol pass as rules say. */
+  readonly protocols: ReadonlyArray<'udp' | 'tcp' | (string & {})>;
+  /** Where servers listen unless told otherwise. Empty: none is usual. */
+  readonly usual_ports: readonly Port[];
+  /** What it lets through, what it drops and what it cannot do. */
+  readonly page: string;
 };
 
 /** A filter to create; one is made for every port of the expression. */
@@ -755,15 +772,6 @@ export type FilterInput = {
   readonly type: string;
   /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
   readonly port: string;
-};
-
-export type FilterTypes = {
-  readonly data: ReadonlyArray<{
-    readonly type: string;
-    readonly name: string;
-    /** Later versions may add values. */
-    readonly category: 'protocols' | 'games' | (string & {});
-  }>;
 };
 
 export type FiltersCreated = {
@@ -2100,6 +2108,14 @@ export interface X1Operations {
     headers: never;
     result: Drops;
   };
+  /** List the filters that there are. */
+  listFilters: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: FilterCatalogue;
+  };
   /** List blocked sources. */
   listBlockedSources: {
     params: {};
@@ -2512,14 +2528,6 @@ export interface PortalOperations {
     headers: never;
     result: GroupSaved;
   };
-  /** List the filters that a group can have. */
-  listFilterTypes: {
-    params: { organisation?: string };
-    query: never;
-    body: never;
-    headers: never;
-    result: FilterTypes;
-  };
   /** Change a firewall group. */
   saveGroup: {
     params: { organisation?: string; group: number };
@@ -2799,6 +2807,7 @@ export const OPERATIONS = {
   previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
+  listFilters: { method: 'GET', version: 'x1', path: '/firewall/filters', idempotent: false },
   listBlockedSources: { method: 'GET', version: 'x1', path: '/firewall/blocked', idempotent: false },
   blockSources: { method: 'POST', version: 'x1', path: '/firewall/blocked', idempotent: true },
   unblockSources: { method: 'DELETE', version: 'x1', path: '/firewall/blocked', idempotent: true },
@@ -2850,7 +2859,6 @@ export const OPERATIONS = {
   restoreAddress: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/firewall/ips/{ip}/restore', idempotent: false },
   listGroups: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
   createGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups', idempotent: false },
-  listFilterTypes: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/filter-types', idempotent: false },
   saveGroup: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
   deleteGroup: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/groups/{group}', idempotent: false },
   previewNewGroup: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/groups/preview', idempotent: false },

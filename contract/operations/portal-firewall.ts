@@ -1,7 +1,6 @@
 import type { PortalEndpoint } from '../endpoint.ts';
 import {
   AddressChanged,
-  FilterTypes,
   GenerationBody,
   GeoRuleInput,
   GeoRules,
@@ -151,16 +150,6 @@ export const PORTAL_GROUP_ENDPOINTS = [
     summary: 'List firewall groups',
     description: 'With their rules, filters and where they are assigned, by name.',
     responses: readAnswers('The groups.', Groups),
-  },
-  {
-    ...read,
-    operationId: 'listFilterTypes',
-    path: `${ORGANISATION_PATH}/filter-types`,
-    params: ORGANISATION,
-    requestHeaders: ['If-None-Match'],
-    summary: 'List the filters that a group can have',
-    description: 'An address can still lack one of them, where its service manages it.',
-    responses: readAnswers('The filters.', FilterTypes),
   },
   {
     ...write,

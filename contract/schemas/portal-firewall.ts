@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { FILTER_CATEGORIES, FilterInput, RuleAction, RuleInput, RuleProtocol } from './firewall.ts';
+import { FilterInput, RuleAction, RuleInput, RuleProtocol } from './firewall.ts';
 import {
   answer,
   arrayOf,
@@ -227,12 +227,4 @@ export const GeoRuleInput = sent('GeoRuleInput', {
   countries,
   asns,
   targets: sentTargets,
-});
-
-export const FilterTypes = object('FilterTypes', {
-  data: arrayOf({
-    type: Type.String(),
-    name: Type.String(),
-    category: openChoice(FILTER_CATEGORIES),
-  }),
 });

@@ -1,4 +1,4 @@
-import { availableFilters } from '@portcullis/core/filters/catalogue.ts';
+import { availableFilters, FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import {
@@ -23,7 +23,7 @@ import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { setOwnDefault } from './defaults/service.ts';
-import { acceptedView, explanationView, heldView, writtenView } from './x1-views.ts';
+import { acceptedView, explanationView, filterEntry, heldView, writtenView } from './x1-views.ts';
 
 /** Operations 1 to 6 of the interface. */
 export type FirewallHandlers = Pick<
@@ -89,6 +89,7 @@ export type FirewallX1Handlers = Pick<
   | 'previewDefault'
   | 'explainPacket'
   | 'readDrops'
+  | 'listFilters'
 >;
 
 interface X1Deps extends ServiceDeps, ExplainDeps {
@@ -98,7 +99,11 @@ interface X1Deps extends ServiceDeps, ExplainDeps {
 const PER_PAGE = 1000;
 
 export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
+  const filters = FILTERS.map((filter) => filterEntry(filter, deps.publicUrl));
   return {
+    async listFilters() {
+      return { status: 200, body: { data: filters } };
+    },
     async listHeldAddresses(call, db) {
       const { caller } = call;
       const { after, limit } = pageOf(call);

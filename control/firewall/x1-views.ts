@@ -1,3 +1,4 @@
+import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operations/operation.ts';
@@ -146,5 +147,22 @@ function deciderView(ref: string, state: AddressState) {
     id,
     managed_by_group: ownerView(owner?.group ?? null),
     named_port: namedPortOf(ref, state),
+  };
+}
+
+/** A filter of the catalogue. */
+export function filterEntry(filter: Filter, publicUrl: string) {
+  const { type, name, category, description, usualPorts, udp, tcp } = filter;
+  return {
+    type,
+    name,
+    category,
+    description,
+    protocols: [
+      ...(udp === null ? [] : ['udp' as const]),
+      ...(tcp === null ? [] : ['tcp' as const]),
+    ],
+    usual_ports: [...usualPorts],
+    page: `${publicUrl}/docs/filters/${type}`,
   };
 }

@@ -1,4 +1,3 @@
-import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
@@ -18,12 +17,11 @@ import {
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
-import { catalogueView, groupPreviewView, groupView } from '../views.ts';
+import { groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
   Handlers,
   | 'listGroups'
-  | 'listFilterTypes'
   | 'createGroup'
   | 'saveGroup'
   | 'deleteGroup'
@@ -43,9 +41,6 @@ export function createGroupPortalHandlers(): GroupPortalHandlers {
     async listGroups(call, db) {
       const groups = await listGroups(db, call.caller.organisationId);
       return { status: 200, body: { data: groups.map(groupView) } };
-    },
-    async listFilterTypes() {
-      return { status: 200, body: catalogueView(FILTERS) };
     },
     createGroup: (call, tx) => writeGroup(call, tx, null),
     saveGroup: (call, tx) => writeGroup(call, tx, pathId(call, 'group')),

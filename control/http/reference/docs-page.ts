@@ -1,4 +1,4 @@
-import { escapeHtml } from './problem-pages.ts';
+import { escapeHtml } from './page.ts';
 
 /** On a phone the page would break the words of tables in two to keep them narrow. */
 const TABLES = `@media (max-width: 700px) {

@@ -4,7 +4,9 @@ import { PROBLEM_CODES } from '@portcullis/contract/problems.ts';
 import { notFoundPath } from '../operations/not-found.ts';
 import { type Asset, createAsset, sendAsset, serveAsset } from './asset.ts';
 import { DOCS_POLICY, renderDocsPage } from './docs-page.ts';
-import { PROBLEM_POLICY, renderProblemIndex, renderProblemPage } from './problem-pages.ts';
+import { renderFilterPages } from './filter-pages.ts';
+import { PAGE_POLICY, type Pages } from './page.ts';
+import { renderProblemIndex, renderProblemPage } from './problem-pages.ts';
 import { readScalarBundle } from './scalar-bundle.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -20,7 +22,7 @@ const DOCUMENTS = [
 ] as const;
 
 /**
- * Serves the public documentation: both OpenAPI documents, the reference page at /docs, and a page per problem. All
+ * Serves the public documentation: both OpenAPI documents, the reference page at /docs, and a page per problem and filter. All
  * files are read now, because the process may not be able to later. `publicUrl` may have a path behind a proxy.
  */
 export function registerReference(
@@ -33,7 +35,8 @@ export function registerReference(
   );
   registerDocuments(app, base);
   registerDocs(app, base);
-  registerProblems(app, base);
+  registerPages(app, '/problems', problemPages(base));
+  registerPages(app, '/docs/filters', renderFilterPages(base));
 }
 
 function registerDocuments(app: FastifyInstance, base: string): void {
@@ -65,18 +68,23 @@ function registerDocs(app: FastifyInstance, base: string): void {
   serveAsset(app, '/docs', htmlAsset(renderDocsPage(`${base}${path}`, sources), DOCS_POLICY));
 }
 
-function registerProblems(app: FastifyInstance, base: string): void {
-  const index = htmlAsset(renderProblemIndex(base), PROBLEM_POLICY);
-  serveAsset(app, '/problems', index);
-  serveAsset(app, '/problems/', index);
-  const pages = new Map<string, Asset>(
-    PROBLEM_CODES.map((code) => [code, htmlAsset(renderProblemPage(code, base), PROBLEM_POLICY)]),
-  );
-  app.get<{ Params: { code: string } }>(
-    '/problems/:code',
+function problemPages(base: string): Pages {
+  return {
+    index: renderProblemIndex(base),
+    pages: new Map(PROBLEM_CODES.map((code) => [code, renderProblemPage(code, base)])),
+  };
+}
+
+function registerPages(app: FastifyInstance, path: string, { index, pages }: Pages): void {
+  const indexAsset = htmlAsset(index, PAGE_POLICY);
+  serveAsset(app, path, indexAsset);
+  serveAsset(app, `${path}/`, indexAsset);
+  const assets = new Map([...pages].map(([name, html]) => [name, htmlAsset(html, PAGE_POLICY)]));
+  app.get<{ Params: { name: string } }>(
+    `${path}/:name`,
     { config: { operationId: 'reference' } },
     (request, reply) => {
-      const page = pages.get(request.params.code);
+      const page = assets.get(request.params.name);
       if (page === undefined) throw notFoundPath();
       return sendAsset(request, reply, page);
     },

@@ -157,6 +157,12 @@ export const addressMessages = {
     ports: 'Ports',
     portsHint: 'A port, a range or a list.',
     choose: 'Choose a filter',
+    noneFound: 'No filter has this name',
+    categories: { games: 'Games', protocols: 'Protocols' },
+    usual: (protocols: readonly string[], ports: readonly number[]) =>
+      `${protocols.join(' and ')}${ports.length === 0 ? '' : ` ${ports.join(', ')}`}`,
+    ofService: 'The service of this address sets it.',
+    page: 'What it lets through and drops',
     owner: 'Owner',
     own: 'this address',
     group: (name: string) => `group ${name}`,

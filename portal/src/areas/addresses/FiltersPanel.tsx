@@ -135,7 +135,10 @@ function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
       {(form) => (
         <>
           <Notice kind="warn">{text.reconnect}</Notice>
-          <FilterFields form={form} types={catalogue.data?.data ?? []} />
+          <FilterFields
+            form={form}
+            available={catalogue.data?.data.map(({ type }) => type) ?? []}
+          />
           {catalogue.error !== null && <Notice kind="bad">{catalogue.error.message}</Notice>}
         </>
       )}

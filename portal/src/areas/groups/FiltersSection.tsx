@@ -7,8 +7,13 @@ import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { WriteForm } from '../../components/forms/WriteForm.tsx';
 import { messages } from '../../messages/index.ts';
-import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from '../addresses/FilterFields.tsx';
-import { useFilterTypes } from './queries.ts';
+import {
+  EMPTY_FILTER,
+  FilterFields,
+  filterOf,
+  isIncomplete,
+  useFilters,
+} from '../addresses/FilterFields.tsx';
 
 const text = messages.group;
 
@@ -19,7 +24,7 @@ interface Props {
 }
 
 export function FiltersSection({ filters, isLocked, onChange }: Props) {
-  const types = useFilterTypes().data ?? [];
+  const types = useFilters();
   const [isAdding, setAdding] = useState(false);
   const nameOf = (type: string): string => types.find((each) => each.type === type)?.name ?? type;
   const columns: readonly Column<FilterInput>[] = [
@@ -71,7 +76,7 @@ export function FiltersSection({ filters, isLocked, onChange }: Props) {
           >
             {(form) => (
               <div className="form-row">
-                <FilterFields form={form} types={types} />
+                <FilterFields form={form} available={null} />
               </div>
             )}
           </WriteForm>

@@ -16,15 +16,6 @@ export function useGroups() {
   });
 }
 
-export function useFilterTypes() {
-  const client = usePeopleClient();
-  return useQuery({
-    queryKey: ['filter-types'],
-    queryFn: async ({ signal }) => (await client.listFilterTypes({}, { signal })).data,
-    staleTime: Infinity,
-  });
-}
-
 /** What saving would change; the service tries it and takes it back. `body` null: nothing to try. */
 export function usePreview(group: number | null, body: GroupInput | null) {
   const client = usePeopleClient();
