@@ -899,6 +899,8 @@ export type GameServerBuildState = {
   readonly allocation: Allocation;
   /** All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg. */
   readonly allocations: readonly ServerPort[];
+  /** The filter that fits each port of its game, whether it is there or not. */
+  readonly suggested_filters: readonly SuggestedFilter[];
   /** Its ports are allowed while it runs, whatever denies them: all, or those of these names. */
   readonly open_while_running: boolean | readonly string[];
   /** Its ports are allowed for that reason, as far as is accepted. */
@@ -1820,6 +1822,16 @@ export type SourcesUnblocked = {
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
+};
+
+export type SuggestedFilter = {
+  readonly ip: IpAddress;
+  readonly port: Port;
+  /** Later versions may add values. */
+  readonly protocol: 'tcp' | 'udp' | (string & {});
+  /** The slug. */
+  readonly type: string;
+  readonly name: string;
 };
 
 /** Null: as of what is around it: address, service, prefix, organisation, default. */

@@ -218,6 +218,15 @@ export const X1_GAME_SERVER_ENDPOINTS = [
           problem: null,
           allocation: { ip: '198.51.100.10', port: 25_565 },
           allocations: [],
+          suggested_filters: [
+            {
+              ip: '198.51.100.10',
+              port: 25_565,
+              protocol: 'tcp',
+              type: 'minecraft-java',
+              name: 'Minecraft: Java Edition',
+            },
+          ],
           open_while_running: false,
           ports_open: false,
         },

@@ -171,6 +171,16 @@ export const GameServerBuild = object(
             'All ports, the first one too. Empty: `allocation` alone, with the protocols of the egg.',
         },
       ),
+      suggested_filters: Type.Array(
+        object('SuggestedFilter', {
+          ip: IpAddress,
+          port: Port,
+          protocol: openChoice(['tcp', 'udp']),
+          type: Type.String({ description: 'The slug.', examples: ['minecraft-java'] }),
+          name: Type.String({ examples: ['Minecraft: Java Edition'] }),
+        }),
+        { description: 'The filter that fits each port of its game, whether it is there or not.' },
+      ),
       open_while_running: Type.Union([Type.Boolean(), Type.Array(Type.String())], {
         description:
           'Its ports are allowed while it runs, whatever denies them: all, or those of these names.',

@@ -44,6 +44,7 @@ export const TEST_EGG: FoundEgg = {
     ],
     capabilities: [],
     protocols: ['tcp', 'udp'],
+    filters: [],
   },
   digest: 'a'.repeat(64),
   notes: [],

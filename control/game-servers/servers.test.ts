@@ -199,6 +199,7 @@ test('shows in the build why a server is not ready, with its install log', async
     reason: 'It ended with code 1.',
     log: 'disk full',
   });
+  const port = { ip: '198.51.100.10', port: 20_001 };
   assert.deepEqual(dataOf((await world.acme.get(path)).body), {
     uuid,
     state: 'failed',
@@ -210,8 +211,12 @@ test('shows in the build why a server is not ready, with its install log', async
     egg: 'eggs/test.json',
     suspended: false,
     problem: null,
-    allocation: { ip: '198.51.100.10', port: 20_001 },
+    allocation: port,
     allocations: [],
+    suggested_filters: [
+      { ...port, protocol: 'tcp', type: 'tcp-syn-proxy', name: 'TCP SYN proxy' },
+      { ...port, protocol: 'udp', type: 'udp-stateful', name: 'UDP stateful' },
+    ],
     open_while_running: false,
     ports_open: false,
   });

@@ -1,3 +1,4 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { type RawBuilder, sql } from 'kysely';
 import type { ServerPort, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
@@ -110,6 +111,7 @@ export interface ServerBuildRow {
   readonly openPorts: readonly string[] | null;
   /** They are allowed at present. */
   readonly portsOpen: boolean;
+  readonly parsedEgg: Pick<Egg, 'name' | 'protocols' | 'filters'>;
 }
 
 export async function loadBuild(
@@ -122,8 +124,9 @@ export async function loadBuild(
            build_epoch as epoch, nodes.name as node, egg_name as egg, suspended, host(ip) as ip, port, ports,
            open_while_running as "openWhileRunning", open_ports as "openPorts",
            exists (select from server_openings o where o.server = game_servers.uuid and o.deleted_generation is null)
-             as "portsOpen", ${IS_CONNECTED} as "nodeConnected"
+             as "portsOpen", ${IS_CONNECTED} as "nodeConnected", eggs.egg as "parsedEgg"
       from game_servers join nodes on nodes.id = game_servers.node_id
+                        join eggs on eggs.digest = game_servers.egg_digest
      where ${one(caller, 'game-servers.read', uuid)}`.execute(db);
   return rows[0] ?? null;
 }

@@ -1,3 +1,5 @@
+import { findFilter } from '@portcullis/core/filters/catalogue.ts';
+import { filterOfEgg } from '@portcullis/core/filters/of-egg.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { ServerResources } from '@portcullis/core/game-servers/power.ts';
 import type { ConsoleLines, LiveServer } from './live.ts';
@@ -79,7 +81,19 @@ export function buildView(build: ServerBuildRow, problem: string | null) {
     problem,
     allocation: allocationView(ip, port),
     allocations: ports,
+    suggested_filters: suggestedFilters(build),
     open_while_running: build.openPorts ?? build.openWhileRunning,
     ports_open: build.portsOpen,
   };
+}
+
+/** A server without a list has its first port with the protocols of its game. */
+function suggestedFilters({ ip, port, ports, parsedEgg }: ServerBuildRow) {
+  const own = { ...allocationView(ip, port), protocols: parsedEgg.protocols };
+  return (ports.length > 0 ? ports : [own]).flatMap((one) =>
+    one.protocols.map((protocol) => {
+      const type = filterOfEgg(parsedEgg, protocol);
+      return { ip: one.ip, port: one.port, protocol, type, name: findFilter(type)?.name ?? type };
+    }),
+  );
 }

@@ -1,4 +1,3 @@
-import type { EdgeSettings } from '../firewall/packet.ts';
 import type { Opening, Signature } from './filter.ts';
 import type { FilterProgram, TcpProgram, UdpProgram } from './program.ts';
 import type { FilterReason } from './reasons.ts';
@@ -19,7 +18,7 @@ export interface FilterState {
 /** Why the filters of a port drop a packet; null: they pass it. */
 export function judgeFiltered(
   program: FilterProgram,
-  sees: EdgeSettings['sees'],
+  sees: 'both' | 'inbound',
   state: FilterState,
 ): FilterReason | null {
   // Replies take another route, so nobody is ever validated: one rate applies to all.

@@ -1,3 +1,5 @@
+import type { FilterType } from '../filters/catalogue.ts';
+
 /**
  * The build, start and stop of a game: one model for all versions of the community's egg files (PTDL_v1, PTDL_v2,
  * PLCN_v1 to v3). Created by `parseEgg`; immutable and complete, so that a node needs no file.
@@ -26,6 +28,8 @@ export interface Egg {
   readonly capabilities: readonly string[];
   /** The protocols of the published ports; both by default. */
   readonly protocols: readonly ('tcp' | 'udp')[];
+  /** The stateful filters of its ports. Empty: not said. */
+  readonly filters: readonly FilterType[];
 }
 
 export interface EggImage {

@@ -1,3 +1,4 @@
+import { filterType } from './policy.ts';
 import type {
   ConfigFile,
   DonePattern,
@@ -77,4 +78,5 @@ export const egg = object<Egg>({
   variables: array(variable, 1_000),
   capabilities: array(matching(/^[A-Z][A-Z0-9_]{0,63}$/, 'a capability'), 64),
   protocols: array(oneOf('tcp', 'udp'), 2),
+  filters: array(filterType, 64),
 });

@@ -34,6 +34,7 @@ const EGG: Egg = {
   variables: [{ name: 'Port', env: 'PORT', defaultValue: '1', rules: ['required'] }],
   capabilities: ['NET_BIND_SERVICE'],
   protocols: ['tcp', 'udp'],
+  filters: ['source'],
 };
 const SERVER: ServerAssignment = {
   uuid: UUID,

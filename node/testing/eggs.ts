@@ -16,6 +16,7 @@ export const EGG: Egg = {
   variables: [],
   capabilities: [],
   protocols: ['tcp'],
+  filters: [],
 };
 
 export const INSTALLED_EGG: Egg = {

@@ -76,9 +76,14 @@ async function worldWithEdge(t: TestContext) {
     rmSync(stateDir, { recursive: true });
   });
   await agent.start();
+  // In its kernel, and reported to control.
   const enforced = async (generation: number): Promise<void> => {
-    for (let tries = 0; agent.status().generation < generation && tries < 3_000; tries += 1)
+    for (let tries = 0; tries < 3_000; tries += 1) {
+      const edges = await world.db.selectFrom('edges').selectAll().execute();
+      const [edge] = edges;
+      if (edge?.in_service === true && Number(edge.confirmed_generation) >= generation) break;
       await new Promise((resolve) => setTimeout(resolve, 10));
+    }
     assert.equal(agent.status().generation, generation);
   };
   const announce = (generation: number): void => {

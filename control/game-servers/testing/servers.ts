@@ -20,6 +20,7 @@ const EGG: Egg = {
   variables: [],
   capabilities: [],
   protocols: ['tcp', 'udp'],
+  filters: [],
 };
 
 /** Numbered uuids for readable tests. */

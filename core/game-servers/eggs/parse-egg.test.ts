@@ -105,6 +105,7 @@ describe('an egg file', () => {
         ],
         capabilities: [],
         protocols: ['tcp', 'udp'],
+        filters: [],
       });
     });
   }

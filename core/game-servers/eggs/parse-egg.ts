@@ -92,6 +92,7 @@ function readEgg(reader: Reader, fields: Fields): Egg {
     variables: readVariables(reader, fields['variables']),
     capabilities: extension.capabilities,
     protocols: extension.protocols,
+    filters: extension.filters,
   };
 }
 

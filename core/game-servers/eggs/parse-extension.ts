@@ -1,8 +1,9 @@
+import { FILTERS } from '../../filters/catalogue.ts';
 import { array, check, closed, integer, oneOf, withDefault } from '../../schema.ts';
 import type { Egg } from '../egg.ts';
 import { isBlank, type Reader } from './reader.ts';
 
-type Extension = Pick<Egg, 'launch' | 'stopTimes' | 'capabilities' | 'protocols'>;
+type Extension = Pick<Egg, 'launch' | 'stopTimes' | 'capabilities' | 'protocols' | 'filters'>;
 
 /**
  * The capabilities that an egg may request: a part of Docker's default set, and two for games (locked memory,
@@ -37,6 +38,7 @@ const extension = closed({
   }),
   capabilities: withDefault(array(oneOf(...CAPABILITIES), 64), []),
   protocols: withDefault(array(protocol, 64), BOTH),
+  filters: withDefault(array(oneOf(...FILTERS.map(({ type }) => type)), 64), []),
 });
 
 /**
@@ -47,13 +49,14 @@ const extension = closed({
  *       "launch": "image" | "startup",
  *       "stop_times": { "term_after_seconds": 60, "kill_after_seconds": 15 },
  *       "capabilities": ["NET_BIND_SERVICE"],
- *       "protocols": ["udp"]
+ *       "protocols": ["udp"],
+ *       "filters": ["teeworlds"]
  *     }
  */
 export function parseExtension(reader: Reader, value: unknown): Extension {
   const block = check(extension, isBlank(value) ? {} : value);
   if (!block.ok) return reader.refuse('portcullis', block.reason);
-  const { launch, stop_times: times, capabilities, protocols } = block.value;
+  const { launch, stop_times: times, capabilities, protocols, filters } = block.value;
   if (protocols.length === 0) reader.refuse('portcullis.protocols', 'names no protocol');
   return {
     launch,
@@ -63,5 +66,6 @@ export function parseExtension(reader: Reader, value: unknown): Extension {
     },
     capabilities: [...new Set(capabilities)],
     protocols: [...new Set(protocols)],
+    filters,
   };
 }

@@ -17,11 +17,15 @@ const TONES: Readonly<Record<PortState['verdict'], Tone>> = {
   closed: 'bad',
 };
 
+type Suggested = GameServerBuild['data']['suggested_filters'][number];
+
 interface Port {
   readonly ip: string;
   readonly port: number;
   readonly protocol: 'tcp' | 'udp';
   readonly name: string | null;
+  /** The filter that fits its game. */
+  readonly suggested: Suggested | undefined;
 }
 
 /** The ports of a server, what the firewall does with them, and the filter that fits. */
@@ -53,7 +57,11 @@ const COLUMNS: readonly Column<Port>[] = [
 ];
 
 /** A server without a list has its first port with the protocols of its game; both are shown. */
-function portsOf({ allocation, allocations }: GameServerBuild['data']): Port[] {
+function portsOf({
+  allocation,
+  allocations,
+  suggested_filters: suggested,
+}: GameServerBuild['data']): Port[] {
   const all =
     allocations.length > 0
       ? allocations
@@ -61,7 +69,15 @@ function portsOf({ allocation, allocations }: GameServerBuild['data']): Port[] {
   return all.flatMap(({ ip, port, protocols, name }) =>
     (['tcp', 'udp'] as const)
       .filter((protocol) => protocols.includes(protocol))
-      .map((protocol) => ({ ip, port, protocol, name })),
+      .map((protocol) => ({
+        ip,
+        port,
+        protocol,
+        name,
+        suggested: suggested.find(
+          (one) => one.ip === ip && one.port === port && one.protocol === protocol,
+        ),
+      })),
   );
 }
 
@@ -96,7 +112,7 @@ function wordsOf(error: Error): string {
   return error instanceof PermissionError ? text.hidden : error.message;
 }
 
-function Filter({ port: { ip, port, protocol } }: { readonly port: Port }) {
+function Filter({ port: { ip, port, protocol, suggested } }: { readonly port: Port }) {
   const { client } = useSession();
   const view = useAddress(ip).data;
   const catalogue = useQuery({
@@ -105,15 +121,16 @@ function Filter({ port: { ip, port, protocol } }: { readonly port: Port }) {
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
   if (view === undefined) return null;
-  const { filters, suggested } = portStateOf(viewOf(view), port, protocol);
-  const isAvailable = catalogue.data?.data.some(({ name }) => name === suggested);
+  const { filters } = portStateOf(viewOf(view), port, protocol);
+  const isMissing = suggested !== undefined && !filters.includes(suggested.name);
+  const isAvailable = catalogue.data?.data.some(({ type }) => type === suggested?.type);
   return (
     <span className="row">
       {filters.join(', ')}
-      {suggested !== null && isAvailable === false && text.managed}
-      {suggested !== null && isAvailable === true && (
+      {isMissing && filters.length === 0 && isAvailable === false && text.managed}
+      {isMissing && isAvailable === true && (
         <Link to="/addresses/$ip" params={{ ip }} search={{ tab: 'filters' }}>
-          {text.suggested(suggested)}
+          {text.suggested(suggested.name)}
         </Link>
       )}
     </span>

@@ -49,7 +49,7 @@ describe('the firewall state of a port', () => {
     assert.equal(verdict(view([rule('deny', null, null, { protocol: 'any' })])), 'closed');
   });
 
-  it('says what is not live, and suggests the filter of the protocol that is missing', () => {
+  it('says what is not live, and names the filters of the protocol', () => {
     const pending = portStateOf(
       view([rule('deny', 25_565, null, { status: 'pending' })]),
       25_565,
@@ -58,7 +58,6 @@ describe('the firewall state of a port', () => {
     assert.equal(pending.propagation, 'moving');
     const waiting = portStateOf({ ...view([]), isEnforced: false }, 25_565, 'tcp');
     assert.equal(waiting.propagation, 'waiting', 'nothing moves towards no edge');
-    assert.equal(pending.suggested, 'TCP SYN proxy');
     const filter = {
       type: 'tcp-syn-proxy',
       name: 'TCP SYN proxy',
@@ -66,7 +65,7 @@ describe('the firewall state of a port', () => {
       status: 'live',
     } as View['filters'][number];
     const filtered = portStateOf(view([], 'accept', [filter]), 25_565, 'tcp');
-    assert.deepEqual([filtered.filters, filtered.suggested], [['TCP SYN proxy'], null]);
-    assert.notEqual(portStateOf(view([], 'accept', [filter]), 25_565, 'udp').suggested, null);
+    assert.deepEqual(filtered.filters, ['TCP SYN proxy']);
+    assert.deepEqual(portStateOf(view([], 'accept', [filter]), 25_565, 'udp').filters, []);
   });
 });

@@ -1,11 +1,7 @@
 import type { AcceptedAddress } from '@portcullis/client/index.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import { tcpSynProxy } from '@portcullis/core/filters/protocols/tcp-syn-proxy.ts';
-import { udpStateful } from '@portcullis/core/filters/protocols/udp-stateful.ts';
 
 type Protocol = 'tcp' | 'udp';
-/** What fits any server; which one a game has is not known here. */
-const FITTING = { tcp: tcpSynProxy, udp: udpStateful } as const;
 type View = Pick<AcceptedAddress['data'], 'rules' | 'filters' | 'default'> & {
   /** Whether an edge enforces for the address. */
   readonly isEnforced: boolean;
@@ -18,8 +14,6 @@ export interface PortState {
   readonly propagation: 'live' | 'moving' | 'waiting';
   /** The filters of the port. */
   readonly filters: readonly string[];
-  /** The filter that fits the protocol and is not there. */
-  readonly suggested: string | null;
 }
 
 /** By rules, filters and default of the address: allow is read before deny, then the default. */
@@ -36,13 +30,10 @@ export function portStateOf(view: View, port: number, protocol: Protocol): PortS
     const known = FILTERS.find(({ type }) => type === filter.type);
     return filter.port === port && (known === undefined || known[protocol] !== null);
   });
-  const fitting = FITTING[protocol];
-  const isThere = filters.length > 0;
   return {
     verdict: verdictOf(of, view.default),
     propagation: propagationOf(view, [...rules, ...filters]),
     filters: filters.map(({ name }) => name),
-    suggested: isThere ? null : fitting.name,
   };
 }
 

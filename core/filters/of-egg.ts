@@ -1,0 +1,40 @@
+import { type FilterType, findFilter } from './catalogue.ts';
+import type { Transport } from './filter.ts';
+
+/** By the names that the community gives its eggs. The first that fits. */
+const NAMES: readonly (readonly [RegExp, FilterType])[] = [
+  [/bedrock|pocketmine|nukkit|geyser/i, 'minecraft-bedrock'],
+  [
+    /minecraft|paper|purpur|spigot|bukkit|sponge|forge|fabric|quilt|velocity|waterfall|bungeecord/i,
+    'minecraft-java',
+  ],
+  [/\brust\b/i, 'rust'],
+  [
+    /garry|counter.?strike|\bcs[ :]?(?:go|2|s)\b|team fortress|left 4 dead|half.?life|srcds/i,
+    'source',
+  ],
+  [/fivem|redm|altv/i, 'fivem'],
+  [/sa-?mp|open\.?mp/i, 'samp'],
+  [/teeworlds|ddnet/i, 'teeworlds'],
+  [/luanti|minetest/i, 'luanti'],
+  [/openttd/i, 'openttd'],
+  [/quake|openarena|ioq3|call of duty/i, 'quake3'],
+  [/terraria|tshock|tmodloader/i, 'terraria'],
+  [/team ?speak/i, 'teamspeak3'],
+  [/mumble|murmur/i, 'mumble'],
+];
+
+const ANY = { tcp: 'tcp-syn-proxy', udp: 'udp-stateful' } as const;
+
+/**
+ * The filter for a port of a server: one that its egg names, else the one of the game that the egg is called after, else
+ * the one that fits any server.
+ */
+export function filterOfEgg(
+  egg: { readonly name: string; readonly filters: readonly FilterType[] },
+  transport: Transport,
+): FilterType {
+  const byName = NAMES.find(([name]) => name.test(egg.name))?.[1];
+  const wanted = egg.filters.length > 0 ? egg.filters : [byName ?? ANY[transport]];
+  return wanted.find((type) => findFilter(type)?.[transport] !== null) ?? ANY[transport];
+}
