@@ -22,6 +22,10 @@ export type Need =
   | 'sudo'
   | 'git'
   | 'teeworlds'
+  | 'luanti'
+  | 'openttd'
+  | 'dns'
+  | 'chrony'
   | 'docker'
   | 'apt'
   | 'browser'
@@ -56,6 +60,11 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     const init = existsSync('/lib/systemd/systemd') ? null : 'systemd is not installed';
     return CHECKS.netns() ?? init ?? (cgroupRoot() === null ? 'cgroup2 is not mounted' : null);
   },
+  luanti: () =>
+    existsSync('/usr/games/minetestserver') ? null : 'minetest-server is not installed',
+  openttd: () => (existsSync('/usr/games/openttd') ? null : 'openttd is not installed'),
+  dns: () => onPath('unbound') ?? onPath('dig'),
+  chrony: () => onPath('chronyd'),
   nginx: () => onPath('nginx'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   sudo: () => onPath('sudo'),

@@ -57,7 +57,7 @@ export const teeworlds = {
         8,
         16,
       ),
-      signature([{ offset: 0, hex: '00', mask: '70' }], 12),
+      signature([{ offset: 0, hex: '00', mask: '3f' }], 12),
     ],
     data: [],
     rates: { unvalidatedPps: 20, validatedPps: 500 },

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
+import type { Transport } from '@portcullis/core/filters/filter.ts';
 import { fits } from '@portcullis/core/filters/judge.ts';
 import { filled } from '@portcullis/core/filters/testing/payloads.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
@@ -24,6 +27,7 @@ import { TcpEnd } from '../../wire/tcp-end.ts';
 import { eventually } from '../stack-fixture.ts';
 import { FilterEdge } from './filter-edge.ts';
 
+const DIALOGUE = join(import.meta.dirname, '..', '..', 'wire', 'dialogue.py');
 const FLOOD = 60_000;
 const MAX_LEAK = 0.001;
 const RUN_MS = 60_000;
@@ -116,9 +120,52 @@ export class FilteredServer {
     return stdout;
   }
 
-  /** Joins with one of the lab's own clients. */
+  /** Joins with one of the lab's own clients, again until the server has started. */
   async join(game: Game): Promise<GameClient> {
-    return GameClient.join(this.edge.internet.client, game, this.address, this.port);
+    let player: GameClient | null = null;
+    await eventually(`a client of ${game} gets in`, async () => {
+      const joining = GameClient.join(this.edge.internet.client, game, this.address, this.port);
+      player = await joining.catch(() => null);
+      return player !== null;
+    });
+    return player ?? assert.fail();
+  }
+
+  /** Starts a server that answers what begins with one of these, as hex. */
+  async answer(
+    transport: Transport,
+    answers: readonly (readonly [string, string])[],
+  ): Promise<void> {
+    const child = this.edge.internet.server.spawn(
+      [
+        'python3',
+        DIALOGUE,
+        'serve',
+        transport,
+        this.address,
+        `${this.port}`,
+        JSON.stringify(answers),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    this.#children.push(child);
+    await once(child.stdout as Readable, 'data');
+  }
+
+  /** Says these lines to the server; each is answered by what begins with the second, as hex. Null: by nothing. */
+  async ask(
+    transport: Transport,
+    lines: readonly (readonly [said: string, answer: string | null])[],
+  ): Promise<void> {
+    const place = [this.address, String(this.port)];
+    await this.run('python3', DIALOGUE, 'ask', transport, ...place, JSON.stringify(lines));
+  }
+
+  /** Client addresses and ports that the server has validated. */
+  async validated(): Promise<string[]> {
+    return (await this.edge.keys('validated4')).filter((key) =>
+      key.endsWith(` ${this.address} ${this.port}`),
+    );
   }
 
   /** Puts the filter on the port. */
