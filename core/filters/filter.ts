@@ -21,7 +21,7 @@ export type Transport = 'udp' | 'tcp';
 
 /**
  * An unvalidated source may send only greetings; a positive reply of the server validates it for a time; a validated
- * source sends greetings and data within its own rate.
+ * source sends data within its own rate. Its greetings are limited as everybody's.
  */
 export interface UdpFilter {
   /** The packets that an unvalidated source may send. Empty: any packet. */

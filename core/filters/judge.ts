@@ -34,8 +34,11 @@ function judgeUdp(
   if (validated && replies !== null) {
     const limited = firstOf(above, ['validated-rate']);
     if (limited !== null) return limited;
-    const mayPass = data.length === 0 || greets || data.some((one) => fits(one, payload));
-    return mayPass ? null : 'no-data';
+    const isData =
+      data.length > 0 ? data.some((one) => fits(one, payload)) : greetings.length === 0 || !greets;
+    if (isData) return null;
+    if (!greets) return 'no-data';
+    // A greeting of a validated source is one of a stranger.
   }
   if (!greets) return 'no-greeting';
   if (budgetPps === 0) return 'budget';

@@ -168,8 +168,11 @@ function isFiltered({ settings, packet, state }: Situation, policy: Policy): boo
   if (validated && udp.some(({ replies }) => replies !== null)) {
     const data = udp.flatMap((filter) => filter.data);
     const sendsAnything = udp.some((one) => one.greetings.length > 0 && one.data.length === 0);
-    const isData = data.length === 0 || sendsAnything || hasSome(data);
-    return isFast || !(isData || isGreeting);
+    if (isFast) return true;
+    if (data.length > 0 && !sendsAnything) {
+      if (hasSome(data)) return false;
+      if (!isGreeting) return true;
+    } else if (greetings.length === 0 || !isGreeting) return false;
   }
   return !isGreeting || above.includes('unvalidated-rate') || above.includes('budget');
 }

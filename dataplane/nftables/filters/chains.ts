@@ -82,39 +82,41 @@ function learnChain(
 
 function udpStatements(program: UdpProgram, context: FilterContext, add: AddChain): string[] {
   const { family, sees } = context;
-  const { greetings, replies } = program;
   // Replies take another route, so no source is ever validated: one rate applies to all.
   if (sees === 'inbound') return [...validatedRate(program.rates, family), 'accept'];
   const unknown = unvalidatedStatements(program, context);
-  const first = replies === null ? [] : [knownSources(program, family, add)];
-  if (greetings.length === 0) return [...first, ...unknown];
+  if (program.greetings.length === 0)
+    return [...knownSources(program, [], family, add), ...unknown];
   const greeted = add(`greeted${family}`, unknown);
-  return [
-    ...first,
-    ...greetings.map((greeting) => `${signatureMatches(greeting)} goto ${greeted}`),
-    dropFor('no-greeting'),
-  ];
+  const greetings = program.greetings.map((one) => `${signatureMatches(one)} goto ${greeted}`);
+  return [...knownSources(program, greetings, family, add), ...greetings, dropFor('no-greeting')];
 }
 
-/** Sends the packets of validated sources to a chain of their own. */
+/**
+ * Sends the packets of validated sources to a chain of their own. Greetings are of strangers there too, or who replays a
+ * handshake with a forged address would flood by it.
+ */
 function knownSources(
-  { greetings, data, rates, validatedSeconds }: UdpProgram,
+  { replies, data, rates, validatedSeconds }: UdpProgram,
+  greetings: readonly string[],
   family: Family,
   add: AddChain,
-): string {
+): string[] {
+  if (replies === null) return [];
   const ip = IP[family];
   const tuple = `${ip} saddr . th sport . ${ip} daddr . th dport`;
   const validated = stateSet('validated', family);
   const renew = [`update @${validated} { ${tuple} timeout ${validatedSeconds}s }`, 'accept'];
   const limited = validatedRate(rates, family);
-  if (data.length === 0) {
-    return `${tuple} @${validated} goto ${add(`validated${family}`, [...limited, ...renew])}`;
-  }
-  // Data first: nearly every packet is.
-  const passed = add(`renewed${family}`, renew);
-  const fitting = [...data, ...greetings].map((one) => `${signatureMatches(one)} goto ${passed}`);
-  const known = add(`validated${family}`, [...limited, ...fitting, dropFor('no-data')]);
-  return `${tuple} @${validated} goto ${known}`;
+  const judged = (): string[] => {
+    if (data.length === 0) return [...greetings, ...renew];
+    // Data first: nearly every packet is.
+    const passed = add(`renewed${family}`, renew);
+    const fitting = data.map((one) => `${signatureMatches(one)} goto ${passed}`);
+    return [...fitting, ...greetings, dropFor('no-data')];
+  };
+  const known = add(`validated${family}`, [...limited, ...judged()]);
+  return [`${tuple} @${validated} goto ${known}`];
 }
 
 function validatedRate(
