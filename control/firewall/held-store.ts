@@ -32,28 +32,7 @@ export async function loadHeldAddresses(
         from holdings
        where organisation_id = ${holder.organisationId} and during @> statement_timestamp()
     ), listed as (
-      select host(cidr)::inet as ip, id as holding_id from mine where service_id is not null
-       union
-      select a.ip, a.holding_id from addresses a join mine on mine.id = a.holding_id where a.configured
-       union
-      select host(t.target)::inet, t.holding_id
-        from (select target, holding_id from group_assignments where deleted_generation is null
-               union all
-              select target, holding_id from geo_assignments where deleted_generation is null
-               union all
-              select target, holding_id from default_actions where deleted_generation is null
-               union all
-              select target, holding_id from blocked_sources
-               where deleted_generation is null and (expires_at is null or expires_at > statement_timestamp())
-               union all
-              select target, holding_id from drop_counts
-               where minute >= statement_timestamp() - interval '1 hour' and reason <> ${OBSERVED_REASON}
-               union all
-              select subject, holding_id from attacks
-               where organisation_id = ${holder.organisationId} and until_revision = 9223372036854775807
-                 and coalesce(ended_at, 'infinity') > statement_timestamp() - interval '1 day') t
-        join mine on mine.id = t.holding_id
-       where masklen(t.target) = case family(t.target) when 4 then 32 else 128 end
+      ${listedAddresses(holder)}
     )
     select host(l.ip) as ip, m.service_id as "serviceId", m.since, m.until,
            (select count(*) from rules r join addresses a on a.id = r.address_id
@@ -79,6 +58,33 @@ export async function loadHeldAddresses(
      limit ${page.limit}
   `.execute(db);
   return rows;
+}
+
+/** Of the holdings in `mine`. */
+function listedAddresses({ organisationId }: Holder) {
+  return sql`
+      select host(cidr)::inet as ip, id as holding_id from mine where service_id is not null
+       union
+      select a.ip, a.holding_id from addresses a join mine on mine.id = a.holding_id where a.configured
+       union
+      select host(t.target)::inet, t.holding_id
+        from (select target, holding_id from group_assignments where deleted_generation is null
+               union all
+              select target, holding_id from geo_assignments where deleted_generation is null
+               union all
+              select target, holding_id from default_actions where deleted_generation is null
+               union all
+              select target, holding_id from blocked_sources
+               where deleted_generation is null and (expires_at is null or expires_at > statement_timestamp())
+               union all
+              select target, holding_id from drop_counts
+               where minute >= statement_timestamp() - interval '1 hour' and reason <> ${OBSERVED_REASON}
+               union all
+              select subject, holding_id from attacks
+               where organisation_id = ${organisationId} and until_revision = 9223372036854775807
+                 and coalesce(ended_at, 'infinity') > statement_timestamp() - interval '1 day') t
+        join mine on mine.id = t.holding_id
+       where masklen(t.target) = case family(t.target) when 4 then 32 else 128 end`;
 }
 
 const assignedGroups = sql`

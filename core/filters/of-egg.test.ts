@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { filterOfEgg } from './of-egg.ts';
 
 test('takes the filter that an egg names, for the transport that it filters', () => {
-  const egg = { name: 'Modded', filters: ['mumble', 'source'] } as const;
-  assert.equal(filterOfEgg(egg, 'udp'), 'mumble');
+  const egg = { name: 'Modded', filters: ['openttd', 'source'] } as const;
+  assert.equal(filterOfEgg(egg, 'udp'), 'source');
+  assert.equal(filterOfEgg(egg, 'tcp'), 'openttd');
   assert.equal(filterOfEgg({ ...egg, filters: ['source'] }, 'tcp'), 'tcp-syn-proxy');
 });
 
@@ -14,8 +15,7 @@ test('knows the games of the community’s eggs by their names', () => {
   assert.equal(named('Paper', 'tcp'), 'minecraft-java');
   assert.equal(named('Vanilla Minecraft', 'udp'), 'udp-stateful');
   assert.equal(named('Vanilla Bedrock', 'udp'), 'minecraft-bedrock');
-  assert.equal(named('Rust Autowipe', 'udp'), 'rust');
   assert.equal(named('Counter-Strike: Source', 'udp'), 'source');
   assert.equal(named('Garrys Mod', 'udp'), 'source');
-  assert.equal(named('Trust', 'udp'), 'udp-stateful');
+  assert.equal(named('Unknown', 'udp'), 'udp-stateful');
 });

@@ -8,20 +8,15 @@ const NAMES: readonly (readonly [RegExp, FilterType])[] = [
     /minecraft|paper|purpur|spigot|bukkit|sponge|forge|fabric|quilt|velocity|waterfall|bungeecord/i,
     'minecraft-java',
   ],
-  [/\brust\b/i, 'rust'],
   [
     /garry|counter.?strike|\bcs[ :]?(?:go|2|s)\b|team fortress|left 4 dead|half.?life|srcds/i,
     'source',
   ],
-  [/fivem|redm|altv/i, 'fivem'],
-  [/sa-?mp|open\.?mp/i, 'samp'],
   [/teeworlds|ddnet/i, 'teeworlds'],
   [/luanti|minetest/i, 'luanti'],
   [/openttd/i, 'openttd'],
   [/quake|openarena|ioq3|call of duty/i, 'quake3'],
   [/terraria|tshock|tmodloader/i, 'terraria'],
-  [/team ?speak/i, 'teamspeak3'],
-  [/mumble|murmur/i, 'mumble'],
 ];
 
 const ANY = { tcp: 'tcp-syn-proxy', udp: 'udp-stateful' } as const;

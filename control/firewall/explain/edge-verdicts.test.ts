@@ -81,7 +81,7 @@ async function worldWithEdge(t: TestContext) {
     for (let tries = 0; tries < 3_000; tries += 1) {
       const edges = await world.db.selectFrom('edges').selectAll().execute();
       const [edge] = edges;
-      if (edge?.in_service === true && Number(edge.confirmed_generation) >= generation) break;
+      if (edge?.in_service === true && edge.confirmed_generation >= generation) break;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     assert.equal(agent.status().generation, generation);

@@ -11,8 +11,8 @@ const PONG = `1c${TIME}${GUID}${MAGIC}0000`;
 /** Padded to the MTU that it tries. */
 const FIRST_REQUEST = `05${MAGIC}0b${'00'.repeat(1428)}`;
 const FIRST_REPLY = `06${MAGIC}${GUID}0005b4`;
-const SECOND_REQUEST = `07${MAGIC}04${'8034fe8e'}4abc05b4${GUID}`;
-const SECOND_REPLY = `08${MAGIC}${GUID}04${'3fffffff'}80e805b400`;
+const SECOND_REQUEST = `07${MAGIC}048034fe8e4abc05b4${GUID}`;
+const SECOND_REPLY = `08${MAGIC}${GUID}043fffffff80e805b400`;
 
 test('minecraft-bedrock answers pings and lets a player in, and no flood', async (t) => {
   const server = FilteredServer.create(t, 'minecraft-bedrock', 19_132);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { UdpFilter } from '@portcullis/core/filters/filter.ts';
-import { CLIENT, SERVER } from '../../stack/internet.ts';
-import { require } from '../../requirements.ts';
-import { type UdpEnd, UdpPeer } from '../../wire/udp-peer.ts';
+import { CLIENT, SERVER } from '../../../stack/internet.ts';
+import { require } from '../../../requirements.ts';
+import { type UdpEnd, UdpPeer } from '../../../wire/udp-peer.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { FilterEdge } from './filter-edge.ts';
+import { FilterEdge } from '../filter-edge.ts';
 
 const GAME = 27_500;
 const OTHER = 27_600;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { CONTAINER, HOST, SERVER } from '../../stack/internet.ts';
-import { require } from '../../requirements.ts';
-import { startServices } from '../../stack/services.ts';
-import { TcpEnd } from '../../wire/tcp-end.ts';
+import { CONTAINER, HOST, SERVER } from '../../../stack/internet.ts';
+import { require } from '../../../requirements.ts';
+import { startServices } from '../../../stack/services.ts';
+import { TcpEnd } from '../../../wire/tcp-end.ts';
 import { filteredPolicy as filtered } from '@portcullis/dataplane/testing/policies.ts';
-import { type FilterChange, FilterEdge } from './filter-edge.ts';
-import { eventually, reaches } from '../stack-fixture.ts';
+import { type FilterChange, FilterEdge } from '../filter-edge.ts';
+import { eventually, reaches } from '../../stack-fixture.ts';
 
 const GAME = 25_565;
 
