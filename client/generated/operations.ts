@@ -1896,6 +1896,8 @@ export type Webhook = {
   readonly id: number;
   readonly name: string;
   readonly url: string;
+  /** How messages are written, by the URL: Standard Webhooks, or for a chat. Later versions may add values. */
+  readonly format: 'standard' | 'discord' | 'slack' | (string & {});
   readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {})>;
   readonly enabled: boolean;
   /** Why it is disabled: somebody did so, the receiver answered 410, or a day of retries failed. */

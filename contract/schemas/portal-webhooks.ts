@@ -45,6 +45,9 @@ const Webhook = object('Webhook', 'Without its secret, which is shown once.', {
   id: id(),
   name: Type.String(),
   url: Type.String(),
+  format: openChoice(['standard', 'discord', 'slack'], {
+    description: 'How messages are written, by the URL: Standard Webhooks, or for a chat.',
+  }),
   events: Type.Array(openChoice([...WEBHOOK_EVENTS, 'webhook.test'])),
   enabled: Type.Boolean(),
   disabled_reason: textOrNull({

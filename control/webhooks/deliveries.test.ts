@@ -310,3 +310,19 @@ test('delivers at once what comes while it looks for the next time', async (t) =
     await receiver.got(count);
   }
 });
+
+test('writes to Discord and Slack what people read there', async (t) => {
+  const database_ = await database(t);
+  const { db } = database_;
+  const receiver = await startReceiver(t);
+  const { port } = new URL(receiver.url);
+  await addWebhook(db, `http://discord.com:${port}/api/webhooks/1/x`);
+  await addWebhook(db, `http://hooks.slack.com:${port}/services/T/B/x`);
+  startDeliveries(t, database_, { resolve: async () => ['127.0.0.1'] });
+  await happen(db);
+  const got = await receiver.got(2);
+  const bodyAt = (path: string) =>
+    JSON.stringify(got.find((message) => message.path.startsWith(path))?.body);
+  assert.match(bodyAt('/api/webhooks'), /"content":"[^"]*203\.0\.113\.10/);
+  assert.match(bodyAt('/services'), /"text":"[^"]*203\.0\.113\.10/);
+});

@@ -151,7 +151,7 @@ class WebhookDispatcher implements Dispatcher {
   async #send(due: DueDelivery, at: Date): Promise<SendResult | null> {
     const { networks, resolve, timeoutMs = TIMEOUT_MS } = this.#options;
     const id = messageId(due.eventId);
-    const body = messageBody(due);
+    const body = messageBody(due, due.url);
     const secrets = [due.secret, ...(due.previousSecret === null ? [] : [due.previousSecret])];
     const headers = messageHeaders(id, body, secrets, at.getTime());
     const options = { networks, timeoutMs, ...(resolve !== undefined && { resolve }) };

@@ -18,14 +18,15 @@ test('signs with every secret', () => {
 });
 
 test('says what happened, when, where and to whom', () => {
-  const body = messageBody({
+  const event = {
     eventId: 7,
     kind: 'attack.opened',
     target: '2001:0db8:0:0::10',
     at: new Date(0),
     data: { attack: 3 },
     organisation: 'acme',
-  });
+  };
+  const body = messageBody(event, 'https://hooks.example.net/');
   assert.deepEqual(JSON.parse(body), {
     type: 'attack.opened',
     timestamp: '1970-01-01T00:00:00.000+00:00',

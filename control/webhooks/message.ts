@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { chatBody, webhookFormat } from '@portcullis/core/webhooks/format.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
 export interface WebhookEvent {
@@ -16,12 +17,21 @@ export function messageId(eventId: number): string {
   return `msg_${eventId}`;
 }
 
-/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure */
-export function messageBody({ kind, target, at, data, organisation }: WebhookEvent): string {
+/**
+ * What the receiver of a URL reads.
+ * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#payload-structure
+ */
+export function messageBody(
+  { kind, target: stored, at, data, organisation }: WebhookEvent,
+  url: string,
+): string {
+  const target = canonicalAddress(stored) ?? stored;
+  const format = webhookFormat(url);
+  if (format !== 'standard') return chatBody(format, { kind, target, organisation, data });
   return JSON.stringify({
     type: kind,
     timestamp: at.toISOString().replace('Z', '+00:00'),
-    data: { organisation, target: canonicalAddress(target) ?? target, ...data },
+    data: { organisation, target, ...data },
   });
 }
 

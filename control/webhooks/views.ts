@@ -1,4 +1,5 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { webhookFormat } from '@portcullis/core/webhooks/format.ts';
 import type { DeliveryRow } from './deliveries.ts';
 import { messageId } from './message.ts';
 import type { NewSecret, WebhookRow } from './store.ts';
@@ -9,6 +10,7 @@ export function webhookView(row: WebhookRow) {
     id,
     name,
     url,
+    format: webhookFormat(url),
     events: [...row.kinds],
     enabled: disabledAt === null,
     disabled_reason: disabledReason,

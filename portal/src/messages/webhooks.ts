@@ -10,7 +10,9 @@ const STATES: Readonly<Record<string, string>> = {
 export const webhookMessages = {
   webhooks: {
     title: 'Webhooks',
-    lead: 'Events are sent to your URL as they happen, signed as Standard Webhooks describes, and retried for a day.',
+    lead: 'Events are sent to your URL as they happen, signed as Standard Webhooks describes, and retried for a day. URLs of Discord and Slack get sentences for people.',
+    format: (format: string) =>
+      ({ discord: 'Discord', slack: 'Slack' })[format] ?? 'Standard Webhooks',
     create: 'Add a webhook',
     save: 'Save the webhook',
     name: 'Name',

@@ -26,7 +26,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
   const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
   const [isLogOpen, setLogOpen] = useState(false);
   const client = usePeopleClient();
-  const { id, name, url, events, enabled, pending } = webhook;
+  const { id, name, url, format, events, enabled, pending } = webhook;
   const close = (): void => setOpen(null);
   const test = useWrite(() => client.testWebhook({ webhook: id }), {
     onDone: () => setLogOpen(true),
@@ -44,6 +44,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
         <div className="row">
           <h2 className="flat">{name}</h2>
           <Pill tone={enabled ? 'ok' : 'neutral'}>{enabled ? text.enabled : text.disabled}</Pill>
+          <Pill tone="neutral">{text.format(format)}</Pill>
           {pending > 0 && (
             <Pill tone="warn" moving>
               {text.pending(pending)}
