@@ -51,6 +51,8 @@ export const MANAGEMENT_HELP =
   'ports of this host that no rule may close, beside those that sshd listens on, such as tcp/22';
 
 export const LOCAL_NAME = 'local';
+/** The slug of the organisation of a first start. */
+export const FIRST_ORGANISATION = 'default';
 
 const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

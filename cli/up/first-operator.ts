@@ -1,6 +1,6 @@
 import { createOperatorLink, findFirstOperator } from '@portcullis/control/accounts/index.ts';
 import { operator, withUrl } from '../database.ts';
-import { FIRST_ORGANISATION } from './first-start.ts';
+import { FIRST_ORGANISATION } from '../options.ts';
 
 /** How the portal gets its first operator. */
 export type FirstOperator =

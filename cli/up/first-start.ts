@@ -3,7 +3,7 @@ import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { operator } from '../database.ts';
-import { LOCAL_NAME } from '../options.ts';
+import { FIRST_ORGANISATION, LOCAL_NAME } from '../options.ts';
 import { EXAMPLE_ADDRESS, type HostNetwork } from './host-network.ts';
 import { FIRST_KEY } from './first-key.ts';
 import { type FirstServer, createFirstServer } from './first-server.ts';
@@ -17,8 +17,6 @@ export interface FirstStart {
   readonly server: FirstServer;
 }
 
-/** The slug of the organisation of a first start. */
-export const FIRST_ORGANISATION = 'default';
 const SERVICE_ID = 1;
 
 /**
