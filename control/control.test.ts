@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -168,6 +169,9 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
   for (const sequence of [1, 1])
     assert.deepEqual(await agent.request({ ...DROPS, sequence }, 5_000), { kind: 'done' });
   const metrics = await (await fetch(facts.metricsUrl ?? '')).text();
+  assertDocumented(metrics);
+  assert.match(metrics, /^portcullis_disk_free_bytes [1-9]/m);
+  assert.match(metrics, /^portcullis_attacks_ongoing 0$/m);
   assert.match(metrics, /^portcullis_edges_in_service 0$/m);
   assert.match(metrics, /^# TYPE portcullis_edge_repairs_total counter$/m);
   assert.match(metrics, /^portcullis_build_info\{version="[^"]+",node="v\d+[^"]*"\} 1$/m);
@@ -264,3 +268,13 @@ test('leaves nothing behind after a failed start, and allows a stop after it', a
   await assert.rejects(control.start(), { code: 'EADDRINUSE' });
   await control.stop();
 });
+
+/** docs/metrics.md has every family with its help. */
+function assertDocumented(metrics: string): void {
+  const families = [...metrics.matchAll(/^# HELP (portcullis_\w+) (.*)$/gm)].map(
+    ([, name, help]) => `| \`${name}\` | ${help} |`,
+  );
+  const page = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8');
+  const documented = page.split('\n').filter((line) => line.startsWith('| `portcullis_'));
+  assert.deepEqual(documented, families.toSorted());
+}

@@ -13,6 +13,7 @@ import { type Account, chooseAccount } from './db/embedded/account.ts';
 import { startEmbeddedPostgres } from './db/embedded/index.ts';
 import { clusterOf } from './db/embedded/data-directory.ts';
 import { isUnavailable } from './db/failure.ts';
+import { registerDatabaseGauges } from './db/gauges.ts';
 import { createEvents, type Events } from './events/index.ts';
 import { listen } from './db/listen.ts';
 import { loadMigrations, type Migration, migrateDatabase } from './db/migrate.ts';
@@ -149,6 +150,7 @@ interface AreaDeps {
 function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApplied }: AreaDeps) {
   const registry = createRegistry();
   const { publicUrl } = config;
+  registerDatabaseGauges(registry, db, config.dataDir);
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.detection;
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks });
