@@ -165,3 +165,32 @@ async function explained(
   const packet = { protocol: 'tcp', source_ip: '198.51.100.7', destination_port: 80, view };
   return (await client.post(`${X1}/${IP}/explain`, packet)).body as Explained;
 }
+
+test('defaults, blocked sources and groups say that no edge enforces, and only then', async (t) => {
+  const { acme, db, session } = await startEnvironment(t);
+  const messages = async (port: string): Promise<string[]> => {
+    const replies = [
+      await acme.put('/api/x1/firewall/defaults', {
+        target: IP,
+        default: port === '1' ? 'deny' : null,
+      }),
+      await acme.post('/api/x1/firewall/blocked', { sources: [`198.51.100.${port}`], target: IP }),
+      await session('owner').post('/api/portal/organisations/acme/groups', {
+        name: `group ${port}`,
+        rules: [],
+        filters: [],
+        targets: [IP],
+      }),
+    ];
+    return replies.map(({ body, text, status }) => {
+      assert.ok(status < 300, text);
+      return (body as { message: string }).message;
+    });
+  };
+  for (const message of await messages('1')) assert.match(message, /no edge enforces anything/);
+  await insertEdge(db, 'fra1');
+  const { link } = serveEdges(db);
+  const edge = new TestEdge(link, 'fra1', 'one');
+  await edge.join();
+  for (const message of await messages('2')) assert.doesNotMatch(message, /no edge enforces/);
+});

@@ -132,6 +132,14 @@ export async function loadFleetState(db: Db | Tx, holder: Holder): Promise<Fleet
   return row;
 }
 
+/** What the message of a write adds while no edge enforces for the holder: a sentence behind a space, or nothing. */
+export async function sayUnenforced(tx: Tx, holder: Holder): Promise<string> {
+  const { enforcement } = await loadFleetState(tx, holder);
+  return enforcement === 'none'
+    ? ' At the moment no edge enforces anything for you, so it waits until one does.'
+    : '';
+}
+
 /** An edge that serves an address and has ever connected, and its generation of it. */
 export interface ServingEdge {
   readonly name: string;

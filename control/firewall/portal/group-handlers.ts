@@ -17,6 +17,7 @@ import {
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
+import { sayUnenforced } from '../held-store.ts';
 import { groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
@@ -145,7 +146,10 @@ async function landed(
   await recordAudit(batch.tx, { actor: keyActor(call), organisationId, generation, ...entry });
   return {
     status: 200,
-    body: { data: { id, generation }, message: ACCEPTED },
+    body: {
+      data: { id, generation },
+      message: ACCEPTED + (await sayUnenforced(batch.tx, call.caller)),
+    },
     headers: { 'portcullis-generation': String(generation) },
   };
 }

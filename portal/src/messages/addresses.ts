@@ -160,7 +160,7 @@ export const addressMessages = {
     noneFound: 'No filter has this name',
     categories: { games: 'Games', protocols: 'Protocols' },
     usual: (protocols: readonly string[], ports: readonly number[]) =>
-      `${protocols.join(' and ')}${ports.length === 0 ? '' : ` ${ports.join(', ')}`}`,
+      `${protocols.map((one) => one.toUpperCase()).join(' and ')}${ports.length === 0 ? '' : ` ${ports.join(', ')}`}`,
     ofService: 'The service of this address sets it.',
     page: 'What it lets through and drops',
     owner: 'Owner',

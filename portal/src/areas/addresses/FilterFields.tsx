@@ -62,6 +62,7 @@ export function FilterFields({ form, available }: Props) {
           label={text.filter}
           placeholder={text.choose}
           searchable
+          maxDropdownHeight={400}
           nothingFoundMessage={text.noneFound}
           data={optionsOf(filters, available)}
           renderOption={({ option }) => (
