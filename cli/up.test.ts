@@ -137,7 +137,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     assert.equal(data.length, FILTERS.length);
   });
 
-  test('whoever opens the link of the first start owns its organisation', async () => {
+  test('the link of the first start makes an owner of its organisation', async () => {
     const token = first.operator_link?.split('#')[1];
     const reply = await fetch(`${url}/api/portal/links/read`, {
       method: 'POST',

@@ -12,8 +12,9 @@ export type FirstOperator =
   | { readonly kind: 'unused' };
 
 /**
- * Makes the link of a first start. `publicUrl`: where people reach the portal. Whoever opens it owns the organisation that
- * a first start made, so that they begin at its addresses; one of a fleet file is a customer.
+ * Makes the link of a first start. `publicUrl` is the address of the portal for people. The link also gives the operator
+ * the organisation of the first start, so that its addresses are the first page. An organisation of a fleet file is a
+ * customer and is not given.
  */
 export function prepareFirstOperator(
   databaseUrl: string,

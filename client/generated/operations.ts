@@ -760,7 +760,7 @@ export type FilterEntry = {
   readonly description: string;
   /** What it filters on its port. Packets of another protocol pass as rules say. */
   readonly protocols: ReadonlyArray<'udp' | 'tcp' | (string & {})>;
-  /** Where servers listen unless told otherwise. Empty: none is usual. */
+  /** The default ports of servers; empty if there is none. */
   readonly usual_ports: readonly Port[];
   /** What it lets through, what it drops and what it cannot do. */
   readonly page: string;
@@ -1123,7 +1123,7 @@ export type Groups = {
   readonly data: readonly Group[];
 };
 
-/** An address that is assigned to a service, has anything set of its own, or was dropped for or attacked lately. */
+/** An address of a service, or one with own settings, recent drops or recent attacks. */
 export type HeldAddress = {
   readonly ip: IpAddress;
   /** The service it is assigned to; null: it lies in a held prefix. */

@@ -12,7 +12,7 @@ const FilterEntry = object('FilterEntry', 'A stateful filter.', {
     description: 'What it filters on its port. Packets of another protocol pass as rules say.',
   }),
   usual_ports: Type.Array(Port, {
-    description: 'Where servers listen unless told otherwise. Empty: none is usual.',
+    description: 'The default ports of servers; empty if there is none.',
   }),
   page: Type.String({
     format: 'uri',

@@ -358,7 +358,7 @@ const HeldPrefix = object(
 
 const HeldAddress = object(
   'HeldAddress',
-  'An address that is assigned to a service, has anything set of its own, or was dropped for or attacked lately.',
+  'An address of a service, or one with own settings, recent drops or recent attacks.',
   {
     ip: IpAddress,
     service_id: integerOrNull({

@@ -67,7 +67,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       const self = requirePerson(call);
       const { password, new_password: next } = call.body;
       const person = await requirePassword(db, self, password);
-      const passwordHash = await hashPassword(requireGoodPassword(next, '/new_password'));
+      const passwordHash = await hashPassword(await requireGoodPassword(next, '/new_password'));
       await db.transaction().execute(async (tx) => {
         await setPassword(tx, person.id, passwordHash, self.sessionId);
         await auditOwn(tx, call, 'password.change');

@@ -82,7 +82,7 @@ async function prepare(
     return null;
   }
   if (person === null && name === undefined) throw refuse('/name', 'is needed for a new account');
-  return { hash: await hashPassword(requireGoodPassword(password)), name: name ?? '' };
+  return { hash: await hashPassword(await requireGoodPassword(password)), name: name ?? '' };
 }
 
 async function apply(tx: Tx, link: LinkRow, email: string, secret: Secret): Promise<number> {

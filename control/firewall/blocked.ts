@@ -11,7 +11,7 @@ import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { findHeldTarget } from './defaults/service.ts';
-import { sayUnenforced } from './held-store.ts';
+import { enforcementNote } from './held-store.ts';
 import { requireConfiguredLimit } from './writes/configured.ts';
 import { timeView } from '../http/operations/view.ts';
 
@@ -222,7 +222,7 @@ async function answer(call: Call, batch: Batch, scope: Scope, { did, changed, so
   const message =
     changed === 0
       ? `Nothing was changed on ${scope.shown}: it is so already.`
-      : `${changed} ${were} ${did}ed on ${scope.shown}. Changes take 3-5 minutes to propagate globally.${await sayUnenforced(batch.tx, call.caller)}`;
+      : `${changed} ${were} ${did}ed on ${scope.shown}. Changes take 3-5 minutes to propagate globally.${await enforcementNote(batch.tx, call.caller, scope.shown)}`;
   return {
     status: 200 as const,
     body: {

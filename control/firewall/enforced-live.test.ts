@@ -187,7 +187,7 @@ test('defaults, blocked sources and groups say that no edge enforces, and only t
       return (body as { message: string }).message;
     });
   };
-  for (const message of await messages('1')) assert.match(message, /no edge enforces anything/);
+  for (const message of await messages('1')) assert.match(message, /no edge enforces rules for/);
   await insertEdge(db, 'fra1');
   const { link } = serveEdges(db);
   const edge = new TestEdge(link, 'fra1', 'one');

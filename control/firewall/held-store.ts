@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Enforcement } from './objects.ts';
+import { notEnforced } from './writes/messages.ts';
 
-/** An address with anything set, dropped or attacked, with its accepted counts. */
+/** A listed address with its accepted counts. */
 export interface HeldAddress {
   readonly ip: string;
   readonly serviceId: number | null;
@@ -132,12 +133,10 @@ export async function loadFleetState(db: Db | Tx, holder: Holder): Promise<Fleet
   return row;
 }
 
-/** What the message of a write adds while no edge enforces for the holder: a sentence behind a space, or nothing. */
-export async function sayUnenforced(tx: Tx, holder: Holder): Promise<string> {
+/** The end of a message about a write to `target`, with a leading space. Empty while an edge enforces for the holder. */
+export async function enforcementNote(tx: Tx, holder: Holder, target: string): Promise<string> {
   const { enforcement } = await loadFleetState(tx, holder);
-  return enforcement === 'none'
-    ? ' At the moment no edge enforces anything for you, so it waits until one does.'
-    : '';
+  return enforcement === 'none' ? ` ${notEnforced(target)}` : '';
 }
 
 /** An edge that serves an address and has ever connected, and its generation of it. */

@@ -6,7 +6,7 @@ import { startEnvironment } from '../testing/fixture.ts';
 
 const X1 = '/api/x1/firewall';
 
-test('lists an address of a prefix that has anything set, was dropped for, or is attacked', async (t) => {
+test('lists the addresses of a prefix that have own settings, recent drops or recent attacks', async (t) => {
   const { acme, other, db, session } = await startEnvironment(t);
   const listed = async (client = acme): Promise<string[]> =>
     (

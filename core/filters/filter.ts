@@ -9,7 +9,7 @@ export interface Filter<Type extends string = string> {
   readonly category: 'protocols' | 'games';
   /** A description for callers. */
   readonly description: string;
-  /** The ports that servers use unless told otherwise. Empty: none is usual. */
+  /** The default ports of servers; empty if there is none. */
   readonly usualPorts: readonly number[];
   /** Null: UDP packets to the port are not filtered. */
   readonly udp: UdpFilter | null;
@@ -21,14 +21,14 @@ export type Transport = 'udp' | 'tcp';
 
 /**
  * An unvalidated source may send only greetings; a positive reply of the server validates it for a time; a validated
- * source sends data within its own rate. Its greetings are limited as everybody's.
+ * source sends data within its own rate. Its greetings keep the limits of an unvalidated source.
  */
 export interface UdpFilter {
   /** The packets that an unvalidated source may send. Empty: any packet. */
   readonly greetings: readonly Signature[];
   /**
    * The server replies that validate a source: only those that a source with a forged address cannot cause, so never a
-   * challenge. Empty: any reply. Null: none does, because the server answers everybody.
+   * challenge. Empty: any reply. Null: no reply validates, because the server answers every source.
    */
   readonly replies: readonly Signature[] | null;
   /** The packets that a validated source may send besides greetings. Empty: any packet. */
@@ -82,7 +82,7 @@ export interface SignatureBytes {
 /** The longest payload of a UDP packet, in bytes. */
 export const MAX_PAYLOAD = 65_507;
 
-/** What a signature is written with: `'ffffffff54'` at 0, or with offsets and masks, and lengths in bytes. */
+/** A signature of bytes at offset 0, such as `'ffffffff54'`, or at several offsets with masks. Lengths are in bytes. */
 export function signature(
   bytes: string | readonly SignatureBytes[],
   minLength: number,
@@ -99,3 +99,15 @@ export function opening(bytes: string | readonly SignatureBytes[]): Opening {
 export function ascii(text: string): string {
   return Array.from(text, (one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }
+
+/** The start of a packet of the Source and Quake engines that belongs to no connection. */
+export function connectionless(text: string): string {
+  return `ffffffff${ascii(text)}`;
+}
+
+/** The limits of a game on UDP. */
+export const GAME_LIMITS = {
+  rates: { unvalidatedPps: 20, validatedPps: 1000 },
+  budgetPps: 500,
+  validatedSeconds: 60,
+} as const satisfies Partial<UdpFilter>;

@@ -22,8 +22,8 @@ const NAMES: readonly (readonly [RegExp, FilterType])[] = [
 const ANY = { tcp: 'tcp-syn-proxy', udp: 'udp-stateful' } as const;
 
 /**
- * The filter for a port of a server: one that its egg names, else the one of the game that the egg is called after, else
- * the one that fits any server.
+ * Returns the filter for a port of a server: a filter that the egg names, else the filter of the game in the name of the
+ * egg, else the filter that fits any server.
  */
 export function filterOfEgg(
   egg: { readonly name: string; readonly filters: readonly FilterType[] },
@@ -31,5 +31,5 @@ export function filterOfEgg(
 ): FilterType {
   const byName = NAMES.find(([name]) => name.test(egg.name))?.[1];
   const wanted = egg.filters.length > 0 ? egg.filters : [byName ?? ANY[transport]];
-  return wanted.find((type) => findFilter(type)?.[transport] !== null) ?? ANY[transport];
+  return wanted.find((type) => findFilter(type)?.[transport]) ?? ANY[transport];
 }

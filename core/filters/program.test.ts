@@ -69,15 +69,15 @@ test('applies every limit and SYN proxy among the filters of a port', () => {
 test('accepts the greetings and openings of all filters of a port, each once; filters without any change nothing', () => {
   const known = (lists: readonly (readonly unknown[])[]): string[] =>
     [...new Set(lists.flat().map((one) => JSON.stringify(one)))].toSorted();
-  const told = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one));
+  const texts = (list: readonly unknown[]): string[] => list.map((one) => JSON.stringify(one));
   fc.assert(
     fc.property(udpFilters, tcpFilters, (ofUdp, ofTcp) => {
       const { greetings, replies } = udpProgram(ofUdp);
-      assert.deepEqual(told(greetings), known(ofUdp.map((one) => one.greetings)));
+      assert.deepEqual(texts(greetings), known(ofUdp.map((one) => one.greetings)));
       const replying = ofUdp.flatMap((one) => (one.replies === null ? [] : [one.replies]));
       assert.equal(replies === null, replying.length === 0);
-      assert.deepEqual(told(replies ?? []), known(replying));
-      assert.deepEqual(told(tcpProgram(ofTcp).openings), known(ofTcp.map((one) => one.openings)));
+      assert.deepEqual(texts(replies ?? []), known(replying));
+      assert.deepEqual(texts(tcpProgram(ofTcp).openings), known(ofTcp.map((one) => one.openings)));
     }),
   );
 });

@@ -1,4 +1,4 @@
-import type { FilterState } from '../filters/judge.ts';
+import type { FilterState } from '../filters/evaluate.ts';
 import type { Family } from '../net/address.ts';
 
 /** A packet as an edge sees it: before DNAT, after reassembly unless `fragment` says otherwise. */

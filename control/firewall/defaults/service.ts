@@ -6,7 +6,7 @@ import { Batch, BEGINS } from '../../fleet/batch.ts';
 import type { Owner } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
-import { sayUnenforced } from '../held-store.ts';
+import { enforcementNote } from '../held-store.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { keyActor, reachesNetwork, recordAudit } from '../../access/index.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
@@ -110,5 +110,6 @@ export async function setOwnDefault(
     detail: { default: action },
     generation,
   });
-  return { target, message: message + (await sayUnenforced(tx, call.caller)), generation };
+  const note = await enforcementNote(tx, call.caller, target);
+  return { target, message: message + note, generation };
 }

@@ -17,7 +17,7 @@ import {
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
-import { sayUnenforced } from '../held-store.ts';
+import { enforcementNote } from '../held-store.ts';
 import { groupPreviewView, groupView } from '../views.ts';
 
 export type GroupPortalHandlers = Pick<
@@ -148,7 +148,8 @@ async function landed(
     status: 200,
     body: {
       data: { id, generation },
-      message: ACCEPTED + (await sayUnenforced(batch.tx, call.caller)),
+      message:
+        ACCEPTED + (await enforcementNote(batch.tx, call.caller, 'what this is assigned to')),
     },
     headers: { 'portcullis-generation': String(generation) },
   };

@@ -4,8 +4,10 @@ import type { Enforcement, GroupRef } from '../objects.ts';
 /** The wording of the interface; metrics show the real duration. */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
-const NOT_ENFORCED =
-  'At the moment no edge enforces rules for this address, so packets to it are not filtered until one does.';
+/** What every message of a write says while no edge enforces. */
+export function notEnforced(target: string): string {
+  return `At the moment no edge enforces rules for ${target}, so packets to it are not filtered until one does.`;
+}
 
 /** A warning that the interface requires in the response. */
 const RECONNECT =
@@ -121,6 +123,6 @@ function counted(count: number, one: string, many: string): string {
 
 function sentences(what: string, promise: string, change: Change): string {
   const all = [what, promise, ...change.noEffect];
-  if (change.enforcement === 'none') all.push(NOT_ENFORCED);
+  if (change.enforcement === 'none') all.push(notEnforced('this address'));
   return all.join(' ');
 }

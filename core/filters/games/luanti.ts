@@ -1,4 +1,4 @@
-import { type Filter, signature } from '../filter.ts';
+import { type Filter, GAME_LIMITS, signature } from '../filter.ts';
 
 const PROTOCOL = '4f457403';
 
@@ -15,7 +15,7 @@ export const luanti = {
       signature(`${PROTOCOL}0000`, 8, 64),
       signature(PROTOCOL, 8, 256),
     ],
-    // Its greeting, to who wrote back as the peer that it gave: reliable, and the command 2.
+    // TOCLIENT_HELLO, sent to a client that used its assigned peer number: reliable, command 2.
     replies: [
       signature(
         [
@@ -27,9 +27,7 @@ export const luanti = {
       ),
     ],
     data: [signature(PROTOCOL, 8)],
-    rates: { unvalidatedPps: 20, validatedPps: 1000 },
-    budgetPps: 500,
-    validatedSeconds: 60,
+    ...GAME_LIMITS,
   },
   tcp: null,
 } as const satisfies Filter;

@@ -1,5 +1,4 @@
-import { type Filter, signature } from '../filter.ts';
-import { connectionless } from '../signatures.ts';
+import { connectionless, type Filter, GAME_LIMITS, signature } from '../filter.ts';
 
 export const quake3 = {
   type: 'quake3',
@@ -17,9 +16,7 @@ export const quake3 = {
     // Who is connected has returned the challenge.
     replies: [signature(connectionless('connectResponse'), 19)],
     data: [],
-    rates: { unvalidatedPps: 20, validatedPps: 500 },
-    budgetPps: 500,
-    validatedSeconds: 60,
+    ...GAME_LIMITS,
   },
   tcp: null,
 } as const satisfies Filter;

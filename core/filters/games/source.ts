@@ -1,5 +1,18 @@
-import { type Filter, signature } from '../filter.ts';
-import { connectionless, SOURCE_ANSWERS, SOURCE_QUERIES } from '../signatures.ts';
+import { connectionless, type Filter, GAME_LIMITS, type Signature, signature } from '../filter.ts';
+
+/** Queries of Valve's server query protocol: information, players and rules, each with or without a challenge. */
+const SOURCE_QUERIES: readonly Signature[] = [
+  signature(`${connectionless('TSource Engine Query')}00`, 25, 29),
+  signature(connectionless('U'), 9, 9),
+  signature(connectionless('V'), 9, 9),
+  signature(connectionless('W'), 5, 5),
+];
+
+/** Players and rules, which the server sends only after its challenge was returned. */
+const SOURCE_ANSWERS: readonly Signature[] = [
+  signature(connectionless('D'), 6),
+  signature(connectionless('E'), 7),
+];
 
 export const source = {
   type: 'source',
@@ -20,9 +33,7 @@ export const source = {
     replies: [...SOURCE_ANSWERS, signature(connectionless('B'), 5)],
     // The channel of a connection begins with a counter and is encrypted by some games.
     data: [],
-    rates: { unvalidatedPps: 20, validatedPps: 1000 },
-    budgetPps: 500,
-    validatedSeconds: 60,
+    ...GAME_LIMITS,
   },
   tcp: null,
 } as const satisfies Filter;

@@ -1,4 +1,4 @@
-import { type Filter, signature } from '../filter.ts';
+import { type Filter, GAME_LIMITS, signature } from '../filter.ts';
 
 /** 0.7: a header of seven bytes, flags first and a token last, then the control message. */
 export const teeworlds = {
@@ -60,9 +60,7 @@ export const teeworlds = {
       signature([{ offset: 0, hex: '00', mask: '3f' }], 12),
     ],
     data: [],
-    rates: { unvalidatedPps: 20, validatedPps: 500 },
-    budgetPps: 500,
-    validatedSeconds: 60,
+    ...GAME_LIMITS,
   },
   tcp: null,
 } as const satisfies Filter;

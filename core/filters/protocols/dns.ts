@@ -18,7 +18,7 @@ export const dns = {
   usualPorts: [53],
   udp: {
     greetings: [signature(query(0), 17, 512)],
-    // A server answers everybody at once, from a new port each time: nobody proves an address.
+    // A server answers every source at once, and clients change ports, so no source proves its address.
     replies: null,
     data: [],
     rates: { unvalidatedPps: 100, validatedPps: 100 },

@@ -5,7 +5,7 @@ export const udpStateful = {
   name: 'UDP stateful',
   category: 'protocols',
   description:
-    'Sources that the server has answered pass at their own rate; everybody else only at a low one.',
+    'Sources that the server has answered pass at their own rate; other sources pass only at a low one.',
   usualPorts: [],
   udp: {
     greetings: [],

@@ -7,7 +7,7 @@ import { anySetHas } from '../source-sets.ts';
 import { STAGES, type StageName } from '../stages.ts';
 import { FILTERS } from '../../filters/catalogue.ts';
 import type { Filter } from '../../filters/filter.ts';
-import { judgeFiltered } from '../../filters/judge.ts';
+import { evaluateFilters } from '../../filters/evaluate.ts';
 import { combineFilters } from '../../filters/program.ts';
 
 /** An edge with its settings, policies and source sets. */
@@ -152,7 +152,7 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
       transport,
     );
     if (program === null) return null;
-    const reason = judgeFiltered(program, edge.settings.sees, state.filtered);
+    const reason = evaluateFilters(program, edge.settings.sees, state.filtered);
     return reason === null ? null : { action: 'drop', ref: filters[0]?.ref ?? null };
   },
 };

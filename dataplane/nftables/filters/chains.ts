@@ -93,8 +93,8 @@ function udpStatements(program: UdpProgram, context: FilterContext, add: AddChai
 }
 
 /**
- * Sends the packets of validated sources to a chain of their own. Greetings are of strangers there too, or who replays a
- * handshake with a forged address would flood by it.
+ * Sends the packets of validated sources to a separate chain. Their greetings keep the limits of unvalidated sources.
+ * Otherwise an attacker that replays a handshake from forged addresses could flood with greetings.
  */
 function knownSources(
   { replies, data, rates, validatedSeconds }: UdpProgram,

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Transport } from '@portcullis/core/filters/filter.ts';
-import { fits } from '@portcullis/core/filters/judge.ts';
+import { fits } from '@portcullis/core/filters/evaluate.ts';
 import { filled } from '@portcullis/core/filters/testing/payloads.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
@@ -73,28 +73,19 @@ export class FilteredServer {
   }
 
   /** Writes a file for the server or the client; returns its path. */
-  file(name: string, text: string | Buffer, mode = 0o600): string {
+  file(name: string, text: string): string {
     const path = join(this.#home, name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text, { mode });
+    writeFileSync(path, text, { mode: 0o600 });
     return path;
   }
 
   /** Starts a process in the namespace of the server; it ends with the test. */
-  start(...command: readonly string[]): ChildProcess {
-    return this.#spawn(this.edge.internet.server, command);
-  }
-
-  /** Starts a process in the namespace of the client; it ends with the test. */
-  startClient(...command: readonly string[]): ChildProcess {
-    return this.#spawn(this.edge.internet.client, command);
-  }
-
-  #spawn({ spawn }: Namespace, command: readonly string[]): ChildProcess {
+  start(...command: readonly string[]): void {
     const env = { ...process.env, HOME: this.#home };
-    const child = spawn(command, { stdio: ['pipe', 'ignore', 'ignore'], cwd: this.#home, env });
-    this.#children.push(child);
-    return child;
+    const { server } = this.edge.internet;
+    this.#children.push(
+      server.spawn(command, { stdio: ['pipe', 'ignore', 'ignore'], cwd: this.#home, env }),
+    );
   }
 
   /** Runs a command to its end in the namespace of the client; rejects with its output if it fails. */

@@ -19,7 +19,7 @@ const LONG_HANDSHAKE = packet(
 );
 const STATUS = packet(0, Buffer.of(2), Buffer.from('{}'));
 
-test('minecraft-java lets the handshake in, old and new, and nobody who says something else', async (t) => {
+test('minecraft-java passes old and new handshakes, and no other opening', async (t) => {
   const server = FilteredServer.create(t, 'minecraft-java', 25_565);
   if (server === null) return;
   await server.filter();

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { FilteredServer } from '../filtered-server.ts';
 
-test('openttd answers the list of servers, and nobody who says something else', async (t) => {
+test('openttd passes a query of a server list, and no other opening', async (t) => {
   const server = FilteredServer.create(t, 'openttd', 3979, ['openttd']);
   if (server === null) return;
   await server.filter();

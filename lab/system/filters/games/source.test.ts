@@ -33,7 +33,7 @@ test('source answers queries by their challenge, lets a player in, and no flood'
   assert.deepEqual(
     await server.validated(),
     [],
-    'information validates nobody: old servers tell it to all',
+    'old servers send information without a challenge',
   );
   await server.ask('udp', [
     [`ffffffff55${NO_CHALLENGE}`, 'ffffffff41'],

@@ -11,7 +11,7 @@ function connectRequest(version: string): string {
 /** Packet 3: goes on as this player. */
 const CONTINUE = '0500030000';
 
-test('terraria lets a player in by its version, and nobody who says something else', async (t) => {
+test('terraria passes a version as the first packet, and no other opening', async (t) => {
   const server = FilteredServer.create(t, 'terraria', 7777);
   if (server === null) return;
   await server.filter();

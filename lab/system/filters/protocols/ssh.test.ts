@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { FilteredServer } from '../filtered-server.ts';
 
-test('ssh lets a client in by its version, and nobody who says something else', async (t) => {
+test('ssh passes the version of a client, and no other opening', async (t) => {
   const server = FilteredServer.create(t, 'ssh', 22, ['sshd']);
   if (server === null) return;
   await server.filter();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FilteredServer } from '../filtered-server.ts';
 
-test('tls serves who says hello, and nobody else', async (t) => {
+test('tls passes a ClientHello, and no other opening', async (t) => {
   const server = FilteredServer.create(t, 'tls', 443, ['nginx']);
   if (server === null) return;
   await server.filter();

@@ -15,37 +15,39 @@ export interface FilterState {
   readonly above: readonly FilterReason[];
 }
 
-/** Why the filters of a port drop a packet; null: they pass it. */
-export function judgeFiltered(
+/** Evaluates the filters of a port. Returns the reason of a drop, or null if the packet passes. */
+export function evaluateFilters(
   program: FilterProgram,
   sees: 'both' | 'inbound',
   state: FilterState,
 ): FilterReason | null {
-  // Replies take another route, so nobody is ever validated: one rate applies to all.
+  // Replies take another route, so no source is ever validated: one rate applies to all.
   if (sees === 'inbound') return firstOf(state.above, ['validated-rate']);
-  return program.transport === 'udp' ? judgeUdp(program, state) : judgeTcp(program, state);
+  return program.transport === 'udp' ? evaluateUdp(program, state) : evaluateTcp(program, state);
 }
 
-function judgeUdp(
+function evaluateUdp(
   { greetings, replies, data, budgetPps }: UdpProgram,
   { payload, validated, above }: FilterState,
 ): FilterReason | null {
-  const greets = greetings.length === 0 || greetings.some((one) => fits(one, payload));
+  const isGreeting = greetings.length === 0 || greetings.some((one) => fits(one, payload));
   if (validated && replies !== null) {
     const limited = firstOf(above, ['validated-rate']);
     if (limited !== null) return limited;
     const isData =
-      data.length > 0 ? data.some((one) => fits(one, payload)) : greetings.length === 0 || !greets;
+      data.length > 0
+        ? data.some((one) => fits(one, payload))
+        : greetings.length === 0 || !isGreeting;
     if (isData) return null;
-    if (!greets) return 'no-data';
-    // A greeting of a validated source is one of a stranger.
+    if (!isGreeting) return 'no-data';
+    // A greeting has the limits of an unvalidated source.
   }
-  if (!greets) return 'no-greeting';
+  if (!isGreeting) return 'no-greeting';
   if (budgetPps === 0) return 'budget';
   return firstOf(above, ['unvalidated-rate', 'budget']);
 }
 
-function judgeTcp(
+function evaluateTcp(
   { openings, synProxy }: TcpProgram,
   { payload, established, opened, above }: FilterState,
 ): FilterReason | null {
