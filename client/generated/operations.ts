@@ -1162,10 +1162,12 @@ export type HeldAddresses = {
   };
 };
 
-/** A prefix announced under one of the organisation’s ASNs. */
+/** A prefix of the organisation. */
 export type HeldPrefix = {
   readonly prefix: Prefix;
-  readonly asn: Asn;
+  readonly asn: Asn | null;
+  /** The service that holds it; null: none. */
+  readonly service_id: number | null;
   /** Since when the organisation holds it. */
   readonly since: string;
   /** When the holding ends; null: no end is known. */
@@ -1207,7 +1209,7 @@ export type HistoryObject = {
   readonly name: string;
 };
 
-/** A prefix under an ASN, or an address of a service. */
+/** A prefix, under an ASN or none, or what a service holds. */
 export type Holding = {
   readonly id: number;
   readonly prefix: Prefix;
@@ -1232,9 +1234,9 @@ export type HoldingChange = {
   readonly allow_losses?: boolean;
 };
 
-/** With an ASN of the organisation, or with one of its services. */
+/** With an ASN of the organisation or of the operator, with one of its services, or with neither. */
 export type HoldingInput = {
-  /** A network, or the address of a service. */
+  /** A network or an address. */
   readonly prefix: string;
   readonly asn?: Asn | null;
   readonly service_id?: number | null;

@@ -106,6 +106,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     body: HoldingInput,
     bodyExamples: {
       prefix: { prefix: '203.0.113.0/24', asn: 64500 },
+      'without an ASN': { prefix: '192.0.2.0/24' },
       address: { prefix: '198.51.100.10', service_id: 501 },
     },
     responses: writeAnswers(201, saved, Organisations, LOSSES),

@@ -69,7 +69,7 @@ const ManagedFilter = sent('ManagedFilter', {
   }),
 });
 
-const Holding = object('Holding', 'A prefix under an ASN, or an address of a service.', {
+const Holding = object('Holding', 'A prefix, under an ASN or none, or what a service holds.', {
   id: id(),
   prefix: Prefix,
   asn: orNull(Asn),
@@ -127,12 +127,12 @@ const allowLosses = Type.Boolean({
 
 export const HoldingInput = sent(
   'HoldingInput',
-  'With an ASN of the organisation, or with one of its services.',
+  'With an ASN of the organisation or of the operator, with one of its services, or with neither.',
   {
     prefix: sentText({
       minLength: 2,
       maxLength: 50,
-      description: 'A network, or the address of a service.',
+      description: 'A network or an address.',
       examples: ['203.0.113.0/24'],
     }),
     asn: Type.Optional(orNull(Asn)),

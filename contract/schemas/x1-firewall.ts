@@ -350,11 +350,13 @@ export const Explanation = answer('Explanation', 'What happens to a packet, and 
 const heldSince = timestamp({ description: 'Since when the organisation holds it.' });
 const heldUntil = timestampOrNull({ description: 'When the holding ends; null: no end is known.' });
 
-const HeldPrefix = object(
-  'HeldPrefix',
-  'A prefix announced under one of the organisation’s ASNs.',
-  { prefix: Prefix, asn: Asn, since: heldSince, until: heldUntil },
-);
+const HeldPrefix = object('HeldPrefix', 'A prefix of the organisation.', {
+  prefix: Prefix,
+  asn: orNull(Asn),
+  service_id: integerOrNull({ minimum: 0, description: 'The service that holds it; null: none.' }),
+  since: heldSince,
+  until: heldUntil,
+});
 
 const HeldAddress = object(
   'HeldAddress',

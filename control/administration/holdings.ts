@@ -1,5 +1,4 @@
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { BITS } from '@portcullis/core/net/address.ts';
 import type { Tx } from '../db/database.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { pathId } from '../http/operations/not-found.ts';
@@ -50,14 +49,11 @@ async function create(
 ): Promise<Done> {
   const now = await loadNow(tx);
   const { asn = null, service_id: serviceId = null } = body;
-  if ((asn === null) === (serviceId === null)) {
-    throw invalidField(
-      '/asn',
-      'A prefix is announced under an ASN, an address belongs to a service.',
-    );
+  if (asn !== null && serviceId !== null) {
+    throw invalidField('/asn', 'What a service holds is announced under no ASN: name one of both.');
   }
   const content: HoldingContent = {
-    cidr: requireCidr(body.prefix, serviceId !== null),
+    cidr: requireCidr(body.prefix),
     asn,
     serviceId,
     since: momentOf(body.since) ?? now,
@@ -98,29 +94,28 @@ async function change(
   return entry('holding.change', after);
 }
 
-/** The ASN or the service that it is held by belongs to the organisation. */
+/** A service belongs to the organisation, an ASN to it or to the operator. */
 async function requireSource(
   tx: Tx,
   { asn, serviceId }: HoldingContent,
   organisationId: number,
 ): Promise<void> {
-  const found = asn === null ? await findService(tx, serviceId ?? 0) : await findAsn(tx, asn);
+  if (asn !== null) {
+    const found = await findAsn(tx, asn);
+    if (found?.organisationId === organisationId || found?.organisationId === null) return;
+    const detail = `AS${asn} is neither the organisation's nor the operator's: add it first.`;
+    throw invalidField('/asn', detail);
+  }
+  if (serviceId === null) return;
+  const found = await findService(tx, serviceId);
   if (found?.organisationId === organisationId) return;
-  throw asn === null
-    ? invalidField('/service_id', `The organisation has no service ${serviceId}: make it first.`)
-    : invalidField('/asn', `The organisation has no AS${asn}: add it first.`);
+  const detail = `The organisation has no service ${serviceId}: make it first.`;
+  throw invalidField('/service_id', detail);
 }
 
-function requireCidr(text: string, isAddress: boolean): string {
+function requireCidr(text: string): string {
   const cidr = parseCidr(text);
   if (!cidr.ok) throw invalidField('/prefix', `"${text}" is no network: ${cidr.reason}.`);
-  const { family, length } = cidr.value;
-  if (isAddress && length !== BITS[family]) {
-    throw invalidField(
-      '/prefix',
-      'A service has single addresses; prefixes are announced under an ASN.',
-    );
-  }
   return formatCidr(cidr.value);
 }
 
@@ -160,8 +155,9 @@ function entry(action: string, { cidr, since, until, asn, serviceId }: HoldingCo
   return { action, target: showCidr(cidr), detail };
 }
 
-function nameOf({ cidr, serviceId }: HoldingContent): string {
-  return `The ${serviceId === null ? 'prefix' : 'address'} ${showCidr(cidr)}`;
+function nameOf({ cidr }: HoldingContent): string {
+  const shown = showCidr(cidr);
+  return `The ${shown.includes('/') ? 'prefix' : 'address'} ${shown}`;
 }
 
 function showCidr(cidr: string): string {

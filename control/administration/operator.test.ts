@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { assertRefused, dataOf, type TestReply } from '../testing/client.ts';
 import { startEnvironment } from '../testing/fixture.ts';
 
@@ -95,6 +96,46 @@ test('gives a prefix and an address, which are held then, and ends them', async 
   assert.deepEqual([entry?.actor_kind, entry?.target], ['operator', '192.0.3.0/24']);
 });
 
+test('gives prefixes under the ASN of the operator, under none, and to a service', async (t) => {
+  const { operator, db, client } = await start(t);
+  await sql`insert into asns values (64999, null, 'portal')`.execute(db);
+  const give = async (holding: object) =>
+    only(await operator.post(`${HIVE}/holdings`, holding)).holdings.length;
+  assert.deepEqual(
+    [
+      await give({ prefix: '192.0.3.0/24', asn: 64999 }),
+      await give({ prefix: '192.0.4.0/24' }),
+      await give({ prefix: '192.0.5.0/24', service_id: 900 }),
+      await give({ prefix: '192.0.6.1', service_id: 900 }),
+    ],
+    [1, 2, 3, 4],
+  );
+  const theirs = await operator.send('PUT', `${HIVE}/asns/64999`);
+  assertRefused(theirs, 422, 'invalid_request');
+  assert.match(theirs.text, /the operator's/);
+  const organisations = await db.selectFrom('organisations').select(['id', 'slug']).execute();
+  const organisationId = organisations.find(({ slug }) => slug === 'hive')?.id ?? 0;
+  const key = await client({ organisationId, abilities: ['firewall.read', 'firewall.manage'] });
+  const held = dataOf<{ prefixes: Record<string, unknown>[]; addresses: { ip: string }[] }>(
+    await key.get('/api/x1/firewall/ips'),
+  );
+  assert.deepEqual(
+    held.prefixes.map(({ prefix, asn, service_id: service }) => [prefix, asn, service]),
+    [
+      ['192.0.3.0/24', 64_999, null],
+      ['192.0.4.0/24', null, null],
+      ['192.0.5.0/24', null, 900],
+    ],
+  );
+  assert.deepEqual(
+    held.addresses.map(({ ip }) => ip),
+    ['192.0.6.1'],
+  );
+  // Its service manages filters, on every address of the prefix.
+  const managed = await key.get('/api/v1/firewall/ips/192.0.5.77');
+  assert.equal(managed.status, 200);
+});
+
 test('lets nobody hold what another holds at that time, and says who does', async (t) => {
   const { operator } = await start(t);
   const wanted = { prefix: '192.0.2.0/24', asn: 64510 };
@@ -139,9 +180,7 @@ test('refuses holdings that are not well-formed, and each by its field', async (
   const cases: [Record<string, unknown>, string][] = [
     [{ prefix: 'nonsense', asn: 64510 }, '/prefix'],
     [{ prefix: '192.0.3.1/24', asn: 64510 }, '/prefix'],
-    [{ prefix: '192.0.3.0/24', service_id: 900 }, '/prefix'],
     [{ prefix: '192.0.3.0/24', asn: 64510, service_id: 900 }, '/asn'],
-    [{ prefix: '192.0.3.0/24' }, '/asn'],
     [{ prefix: '192.0.3.0/24', asn: 64500 }, '/asn'],
     [{ prefix: '192.0.3.7', service_id: 501 }, '/service_id'],
     [{ prefix: '192.0.3.0/24', asn: 64510, until: '2020-01-01T00:00:00+00:00' }, '/until'],

@@ -35,7 +35,7 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
         if (found !== null && found.organisationId !== organisationId) {
           throw new Problem(
             'invalid_request',
-            `AS${asn} is ${found.slug}'s: take it from there first.`,
+            `AS${asn} is ${found.slug === null ? "the operator's, for prefixes of any organisation" : `${found.slug}'s: take it from there first`}.`,
           );
         }
         if (found === null) await saveAsns(batch, [{ asn, organisationId }]);

@@ -50,25 +50,26 @@ export async function loadOrganisations(
   return rows;
 }
 
-/** The organisation of an ASN, and how often holdings, also past ones, name it; null for a number of no organisation. */
+/** Whose an ASN is, and how often holdings, also past ones, name it; null for an unknown number. */
 export async function findAsn(
   tx: Tx,
   asn: number,
 ): Promise<{
-  readonly organisationId: number;
-  readonly slug: string;
+  /** Null: the operator's, as is the slug. */
+  readonly organisationId: number | null;
+  readonly slug: string | null;
   readonly owner: Owner;
   readonly holdings: number;
 } | null> {
   const { rows } = await sql<{
-    organisationId: number;
-    slug: string;
+    organisationId: number | null;
+    slug: string | null;
     owner: Owner;
     holdings: number;
   }>`
     select organisation_id as "organisationId", o.slug, a.owner,
            (select count(*) from holdings h where h.asn = a.asn) as holdings
-      from asns a join organisations o on o.id = a.organisation_id where a.asn = ${asn}`.execute(
+      from asns a left join organisations o on o.id = a.organisation_id where a.asn = ${asn}`.execute(
     tx,
   );
   return rows[0] ?? null;

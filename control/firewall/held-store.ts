@@ -64,7 +64,8 @@ export async function loadHeldAddresses(
 /** Of the holdings in `mine`. */
 function listedAddresses({ organisationId }: Holder) {
   return sql`
-      select host(cidr)::inet as ip, id as holding_id from mine where service_id is not null
+      select host(cidr)::inet as ip, id as holding_id from mine
+       where service_id is not null and masklen(cidr) = case family(cidr) when 4 then 32 else 128 end
        union
       select a.ip, a.holding_id from addresses a join mine on mine.id = a.holding_id where a.configured
        union

@@ -53,7 +53,7 @@ export function heldView(
   return {
     data: {
       prefixes: held.prefixes.flatMap(({ holding, cidr }) =>
-        holding.asn === null ? [] : [viewOf({ prefix: cidr, ...timesOf(holding) })],
+        isServiceAddress(holding) ? [] : [viewOf({ prefix: cidr, ...termsOf(holding) })],
       ),
       addresses: addresses.map(viewOf),
     },
@@ -68,8 +68,13 @@ export function heldView(
   };
 }
 
-function timesOf({ asn, since, until }: HeldPrefix['holding']) {
-  return { asn, since, until };
+/** One is among the addresses; CIDRs have their length. */
+function isServiceAddress({ cidr, serviceId }: HeldPrefix['holding']): boolean {
+  return serviceId !== null && /^[0-9.]+\/32$|\/128$/.test(cidr);
+}
+
+function termsOf({ asn, serviceId, since, until }: HeldPrefix['holding']) {
+  return { asn, serviceId, since, until };
 }
 
 /** Uses the public URL, because the host of a request is not trustworthy. */

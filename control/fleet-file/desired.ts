@@ -17,6 +17,8 @@ import type { Position } from './mistakes.ts';
 export interface FleetFile {
   /** The path as given, for messages. */
   readonly path: string;
+  /** The operator's own, for prefixes of any organisation. */
+  readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
   readonly edges: readonly DesiredEdge[];
@@ -30,13 +32,17 @@ export interface Located {
   readonly at: Position;
 }
 
+export interface DesiredAsn extends Located {
+  readonly asn: number;
+}
+
 export interface DesiredOrganisation extends Located {
   readonly slug: string;
   readonly name: string;
   /** Sorted. */
   readonly flags: readonly Flag[];
   readonly limits: OrganisationLimits;
-  readonly asns: readonly (Located & { readonly asn: number })[];
+  readonly asns: readonly DesiredAsn[];
   readonly services: readonly DesiredService[];
   readonly holdings: readonly DesiredHolding[];
   readonly keys: readonly DesiredKey[];
@@ -49,7 +55,7 @@ export interface DesiredService extends Located, ServiceContent {
   readonly detection: ScopeSettings;
 }
 
-/** A prefix (`asn`) or an address of a service (`serviceId`). */
+/** A prefix, under an `asn` or none, or what a service holds (`serviceId`). */
 export interface DesiredHolding extends Located {
   readonly cidr: string;
   readonly asn: number | null;

@@ -47,7 +47,8 @@ export async function saveOrganisations(
 
 export interface HeldAsn {
   readonly asn: number;
-  readonly organisationId: number;
+  /** Null: the operator's. */
+  readonly organisationId: number | null;
 }
 
 export async function saveAsns(batch: Batch, asns: readonly HeldAsn[]): Promise<void> {

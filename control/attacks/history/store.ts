@@ -33,7 +33,7 @@ export async function loadView(
            (select coalesce(json_agg(distinct c.cidr::text), '[]')
               from holdings h join holdings c on c.cidr << h.cidr
              where h.organisation_id = ${organisationId} and h.during @> statement_timestamp()
-               and h.service_id is null and c.during @> statement_timestamp()) as carved
+               and c.during @> statement_timestamp()) as carved
       from attack_revision`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('attack_revision has no row');

@@ -34,7 +34,7 @@ export interface Schema {
   };
   asns: {
     asn: number;
-    organisation_id: number;
+    organisation_id: number | null;
     owner: 'fleet' | 'portal';
   };
   attack_drops: {

@@ -27,7 +27,8 @@ create table organisations (
 
 create table asns (
   asn bigint primary key check (asn between 1 and 4294967295),
-  organisation_id bigint not null references organisations,
+  -- null: the operator's, under which any organisation's prefix may be announced
+  organisation_id bigint references organisations,
   owner owner not null
 );
 
@@ -45,7 +46,8 @@ create table services (
   constraint services_organisation unique (id, organisation_id)
 );
 
--- A prefix announced under an ASN of the organisation, or an address assigned to a service of it, for a time.
+-- A prefix of the organisation, announced under its ASN, the operator's or none of both, or a prefix or address of a service
+-- of it, for a time.
 -- The most specific holding has the address; equal ones may not overlap in time.
 create table holdings (
   id bigint generated always as identity primary key,
@@ -57,8 +59,7 @@ create table holdings (
   -- as in organisations
   detection jsonb not null default '{}' check (jsonb_typeof(detection) = 'object'),
   owner owner not null,
-  check ((asn is null) <> (service_id is null)),
-  check (service_id is null or masklen(cidr) = case family(cidr) when 4 then 32 else 128 end),
+  check (asn is null or service_id is null),
   constraint holdings_one_holder exclude using gist (cidr inet_ops with =, during with &&)
 );
 create index holdings_cidr on holdings using gist (cidr inet_ops);

@@ -28,7 +28,7 @@ interface Named {
   readonly when?: Fragment;
 }
 
-function namesOf({ organisations, ...file }: FleetFile): Named[] {
+function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
   const byName = ['nodes', 'edges', 'collectors', 'responders'] as const;
   /** `acme ci`: names that are unique inside an organisation. */
   const inside = (name: Fragment): Fragment =>
@@ -56,6 +56,7 @@ function namesOf({ organisations, ...file }: FleetFile): Named[] {
     },
   ]);
   return [
+    { table: 'asns', key: sql`asn::text`, names: asns.map(({ asn }) => String(asn)) },
     ...byName.map((table) => ({
       table,
       key: sql`name`,

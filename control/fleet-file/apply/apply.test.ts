@@ -220,6 +220,35 @@ organisations:
   assert.deepEqual((await applyText(db, passed)).changes, []);
 });
 
+test('gives prefixes under the ASN of the operator, under none, and to a service', async (t) => {
+  const { db } = await testDatabase(t);
+  const file = (top: string, acme: string) => `
+${top}
+organisations:
+  acme:
+    name: Acme
+    ${acme}
+    prefixes: [{ cidr: 192.0.2.0/24, asn: 64999 }, { cidr: 198.51.100.0/24 }]
+    services: [{ id: 1, name: lobby, prefixes: [{ cidr: 203.0.113.0/28 }], addresses: [{ ip: 203.0.113.99 }] }]
+  hive: { name: Hive, prefixes: [{ cidr: 192.0.3.0/24, asn: 64999 }] }`;
+  const shared = file('asns: [64999]', '');
+  const { changes } = await applyText(db, shared);
+  const subjects = changes.map(({ subject }) => subject);
+  for (const subject of [
+    'AS64999 of the operator',
+    'prefix 198.51.100.0/24 (acme)',
+    'prefix 203.0.113.0/28 of service 1 (acme)',
+    'address 203.0.113.99 of service 1 (acme)',
+    'prefix 192.0.3.0/24 under AS64999 (hive)',
+  ]) {
+    assert.ok(subjects.includes(subject), subject);
+  }
+  assert.deepEqual((await applyText(db, shared)).changes, []);
+  const own = file('', 'asns: [64999]').replace(', asn: 64999 }] }', ' }] }');
+  const passed = (await applyText(db, own)).changes.find(({ do: kind }) => kind === 'asn.add');
+  assert.deepEqual([passed?.subject, passed?.words], ['AS64999 of acme', "was the operator's"]);
+});
+
 test('refuses a holding that starts before the end of a past holding', async (t) => {
   const { db } = await testDatabase(t);
   await applyText(db, ACME(PREFIX));

@@ -201,7 +201,10 @@ export class PlanRun {
   async #addAsns(changes: readonly Change<'asn.add'>[]): Promise<void> {
     await saveAsns(
       this.#batch,
-      changes.map((change) => ({ asn: change.asn, organisationId: this.#idOf(change) })),
+      changes.map((change) => {
+        const organisationId = change.organisation === null ? null : this.#idOf(change);
+        return { asn: change.asn, organisationId };
+      }),
     );
   }
 

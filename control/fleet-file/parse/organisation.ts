@@ -13,7 +13,7 @@ import { parseDetection } from './detection.ts';
 import { checkFilterType, parseGeoRules, parseGroups, sentence } from './firewall.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
-import type { KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';
+import type { DetectionText, KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';
 
 /** interface.md 8 and decisions.md. */
 export const DEFAULT_LIMITS: OrganisationLimits = {
@@ -33,7 +33,15 @@ const DEFAULT_MANAGED: readonly ManagedFilter[] = [
 export function parseOrganisation(
   slug: string,
   text: OrganisationText,
-  { scope, named }: { readonly scope: Scope; readonly named: NamedPorts },
+  {
+    scope,
+    named,
+    operatorAsns,
+  }: {
+    readonly scope: Scope;
+    readonly named: NamedPorts;
+    readonly operatorAsns: readonly number[];
+  },
 ): DesiredOrganisation {
   const limits = parseLimits(text.limits);
   const flags = text.flags ?? [];
@@ -53,9 +61,9 @@ export function parseOrganisation(
       parseService(service, named, scope.in('services', index)),
     ),
     holdings: [
-      ...parsePrefixes(text, scope),
+      ...parsePrefixes(text, operatorAsns, scope),
       ...services.flatMap((service, index) =>
-        parseAddresses(service, text.default ?? null, scope.in('services', index)),
+        parseServiceHoldings(service, text.default ?? null, scope.in('services', index)),
       ),
     ],
     keys: parseKeys(text, scope.in('keys')),
@@ -105,56 +113,62 @@ function parseService(text: ServiceText, named: NamedPorts, scope: Scope): Desir
   };
 }
 
-function parsePrefixes(text: OrganisationText, scope: Scope): DesiredHolding[] {
+function parsePrefixes(
+  text: OrganisationText,
+  operatorAsns: readonly number[],
+  scope: Scope,
+): DesiredHolding[] {
   return (text.prefixes ?? []).flatMap((prefix, index) => {
     const itemScope = scope.in('prefixes', index);
     const cidr = itemScope.in('cidr').cidr(prefix.cidr);
-    if (!(text.asns ?? []).includes(prefix.asn)) {
-      const listed = text.asns?.length ? text.asns.join(', ') : 'none';
-      itemScope
-        .in('asn')
-        .refuse(`AS${prefix.asn} is not among the organisation's asns (${listed}); list it there.`);
+    const { asn = null } = prefix;
+    const known = [...(text.asns ?? []), ...operatorAsns];
+    if (asn !== null && !known.includes(asn)) {
+      const listed = known.length > 0 ? known.join(', ') : 'none';
+      const message = `AS${asn} is neither the organisation's nor the operator's (${listed}): list it in asns of one of them, or leave it out.`;
+      itemScope.in('asn').refuse(message);
     }
-    const window = parseWindow(prefix, itemScope);
-    return cidr === null || window === null
-      ? []
-      : [
-          {
-            at: itemScope.at,
-            cidr,
-            asn: prefix.asn,
-            serviceId: null,
-            default: prefix.default ?? text.default ?? null,
-            detection: parseDetection(prefix, itemScope),
-            ...window,
-          },
-        ];
+    const holding = { cidr, asn, serviceId: null, default: prefix.default ?? text.default ?? null };
+    return parseHolding(prefix, holding, itemScope);
   });
 }
 
-function parseAddresses(
-  service: ServiceText,
+function parseServiceHoldings(
+  { id, prefixes = [], addresses = [] }: ServiceText,
   fallback: DefaultAction | null,
   scope: Scope,
 ): DesiredHolding[] {
-  return (service.addresses ?? []).flatMap((address, index) => {
-    const itemScope = scope.in('addresses', index);
-    const cidr = itemScope.in('ip').address(address.ip);
-    const window = parseWindow(address, itemScope);
-    return cidr === null || window === null
-      ? []
-      : [
-          {
-            at: itemScope.at,
-            cidr,
-            asn: null,
-            serviceId: service.id,
-            default: address.default ?? fallback,
-            detection: parseDetection(address, itemScope),
-            ...window,
-          },
-        ];
-  });
+  const ofService = (text: HoldingText, cidr: string | null, itemScope: Scope) => {
+    const holding = { cidr, asn: null, serviceId: id, default: text.default ?? fallback };
+    return parseHolding(text, holding, itemScope);
+  };
+  return [
+    ...prefixes.flatMap((prefix, index) => {
+      const itemScope = scope.in('prefixes', index);
+      return ofService(prefix, itemScope.in('cidr').cidr(prefix.cidr), itemScope);
+    }),
+    ...addresses.flatMap((address, index) => {
+      const itemScope = scope.in('addresses', index);
+      return ofService(address, itemScope.in('ip').address(address.ip), itemScope);
+    }),
+  ];
+}
+
+type HoldingText = DetectionText & {
+  readonly since?: string;
+  readonly until?: string;
+  readonly default?: DefaultAction;
+};
+
+/** None if its network or its time was refused. */
+function parseHolding(
+  text: HoldingText,
+  { cidr, ...of }: Pick<DesiredHolding, 'asn' | 'serviceId' | 'default'> & { cidr: string | null },
+  scope: Scope,
+): DesiredHolding[] {
+  const window = parseWindow(text, scope);
+  if (cidr === null || window === null) return [];
+  return [{ at: scope.at, cidr, ...of, detection: parseDetection(text, scope), ...window }];
 }
 
 function parseWindow(

@@ -42,7 +42,7 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
   [
     'an ASN that is not listed',
     ACME('    prefixes: [{ cidr: 203.0.113.0/24, asn: 64501 }]'),
-    [/^5:45 AS64501 is not among the organisation's asns \(64500\)/],
+    [/^5:45 AS64501 is neither the organisation's nor the operator's \(64500\)/],
   ],
   [
     'an ability whose flag is off',
@@ -202,6 +202,16 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'an ASN of two organisations',
     'organisations:\n  a: { name: A, asns: [1] }\n  b: { name: B, asns: [1] }',
     [/^3:24 AS1 belongs to a already/],
+  ],
+  [
+    'an ASN of the operator and of an organisation',
+    'asns: [1]\norganisations:\n  a: { name: A, asns: [1] }',
+    [/^3:24 AS1 is the operator's already/],
+  ],
+  [
+    'a prefix under an ASN of nobody',
+    'asns: [1]\norganisations:\n  a: { name: A, prefixes: [{ cidr: 192.0.2.0/24, asn: 2 }] }',
+    [/^3:55 AS2 is neither the organisation's nor the operator's \(1\)/],
   ],
   ['a tab', 'edges:\n\t- x', [/^2:1 A tab indents here/]],
   ['two documents', 'edges: []\n---\nedges: []', [/second document/]],

@@ -49,16 +49,21 @@ export function parseFleet(
 }
 
 function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedEggs): FleetFile {
+  const asns = text.asns ?? [];
+  scope.in('asns').unique(asns, String, '', 'The ASN');
+  const operatorAsns = asns.map((asn, index) => ({ asn, at: scope.in('asns', index).at }));
   const organisations = Object.entries(text.organisations ?? {}).map(([slug, organisation]) =>
     parseOrganisation(slug, organisation, {
       scope: scope.in('organisations', slug),
       named: new NamedPorts(text.game_servers ?? [], slug),
+      operatorAsns: asns,
     }),
   );
-  refuseSharedNumbers(organisations, scope);
+  refuseSharedNumbers({ organisations, operatorAsns }, scope);
   refuseOverlaps(organisations, scope);
   return {
     path,
+    asns: operatorAsns,
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
     edges: parseEdges(text.edges ?? [], scope.in('edges')),

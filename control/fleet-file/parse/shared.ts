@@ -1,21 +1,35 @@
-import type { DesiredHolding, DesiredOrganisation } from '../desired.ts';
+import type { DesiredAsn, DesiredHolding, DesiredOrganisation } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { Scope } from './scope.ts';
 
 /** Refuses ASNs, service ids and secrets that more than one organisation names. */
 export function refuseSharedNumbers(
-  organisations: readonly DesiredOrganisation[],
+  {
+    organisations,
+    operatorAsns,
+  }: {
+    readonly organisations: readonly DesiredOrganisation[];
+    readonly operatorAsns: readonly DesiredAsn[];
+  },
   scope: Scope,
 ): void {
+  const ofOperator = new Set(operatorAsns.map(({ asn }) => asn));
   const seen = new Map<string, string>();
   const claim = (key: string, slug: string, at: Position, what: string): void => {
     const other = seen.get(key);
     if (other === undefined) seen.set(key, slug);
-    else if (other !== slug) scope.refuseAt(at, `${what} belongs to ${other} already.`);
-    else if (key.startsWith('secret ')) scope.refuseAt(at, `${what} is used twice.`);
+    else if (other !== slug) {
+      const hint = key.startsWith('asn ')
+        ? ' An ASN that several announce under goes into asns at the top of the file.'
+        : '';
+      scope.refuseAt(at, `${what} belongs to ${other} already.${hint}`);
+    } else if (key.startsWith('secret ')) scope.refuseAt(at, `${what} is used twice.`);
   };
   for (const { slug, asns, services, keys } of organisations) {
-    for (const { asn, at } of asns) claim(`asn ${asn}`, slug, at, `AS${asn}`);
+    for (const { asn, at } of asns) {
+      if (!ofOperator.has(asn)) claim(`asn ${asn}`, slug, at, `AS${asn}`);
+      else scope.refuseAt(at, `AS${asn} is the operator's already: prefixes may name it as it is.`);
+    }
     for (const { id, at } of services) claim(`service ${id}`, slug, at, `The service ${id}`);
     for (const { name, secret, at } of keys) {
       if (secret !== null) claim(`secret ${secret}`, slug, at, `The secret of the key ${name}`);

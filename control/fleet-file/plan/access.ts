@@ -88,32 +88,43 @@ function describePortalObjects({ state }: PlanDraft, organisationId: number): st
 
 export function planAsns(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
   const left = new Map(draft.state.asns.map((row) => [row.asn, row]));
-  for (const { slug: organisation, asns } of draft.organisations) {
-    for (const { asn, at } of asns) {
-      const row = left.get(asn);
-      left.delete(asn);
-      const change = {
-        do: 'asn.add',
-        asn,
-        subject: `AS${asn} of ${organisation}`,
-        organisation,
-      } as const;
-      const holder = row && draft.slugOf(row.organisationId);
-      if (row?.owner === 'portal') draft.refusePortal(at, `AS${asn} is ${holder}'s and`);
-      else if (row === undefined) draft.add({ sign: '+', words: '', ...change }, at);
-      else if (holder !== organisation) {
-        draft.add({ sign: '~', words: `was ${holder}'s`, ...change }, at);
-      }
+  const wanted = [
+    ...draft.file.asns.map((asn) => ({ ...asn, organisation: null })),
+    ...draft.organisations.flatMap(({ slug, asns }) =>
+      asns.map((asn) => ({ ...asn, organisation: slug })),
+    ),
+  ];
+  for (const { asn, at, organisation } of wanted) {
+    const row = left.get(asn);
+    left.delete(asn);
+    const holder = row && holderOf(draft, row);
+    const subject = `AS${asn} of ${organisation ?? 'the operator'}`;
+    const change = { do: 'asn.add', asn, subject, organisation } as const;
+    if (row?.owner === 'portal') {
+      draft.refusePortal(at, `AS${asn} is ${holder ?? 'the operator'}'s and`);
+    } else if (row === undefined) {
+      draft.add({ sign: '+', words: '', ...change }, at);
+    } else if (holder !== organisation) {
+      draft.add({ sign: '~', words: `was ${holder ?? 'the operator'}'s`, ...change }, at);
     }
   }
-  for (const { asn, organisationId, owner } of left.values()) {
+  for (const row of left.values()) {
+    const { asn, owner } = row;
     if (owner === 'portal') continue;
     // Past holdings keep the number that they were announced under.
     if (planned.some((holding) => holding.asn === asn)) continue;
-    const organisation = draft.slugOf(organisationId);
-    const subject = `AS${asn} of ${organisation}`;
+    const organisation = holderOf(draft, row);
+    const subject = `AS${asn} of ${organisation ?? 'the operator'}`;
     draft.add({ do: 'asn.remove', sign: '-', subject, words: '', asn, organisation });
   }
+}
+
+/** The slug of the organisation that an ASN belongs to; null: the operator's. */
+function holderOf(
+  draft: PlanDraft,
+  { organisationId }: { readonly organisationId: number | null },
+): string | null {
+  return organisationId === null ? null : draft.slugOf(organisationId);
 }
 
 export function planServices(draft: PlanDraft, planned: readonly PlannedHolding[]): void {

@@ -81,8 +81,8 @@ export class PlanDraft {
     });
   }
 
-  slugOf(organisationId: number): string {
-    return this.#slugs.get(organisationId) ?? '';
+  slugOf(organisationId: number | null): string {
+    return this.#slugs.get(organisationId ?? 0) ?? '';
   }
 
   /** `at`: the entry of the file that asks for the change. */

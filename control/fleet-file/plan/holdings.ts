@@ -223,8 +223,10 @@ function describeHolding(
   slug: string,
   { cidr, serviceId, asn }: Pick<HoldingContent, 'cidr' | 'serviceId' | 'asn'>,
 ): string {
-  const of = serviceId === null ? `under AS${asn}` : `of service ${serviceId}`;
-  return `${serviceId === null ? 'prefix' : 'address'} ${showCidr(cidr)} ${of} (${slug})`;
+  const of =
+    serviceId === null ? (asn === null ? '' : ` under AS${asn}`) : ` of service ${serviceId}`;
+  const shown = showCidr(cidr);
+  return `${shown.includes('/') ? 'prefix' : 'address'} ${shown}${of} (${slug})`;
 }
 
 function describeOrphans(

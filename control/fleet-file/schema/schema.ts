@@ -74,6 +74,12 @@ const service = closed({
   active: Type.Optional(
     Type.Boolean({ description: 'Whether attacks on it are shown. Default: true.' }),
   ),
+  prefixes: Type.Optional(
+    list(
+      closed({ cidr: text('A network.', 50), ...window, ...fallback }),
+      'Prefixes assigned to it.',
+    ),
+  ),
   addresses: Type.Optional(
     list(
       closed({ ip: text('One address.', 50), ...window, ...fallback }),
@@ -136,8 +142,8 @@ const organisation = closed({
   ),
   prefixes: Type.Optional(
     list(
-      closed({ cidr: text('A network.', 50), asn, ...window, ...fallback }),
-      'Prefixes that it announces.',
+      closed({ cidr: text('A network.', 50), asn: Type.Optional(asn), ...window, ...fallback }),
+      'Its prefixes. The ASN is its own, one of the operator, or left out.',
     ),
   ),
   services: Type.Optional(list(service, 'What it runs.')),
@@ -272,6 +278,7 @@ const responder = closed(
 
 export const FleetSchema = Type.Object(
   {
+    asns: Type.Optional(list(asn, 'ASNs of the operator, for prefixes of any organisation.')),
     organisations: Type.Optional(
       Type.Unsafe<Record<string, Static<typeof organisation>>>({
         type: 'object',

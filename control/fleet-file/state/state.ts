@@ -33,7 +33,8 @@ export interface FleetState {
   readonly organisations: readonly CurrentOrganisation[];
   readonly asns: readonly {
     readonly asn: number;
-    readonly organisationId: number;
+    /** Null: the operator's. */
+    readonly organisationId: number | null;
     readonly owner: Owner;
   }[];
   readonly services: readonly CurrentService[];

@@ -86,7 +86,7 @@ export const operatorMessages = {
       give: 'Give a prefix or address',
       prefix: 'Prefix or address',
       by: 'Under',
-      nothingToGiveBy: 'Add an ASN or a service first.',
+      noAsn: 'No ASN',
       since: 'Since',
       until: 'Until',
       owner: 'Managed in',

@@ -12,10 +12,11 @@ interface Props {
   onClose(): void;
 }
 
-/** Gives a prefix under an ASN, or an address of a service, from now on. */
+/** Gives a prefix, under an ASN or none, or what a service holds, from now on. */
 export function HoldingForm({ organisation, onClose }: Props) {
   const { slug, asns, services } = organisation;
   const choices = [
+    { value: 'none', label: text.noAsn },
     ...asns.map((asn) => ({ value: `asn ${asn}`, label: `AS${asn}` })),
     ...services.map(({ id, name }) => ({ value: `service ${id}`, label: `#${id} ${name}` })),
   ];
@@ -23,13 +24,17 @@ export function HoldingForm({ organisation, onClose }: Props) {
     <WriteForm
       label={text.give}
       layout="panel"
-      initial={{ prefix: '', by: null as string | null, allowsLosses: false }}
+      initial={{ prefix: '', by: 'none', allowsLosses: false }}
       submit={text.give}
-      refusal={({ prefix, by }) => prefix.trim() === '' || by === null}
+      refusal={({ prefix }) => prefix.trim() === ''}
       write={({ prefix, by, allowsLosses }) => {
-        const [kind, number] = (by ?? '').split(' ');
-        const giver = kind === 'asn' ? { asn: Number(number) } : { service_id: Number(number) };
-        const body = { prefix: prefix.trim(), ...giver, allow_losses: allowsLosses };
+        const [kind, number] = by.split(' ');
+        const body = {
+          prefix: prefix.trim(),
+          asn: kind === 'asn' ? Number(number) : null,
+          service_id: kind === 'service' ? Number(number) : null,
+          allow_losses: allowsLosses,
+        };
         return personClient.createHolding({ slug, body });
       }}
       onDone={onClose}
@@ -50,11 +55,9 @@ export function HoldingForm({ organisation, onClose }: Props) {
             <Select
               className="field"
               label={text.by}
-              description={choices.length === 0 ? text.nothingToGiveBy : null}
-              placeholder={messages.noOrganisation.choose}
               data={choices}
               searchable
-              required
+              allowDeselect={false}
               {...getInputProps('by')}
             />
           </div>

@@ -36,7 +36,8 @@ export function HoldingsCard({ organisation }: { readonly organisation: Organisa
         { title: text.prefix, className: 'mono strong', cell: ({ prefix }) => prefix },
         {
           title: text.by,
-          cell: ({ asn, service_id: service }) => (asn === null ? nameOf(service) : `AS${asn}`),
+          cell: ({ asn, service_id: service }) =>
+            asn === null ? (service === null ? text.noAsn : nameOf(service)) : `AS${asn}`,
         },
         timeColumn(text.since, ({ since }) => since),
         timeColumn(text.until, ({ until }) => until, text.noEnd),

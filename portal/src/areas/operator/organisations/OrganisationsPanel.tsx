@@ -52,7 +52,8 @@ const COLUMNS: readonly Column<Organisation>[] = [
   },
   {
     title: columns.prefixes,
-    cell: ({ holdings }) => formatCount(holdings.filter(({ asn }) => asn !== null).length),
+    cell: ({ holdings }) =>
+      formatCount(holdings.filter(({ service_id: service }) => service === null).length),
   },
   { title: columns.services, cell: ({ services }) => formatCount(services.length) },
   {
