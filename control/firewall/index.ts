@@ -9,7 +9,7 @@ import {
   type FirewallHandlers,
   type FirewallX1Handlers,
 } from './handlers.ts';
-import { type BlockedHandlers, createBlockedHandlers } from './blocked.ts';
+import { type BlockedHandlers, createBlockedHandlers } from './blocked/index.ts';
 import {
   type AddressPortalHandlers,
   createAddressPortalHandlers,

@@ -48,7 +48,15 @@ export interface DesiredOrganisation extends Located {
   readonly keys: readonly DesiredKey[];
   readonly groups: readonly DesiredGroup[];
   readonly geoRules: readonly DesiredGeoRule[];
+  readonly blocked: readonly DesiredBlocked[];
   readonly detection: ScopeSettings;
+}
+
+/** Sources that are blocked on a target, or without one on everything that the organisation holds. */
+export interface DesiredBlocked extends Located {
+  readonly target: string | null;
+  readonly sources: readonly string[];
+  readonly note: string;
 }
 
 export interface DesiredService extends Located, ServiceContent {

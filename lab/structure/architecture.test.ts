@@ -25,7 +25,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   attacks: [],
   collectors: [],
   // Each a smaller area of its own, for the fleet file now and the portal later.
-  firewall: ['groups/index.ts', 'geo/index.ts', 'defaults/index.ts', 'named-ports/index.ts'],
+  firewall: [
+    'blocked/index.ts',
+    'groups/index.ts',
+    'geo/index.ts',
+    'defaults/index.ts',
+    'named-ports/index.ts',
+  ],
   // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
   fleet: ['generations.ts', 'batch.ts', 'policies/policies.ts', 'policies/blocked-sets.ts'],
   'game-servers': ['openings/index.ts'],

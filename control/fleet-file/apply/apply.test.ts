@@ -220,6 +220,56 @@ organisations:
   assert.deepEqual((await applyText(db, passed)).changes, []);
 });
 
+test('blocks sources on everything and on a target, and unblocks what the file no longer names', async (t) => {
+  const { db } = await testDatabase(t);
+  const blocked = (list: string) => ACME(`${PREFIX}\n    blocked_sources: ${list}`);
+  const stored = async () => {
+    const { rows } = await sql<{ row: string }>`
+      select concat_ws(' ', abbrev(source::inet), coalesce(abbrev(target::inet), 'all'), owner, note) as row
+        from blocked_sources where deleted_generation is null order by 1`.execute(db);
+    return rows.map(({ row }) => row);
+  };
+  const first = `
+      - { sources: [192.0.2.1, 198.51.100.0/24], note: scans }
+      - { sources: [192.0.2.1], addresses: [203.0.113.10, 203.0.113.64/26] }`;
+  const { changes, generation } = await applyText(db, blocked(first));
+  assert.ok(generation !== null);
+  assert.deepEqual(
+    changes
+      .filter((change) => change.do === 'blocked.add')
+      .map(({ subject, words }) => `${subject}: ${words}`),
+    [
+      'blocked sources on everything (acme): 192.0.2.1, 198.51.100.0/24',
+      'blocked sources on 203.0.113.10 (acme): 192.0.2.1',
+      'blocked sources on 203.0.113.64/26 (acme): 192.0.2.1',
+    ],
+  );
+  assert.deepEqual(await stored(), [
+    '192.0.2.1 203.0.113.10 fleet ',
+    '192.0.2.1 203.0.113.64/26 fleet ',
+    '192.0.2.1 all fleet scans',
+    '198.51.100.0/24 all fleet scans',
+  ]);
+  assert.deepEqual((await applyText(db, blocked(first))).changes, []);
+  // What was blocked by hand stays as it is, named by the file or not.
+  await sql`
+    insert into blocked_sources (organisation_id, source, note, owner, created_generation)
+    select id, unnest(array['192.0.2.9', '192.0.2.10']::cidr[]), 'by hand', 'portal', 1 from organisations`.execute(
+    db,
+  );
+  const second = `
+      - { sources: [192.0.2.1, 192.0.2.9], note: probes }`;
+  await applyText(db, blocked(second));
+  assert.deepEqual(await stored(), [
+    '192.0.2.1 all fleet probes',
+    '192.0.2.10 all portal by hand',
+    '192.0.2.9 all portal by hand',
+  ]);
+  assert.deepEqual((await applyText(db, blocked(second))).changes, []);
+  const foreign = blocked('[{ sources: [192.0.2.1], addresses: [192.0.3.1] }]');
+  assert.match((await refusalOf(db, foreign)).message, /acme does not hold 192\.0\.3\.1/);
+});
+
 test('gives prefixes under the ASN of the operator, under none, and to a service', async (t) => {
   const { db } = await testDatabase(t);
   const file = (top: string, acme: string) => `

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
+import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import {
   assignGroups,
@@ -150,6 +151,9 @@ export class PlanRun {
         return updateKey(this.#batch, change.id, change.key);
       case 'key.suspend':
         return suspendKey(this.#batch, change.id);
+      case 'blocked.add':
+      case 'blocked.remove':
+        return this.#saveBlocked(change);
       case 'default.set':
         return this.#saveDefault(change);
       case 'baseline.add':
@@ -308,6 +312,14 @@ export class PlanRun {
       table,
       changes.map(({ assignmentId }) => assignmentId),
     );
+  }
+
+  async #saveBlocked(change: Change<'blocked.add' | 'blocked.remove'>): Promise<void> {
+    const { holding, target, sources, note } = change;
+    const holdingId = holding === null ? null : this.#holdingId(holding);
+    const scope = { organisationId: this.#idOf(change), holdingId, target };
+    if (change.do === 'blocked.remove') await endBlocked(this.#batch, scope, sources);
+    else await saveBlocked(this.#batch, scope, { sources, note, expires: null });
   }
 
   async #saveDefault({ holding, cidr, action }: Change<'default.set'>): Promise<void> {

@@ -1,5 +1,7 @@
+import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
+import { parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import {
@@ -11,7 +13,7 @@ import {
   ruleIdentity,
 } from '../../firewall/groups/index.ts';
 import { isPortName } from '../../firewall/named-ports/index.ts';
-import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
+import type { DesiredBlocked, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
@@ -185,6 +187,39 @@ export function parseGeoRules(
       targets: parseTargets(entry.addresses, itemScope.in('addresses')),
     };
   });
+}
+
+/** One entry for each target. */
+export function parseBlocked(
+  entries: NonNullable<OrganisationText['blocked_sources']>,
+  scope: Scope,
+): DesiredBlocked[] {
+  const seen = new Set<string>();
+  const parsed = entries.flatMap((entry, index): DesiredBlocked[] => {
+    const itemScope = scope.in(index);
+    const targets = entry.addresses && parseTargets(entry.addresses, itemScope.in('addresses'));
+    const sources = parseTargets(entry.sources, itemScope.in('sources'));
+    for (const { at, target: source } of sources) {
+      const cidr = parseCidr(source);
+      if (cidr.ok && wholeFamily(cidr.value)) {
+        scope.refuseAt(at, `${source} is every address: set default: deny instead.`);
+      }
+    }
+    return (targets ?? [{ at: itemScope.at, target: null }]).map(({ at, target }) => {
+      for (const { at: place, target: source } of sources) {
+        const key = `${target} ${source}`;
+        if (seen.has(key)) scope.refuseAt(place, `${source} is blocked there twice.`);
+        seen.add(key);
+      }
+      const names = sources.map(({ target: source }) => source);
+      return { at, target, sources: names, note: entry.note ?? '' };
+    });
+  });
+  if (seen.size > MAX_BLOCKED) {
+    const message = `These are ${seen.size} blocked sources, and an organisation may have ${MAX_BLOCKED}: block the networks around them.`;
+    scope.refuse(message);
+  }
+  return parsed;
 }
 
 /** Makes a parser's reason a sentence. */

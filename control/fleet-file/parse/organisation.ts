@@ -10,7 +10,7 @@ import type {
 } from '../desired.ts';
 import type { OrganisationLimits } from '../../organisations/index.ts';
 import { parseDetection } from './detection.ts';
-import { checkFilterType, parseGeoRules, parseGroups, sentence } from './firewall.ts';
+import { checkFilterType, parseBlocked, parseGeoRules, parseGroups, sentence } from './firewall.ts';
 import type { NamedPorts } from './named-ports.ts';
 import type { Scope } from './scope.ts';
 import type { DetectionText, KeyText, OrganisationText, ServiceText } from '../schema/schema.ts';
@@ -73,6 +73,7 @@ export function parseOrganisation(
       scope.in('groups'),
     ),
     geoRules: parseGeoRules(text.geo_rules ?? [], scope.in('geo_rules')),
+    blocked: parseBlocked(text.blocked_sources ?? [], scope.in('blocked_sources')),
     detection: parseDetection(text, scope),
   };
 }

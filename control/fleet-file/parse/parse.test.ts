@@ -213,6 +213,11 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     'asns: [1]\norganisations:\n  a: { name: A, prefixes: [{ cidr: 192.0.2.0/24, asn: 2 }] }',
     [/^3:55 AS2 is neither the organisation's nor the operator's \(1\)/],
   ],
+  [
+    'a source that is every address, one blocked twice, and one that is none',
+    ACME('    blocked_sources: [{ sources: [0.0.0.0/0, 192.0.2.1, 192.0.2.1/32, x] }]'),
+    [/^5:35 0\.0\.0\.0\/0 is every address/, /^5:57 192\.0\.2\.1\/32 is here twice/, /^5:71 /],
+  ],
   ['a tab', 'edges:\n\t- x', [/^2:1 A tab indents here/]],
   ['two documents', 'edges: []\n---\nedges: []', [/second document/]],
   ['a list for a file', '- 1', [/^1:1 The file must be a mapping/]],

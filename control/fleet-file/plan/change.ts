@@ -107,6 +107,14 @@ export type FleetChange = ChangeDescription &
         /** Null removes it. */
         readonly action: DefaultAction | null;
       }
+    | {
+        readonly do: 'blocked.add' | 'blocked.remove';
+        /** Null, as its target: on everything that the organisation holds. */
+        readonly holding: HoldingRef | null;
+        readonly target: string | null;
+        readonly sources: readonly string[];
+        readonly note: string;
+      }
     | { readonly do: 'geo.create'; readonly key: string; readonly content: GeoContent }
     | { readonly do: 'geo.delete'; readonly id: number }
     | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }

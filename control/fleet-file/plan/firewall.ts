@@ -3,6 +3,7 @@ import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/g
 import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
+import type { HoldingRef } from './change.ts';
 import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
 
@@ -82,6 +83,30 @@ interface AssignmentOwner {
   readonly subject: string;
 }
 
+interface Assigned extends DesiredTarget {
+  readonly organisation: string;
+  /** What is assigned, for messages. */
+  readonly subject: string;
+}
+
+/** The holding that a target belongs to; undefined if the organisation does not hold it, which is refused or noted. */
+export function findHolding(
+  draft: PlanDraft,
+  holdings: HoldingIndex,
+  { target, at, organisation, subject }: Assigned,
+): HoldingRef | undefined {
+  const found = holdings.find(organisation, target);
+  if ('ref' in found) return found.ref;
+  const shown = showCidr(target);
+  if ('ended' in found) {
+    draft.note(`${subject} is not on ${shown}: ${organisation} does not hold it any more`);
+  } else {
+    const holder = found.holder === null ? '' : `; ${found.holder} does`;
+    draft.refuse(at, `${organisation} does not hold ${shown}${holder}.`);
+  }
+  return undefined;
+}
+
 /** Plans which targets a group or geo rule is assigned to. */
 function planTargets(
   draft: PlanDraft,
@@ -91,20 +116,14 @@ function planTargets(
   holdings: HoldingIndex,
 ): void {
   const left = new Map(current.map((row) => [`${row.target} ${row.holdingId}`, row]));
-  for (const { target, at } of wanted) {
-    const found = holdings.find(organisation, target);
-    const shown = showCidr(target);
-    if ('ended' in found) {
-      draft.note(`${subject} is not on ${shown}: ${organisation} does not hold it any more`);
-    } else if ('holder' in found) {
-      const holder = found.holder === null ? '' : `; ${found.holder} does`;
-      draft.refuse(at, `${organisation} does not hold ${shown}${holder}.`);
-    } else {
-      const { ref: holding } = found;
-      if (holding.kind === 'existing' && left.delete(`${target} ${holding.id}`)) continue;
-      const change = { target, holding, key, subject, words: `on ${shown}`, organisation };
-      draft.add({ do: `${kind}.assign`, sign: '+', ...change }, at);
-    }
+  for (const each of wanted) {
+    const { target, at } = each;
+    const holding = findHolding(draft, holdings, { ...each, organisation, subject });
+    if (holding === undefined) continue;
+    if (holding.kind === 'existing' && left.delete(`${target} ${holding.id}`)) continue;
+    const words = `on ${showCidr(target)}`;
+    const change = { target, holding, key, subject, words, organisation };
+    draft.add({ do: `${kind}.assign`, sign: '+', ...change }, at);
   }
   for (const { id: assignmentId, target } of left.values()) {
     const change = {

@@ -16,6 +16,7 @@ const EMPTY: FleetState = {
   keys: [],
   groups: [],
   geoRules: [],
+  blocked: [],
   defaults: [],
   baseline: [],
   edges: [],

@@ -5,6 +5,7 @@ import { planAsns, planKeys, planOrganisations, planServices } from './access.ts
 import type { FleetPlan } from './change.ts';
 import { planCollectors, planDetection, planResponders } from './detection.ts';
 import { PlanDraft } from './draft.ts';
+import { planBlocked } from './blocked.ts';
 import { planBaseline, planDefaults, planEdges, planGeoRules, planGroups } from './firewall.ts';
 import { planGameServers, planNodes } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
@@ -23,6 +24,7 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   const index = new HoldingIndex(planned, state.now);
   planGroups(draft, index);
   planGeoRules(draft, index);
+  planBlocked(draft, index);
   planDefaults(draft, planned);
   planBaseline(draft);
   planEdges(draft);

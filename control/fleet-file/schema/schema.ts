@@ -1,4 +1,5 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
+import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { type Static, Type } from 'typebox';
 import { gameServer, node } from './game-servers.ts';
 import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
@@ -170,6 +171,23 @@ const organisation = closed({
         addresses: targets,
       }),
       'Blocking by country or ASN.',
+    ),
+  ),
+  blocked_sources: Type.Optional(
+    list(
+      closed({
+        sources: list(text('An address or a CIDR.', 50), 'Dropped before any allow rule.', {
+          minItems: 1,
+          maxItems: MAX_BLOCKED,
+        }),
+        addresses: Type.Optional(
+          list(text('An address or a CIDR.', 50), 'Where. Default: everything that it holds.', {
+            minItems: 1,
+          }),
+        ),
+        note: Type.Optional(Type.String({ maxLength: 200, description: 'Why.' })),
+      }),
+      'Sources that reach nothing.',
     ),
   ),
 });

@@ -43,6 +43,7 @@ export interface FleetState {
   /** Groups that are not deleted. */
   readonly groups: readonly CurrentGroup[];
   readonly geoRules: readonly CurrentGeoRule[];
+  readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly edges: readonly CurrentEdge[];
@@ -53,6 +54,16 @@ export interface FleetState {
   readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
+}
+
+/** A blocked source. Without a target, of everything that the organisation holds. */
+export interface CurrentBlocked {
+  readonly organisationId: number;
+  readonly holdingId: number | null;
+  readonly target: string | null;
+  readonly source: string;
+  readonly note: string;
+  readonly owner: Owner;
 }
 
 export interface CurrentOrganisation {
@@ -158,6 +169,12 @@ export async function loadFleetState(
     keys: await loadKeys(db),
     groups: await loadGroups(db),
     geoRules: await loadGeoRules(db),
+    blocked: await rowsOf(
+      sql<CurrentBlocked>`
+        select organisation_id as "organisationId", holding_id as "holdingId", target, source, note, owner
+          from blocked_sources where deleted_generation is null order by id`,
+      db,
+    ),
     defaults: await rowsOf(
       sql<CurrentDefault>`
         select d.holding_id as "holdingId", d.action, d.owner

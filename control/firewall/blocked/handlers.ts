@@ -2,18 +2,17 @@ import { sql } from 'kysely';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import { formatCidr, parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
-import { keyActor, recordAudit } from '../access/index.ts';
-import type { Db, Tx } from '../db/database.ts';
-import { Batch, BEGINS } from '../fleet/batch.ts';
-import { currentGeneration } from '../fleet/generations.ts';
-import { touchList } from '../fleet/policies/blocked-sets.ts';
-import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import type { Call } from '../http/operations/operation.ts';
-import { Problem } from '../problem.ts';
-import { findHeldTarget } from './defaults/service.ts';
-import { enforcementNote } from './held-store.ts';
-import { requireConfiguredLimit } from './writes/configured.ts';
-import { timeView } from '../http/operations/view.ts';
+import { keyActor, recordAudit } from '../../access/index.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { Batch } from '../../fleet/batch.ts';
+import { currentGeneration } from '../../fleet/generations.ts';
+import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { Problem } from '../../problem.ts';
+import { type BlockedScope, countBlocked, endBlocked, saveBlocked } from './store.ts';
+import { findHeldTarget } from '../defaults/service.ts';
+import { enforcementNote } from '../held-store.ts';
+import { timeView } from '../../http/operations/view.ts';
 
 /** The list of blocked sources: dropped before any allow rule is read. */
 export type BlockedHandlers = Pick<
@@ -58,7 +57,7 @@ export function createBlockedHandlers({
       const scope = await findScope(tx, call, call.body.target ?? null);
       const sources = requireSources(call.body.sources, scope);
       const batch = new Batch(tx, 'portal');
-      const ended = await unblock(batch, scope, sources);
+      const ended = await endBlocked(batch, scope, sources);
       return answer(call, batch, scope, { did: 'unblock', changed: ended, sources });
     },
   };
@@ -92,19 +91,7 @@ async function loadBlocked(
   return rows;
 }
 
-async function countBlocked(db: Db | Tx, organisationId: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from blocked_sources
-     where organisation_id = ${organisationId} and deleted_generation is null`.execute(db);
-  return rows[0]?.count ?? 0;
-}
-
-/** Where a source is blocked. Without a target, on everything that the organisation holds. */
-interface Scope {
-  readonly organisationId: number;
-  readonly holdingId: number | null;
-  /** With its length. */
-  readonly target: string | null;
+interface Scope extends BlockedScope {
   readonly shown: string;
 }
 
@@ -151,53 +138,8 @@ async function block(
       errors: [{ pointer: '/expires_at', detail }],
     });
   }
-  const { organisationId, holdingId, target } = scope;
-  // Concurrent calls of an organisation wait here, so that the limit holds.
-  await sql`select id from organisations where id = ${organisationId} for no key update`.execute(
-    tx,
-  );
   const batch = new Batch(tx, 'portal');
-  const { rows } = await sql<{ id: number; isNew: boolean }>`
-    insert into blocked_sources
-      (organisation_id, holding_id, target, source, note, expires_at, owner, created_generation)
-    select ${organisationId}, ${holdingId}::bigint, ${target}::cidr, source, ${note},
-           ${expires}::timestamptz, ${batch.owner}, ${BEGINS.created_generation}
-      from unnest(${sources}::cidr[]) as source
-    on conflict (organisation_id, holding_id, target, source) where deleted_generation is null
-      do update set note = excluded.note, expires_at = excluded.expires_at
-      where blocked_sources.owner = excluded.owner
-    returning id, (xmax = 0) as "isNew"`.execute(tx);
-  const created = rows.filter(({ isNew }) => isNew).map(({ id }) => id);
-  if (created.length === 0) return { batch, created: 0 };
-  batch.begin('blocked_sources', created);
-  const count = await countBlocked(tx, organisationId);
-  if (count > MAX_BLOCKED) {
-    throw new Problem(
-      'limit_exceeded',
-      `This would make ${count} blocked sources, and the organisation may have ${MAX_BLOCKED}. Unblock some, or block the network around them.`,
-    );
-  }
-  await touchList(batch, scope);
-  if (target !== null) await requireConfiguredLimit(tx, organisationId);
-  return { batch, created: created.length };
-}
-
-async function unblock(batch: Batch, scope: Scope, sources: readonly string[]): Promise<number> {
-  const { organisationId, holdingId, target } = scope;
-  const { rows } = await sql<{ id: number; source: string; owner: 'portal' | 'fleet' }>`
-    select id, abbrev(source::inet) as source, owner from blocked_sources
-     where organisation_id = ${organisationId} and deleted_generation is null
-       and holding_id is not distinct from ${holdingId}::bigint
-       and target is not distinct from ${target}::cidr and source = any (${sources}::cidr[])
-     order by id for update`.execute(batch.tx);
-  for (const { owner, source } of rows) batch.requireOwn(owner, `The blocked source ${source}`);
-  if (rows.length === 0) return 0;
-  await batch.end(
-    'blocked_sources',
-    rows.map(({ id }) => id),
-  );
-  await touchList(batch, scope);
-  return rows.length;
+  return { batch, created: await saveBlocked(batch, scope, { sources, note, expires }) };
 }
 
 interface Done {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { insertEdge, silentEvents } from '../fleet/testing.ts';
-import { serveEdges, TestEdge } from '../fleet/test-edge.ts';
-import { advanceHoldings } from '../fleet/timers/holdings.ts';
+import { insertEdge, silentEvents } from '../../fleet/testing.ts';
+import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
+import { advanceHoldings } from '../../fleet/timers/holdings.ts';
 
-import { assertRefused, dataOf, type TestClient, type TestReply } from '../testing/client.ts';
-import { startEnvironment } from '../testing/fixture.ts';
+import { assertRefused, dataOf, type TestClient, type TestReply } from '../../testing/client.ts';
+import { startEnvironment } from '../../testing/fixture.ts';
 
 const IP = '203.0.113.10';
 const BLOCKED = '/api/x1/firewall/blocked';

@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import type { Db, Tx } from '../../db/database.ts';
+import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { touchList } from '../../fleet/policies/blocked-sets.ts';
+import { Problem } from '../../problem.ts';
+import { requireConfiguredLimit } from '../writes/configured.ts';
+
+/** Where a source is blocked. Without a target, on everything that the organisation holds. */
+export interface BlockedScope {
+  readonly organisationId: number;
+  readonly holdingId: number | null;
+  /** With its length. */
+  readonly target: string | null;
+}
+
+export async function countBlocked(db: Db | Tx, organisationId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from blocked_sources
+     where organisation_id = ${organisationId} and deleted_generation is null`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Blocks CIDRs, and returns how many were not blocked there; note and end of the others are renewed if the same side owns them.
+ * Throws 422 above the limit of the organisation.
+ */
+export async function saveBlocked(
+  batch: Batch,
+  { organisationId, holdingId, target }: BlockedScope,
+  {
+    sources,
+    note,
+    expires,
+  }: {
+    readonly sources: readonly string[];
+    readonly note: string;
+    readonly expires: string | null;
+  },
+): Promise<number> {
+  const { tx } = batch;
+  // Concurrent calls of an organisation wait here, so that the limit holds.
+  await sql`select id from organisations where id = ${organisationId} for no key update`.execute(
+    tx,
+  );
+  const { rows } = await sql<{ id: number; isNew: boolean }>`
+    insert into blocked_sources
+      (organisation_id, holding_id, target, source, note, expires_at, owner, created_generation)
+    select ${organisationId}, ${holdingId}::bigint, ${target}::cidr, source, ${note},
+           ${expires}::timestamptz, ${batch.owner}, ${BEGINS.created_generation}
+      from unnest(${sources}::cidr[]) as source
+    on conflict (organisation_id, holding_id, target, source) where deleted_generation is null
+      do update set note = excluded.note, expires_at = excluded.expires_at
+      where blocked_sources.owner = excluded.owner
+    returning id, (xmax = 0) as "isNew"`.execute(tx);
+  const created = rows.filter(({ isNew }) => isNew).map(({ id }) => id);
+  if (created.length === 0) return 0;
+  batch.begin('blocked_sources', created);
+  const count = await countBlocked(tx, organisationId);
+  if (count > MAX_BLOCKED) {
+    throw new Problem(
+      'limit_exceeded',
+      `This would make ${count} blocked sources, and the organisation may have ${MAX_BLOCKED}. Unblock some, or block the network around them.`,
+    );
+  }
+  await touchList(batch, { organisationId, target });
+  if (target !== null) await requireConfiguredLimit(tx, organisationId);
+  return created.length;
+}
+
+/** Unblocks CIDRs, and returns how many were blocked there. Throws 422 for those that the other side owns. */
+export async function endBlocked(
+  batch: Batch,
+  { organisationId, holdingId, target }: BlockedScope,
+  sources: readonly string[],
+): Promise<number> {
+  const { rows } = await sql<{ id: number; source: string; owner: 'portal' | 'fleet' }>`
+    select id, abbrev(source::inet) as source, owner from blocked_sources
+     where organisation_id = ${organisationId} and deleted_generation is null
+       and holding_id is not distinct from ${holdingId}::bigint
+       and target is not distinct from ${target}::cidr and source = any (${sources}::cidr[])
+     order by id for update`.execute(batch.tx);
+  for (const { owner, source } of rows) batch.requireOwn(owner, `The blocked source ${source}`);
+  if (rows.length === 0) return 0;
+  await batch.end(
+    'blocked_sources',
+    rows.map(({ id }) => id),
+  );
+  await touchList(batch, { organisationId, target });
+  return rows.length;
+}
