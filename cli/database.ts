@@ -11,25 +11,45 @@ export function operator(): Actor {
   return { kind: 'operator', name: userInfo().username, source: null, requestId: null };
 }
 
-/**
- * Runs `work` on the database of DATABASE_URL, else on the embedded PostgreSQL of the data directory, which is started
- * for the duration of `work` if it does not run. Creates a new database only with `create`, so that a mistyped
- * directory is not taken for an empty platform.
- */
+/** The URL of a database, and of a role that may change its tables if that is another one. */
+export interface DatabaseTarget {
+  readonly url: string;
+  readonly migrationUrl: string | null;
+}
+
+interface Creation {
+  /** Creates a new database only with it, so that a mistyped directory is not taken for an empty platform. */
+  readonly create?: boolean;
+}
+
+/** Runs `work` on the database that `onDatabase` finds. */
 export async function withDatabase<T>(
-  { data }: DatabaseOptions,
+  options: DatabaseOptions,
   work: (db: Db) => Promise<T>,
-  { create = false }: { readonly create?: boolean } = {},
+  creation: Creation = {},
+): Promise<T> {
+  const run = ({ url, migrationUrl }: DatabaseTarget) => withUrl(url, work, migrationUrl);
+  return onDatabase(options, run, creation);
+}
+
+/**
+ * Finds the database of DATABASE_URL, else the embedded PostgreSQL of the data directory, which is started for the
+ * duration of `work` if it does not run.
+ */
+export async function onDatabase<T>(
+  { data }: DatabaseOptions,
+  work: (target: DatabaseTarget) => Promise<T>,
+  { create = false }: Creation = {},
 ): Promise<T> {
   const { databaseUrl, migrationUrl, dataDir } = await controlConfig(
     data === undefined ? {} : { data },
   );
-  if (databaseUrl !== null) return withUrl(databaseUrl, work, migrationUrl);
+  if (databaseUrl !== null) return work({ url: databaseUrl, migrationUrl });
   const { findEmbeddedPostgres, mayHaveEmbeddedPostgres, startEmbeddedPostgres } = await import(
     '@portcullis/control/db/embedded/index.ts'
   );
   const running = findEmbeddedPostgres(dataDir);
-  if (running !== null) return withUrl(running, work);
+  if (running !== null) return work({ url: running, migrationUrl: null });
   if (!create && !mayHaveEmbeddedPostgres(dataDir)) {
     throw unavailable(
       `there is no Portcullis in ${dataDir}: name its folder with --data or its database with DATABASE_URL, or make one with ${commandLine(['up'], { dataDir })}`,
@@ -42,7 +62,7 @@ export async function withDatabase<T>(
     throw unavailable(`the database of ${dataDir} cannot be started: ${why}`, error);
   });
   try {
-    return await withUrl(postgres.url, work);
+    return await work({ url: postgres.url, migrationUrl: null });
   } finally {
     await postgres.stop();
   }

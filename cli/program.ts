@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { addAttacks } from './commands/attacks/attacks.ts';
+import { addBackup, addRestore } from './commands/backup.ts';
 import { addCollector } from './commands/collector/collector.ts';
 import { addCollectors } from './commands/collectors.ts';
 import { addControl } from './commands/control.ts';
@@ -33,6 +34,8 @@ const GROUPS = {
     addNodes,
     addCollectors,
     addAttacks,
+    addBackup,
+    addRestore,
   ],
   'For callers, with an API key:': [addExplain, addDrops, addFirewall, addServers],
   'Other:': [addService, addCompletion],

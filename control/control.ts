@@ -66,6 +66,8 @@ export interface ControlOptions {
   readonly giveUpRoot?: (account: Account) => void;
   /** Whether the fleet file of this start is applied. Default: there is none. */
   readonly isFleetApplied?: () => boolean;
+  /** Called when a backup was restored: control must stop, and start anew. */
+  readonly onRestored?: () => void;
 }
 
 /** The whole control plane: database, API, links to agents, and timers. */
@@ -131,7 +133,8 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const listening = await http.listen();
   stops.push('API', () => http.close());
   const databaseUrl = database.url;
-  await startFleet({ ...areas, config, databaseUrl, db, log, stops });
+  const { onRestored = () => {} } = options;
+  await startFleet({ ...areas, config, databaseUrl, db, log, stops, onRestored });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
@@ -264,6 +267,7 @@ interface FleetDeps {
   readonly collectors: Collectors;
   readonly log: Logger;
   readonly stops: StopStack;
+  readonly onRestored: () => void;
 }
 
 /** Starts the links and the timers, and wakes them from database notifications. */
@@ -283,7 +287,8 @@ async function startFleet(deps: FleetDeps): Promise<void> {
     onAttack: (attack) => void mitigations.onAttack(attack),
     onScopes: (version) => links.announceWatch(version),
   });
-  const woken = { access, deliveries, events, links, mitigations, timers, watching };
+  const { onRestored } = deps;
+  const woken = { access, deliveries, events, links, mitigations, timers, watching, onRestored };
   const listener = listen(
     databaseUrl,
     CHANNELS,

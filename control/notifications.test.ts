@@ -15,6 +15,7 @@ function wokenBy(channel: Channel): string[] {
       mitigations: { wake: note('mitigations') },
       timers: { wake: note('timers') },
       watching: { wake: note('watching'), relayed: note('relayed') },
+      onRestored: note('restored'),
     },
     channel,
     '1',

@@ -11,6 +11,8 @@ export interface Woken {
   /** The timers of the fleet: holdings that begin and end. */
   readonly timers: { wake(): void };
   readonly watching: { wake(): void; relayed(): void };
+  /** A backup was restored: nothing that this process remembers is true any more. */
+  onRestored(): void;
 }
 
 type Wake = (woken: Woken, channel: Channel, payload: string | null) => void;
@@ -30,6 +32,9 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_samples: ({ watching }) => watching.relayed(),
   portcullis_events: ({ events }) => events.wake(),
   portcullis_webhooks: ({ deliveries }) => deliveries.wake(),
+  portcullis_restored({ onRestored }, _channel, payload) {
+    if (payload !== null) onRestored();
+  },
   portcullis_watch({ mitigations, watching }) {
     mitigations.wake();
     watching.wake();

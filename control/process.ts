@@ -10,6 +10,8 @@ export const EXIT_CONFIG = 78;
 export const EXIT_UNAVAILABLE = 69;
 const EXIT_CRASH = 70;
 
+const RESTORED = 'a backup was restored';
+
 /** Time limit of the whole stop, below that of a supervisor. */
 const STOP_MS = 14_000;
 
@@ -19,9 +21,14 @@ const STOP_MS = 14_000;
  */
 export async function runControl(config: ControlConfig, log: Logger): Promise<number> {
   const isFleetApplied = watchFleet(config.awaitsFleet);
-  const control = createControl(config, log, { giveUpRoot: becomeAccount, isFleetApplied });
+  const restored = Promise.withResolvers<string>();
+  const control = createControl(config, log, {
+    giveUpRoot: becomeAccount,
+    isFleetApplied,
+    onRestored: () => restored.resolve(RESTORED),
+  });
   exitOnBug(log);
-  const stopRequest = stopRequested();
+  const stopRequest = Promise.race([stopRequested(), restored.promise]);
   const starting = control.start();
   try {
     const early = await Promise.race([starting.then(() => null), stopRequest]);
@@ -30,7 +37,8 @@ export async function runControl(config: ControlConfig, log: Logger): Promise<nu
     log.info({ why }, 'control stops');
     await starting.catch(() => {});
     await stopWithin(control);
-    return 0;
+    // Supervisors start it again.
+    return why === RESTORED ? EXIT_UNAVAILABLE : 0;
   } catch (error) {
     log.debug({ error }, 'control could not start');
     process.stderr.write(`portcullis control: cannot start: ${redact(inOneLine(error))}\n`);

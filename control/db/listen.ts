@@ -12,7 +12,8 @@ export type Channel =
   | 'portcullis_collectors'
   | 'portcullis_samples'
   | 'portcullis_events'
-  | 'portcullis_webhooks';
+  | 'portcullis_webhooks'
+  | 'portcullis_restored';
 
 export interface Listener {
   /** Ends the connection; nothing is reported after it. */

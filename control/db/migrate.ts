@@ -40,8 +40,12 @@ export async function migrateDatabase(
   migrations: readonly Migration[],
 ): Promise<void> {
   if (await isMigrated(target.url, migrations)) return;
-  const url = target.migrationUrl ?? migrationUrl(target.url);
-  await onDatabase(url, (db) => migrate(db, migrations));
+  await onDatabase(roleToMigrate(target), (db) => migrate(db, migrations));
+}
+
+/** The URL with the role that may change tables. */
+export function roleToMigrate(target: MigrationTarget): string {
+  return target.migrationUrl ?? migrationUrl(target.url);
 }
 
 async function isMigrated(url: string, wanted: readonly Migration[]): Promise<boolean> {
