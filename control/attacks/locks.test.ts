@@ -57,6 +57,7 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
         busyAtMs: attack.startedAtMs,
         resumable: null,
         isNews: true,
+        isPart: false,
       };
     });
     await db.transaction().execute((tx) =>

@@ -53,7 +53,14 @@ function seenOf(index: number, endedAtMs: number | null): Seen {
     startedAtMs,
     endedAtMs,
   } as const;
-  return { attack, openedAtMs: startedAtMs, busyAtMs: startedAtMs, resumable: null, isNews: true };
+  return {
+    attack,
+    openedAtMs: startedAtMs,
+    busyAtMs: startedAtMs,
+    resumable: null,
+    isNews: true,
+    isPart: false,
+  };
 }
 
 test('records, mitigates, dates and ends a thousand concurrent attacks in few generations', async (t) => {

@@ -54,6 +54,8 @@ export interface AttackEvent {
   readonly atMs: number;
   /** How long it has been quiet at that time. */
   readonly quietMs: number;
+  /** Of an attack that has ended: the subject of the one whose record it is part of now. Null: it keeps its own. */
+  readonly partOf: string | null;
 }
 
 export interface Thresholds {

@@ -26,6 +26,8 @@ export interface Seen {
   readonly resumable: Resumable | null;
   /** Whether mitigation must be notified. */
   readonly isNews: boolean;
+  /** The record of another attack has it from now on; it has none itself. */
+  readonly isPart: boolean;
 }
 
 /** A record that is ongoing or may continue. */
@@ -69,6 +71,8 @@ export type RecordStep =
   | 'reopen'
   | 'end'
   | 'leave'
+  /** It is part of another record. */
+  | 'absorb'
   /** It could not be written while ongoing, so it is recorded with its end. */
   | 'whole'
   | 'nothing';
@@ -80,7 +84,8 @@ export const MERGE_MS = 300_000;
  * Plans the change of a record. A record that other recorders still see is not ended here. What continues after a
  * change of the holder belongs to the new holder; what was quiet by then does not.
  */
-export function planRecord({ attack, busyAtMs }: Seen, known: Known | null): RecordStep {
+export function planRecord({ attack, busyAtMs, isPart }: Seen, known: Known | null): RecordStep {
+  if (isPart) return known === null || known.endedAt !== null ? 'nothing' : 'absorb';
   if (attack.endedAtMs !== null) {
     if (known === null) return 'whole';
     if (known.endedAt !== null) {

@@ -52,6 +52,41 @@ test('records a flood once: opened, with its peak, ended, with evidence', async 
   assert.equal(rows[0]?.evidence.shares.length, 1);
 });
 
+test('an attack that moves over a prefix is one record, and what was opened before is part of it', async (t) => {
+  const { db, acme } = await startEnvironment(t);
+  const watch = await startWatch(db);
+  watch.countsPrefixes = true;
+  await watch.play(60, QUIET);
+  const beganMs = watch.nowMs;
+  for (let second = 0; second < 30; second++) {
+    await watch.play(1, { ...QUIET, [`203.0.113.${20 + second}`]: 60_000 });
+  }
+  const { data: ongoing } = await list(acme);
+  assert.deepEqual(
+    ongoing.map(({ prefix, status }) => [prefix, status]),
+    [['203.0.113.0/24', 'ongoing']],
+  );
+  await watch.play(90, QUIET);
+  const [record, ...others] = await recordsOf(db);
+  assert.deepEqual([others, watch.failures], [[], []]);
+  assert.ok(Math.abs((record?.started.getTime() ?? 0) - beganMs) <= 500);
+  assert.ok(Math.abs((record?.ended?.getTime() ?? 0) - beganMs - 30_000) <= 1_500);
+  // Mitigations of what was opened before end with it.
+  const kinds = Map.groupBy(
+    watch.received.filter(({ kind }) => kind !== 'changed'),
+    ({ attackId }) => attackId,
+  );
+  assert.ok(kinds.size <= 4);
+  for (const all of kinds.values()) {
+    assert.deepEqual(
+      all.map(({ kind }) => kind),
+      ['opened', 'ended'],
+    );
+  }
+  const [gone] = [...kinds.keys()].filter((id) => id !== record?.id);
+  assert.equal((await acme.get(`/api/x1/attacks/${gone}`)).status, 404);
+});
+
 test('continues an attack that returns within five minutes; later a new one opens', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db);
@@ -265,6 +300,7 @@ test('records thousands of concurrent attacks with a bounded queue', async (t) =
     busyAtMs: startedAtMs,
     resumable: null,
     isNews: true,
+    isPart: false,
   });
   for (let index = 0; index < 3_000; index++) watch.recorder.note(seen(index));
   await watch.recorder.settled();

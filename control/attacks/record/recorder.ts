@@ -13,6 +13,7 @@ import {
   type Seen,
 } from './plan.ts';
 import {
+  absorbRecords,
   type Change,
   changeRecords,
   endSightings,
@@ -167,6 +168,7 @@ function newsOf(step: RecordStep, { isNews }: Seen): ReportedAttack['kind'] | nu
     case 'reopen':
       return 'continued';
     case 'end':
+    case 'absorb':
     case 'whole':
       return 'ended';
     case 'touch':
@@ -214,7 +216,8 @@ export async function recordBatch(
   const of = (...wanted: readonly RecordStep[]) =>
     steps.filter(({ step }) => wanted.includes(step));
   const revision = newest + 1;
-  if (of('open', 'hand-over', 'reopen', 'end', 'whole').length > 0) await setClock(tx, revision);
+  if (of('open', 'hand-over', 'reopen', 'end', 'absorb', 'whole').length > 0)
+    await setClock(tx, revision);
   await touchRecords(
     tx,
     of('touch', 'reopen', 'end').map(({ seen }) => seen),
@@ -227,6 +230,11 @@ export async function recordBatch(
     ),
   );
   await changeRecords(tx, revision, of('hand-over', 'reopen', 'end').flatMap(changeOf));
+  await absorbRecords(
+    tx,
+    revision,
+    of('absorb').flatMap(({ row }) => (row === null ? [] : [row.attackId])),
+  );
   const opened = await openRecords(
     tx,
     revision,

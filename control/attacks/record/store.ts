@@ -191,6 +191,19 @@ export async function changeRecords(
       from old where o.attack_id = old.id`.execute(tx);
 }
 
+/** Records that are part of another one: pages of older snapshots still show them. */
+export async function absorbRecords(
+  tx: Tx,
+  revision: number,
+  ids: readonly number[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  await sql`
+    update attacks set until_revision = ${revision}, superseded_at = now()
+     where id = any(${ids}::bigint[]) and until_revision = ${HOLDS}`.execute(tx);
+  await sql`delete from ongoing_attacks where attack_id = any(${ids}::bigint[])`.execute(tx);
+}
+
 /** No recorder sees it. */
 export interface Orphan extends StoredAttack {
   readonly seenAt: Date;

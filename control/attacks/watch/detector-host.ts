@@ -243,7 +243,7 @@ export class DetectorHost implements RecordedDetector {
     }
   }
 
-  #noteEvent({ kind, attack, atMs, quietMs }: AttackEvent): void {
+  #noteEvent({ kind, attack, atMs, quietMs, partOf }: AttackEvent): void {
     const { subject } = attack;
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const ongoing = state?.phase.name === 'ongoing' ? state.phase : null;
@@ -267,6 +267,7 @@ export class DetectorHost implements RecordedDetector {
         busyAtMs,
         resumable: null,
         isNews: true,
+        isPart: partOf !== null,
       });
       return;
     }
@@ -278,7 +279,14 @@ export class DetectorHost implements RecordedDetector {
     if (isNews) {
       this.#traced.set(subject, this.#samplesOf(subject));
       const busyAtMs = atMs - quietMs;
-      this.#options.recorder.note({ attack, openedAtMs, busyAtMs, resumable, isNews });
+      this.#options.recorder.note({
+        attack,
+        openedAtMs,
+        busyAtMs,
+        resumable,
+        isNews,
+        isPart: false,
+      });
     }
     if (kind !== 'changed')
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
@@ -302,7 +310,7 @@ export class DetectorHost implements RecordedDetector {
     const { attack, quietMs } = state.phase;
     const openedAtMs = this.evidence.openedAtMs(attack.subject) ?? attack.startedAtMs;
     const busyAtMs = this.#wallMs() - quietMs;
-    return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews };
+    return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews, isPart: false };
   }
 
   /** A flood is detected before its sources are known; mitigation waits for neither. */

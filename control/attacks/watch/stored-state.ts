@@ -37,6 +37,7 @@ export function resumableOfStored(
     ends: known.ends,
     baseline: known.baseline,
     evidence: known.evidence ?? [],
+    moves: known.moves === true,
   };
 }
 

@@ -48,6 +48,19 @@ export function floodSample(
   return { atMs, durationMs: 250, addresses, prefixes: [], tops };
 }
 
+function withPrefix(sample: WireSample): WireSample {
+  const packets = sample.addresses.reduce((sum, one) => sum + one.packets, 0);
+  const [vector] = sample.addresses.flatMap(({ vectors }) => vectors);
+  const [first] = sample.addresses;
+  if (first === undefined || vector === undefined) return sample;
+  const bytes = packets * 100;
+  const vectors = [{ ...vector, packets, bytes }];
+  return {
+    ...sample,
+    prefixes: [{ ...first, subject: PREFIX, prefix: null, packets, bytes, vectors }],
+  };
+}
+
 /** A detector and recorder with simulated time; killed by dropping it. */
 export class TestWatch {
   readonly scopes: ScopeTable;
@@ -67,6 +80,8 @@ export class TestWatch {
   nowMs: number;
   /** The offset of the wall clocks. */
   clockOffMs = 0;
+  /** Whether samples have the sums of prefixes, as those of edges do. */
+  countsPrefixes = false;
   edgeClockOffMs = 0;
 
   constructor(
@@ -116,7 +131,9 @@ export class TestWatch {
     for (let bucket = 0; bucket < seconds * 4; bucket++) {
       this.nowMs += 250;
       const atMs = this.nowMs + this.edgeClockOffMs;
-      this.send({ instance: 'i', atMs, samples: [floodSample(atMs, rates, vector)] });
+      const sample = floodSample(atMs, rates, vector);
+      const samples = [this.countsPrefixes ? withPrefix(sample) : sample];
+      this.send({ instance: 'i', atMs, samples });
     }
     await this.recorder.settled();
   }

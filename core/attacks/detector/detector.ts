@@ -16,6 +16,7 @@ import {
   type Stepped,
   stepOngoing,
   stepQuiet,
+  type Phase,
   type SubjectState,
   exceedsLimits,
 } from './subject.ts';
@@ -65,6 +66,8 @@ interface BucketContext {
   readonly ended: (event: AttackEvent) => void;
   /** The limits whose share decides about tracking: an address also counts for its prefix. */
   readonly floorOf: (prefix: string | null, own: Thresholds) => Limits;
+  /** Tracked whatever its traffic. */
+  readonly isWanted: (subject: string) => boolean;
 }
 
 /** Processes one bucket. A pure function: the old state is unchanged. */
@@ -76,8 +79,16 @@ export function step(
   const events: AttackEvent[] = [];
   const sizes = new PrefixSizes(sample);
   const ended = (event: AttackEvent): void => void events.push(event);
-  const context = { sample, settings, ended, floorOf: (_: string | null, own: Thresholds) => own };
-  const prefixSubjects = addBuckets(state.prefixes, sample.prefixes, context, () =>
+  const context: BucketContext = {
+    sample,
+    settings,
+    ended,
+    floorOf: (_, own) => own,
+    isWanted: () => false,
+  };
+  const attacked = attackedPrefixes(state);
+  const ofPrefixes = { ...context, isWanted: (prefix: string) => attacked.has(prefix) };
+  const prefixSubjects = addBuckets(state.prefixes, sample.prefixes, ofPrefixes, () =>
     quietBaseline(state.watchedMs),
   );
   const floorOf = (prefix: string | null, own: Thresholds): Limits =>
@@ -99,14 +110,23 @@ export function step(
     }
   };
   const waiting = new Set<EvaluatedSubject>();
+  const parts = new Map<Phase, string>();
   for (const [prefix, evaluated] of prefixSubjects) {
     const inside = byPrefix.get(prefix)?.map(([, member]) => member) ?? [];
     const stepped = stepPrefix(prefix, evaluated, inside, sample);
     take(prefixes, prefix, evaluated, stepped);
     for (const member of stepped.waiting) waiting.add(member);
+    for (const part of stepped.parts) parts.set(part, prefix);
   }
   const addresses = new Map<string, SubjectState>();
   for (const [address, evaluated] of members) {
+    const { phase } = evaluated.state;
+    const partOf = parts.get(phase);
+    if (partOf !== undefined && phase.name === 'ongoing') {
+      const event = endNow(phase, sample, partOf);
+      take(addresses, address, evaluated, { state: { ...evaluated.state, phase: QUIET }, event });
+      continue;
+    }
     const prefix = evaluated.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
     const mayOpen = !waiting.has(evaluated);
@@ -117,6 +137,15 @@ export function step(
   return { state: { watchedMs, addresses, prefixes }, events };
 }
 
+/** Prefixes of attacked addresses: the next attack may be the same one, moved. */
+function attackedPrefixes({ addresses }: DetectorState): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { prefix, phase } of addresses.values()) {
+    if (prefix !== null && phase.name === 'ongoing') found.add(prefix);
+  }
+  return found;
+}
+
 /** Adds the bucket to the window of every tracked or busy subject. */
 function addBuckets(
   known: ReadonlyMap<string, SubjectState>,
@@ -124,7 +153,7 @@ function addBuckets(
   context: BucketContext,
   baselineOf: (one: SubjectSample) => Baseline,
 ): Map<string, EvaluatedSubject> {
-  const { sample: bucketTime, settings, floorOf } = context;
+  const { sample: bucketTime, settings, floorOf, isWanted } = context;
   const { thresholdsOf, maxSubjects } = settings;
   const evaluated = new Map<string, EvaluatedSubject>();
   const waiting: SubjectSample[] = [];
@@ -133,7 +162,8 @@ function addBuckets(
     const thresholds = thresholdsOf(one.subject);
     const before = known.get(one.subject);
     if (before === undefined) {
-      if (!isTrackable(one, bucketTime, floorOf(one.prefix, thresholds))) continue;
+      const floor = floorOf(one.prefix, thresholds);
+      if (!isTrackable(one, bucketTime, floor) && !isWanted(one.subject)) continue;
       if (freeSlots <= 0) {
         waiting.push(one);
         continue;
@@ -270,6 +300,10 @@ class PrefixSizes {
   }
 }
 
+function isMoving(phase: Phase): boolean {
+  return phase.name === 'ongoing' && phase.moves;
+}
+
 function stepAddress(
   address: string,
   { state, rates, thresholds }: EvaluatedSubject,
@@ -289,7 +323,9 @@ function stepAddress(
   const limits = phaseLimits(phase) ?? limitsOf(state.baseline, thresholds);
   // An attack spread over a prefix is one attack on the prefix; its share here is not learned as usual.
   const spread = outer?.phase.name === 'ongoing';
-  const own = !spread || shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE;
+  const own =
+    !spread ||
+    (!isMoving(outer.phase) && shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE);
   const begins = own && mayOpen && exceedsLimits(rates, limits) && hasKnownVectors(state);
   if (phase.name === 'ended') return stepEnded(state, phase, begins, bucketTime);
   if (begins) return open(state, address, thresholds, window, bucketTime);

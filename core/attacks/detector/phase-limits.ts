@@ -18,6 +18,7 @@ export function isUsual(rates: Rates, { pps, bps }: Limits): boolean {
   return rates.pps < pps && rates.bps < bps;
 }
 
+/** Those of a moving attack are of an address, not of its prefix. */
 export function phaseLimits(phase: Phase): Limits | null {
-  return phase.name === 'quiet' ? null : phase.limits;
+  return phase.name === 'quiet' || phase.moves ? null : phase.limits;
 }

@@ -9,8 +9,10 @@ import {
   splitPrefixTraffic,
   usualRates,
 } from './prefix-spread.ts';
+import { busiestWindow, movingOver, withParts } from './moving-carpet.ts';
 import {
   type BucketTime,
+  type Ongoing,
   open,
   stepEnded,
   type Stepped,
@@ -35,7 +37,10 @@ type Pressure = 'none' | 'few' | 'unsure' | 'many';
 export interface SteppedPrefix extends Stepped {
   /** Addresses that must not open an attack in this bucket. */
   readonly waiting: readonly EvaluatedSubject[];
+  /** Attacks on addresses that are part of the one on the prefix from now on. */
+  readonly parts: readonly Ongoing[];
 }
+const NOBODY = { waiting: [], parts: [] } as const;
 
 /** Processes one bucket of a prefix with its tracked addresses. Pure. */
 export function stepPrefix(
@@ -48,10 +53,14 @@ export function stepPrefix(
   const { phase, baseline } = state;
   const split = splitPrefixTraffic(evaluated, members);
   const { whole, shared, measured } = split;
-  if (phase.name === 'ongoing') {
-    const traffic = { measured: whole, evaluated: shared.window };
-    return { ...stepOngoing(state, phase, thresholds, traffic, bucketTime), waiting: [] };
+  const parts = movingOver(members);
+  if (phase.name === 'ongoing' && (phase.moves || parts === null)) {
+    const traffic = phase.moves
+      ? { measured: state.window, evaluated: busiestWindow(members) }
+      : { measured: whole, evaluated: shared.window };
+    return { ...stepOngoing(state, phase, thresholds, traffic, bucketTime), ...NOBODY };
   }
+  if (parts !== null) return { ...moved(prefix, evaluated, parts, bucketTime), waiting: [], parts };
   const rates = ratesOf(whole);
   const isLearning = baseline.learntMs < LEARNING_MS;
   // Expensive, so it is computed for few prefixes only.
@@ -62,7 +71,11 @@ export function stepPrefix(
   const isUnsure = pressure === 'unsure' && !begins && excessBuckets <= UNSURE_BUCKETS;
   const waiting = isUnsure ? notAmong(latestTraffic().busy, members) : [];
   if (phase.name === 'ended')
-    return { ...stepEnded({ ...state, excessBuckets }, phase, begins, bucketTime), waiting };
+    return {
+      ...stepEnded({ ...state, excessBuckets }, phase, begins, bucketTime),
+      waiting,
+      parts: [],
+    };
   if (begins) {
     // The measured traffic decides about the end, so that one busy address does not prolong the attack.
     const { state: opened, event } = open(
@@ -72,7 +85,7 @@ export function stepPrefix(
       measured,
       bucketTime,
     );
-    return { state: { ...opened, baseline, excessBuckets: 0 }, event, waiting };
+    return { state: { ...opened, baseline, excessBuckets: 0 }, event, waiting, parts: [] };
   }
   const learns =
     isLearning || isUsual(ratesOf(shared.window), limitsOf(shared.baseline, thresholds));
@@ -80,7 +93,25 @@ export function stepPrefix(
     member.state.phase.name === 'ongoing' ? [member.state.baseline] : [],
   );
   const next = learns ? stepQuiet(state, usualRates(rates, baseline, attacked), bucketTime) : state;
-  return { state: { ...next, excessBuckets }, event: null, waiting };
+  return { state: { ...next, excessBuckets }, event: null, waiting, parts: [] };
+}
+
+/** Attacks on addresses are one attack on their prefix, also if one on the prefix is ongoing or has ended. */
+function moved(
+  prefix: string,
+  { state, thresholds }: EvaluatedSubject,
+  parts: readonly Ongoing[],
+  bucketTime: BucketTime,
+): Stepped {
+  const { phase, window } = state;
+  if (phase.name === 'quiet') {
+    return withParts(open(state, prefix, thresholds, window, bucketTime), parts);
+  }
+  if (phase.name === 'ended') {
+    return withParts(stepEnded(state, phase, true, bucketTime), parts);
+  }
+  const traffic = { measured: window, evaluated: window };
+  return withParts(stepOngoing(state, phase, thresholds, traffic, bucketTime), parts);
 }
 
 function notAmong(

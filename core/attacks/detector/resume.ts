@@ -20,6 +20,7 @@ export interface Resumable {
   readonly baseline: Baseline;
   /** Packets and bytes interleaved, by vector. */
   readonly evidence: readonly number[];
+  readonly moves: boolean;
 }
 
 /** The ongoing attacks by subject. */
@@ -45,8 +46,8 @@ export function toResumable({
   baseline,
   phase,
 }: SubjectState & { phase: Ongoing }): Resumable {
-  const { attack, limits, ends, evidence } = phase;
-  return { attack, prefix, limits, ends, baseline, evidence: [...evidence] };
+  const { attack, limits, ends, evidence, moves } = phase;
+  return { attack, prefix, limits, ends, baseline, evidence: [...evidence], moves };
 }
 
 /** The state for an attack of which only the record exists: without a baseline. */
@@ -62,6 +63,7 @@ export function resumableOf(
     ends: { pps: pps / 2, bps: bps / 2 },
     baseline: quietBaseline(0),
     evidence: [],
+    moves: false,
   };
 }
 
@@ -85,6 +87,7 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
       limits: known.limits,
       ends: known.ends,
       evidence,
+      moves: known.moves,
       ...NEW_ATTACK_TIMES,
     },
   };
@@ -146,6 +149,7 @@ export function continueAs(
       limits: known.limits,
       ends: known.ends,
       evidence,
+      moves: one.phase.moves || known.moves,
     },
   };
   return withSubject(state, subject, whole);

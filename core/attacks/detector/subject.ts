@@ -42,6 +42,8 @@ interface Recorded {
   readonly ends: Limits;
   /** The traffic beyond the usual since the start, by vector. */
   readonly evidence: VectorTotals;
+  /** Of a prefix: it moves from address to address, so all traffic of the prefix belongs to it. */
+  readonly moves: boolean;
 }
 
 export interface Ongoing extends Recorded {
@@ -172,9 +174,9 @@ export function open(
     state: {
       ...state,
       window: restart(state.window, busy.length),
-      phase: { name: 'ongoing', attack, limits, ends, evidence, ...NEW_ATTACK_TIMES },
+      phase: { name: 'ongoing', attack, limits, ends, evidence, moves: false, ...NEW_ATTACK_TIMES },
     },
-    event: { kind: 'opened', attack, atMs: bucketTime.atMs, quietMs: 0 },
+    event: { kind: 'opened', attack, atMs: bucketTime.atMs, quietMs: 0, partOf: null },
   };
 }
 
@@ -185,7 +187,7 @@ function endsOf({ pps, bps }: Baseline, limits: Limits): Limits {
 }
 
 /** How long the latest buckets have been quiet one by one; the window as a whole shows it later. */
-function quietSince({ buckets }: Window, ends: Limits): number {
+export function quietSince({ buckets }: Window, ends: Limits): number {
   let quietMs = 0;
   for (const bucket of buckets.toReversed()) {
     if (isBusy(bucket, ends)) break;
@@ -236,7 +238,7 @@ export function stepOngoing(
     const attack = { ...phase.attack, endedAtMs };
     return {
       state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
-      event: { kind: 'ended', attack, atMs: bucketTime.atMs, quietMs },
+      event: { kind: 'ended', attack, atMs: bucketTime.atMs, quietMs, partOf: null },
     };
   }
   const evidence = isQuiet
@@ -256,7 +258,7 @@ export function stepOngoing(
   return {
     state: { ...state, phase: kept },
     event: isReportable(phase.attack, attack)
-      ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs }
+      ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs, partOf: null }
       : null,
   };
 }
@@ -300,10 +302,14 @@ export function startNewRecord(
   };
 }
 
-/** Ends an attack that is no longer tracked. */
-export function endNow({ attack, quietMs }: Ongoing, { atMs }: BucketTime): AttackEvent {
+/** Ends an attack that is no longer tracked, or is part of another from now on. */
+export function endNow(
+  { attack, quietMs }: Ongoing,
+  { atMs }: BucketTime,
+  partOf: string | null = null,
+): AttackEvent {
   const endedAtMs = Math.max(attack.startedAtMs, Math.round(atMs - quietMs));
-  return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs };
+  return { kind: 'ended', attack: { ...attack, endedAtMs }, atMs, quietMs, partOf };
 }
 
 function higherPeaks(attack: Attack, measured: Window): Pick<Attack, 'peakPps' | 'peakBps'> {
@@ -346,13 +352,13 @@ export function stepEnded(
 ): Stepped {
   if (again) {
     const attack = { ...phase.attack, endedAtMs: null };
-    const { limits, ends, evidence } = phase;
+    const { sinceMs: _sinceMs, ...recorded } = phase;
     return {
       state: {
         ...state,
-        phase: { name: 'ongoing', attack, limits, ends, evidence, ...NEW_ATTACK_TIMES },
+        phase: { ...recorded, name: 'ongoing', attack, ...NEW_ATTACK_TIMES },
       },
-      event: { kind: 'continued', attack, atMs: bucketTime.atMs, quietMs: 0 },
+      event: { kind: 'continued', attack, atMs: bucketTime.atMs, quietMs: 0, partOf: null },
     };
   }
   const sinceMs = phase.sinceMs + bucketTime.durationMs;
