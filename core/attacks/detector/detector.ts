@@ -77,25 +77,8 @@ export function step(
   settings: DetectorSettings,
 ): { readonly state: DetectorState; readonly events: readonly AttackEvent[] } {
   const events: AttackEvent[] = [];
-  const sizes = new PrefixSizes(sample);
   const ended = (event: AttackEvent): void => void events.push(event);
-  const context: BucketContext = {
-    sample,
-    settings,
-    ended,
-    floorOf: (_, own) => own,
-    isWanted: () => false,
-  };
-  const attacked = attackedPrefixes(state);
-  const ofPrefixes = { ...context, isWanted: (prefix: string) => attacked.has(prefix) };
-  const prefixSubjects = addBuckets(state.prefixes, sample.prefixes, ofPrefixes, () =>
-    quietBaseline(state.watchedMs),
-  );
-  const floorOf = (prefix: string | null, own: Thresholds): Limits =>
-    prefix === null ? own : lowerLimits(own, prefixSubjects.get(prefix)?.thresholds ?? own);
-  const members = addBuckets(state.addresses, sample.addresses, { ...context, floorOf }, (one) =>
-    inheritedBy(one, state, sizes),
-  );
+  const { prefixSubjects, members, floorOf } = evaluate(state, sample, settings, ended);
   const byPrefix = Map.groupBy(members, ([, { state: member }]) => member.prefix);
   const prefixes = new Map<string, SubjectState>();
   const take = (
@@ -120,21 +103,52 @@ export function step(
   }
   const addresses = new Map<string, SubjectState>();
   for (const [address, evaluated] of members) {
-    const { phase } = evaluated.state;
-    const partOf = parts.get(phase);
-    if (partOf !== undefined && phase.name === 'ongoing') {
-      const event = endNow(phase, sample, partOf);
-      take(addresses, address, evaluated, { state: { ...evaluated.state, phase: QUIET }, event });
-      continue;
-    }
     const prefix = evaluated.state.prefix;
     const outer = prefix === null ? undefined : prefixes.get(prefix);
-    const mayOpen = !waiting.has(evaluated);
-    const stepped = stepAddress(address, evaluated, { outer, mayOpen }, sample);
+    const around = {
+      outer,
+      mayOpen: !waiting.has(evaluated),
+      partOf: parts.get(evaluated.state.phase) ?? null,
+    };
+    const stepped = stepAddress(address, evaluated, around, sample);
     take(addresses, address, evaluated, stepped);
   }
   const watchedMs = state.watchedMs + sample.durationMs;
   return { state: { watchedMs, addresses, prefixes }, events };
+}
+
+interface Evaluated {
+  readonly prefixSubjects: ReadonlyMap<string, EvaluatedSubject>;
+  readonly members: ReadonlyMap<string, EvaluatedSubject>;
+  readonly floorOf: BucketContext['floorOf'];
+}
+
+/** Adds the bucket to every subject, prefixes first. */
+function evaluate(
+  state: DetectorState,
+  sample: Sample,
+  settings: DetectorSettings,
+  ended: BucketContext['ended'],
+): Evaluated {
+  const sizes = new PrefixSizes(sample);
+  const context: BucketContext = {
+    sample,
+    settings,
+    ended,
+    floorOf: (_, own) => own,
+    isWanted: () => false,
+  };
+  const attacked = attackedPrefixes(state);
+  const ofPrefixes = { ...context, isWanted: (prefix: string) => attacked.has(prefix) };
+  const prefixSubjects = addBuckets(state.prefixes, sample.prefixes, ofPrefixes, () =>
+    quietBaseline(state.watchedMs),
+  );
+  const floorOf = (prefix: string | null, own: Thresholds): Limits =>
+    prefix === null ? own : lowerLimits(own, prefixSubjects.get(prefix)?.thresholds ?? own);
+  const members = addBuckets(state.addresses, sample.addresses, { ...context, floorOf }, (one) =>
+    inheritedBy(one, state, sizes),
+  );
+  return { prefixSubjects, members, floorOf };
 }
 
 /** Prefixes of attacked addresses: the next attack may be the same one, moved. */
@@ -300,6 +314,13 @@ class PrefixSizes {
   }
 }
 
+interface AroundAddress {
+  readonly outer: SubjectState | undefined;
+  readonly mayOpen: boolean;
+  /** Its attack is part of the one on this prefix from now on. */
+  readonly partOf: string | null;
+}
+
 function isMoving(phase: Phase): boolean {
   return phase.name === 'ongoing' && phase.moves;
 }
@@ -307,10 +328,13 @@ function isMoving(phase: Phase): boolean {
 function stepAddress(
   address: string,
   { state, rates, thresholds }: EvaluatedSubject,
-  { outer, mayOpen }: { readonly outer: SubjectState | undefined; readonly mayOpen: boolean },
+  { outer, mayOpen, partOf }: AroundAddress,
   bucketTime: BucketTime,
 ): Stepped {
   const { phase, window } = state;
+  if (phase.name === 'ongoing' && partOf !== null) {
+    return { state: { ...state, phase: QUIET }, event: endNow(phase, bucketTime, partOf) };
+  }
   if (phase.name === 'ongoing') {
     return stepOngoing(
       state,

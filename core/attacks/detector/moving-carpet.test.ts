@@ -69,7 +69,7 @@ describe('an attack that moves from address to address', () => {
 
   it('is the same record when it comes back', () => {
     const { records } = play([...moving(20, 60_000), ...quiet(30), ...moving(20, 60_000)]);
-    const [record] = records.filter(({ subject }) => subject === PREFIX);
+    const record = records.find(({ subject }) => subject === PREFIX);
     assert.deepEqual([records.length, record?.endedAtMs], [1, null]);
   });
 
