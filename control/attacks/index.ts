@@ -33,11 +33,14 @@ export function createAttacks({ db, publicUrl, registry, log }: AttackDeps): Att
     handlers: createHandlers({ publicUrl }),
     watching: createWatching({ db, log, registry }),
     startMitigations() {
-      const mitigations = startMitigations({ db, events });
       const calls = startCalls({ db, events });
+      const mitigations = startMitigations({ db, events, onCalls: () => calls.wake() });
       return {
         onAttack: (reported) => mitigations.onAttack(reported),
-        wake: () => mitigations.wake(),
+        wake() {
+          mitigations.wake();
+          calls.wake();
+        },
         async stop() {
           await Promise.all([mitigations.stop(), calls.stop()]);
         },

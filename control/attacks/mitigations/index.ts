@@ -3,12 +3,15 @@ import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
 import type { ReportedAttack } from './facts.ts';
 import { type Responded, type RespondHooks, respondToReports, sweepResponses } from './respond.ts';
+import { hasAttacks } from './store.ts';
 
 export interface MitigationOptions {
   readonly db: Db;
   readonly events: MitigationEvents;
-  /** The interval of the sweep for missed work; default 2 s. */
+  /** The interval of the sweep for missed work; default 5 s. */
   readonly sweepMs?: number;
+  /** Called when responders may have to be called. */
+  readonly onCalls?: () => void;
 }
 
 /** The mitigations of the control plane. */
@@ -20,9 +23,9 @@ export interface Mitigations {
   stop(): Promise<void>;
 }
 
-const SWEEP_MS = 2_000;
+const SWEEP_MS = 5_000;
 /** The number of sweeps between full comparisons with the settings. */
-const WHOLE_EVERY = 5;
+const WHOLE_EVERY = 2;
 /** How long a confirmation is awaited: there may be no enforcing edge. */
 const CONFIRM_MS = 100;
 const AWAITED_MS = 30_000;
@@ -37,6 +40,7 @@ class Responder implements Mitigations {
   readonly #events: MitigationEvents;
   readonly #sweepMs: number;
   readonly #hooks: RespondHooks;
+  readonly #onCalls: () => void;
   /** The latest unprocessed report of each attack. */
   readonly #reports = new Map<number, ReportedAttack>();
   #flushing: Promise<void> | null = null;
@@ -47,10 +51,11 @@ class Responder implements Mitigations {
   #sweeps = 0;
   #awaitedUntilMs = 0;
 
-  constructor({ db, events, sweepMs = SWEEP_MS }: MitigationOptions) {
+  constructor({ db, events, sweepMs = SWEEP_MS, onCalls = () => {} }: MitigationOptions) {
     this.#db = db;
     this.#events = events;
     this.#sweepMs = sweepMs;
+    this.#onCalls = onCalls;
     this.#hooks = {
       responded: (responded) => this.#logResponse(responded),
       failed: (what, error) => events.failed(what, error),
@@ -70,6 +75,7 @@ class Responder implements Mitigations {
       const all = [...this.#reports.values()];
       this.#reports.clear();
       await respondToReports(this.#db, all, this.#hooks);
+      this.#onCalls();
       this.#arm(CONFIRM_MS);
     });
     return this.#flushing;
@@ -102,6 +108,7 @@ class Responder implements Mitigations {
   async #poll(): Promise<void> {
     let waitMs = this.#sweepMs;
     await this.#enqueue('mitigating attacks', async () => {
+      if (!(await hasAttacks(this.#db))) return;
       await this.#sweepWhenDue();
       for (const id of await recordConfirmed(this.#db)) this.#events.mitigated(id);
       const awaits = performance.now() < this.#awaitedUntilMs;

@@ -124,6 +124,14 @@ export async function endForgotten(db: Db): Promise<void> {
        order by attack_id for update)`.execute(db);
 }
 
+/** Whether a sweep could find anything; asked alone while there are no attacks. */
+export async function hasAttacks(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from ongoing_attacks) or exists (select from attack_responses where closed_at is null)
+        or exists (select from responder_runs where withdrawn_at is null) as found`.execute(db);
+  return rows[0]?.found === true;
+}
+
 /** Attacks that were recorded and not reported here: the process died, or another replica recorded them. */
 export async function unreportedAttacks(db: Db): Promise<ReportedAttack[]> {
   const { rows } = await sql<UnheardRow>`

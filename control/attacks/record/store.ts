@@ -233,15 +233,22 @@ export async function loadKept(
 
 export async function loadOrphans(db: Db, limit: number): Promise<Orphan[]> {
   const { rows } = await sql<Orphan>`
-    select ${KEPT}, o.seen_at as "seenAt"
+    ${orphansOf(sql`${KEPT}, o.seen_at as "seenAt"`)} order by o.seen_at limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The query of attacks that no recorder sees. */
+export function orphansOf(columns: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select ${columns}
       from ongoing_attacks o
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
      where o.ended_at is null
        and not exists (select from attack_sightings g
                         where g.subject = o.subject
-                          and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second')
-     order by o.seen_at limit ${limit}`.execute(db);
-  return rows;
+                          and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second')`;
 }
 
 /** Deletes the state of attacks that can no longer continue, and sightings of dead recorders. */

@@ -1,20 +1,24 @@
 import type { Db } from '../../db/database.ts';
 import type { MitigationEvents } from '../mitigations/events.ts';
 import { makeCall } from './call.ts';
-import { claimCalls, type DueCall, releaseCall, saveResult } from './queue.ts';
+import { claimCalls, type DueCall, nextDueMs, releaseCall, saveResult } from './queue.ts';
 
 export interface CallsOptions {
   readonly db: Db;
   readonly events: Pick<MitigationEvents, 'called' | 'failed'>;
-  /** The poll interval for due calls; default 500 ms. */
+  /** The least interval of looks for due calls; default 500 ms. */
   readonly everyMs?: number;
 }
 export interface Calls {
+  /** Calls may be due now. */
+  wake(): void;
   /** Aborts running calls; the next process repeats them. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 500;
+/** Another process may have left calls. */
+const LONGEST_MS = 5_000;
 
 /** Makes due calls until it is stopped. */
 export function startCalls(options: CallsOptions): Calls {
@@ -39,6 +43,11 @@ class Caller implements Calls {
     this.#arm(everyMs);
   }
 
+  wake(): void {
+    this.#isRoom = true;
+    this.#arm(0);
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -51,15 +60,18 @@ class Caller implements Calls {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#isRoom = false;
-      this.#looking = this.#look().finally(() => {
+      this.#looking = this.#look().then((nextMs) => {
         this.#looking = null;
-        this.#arm(this.#isRoom ? 0 : this.#everyMs);
+        this.#arm(this.#isRoom ? 0 : Math.max(this.#everyMs, nextMs));
       });
     }, waitMs);
   }
 
-  async #look(): Promise<void> {
+  /** Makes the calls that are due, and returns when the next ones are. Never rejects. */
+  async #look(): Promise<number> {
     try {
+      const dueMs = await nextDueMs(this.#db);
+      if (dueMs > 0) return Math.min(dueMs, LONGEST_MS);
       for (const due of await claimCalls(this.#db, this.#underWay.size)) {
         this.#underWay.set(
           due,
@@ -69,6 +81,7 @@ class Caller implements Calls {
     } catch (error) {
       this.#events.failed('looking for responders to call', error);
     }
+    return 0;
   }
 
   /** A slot is free, so the next call need not wait for the poll. */

@@ -26,6 +26,14 @@ const AT_A_TIME = 256;
 /** Claims are serialised, because running calls of others are counted. */
 const CLAIMING = 0x70636c63;
 
+/** The time until the next call is due; 0 or less: one is. Infinity: none waits. */
+export async function nextDueMs(db: Db): Promise<number> {
+  const { rows } = await sql<{ ms: number | null }>`
+    select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms
+      from responder_calls where settled_at is null`.execute(db);
+  return rows[0]?.ms ?? Infinity;
+}
+
 /**
  * Claims due calls, beside the `underWay` calls of this process and those of others; a claim lasts for the call's
  * timeout. Responders do not wait for each other, and organisations share a responder fairly. A withdrawal waits until

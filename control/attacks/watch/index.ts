@@ -37,11 +37,9 @@ export interface WatchHooks {
   readonly onScopes: (version: string) => void;
 }
 
-/** Holdings begin and end without a write, and notifications may be lost. */
-const RELOAD_MS = 5_000;
-const ORPHANS_MS = 1_000;
-const LEASE_MS = 500;
-const RELAY_MS = 1_000;
+/** Notifications say what changed; one may be lost. */
+const RELOAD_MS = 15_000;
+const LEASE_MS = 1_000;
 const FORGET_MS = 60_000;
 /** The most attacks continued at a time. */
 const MAX_ORPHANS = 10_000;
@@ -103,13 +101,7 @@ class Watch implements Watching {
     };
     every(BUCKET_MS, () => this.#tick());
     every(RELOAD_MS, () => this.wake());
-    every(
-      LEASE_MS,
-      () => void this.#enqueue('renewing the detection lease', () => this.#leader.renew()),
-    );
-    every(ORPHANS_MS, () => void this.#enqueue('resuming attacks', () => this.#resumeOrphans()));
-    // Notifications may be lost.
-    every(RELAY_MS, () => this.relayed());
+    every(LEASE_MS, () => void this.#enqueue('renewing the detection lease', () => this.#renew()));
     every(FORGET_MS, () => void this.#enqueue('forgetting attacks', () => forgetEnded(this.#db)));
   }
 
@@ -152,6 +144,13 @@ class Watch implements Watching {
     } catch (error) {
       this.#events.failed('taking forwarded samples', error);
     }
+  }
+
+  async #renew(): Promise<void> {
+    const waiting = await this.#leader.renew();
+    if (waiting?.orphans === true) await this.#resumeOrphans();
+    // Its notification may have been lost.
+    if (waiting?.forwarded === true) this.relayed();
   }
 
   #tick(): void {

@@ -4,6 +4,7 @@ import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { Db } from '../../db/database.ts';
 import type { WatchEvents } from './events.ts';
 import type { AttackSink } from '../record/plan.ts';
+import { orphansOf } from '../record/store.ts';
 import { DetectorHost } from './detector-host.ts';
 import type { ScopeTable } from './scopes.ts';
 
@@ -42,15 +43,17 @@ export class DetectionLeader {
     return true;
   }
 
-  /** Called more often than the lease expires. */
-  async renew(): Promise<void> {
+  /** Called more often than the lease expires. Returns what waits for the replica with the lease; null for others. */
+  async renew(): Promise<Waiting | null> {
     const { db, name, scopes, recorder, events } = this.#options;
-    if (this.#stopped) return;
-    const isMine = await renewLease(db, name);
-    if (isMine === (this.#host !== null)) return;
+    if (this.#stopped) return null;
+    const waiting = await renewLease(db, name);
+    const isMine = waiting !== null;
+    if (isMine === (this.#host !== null)) return waiting;
     // The state of an earlier lease is out of date.
     this.#host = isMine ? new DetectorHost({ scopes, recorder }) : null;
     events.leads(isMine);
+    return waiting;
   }
 
   /** Processes the samples that other replicas forwarded. */
@@ -74,15 +77,26 @@ export class DetectionLeader {
 /** After this time without a renewal another replica takes the lease; several renewals may fail. */
 const LEASE_SECONDS = 3;
 
-/** Renews the detection lease, or takes it if it expired, by the database's clock. Returns whether it is held. */
-export async function renewLease(db: Db, holder: string): Promise<boolean> {
-  const { rows } = await sql`
+/** Whether there is work for the detector that its own agents do not bring. */
+export interface Waiting {
+  /** Attacks that no replica sees. */
+  readonly orphans: boolean;
+  readonly forwarded: boolean;
+}
+
+/**
+ * Renews the detection lease, or takes it if it expired, by the database's clock. Null: another replica has it. What waits is
+ * asked with it, so that an idle control sends one statement.
+ */
+export async function renewLease(db: Db, holder: string): Promise<Waiting | null> {
+  const { rows } = await sql<Waiting>`
     insert into detector_lease as l (holder, expires_at)
     values (${holder}, now() + ${LEASE_SECONDS} * interval '1 second')
         on conflict (one) do update set holder = excluded.holder, expires_at = excluded.expires_at
      where l.holder is null or l.holder = excluded.holder or l.expires_at < now()
-    returning 1`.execute(db);
-  return rows.length > 0;
+    returning exists (${orphansOf(sql`1`)}) as orphans,
+              exists (select from relayed_samples) as forwarded`.execute(db);
+  return rows[0] ?? null;
 }
 
 /** Releases the lease for the next replica, which continues the attacks. */

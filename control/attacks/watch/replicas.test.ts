@@ -151,7 +151,7 @@ test('one of many control planes runs the detector, also after a database crash 
   const names = Array.from({ length: 8 }, (_, index) => `control-${index}`);
   const leads = async (): Promise<string[]> => {
     const had = await Promise.all(names.map((name) => renewLease(db, name)));
-    return names.filter((_, index) => had[index]);
+    return names.filter((_, index) => had[index] !== null);
   };
   const first = await leads();
   assert.equal(first.length, 1);

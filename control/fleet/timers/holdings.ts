@@ -19,7 +19,8 @@ export interface HoldingScheduler {
 
 /** Advisory lock between replicas; "PCHO" in ASCII. */
 const LOCK = 0x50_43_48_4f;
-const MAX_WAIT_MS = 10_000;
+/** It wakes when the next one is due; clocks differ. */
+const MAX_WAIT_MS = 30_000;
 const RETRY_MS = 1_000;
 /** A burst of writes wakes the scheduler once. */
 const WAKE_MS = 20;

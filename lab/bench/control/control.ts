@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type BenchFleet, fillFleet } from './control-fixture.ts';
 import { end, residentMib, startControl } from './control-process.ts';
 import type { Bench, Row } from '../report.ts';
+import { idleRow } from './idle.ts';
 import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
 import { fleetFileRows } from './fleet-files.ts';
 import { strangersRow } from './strangers.ts';
@@ -26,11 +27,13 @@ export const controlBench: Bench = {
     try {
       await wait(IDLE_MS);
       const memory = residentMib(control.child);
+      const idle = await idleRow(data, control.databaseUrl);
       const fleet = await fillFleet(control.databaseUrl);
       const baseline = await startBare(control.databaseUrl, fleet.organisationId);
       bare.child = baseline.child;
       const bareMemory = residentMib(baseline.child);
       return [
+        idle,
         await readRow(say, control.port, baseline.port, fleet),
         await strangersRow(say, control.port, fleet),
         ...(await writeRows(say, control.port, control.databaseUrl, fleet)),
