@@ -42,6 +42,8 @@ const BEYOND = [
   'POST /game-servers/{slice}/reinstall game-servers.manage none',
   'GET /attacks/{attack} attacks.read attack_history_api',
   'DELETE /attacks/{attack}/mitigations firewall.manage attack_history_api',
+  'POST /attacks/{attack}/accept firewall.manage attack_history_api',
+  'DELETE /attacks/{attack}/accept firewall.manage attack_history_api',
   'GET /events any none',
 ];
 

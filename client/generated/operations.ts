@@ -59,6 +59,14 @@ export type AcceptedRule = {
   readonly status: PropagationState;
 };
 
+/** Its traffic was accepted as usual: the thresholds of its target since, by whom and when. Null: it was not. */
+export type AcceptedTraffic = {
+  readonly pps: number;
+  readonly mbps: number;
+  readonly by: string;
+  readonly at: string;
+};
+
 export type Account = {
   readonly data: {
     readonly totp: boolean;
@@ -235,6 +243,8 @@ export type AttackDetail = {
     readonly cancelled_at: string | null;
     /** What is known of it besides; renewed every ten seconds. Null: nothing is kept. */
     readonly evidence: AttackEvidence | null;
+    readonly usual: UsualTraffic | null;
+    readonly accepted: AcceptedTraffic | null;
   };
 };
 
@@ -493,7 +503,7 @@ export type Delivery = {
   /** The header `webhook-id`: the same for every attempt and every redelivery. */
   readonly message_id: string;
   /** Later versions may add values. */
-  readonly event: 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {});
+  readonly event: 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'attack.looks_usual' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {});
   /** Such as an address or a uuid of a server. */
   readonly target: string;
   /** `skipped`: never tried, because too many deliveries waited already. Later versions may add values. */
@@ -683,7 +693,7 @@ export type Event = {
   readonly id: number;
   readonly at: string;
   /** Later versions may add values. */
-  readonly kind: 'write.accepted' | 'write.live' | 'propagation.failed' | 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'server.build' | 'gap' | (string & {});
+  readonly kind: 'write.accepted' | 'write.live' | 'propagation.failed' | 'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'attack.looks_usual' | 'server.state' | 'server.crashed' | 'server.build' | 'gap' | (string & {});
   /** An address or prefix, the uuid of a server, or such as `group:3`. */
   readonly target: string;
   /** What the kind tells besides. */
@@ -1886,11 +1896,32 @@ export type TotpSetup = {
   };
 };
 
+export type TrafficAccepted = {
+  readonly data: {
+    /** Of the attack. */
+    readonly attack: number;
+    /** The address or prefix that the thresholds are of. */
+    readonly target: string;
+    /** Null: those of its scopes. */
+    readonly pps: number | null;
+    readonly mbps: number | null;
+  };
+  readonly message: string;
+};
+
 /** Networks to unblock, as they were blocked. */
 export type UnblockRequest = {
   readonly sources: readonly string[];
   /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
   readonly target?: string | null;
+};
+
+/** It has lasted an hour with a steady shape, from many sources, as usual traffic does. Accepting it sets these thresholds; nothing else does. Null: it does not look so. */
+export type UsualTraffic = {
+  /** Packets per second. */
+  readonly pps: number;
+  /** Megabits (10^6) per second. */
+  readonly mbps: number;
 };
 
 /** Without its secret, which is shown once. */
@@ -1900,7 +1931,7 @@ export type Webhook = {
   readonly url: string;
   /** How messages are written, by the URL: Standard Webhooks, or for a chat. Later versions may add values. */
   readonly format: 'standard' | 'discord' | 'slack' | (string & {});
-  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {})>;
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'attack.looks_usual' | 'server.state' | 'server.crashed' | 'propagation.failed' | 'webhook.test' | (string & {})>;
   readonly enabled: boolean;
   /** Why it is disabled: somebody did so, the receiver answered 410, or a day of retries failed. */
   readonly disabled_reason: string | null;
@@ -1917,7 +1948,7 @@ export type WebhookChange = {
   /** http or https, at a public address, without user name, password or fragment. Redirects are not followed. */
   readonly url: string;
   /** The events that it delivers. */
-  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'attack.looks_usual' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
   /** False: what waits is given up. True takes back the reason of a disabled one. */
   readonly enabled: boolean;
 };
@@ -1927,7 +1958,7 @@ export type WebhookInput = {
   /** http or https, at a public address, without user name, password or fragment. Redirects are not followed. */
   readonly url: string;
   /** The events that it delivers. */
-  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
+  readonly events: ReadonlyArray<'attack.opened' | 'attack.mitigated' | 'attack.ended' | 'attack.looks_usual' | 'server.state' | 'server.crashed' | 'propagation.failed'>;
 };
 
 export type WebhookSaved = {
@@ -2211,6 +2242,22 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: MitigationsCancelled;
+  };
+  /** Accept the traffic of an attack as usual. */
+  acceptTraffic: {
+    params: { attack: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: TrafficAccepted;
+  };
+  /** Take back that traffic is usual. */
+  forgetTraffic: {
+    params: { attack: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: TrafficAccepted;
   };
 }
 
@@ -2834,6 +2881,8 @@ export const OPERATIONS = {
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
+  acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
+  forgetTraffic: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
   signIn: { method: 'POST', version: 'portal', path: '/sign-in', idempotent: false },
   beginPasskeySignIn: { method: 'POST', version: 'portal', path: '/sign-in/passkey/options', idempotent: false },
   signInWithPasskey: { method: 'POST', version: 'portal', path: '/sign-in/passkey', idempotent: false },

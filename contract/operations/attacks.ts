@@ -6,7 +6,13 @@ import {
   refusals,
   WITH_KEY,
 } from '../endpoint.ts';
-import { AttackDetail, AttackPage, AttackQuery, MitigationsCancelled } from '../schemas/attacks.ts';
+import {
+  AttackDetail,
+  AttackPage,
+  AttackQuery,
+  MitigationsCancelled,
+  TrafficAccepted,
+} from '../schemas/attacks.ts';
 import { id } from '../schemas/values.ts';
 
 export const ATTACK_ENDPOINTS = [
@@ -141,6 +147,8 @@ export const X1_ATTACK_ENDPOINTS = [
               bps_error: null,
             },
           },
+          usual: null,
+          accepted: null,
         },
       },
     }),
@@ -166,6 +174,56 @@ export const X1_ATTACK_ENDPOINTS = [
         example: {
           data: { attack: 311, generation: 1842 },
           message: 'Nothing more is done against this attack once the edges have this change.',
+        },
+      },
+    },
+  },
+  {
+    ...common,
+    operationId: 'acceptTraffic',
+    method: 'POST',
+    path: '/attacks/{attack}/accept',
+    ability: 'firewall.manage',
+    write: true,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
+    summary: 'Accept the traffic of an attack as usual',
+    description:
+      'For an attack with `usual`: a change that lasts, such as a launch. Its address or prefix gets these thresholds, with who and when, and the attack ends by them.',
+    responses: {
+      ...refusals(COMMON, WITH_KEY, REFUSALS),
+      200: {
+        description: 'Accepted.',
+        schema: TrafficAccepted,
+        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        example: {
+          data: { attack: 311, target: '203.0.113.10', pps: 88_000, mbps: 71 },
+          message:
+            '203.0.113.10 is attacked above 88000 packets or 71 Mbit a second from now on. This attack ends when its traffic has been below that for its hold time.',
+        },
+      },
+    },
+  },
+  {
+    ...common,
+    operationId: 'forgetTraffic',
+    method: 'DELETE',
+    path: '/attacks/{attack}/accept',
+    ability: 'firewall.manage',
+    write: true,
+    requestHeaders: ['Idempotency-Key'],
+    idempotent: true,
+    summary: 'Take back that traffic is usual',
+    description: 'The target has the thresholds of its scopes again.',
+    responses: {
+      ...refusals(COMMON, WITH_KEY, REFUSALS),
+      200: {
+        description: 'Taken back.',
+        schema: TrafficAccepted,
+        headers: [...RATE_HEADERS, 'Idempotency-Replayed?'],
+        example: {
+          data: { attack: 311, target: '203.0.113.10', pps: null, mbps: null },
+          message: '203.0.113.10 has the thresholds of its prefix, service or organisation again.',
         },
       },
     },

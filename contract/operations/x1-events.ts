@@ -9,6 +9,7 @@ export const EVENT_KINDS = [
   'attack.opened',
   'attack.mitigated',
   'attack.ended',
+  'attack.looks_usual',
   'server.state',
   'server.crashed',
   'server.build',
@@ -42,7 +43,7 @@ export const X1_EVENT_ENDPOINTS = [
     requestHeaders: ['Last-Event-ID'],
     summary: 'Follow what happens',
     description:
-      'Server-sent events (`text/event-stream`), for as long as the connection lives: writes accepted and live, attacks opened, mitigated and ended, servers that change their state or crash, edges that could not apply an address. Each needs the ability of its area, and what the key does not reach is left out. The field `data` of an event is an `Event`. With `Last-Event-ID` the stream goes on after that event; seven days are kept, and an event `gap` says that older ones are gone. Without it the stream begins now. A comment is sent every 15 seconds. A key or person has at most 20 streams at a time. A stream ends when its caller leaves 256 kB unread, and when the key, session or role that opened it ends or changes.',
+      'Server-sent events (`text/event-stream`), for as long as the connection lives: writes accepted and live, attacks opened, mitigated and ended, or that look like usual traffic, servers that change their state or crash, edges that could not apply an address. Each needs the ability of its area, and what the key does not reach is left out. The field `data` of an event is an `Event`. With `Last-Event-ID` the stream goes on after that event; seven days are kept, and an event `gap` says that older ones are gone. Without it the stream begins now. A comment is sent every 15 seconds. A key or person has at most 20 streams at a time. A stream ends when its caller leaves 256 kB unread, and when the key, session or role that opened it ends or changes.',
     responses: {
       ...refusals(COMMON),
       200: {

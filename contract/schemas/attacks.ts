@@ -244,6 +244,21 @@ const AttackEvidence = object('AttackEvidence', {
 const counted = (description: string) =>
   Type.Object({ packets: natural(), bytes: natural() }, { description });
 
+const UsualTraffic = object(
+  'UsualTraffic',
+  'It has lasted an hour with a steady shape, from many sources, as usual traffic does. Accepting it sets these thresholds; nothing else does. Null: it does not look so.',
+  {
+    pps: natural({ description: 'Packets per second.' }),
+    mbps: natural({ description: 'Megabits (10^6) per second.' }),
+  },
+);
+
+const AcceptedTraffic = object(
+  'AcceptedTraffic',
+  'Its traffic was accepted as usual: the thresholds of its target since, by whom and when. Null: it was not.',
+  { pps: natural(), mbps: natural(), by: Type.String(), at: timestamp() },
+);
+
 export const AttackDetail = answer('AttackDetail', {
   attack: Attack,
   mitigations: Type.Array(AttackMitigation, {
@@ -262,6 +277,18 @@ export const AttackDetail = answer('AttackDetail', {
   evidence: orNull(AttackEvidence, {
     description: 'What is known of it besides; renewed every ten seconds. Null: nothing is kept.',
   }),
+  usual: orNull(UsualTraffic),
+  accepted: orNull(AcceptedTraffic),
+});
+
+export const TrafficAccepted = object('TrafficAccepted', {
+  data: Type.Object({
+    attack: id({ description: 'Of the attack.' }),
+    target: Type.String({ description: 'The address or prefix that the thresholds are of.' }),
+    pps: integerOrNull({ minimum: 0, description: 'Null: those of its scopes.' }),
+    mbps: integerOrNull({ minimum: 0 }),
+  }),
+  message: Type.String(),
 });
 
 export const MitigationsCancelled = object('MitigationsCancelled', {

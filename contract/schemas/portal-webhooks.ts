@@ -21,6 +21,7 @@ export const WEBHOOK_EVENTS = [
   'attack.opened',
   'attack.mitigated',
   'attack.ended',
+  'attack.looks_usual',
   'server.state',
   'server.crashed',
   'propagation.failed',

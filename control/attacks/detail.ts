@@ -10,6 +10,7 @@ import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
 import { filterHoldings, sinceHeld, withinReach } from './history/visible-attacks.ts';
 import { ATTACK_COLUMNS, type AttackRow, loadView } from './history/store.ts';
+import { acceptedView, findAccepted, findUsual } from './usual.ts';
 import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
@@ -62,6 +63,7 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
     return { packets, bytes };
   };
   const cancelledAt = responses[0]?.at ?? null;
+  const accepted = await findAccepted(db, attack.id);
   return {
     data: {
       attack: attackView(attack, now),
@@ -72,6 +74,8 @@ export async function detailView(db: Db, attack: AttackRow, now: Date) {
       would_drop: countedAs('observed'),
       cancelled_at: cancelledAt && secondView(cancelledAt),
       evidence: await loadEvidence(db, attack),
+      usual: await findUsual(db, attack.id, now),
+      accepted: accepted && acceptedView(accepted),
     },
   };
 }

@@ -80,7 +80,8 @@ export class WatchScopes {
 
   async #loadChanged(db: Db | Tx, { now, mark, isDue, changes }: News): Promise<void> {
     const moved = isDue ? await loadMoved(db, this.#loaded?.asOf ?? now, now) : [];
-    const changed = [...new Set([...changes.flatMap(({ cidr }) => cidr ?? []), ...moved])];
+    const parts = [...changes.flatMap(({ cidr }) => cidr ?? []), ...moved];
+    const changed = [...new Set([...parts, ...(await loadAccepted(db, parts))])];
     const services = changes.flatMap(({ serviceId }) => serviceId ?? []);
     const organisations = changes.flatMap(({ organisationId }) => organisationId ?? []);
     // Arrays, so that each part is an index look-up.
@@ -89,7 +90,8 @@ export class WatchScopes {
       sql`h.id = any (array(
         select a.id from unnest(${changed}::cidr[]) as part join holdings a on a.cidr <<= part
         union select a.id from holdings a where a.service_id = any (${services}::integer[])
-        union select a.id from holdings a where a.organisation_id = any (${organisations}::bigint[])))`,
+        union select a.id from holdings a where a.organisation_id = any (${organisations}::bigint[])
+        union select t.holding_id from accepted_traffic t where t.target = any (${changed}::cidr[])))`,
     ).execute(db);
     const dueAt = await loadDue(db, now);
     this.#held.apply(changed, rows);
@@ -143,6 +145,14 @@ async function loadMoved(db: Db | Tx, since: Moment, now: Moment): Promise<strin
   return rows.map(({ cidr }) => cidr);
 }
 
+/** Targets of accepted traffic inside holdings that changed, or ended. */
+async function loadAccepted(db: Db | Tx, changed: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ target: string }>`
+    select t.target from accepted_traffic t join holdings h on h.id = t.holding_id
+     where h.cidr = any (${changed}::cidr[])`.execute(db);
+  return rows.map(({ target }) => target);
+}
+
 async function loadDue(db: Db | Tx, now: Moment): Promise<Moment | null> {
   const { rows } = await sql<{ at: Moment | null }>`
     select least((select min(lower(during)) from holdings where lower(during) > ${now}::timestamptz),
@@ -167,14 +177,26 @@ export async function scopesOf(
   return scopes;
 }
 
+/** Holdings, and targets inside them whose traffic was accepted as usual, with what is set for them. */
 function held(at: Moment | RawBuilder<unknown>, which: RawBuilder<unknown>): RawBuilder<HeldRow> {
   return sql<HeldRow>`
-    select h.cidr, h.organisation_id as "organisationId", h.detection as own,
+    select h.cidr, h.organisation_id as "organisationId", h.detection || coalesce(t.detection, '{}') as own,
            s.detection as service, o.detection as organisation
       from holdings h
       join organisations o on o.id = h.organisation_id
       left join services s on s.id = h.service_id
-     where h.during @> ${at}::timestamptz and ${which}`;
+      left join accepted_traffic t on t.holding_id = h.id and t.target = h.cidr
+     where h.during @> ${at}::timestamptz and ${which}
+    union all
+    select t.target, h.organisation_id, t.detection, s.detection, o.detection
+      from accepted_traffic t
+      join holdings h on h.id = t.holding_id and t.target <> h.cidr
+      join organisations o on o.id = h.organisation_id
+      left join services s on s.id = h.service_id
+     where h.during @> ${at}::timestamptz and ${which}
+       -- a longer holding has it now
+       and not exists (select from holdings n where n.cidr >>= t.target and n.cidr << h.cidr
+                          and n.during @> ${at}::timestamptz)`;
 }
 
 /**

@@ -52,6 +52,8 @@ export function describeHappening({ kind, target, organisation, data }: Happenin
     'attack.opened': () => `${attack} began${peak}.`,
     'attack.mitigated': () => `${attack} is mitigated.`,
     'attack.ended': () => `${attack} has ended${peak}.`,
+    'attack.looks_usual': () =>
+      `${attack} has lasted for an hour, and looks like usual traffic. Accept it or leave it.`,
     'server.state': () => `The game server ${word('name')} is ${word('state')}.`,
     'server.crashed': () => `The game server ${word('name')} crashed.`,
     'propagation.failed': () =>

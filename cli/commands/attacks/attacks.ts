@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addAccept } from './accept.ts';
 import { addCancel } from './cancel.ts';
 import { addList } from './list.ts';
 import { addShow } from './show.ts';
@@ -10,4 +11,5 @@ export function addAttacks(program: Command): void {
   addShow(attacks);
   addWatch(attacks);
   addCancel(attacks);
+  addAccept(attacks);
 }

@@ -21,6 +21,12 @@ interface Detail {
   readonly would_drop: Counted;
   readonly cancelled_at: string | null;
   readonly evidence: Evidence | null;
+  readonly usual: Usual | null;
+  readonly accepted: (Usual & { readonly by: string; readonly at: string }) | null;
+}
+interface Usual {
+  readonly pps: number;
+  readonly mbps: number;
 }
 interface Counted {
   readonly packets: number;
@@ -70,7 +76,7 @@ async function showAttack(id: string, options: ApiOptions): Promise<void> {
 }
 
 function describe(detail: Detail): void {
-  const { attack, mitigations, cancelled_at: cancelledAt, evidence } = detail;
+  const { attack, mitigations, cancelled_at: cancelledAt, evidence, usual, accepted } = detail;
   const { prefix, status } = attack;
   print(
     `${styled('bold', `attack ${attack.id}`)} on ${attack.destination_ip} (${prefix}): ${status}`,
@@ -106,6 +112,17 @@ function describe(detail: Detail): void {
     print(`would drop  ${formatCount(detail.would_drop)}; mitigation: on drops them`);
   }
   if (cancelledAt !== null) print(`cancelled   ${cancelledAt}: it is no longer mitigated`);
+  if (usual !== null) {
+    print(`usual?      it has lasted an hour with a steady shape, from many sources`);
+    print(`            portcullis attacks accept ${attack.id} sets ${thresholdsOf(usual)}`);
+  }
+  if (accepted !== null) {
+    print(`accepted    ${accepted.at} by ${accepted.by}: ${thresholdsOf(accepted)}`);
+  }
+}
+
+function thresholdsOf({ pps, mbps }: Usual): string {
+  return `thresholds of ${pps} packets/s and ${mbps} Mbit/s`;
 }
 
 function formatCount({ packets, bytes }: Counted): string {

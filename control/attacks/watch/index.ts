@@ -7,6 +7,7 @@ import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
 import { forgetEnded, loadOrphans } from '../record/store.ts';
+import { askAboutUsual } from '../usual.ts';
 import { createDetectionService } from './agent-requests.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
 import { DetectionLeader } from './leader.ts';
@@ -40,7 +41,7 @@ export interface WatchHooks {
 /** Notifications say what changed; one may be lost. */
 const RELOAD_MS = 15_000;
 const LEASE_MS = 1_000;
-const FORGET_MS = 60_000;
+const MINUTE_MS = 60_000;
 /** The most attacks continued at a time. */
 const MAX_ORPHANS = 10_000;
 
@@ -102,7 +103,7 @@ class Watch implements Watching {
     every(BUCKET_MS, () => this.#tick());
     every(RELOAD_MS, () => this.wake());
     every(LEASE_MS, () => void this.#enqueue('renewing the detection lease', () => this.#renew()));
-    every(FORGET_MS, () => void this.#enqueue('forgetting attacks', () => forgetEnded(this.#db)));
+    every(MINUTE_MS, () => void this.#enqueue('looking after attacks', () => this.#lookAfter()));
   }
 
   wake(): void {
@@ -151,6 +152,12 @@ class Watch implements Watching {
     if (waiting?.orphans === true) await this.#resumeOrphans();
     // Its notification may have been lost.
     if (waiting?.forwarded === true) this.relayed();
+  }
+
+  async #lookAfter(): Promise<void> {
+    if (this.#leader.host === null) return;
+    await forgetEnded(this.#db);
+    await askAboutUsual(this.#db);
   }
 
   #tick(): void {

@@ -8,6 +8,14 @@ type JsonWithDefault<T> = ColumnType<T, string | undefined, string>;
 
 /** The tables of migrations/ in the names of the SQL. */
 export interface Schema {
+  accepted_traffic: {
+    holding_id: number;
+    target: string;
+    detection: Json<unknown>;
+    attack_id: number;
+    accepted_by: string;
+    accepted_at: Generated<Date>;
+  };
   addresses: {
     id: GeneratedAlways<number>;
     holding_id: number;
@@ -432,6 +440,7 @@ export interface Schema {
     ended_at: Date | null;
     seen_at: Date;
     detector: Json<unknown>;
+    asked_at: Date | null;
   };
   organisations: {
     id: GeneratedAlways<number>;

@@ -946,6 +946,28 @@ $$;
 create trigger organisations_detection after update of detection on organisations for each row
   when (old.detection is distinct from new.detection) execute function organisation_settings_changed();
 
+-- Traffic that people accepted as usual: the thresholds of an address, or of a holding, beside what is set for its scopes.
+create table accepted_traffic (
+  holding_id bigint not null references holdings on delete cascade,
+  -- of an attack of that holder
+  target cidr not null,
+  -- {"pps", "mbps"}
+  detection jsonb not null check (jsonb_typeof(detection) = 'object'),
+  attack_id bigint not null,
+  accepted_by text not null,
+  accepted_at timestamptz not null default now(),
+  primary key (holding_id, target)
+);
+create function accepted_traffic_changed() returns trigger language plpgsql as $$
+begin
+  insert into detection_changes (cidr) values (coalesce(new.target, old.target));
+  perform pg_notify('portcullis_holdings', '');
+  return null;
+end
+$$;
+create trigger accepted_traffic_detection after insert or update or delete on accepted_traffic
+  for each row execute function accepted_traffic_changed();
+
 ---------------------------------------------------------------------------------------------------------------------
 -- Attacks. A row that a page of history may have shown changes only by a new version of it, so a page read later under
 -- the same revision holds what it would have held then.
@@ -1015,7 +1037,9 @@ create table ongoing_attacks (
   ended_at timestamptz,
   seen_at timestamptz not null,
   -- the state that another detector needs to continue with it
-  detector jsonb not null
+  detector jsonb not null,
+  -- when people were asked whether it is usual traffic
+  asked_at timestamptz
 );
 
 -- The recorders that see it: an attack has ended when the last one says so, or is silent for too long.

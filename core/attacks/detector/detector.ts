@@ -344,7 +344,7 @@ function stepAddress(
       bucketTime,
     );
   }
-  const limits = phaseLimits(phase) ?? limitsOf(state.baseline, thresholds);
+  const limits = phaseLimits(phase, thresholds) ?? limitsOf(state.baseline, thresholds);
   // An attack spread over a prefix is one attack on the prefix; its share here is not learned as usual.
   const spread = outer?.phase.name === 'ongoing';
   const own =

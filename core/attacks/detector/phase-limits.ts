@@ -18,7 +18,8 @@ export function isUsual(rates: Rates, { pps, bps }: Limits): boolean {
   return rates.pps < pps && rates.bps < bps;
 }
 
-/** Those of a moving attack are of an address, not of its prefix. */
-export function phaseLimits(phase: Phase): Limits | null {
-  return phase.name === 'quiet' || phase.moves ? null : phase.limits;
+/** The limits of an attack, at least the thresholds of now. Those of a moving one are of an address, not of its prefix. */
+export function phaseLimits(phase: Phase, { pps, bps }: Limits): Limits | null {
+  if (phase.name === 'quiet' || phase.moves) return null;
+  return { pps: Math.max(phase.limits.pps, pps), bps: Math.max(phase.limits.bps, bps) };
 }

@@ -131,7 +131,7 @@ function pressureOf(
   latestTraffic: () => { readonly window: Window },
   { state, thresholds }: EvaluatedSubject,
 ): Pressure {
-  const before = phaseLimits(state.phase);
+  const before = phaseLimits(state.phase, thresholds);
   const rates = ratesOf(split.whole);
   const isExcessive = ({ window, baseline }: Part): boolean => {
     const limits = before ?? limitsOf(baseline, thresholds);

@@ -222,7 +222,7 @@ export function stepOngoing(
   { measured, evaluated }: AttackTraffic,
   bucketTime: BucketTime,
 ): Stepped {
-  const { ends } = phase;
+  const ends = raisedEnds(state.baseline, phase, thresholds);
   const rates = ratesOf(evaluated);
   const isQuiet = rates.leastPps < ends.pps && rates.leastBps < ends.bps;
   const quietMs = !isQuiet
@@ -261,6 +261,16 @@ export function stepOngoing(
       ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs, partOf: null }
       : null,
   };
+}
+
+/** Thresholds that were raised during the attack, because its traffic is usual, end it. */
+function raisedEnds(baseline: Baseline, { limits, ends, moves }: Ongoing, now: Limits): Limits {
+  if (moves || (now.pps <= limits.pps && now.bps <= limits.bps)) return ends;
+  const raised = endsOf(baseline, {
+    pps: Math.max(limits.pps, now.pps),
+    bps: Math.max(limits.bps, now.bps),
+  });
+  return { pps: Math.max(ends.pps, raised.pps), bps: Math.max(ends.bps, raised.bps) };
 }
 
 /** It has no effect once it is longer than every window. */

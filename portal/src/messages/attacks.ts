@@ -177,6 +177,21 @@ export const attackMessages = {
     cancelDone: 'The mitigation is withdrawn',
     cancelEnded: 'The attack has ended, so no mitigation is in force.',
     cancelAlready: 'It is already cancelled.',
+    usual: {
+      looks: (pps: number, mbps: number) =>
+        `This looks like usual traffic: it has lasted an hour with a steady shape, from many sources. Accepting it sets the thresholds to ${formatCount(pps)} packets and ${formatCount(mbps)} Mbit a second.`,
+      accept: 'Accept as usual',
+      acceptTitle: 'Is this usual traffic?',
+      acceptText: (pps: number, mbps: number) =>
+        `From now on only more than ${formatCount(pps)} packets or ${formatCount(mbps)} Mbit a second is an attack here. This attack ends by it, and its mitigation with it. Whether the sources are real is not measured: look at them first.`,
+      done: 'Accepted as usual traffic',
+      accepted: (by: string, at: string, pps: number, mbps: number) =>
+        `${by} accepted this traffic as usual on ${at}: thresholds are ${formatCount(pps)} packets and ${formatCount(mbps)} Mbit a second.`,
+      undo: 'Take it back',
+      undoTitle: 'Take it back?',
+      undoText: 'The address has the thresholds of its prefix, service or organisation again.',
+      undone: 'Taken back',
+    },
     csv: 'CSV: traffic curve',
     json: 'JSON: all details',
   },

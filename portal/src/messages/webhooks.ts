@@ -23,6 +23,7 @@ export const webhookMessages = {
       'attack.opened': 'Attack started',
       'attack.mitigated': 'Attack mitigated',
       'attack.ended': 'Attack ended',
+      'attack.looks_usual': 'Attack that looks like usual traffic',
       'server.state': 'Server state changed',
       'server.crashed': 'Server crashed',
       'propagation.failed': 'Propagation failed',

@@ -15,6 +15,7 @@ import { Makeup } from './one/Makeup.tsx';
 import { type AttackView, useAttack } from './queries.ts';
 import { Steps } from './one/Steps.tsx';
 import { Traffic } from './one/Traffic.tsx';
+import { UsualTraffic } from './one/UsualTraffic.tsx';
 import { attacksCsv } from './attacks-csv.ts';
 
 const text = messages.attack;
@@ -64,6 +65,7 @@ function Shown({ view }: { readonly view: AttackView }) {
         />
         <CancelButton view={view} />
       </PageHeader>
+      <UsualTraffic view={view} />
       <AttackFacts view={view} />
       <div className="main-aside">
         <Traffic view={view} />

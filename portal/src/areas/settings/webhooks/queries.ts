@@ -11,6 +11,7 @@ export const EVENTS = [
   'attack.opened',
   'attack.mitigated',
   'attack.ended',
+  'attack.looks_usual',
   'server.state',
   'server.crashed',
   'propagation.failed',
