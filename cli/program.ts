@@ -17,6 +17,7 @@ import { addPortal } from './commands/portal.ts';
 import { addSetup } from './commands/setup.ts';
 import { addService } from './commands/service.ts';
 import { addServers } from './commands/servers/servers.ts';
+import { addThresholds } from './commands/thresholds.ts';
 import { addUp } from './commands/up.ts';
 import { addCompletion } from './commands/completion.ts';
 import { CliError, EXIT, QuietExit, usageError } from './exit.ts';
@@ -34,6 +35,7 @@ const GROUPS = {
     addNodes,
     addCollectors,
     addAttacks,
+    addThresholds,
     addBackup,
     addRestore,
   ],

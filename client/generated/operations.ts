@@ -1846,6 +1846,32 @@ export type SuggestedFilter = {
   readonly name: string;
 };
 
+/** Twice the usual. Null: what it has suits. */
+export type SuggestedThresholds = {
+  /** Packets per second. */
+  readonly pps: number;
+  /** Megabits (10^6) per second. */
+  readonly mbps: number;
+  /** Attacks of the last seven days that stay below. */
+  readonly missed: number;
+  /** Hours of usual traffic that reach one of them. */
+  readonly reported: number;
+};
+
+export type ThresholdSuggestion = {
+  /** An address or prefix. */
+  readonly subject: string;
+  readonly usual: UsualPeak | null;
+  readonly present: ThresholdsNow;
+  readonly suggested: SuggestedThresholds | null;
+  /** Of the last seven days. */
+  readonly attacks: number;
+};
+
+export type ThresholdSuggestions = {
+  readonly data: readonly ThresholdSuggestion[];
+};
+
 /** Null: as of what is around it: address, service, prefix, organisation, default. */
 export type Thresholds = {
   /** Packets per second. */
@@ -1872,6 +1898,18 @@ export type ThresholdsInput = {
   readonly mitigation: 'off' | 'observe' | 'on' | null;
   /** Sources that no mitigation touches, added to those around it. */
   readonly safelist: readonly string[];
+};
+
+/** What it has. */
+export type ThresholdsNow = {
+  /** Packets per second. */
+  readonly pps: number;
+  /** Megabits (10^6) per second. */
+  readonly mbps: number;
+  /** Attacks of the last seven days that stay below. */
+  readonly missed: number;
+  /** Hours of usual traffic that reach one of them. */
+  readonly reported: number;
 };
 
 export type TopPort = {
@@ -1914,6 +1952,12 @@ export type UnblockRequest = {
   readonly sources: readonly string[];
   /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
   readonly target?: string | null;
+};
+
+/** The highest traffic outside of attacks. Null: never a quarter of its threshold. */
+export type UsualPeak = {
+  readonly pps: number;
+  readonly mbps: number;
 };
 
 /** It has lasted an hour with a steady shape, from many sources, as usual traffic does. Accepting it sets these thresholds; nothing else does. Null: it does not look so. */
@@ -2751,6 +2795,14 @@ export interface PortalOperations {
     headers: never;
     result: Organisations;
   };
+  /** Suggest thresholds. */
+  suggestThresholds: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ThresholdSuggestions;
+  };
   /** Set when traffic is an attack. */
   saveThresholds: {
     params: { slug: string };
@@ -2944,6 +2996,7 @@ export const OPERATIONS = {
   createHolding: { method: 'POST', version: 'portal', path: '/operator/organisations/{slug}/holdings', idempotent: false },
   changeHolding: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
   removeHolding: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
+  suggestThresholds: { method: 'GET', version: 'portal', path: '/operator/organisations/{slug}/threshold-suggestions', idempotent: false },
   saveThresholds: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/thresholds', idempotent: false },
   readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
   removeAgent: { method: 'DELETE', version: 'portal', path: '/operator/fleet/{kind}/{name}', idempotent: false },

@@ -11,6 +11,7 @@ import {
   Organisations,
   ServiceInput,
   ThresholdsInput,
+  ThresholdSuggestions,
 } from '../schemas/portal-operator.ts';
 import { MAX_ASN, integer } from '../schemas/values.ts';
 import { deleteAnswers, idParam, readAnswers, writeAnswers } from './portal-shared.ts';
@@ -130,6 +131,16 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     summary: 'Remove a holding that was never used',
     description: 'One that nothing refers to, or that has not begun. Others are ended.',
     responses: deleteAnswers(saved, Organisations, LOSSES),
+  },
+  {
+    ...read,
+    operationId: 'suggestThresholds',
+    path: `${ONE}/threshold-suggestions`,
+    params: SLUG,
+    summary: 'Suggest thresholds',
+    description:
+      'By the traffic and the attacks of the last seven days, for each address and prefix with a quarter of its threshold, or with attacks.',
+    responses: readAnswers('Most traffic first.', ThresholdSuggestions),
   },
   {
     ...save,

@@ -125,6 +125,33 @@ const allowLosses = Type.Boolean({
   description: 'Also if rules, filters or assignments in force would end by it.',
 });
 
+const thresholdEffect = {
+  pps: natural({ description: 'Packets per second.' }),
+  mbps: natural({ description: 'Megabits (10^6) per second.' }),
+  missed: natural({ description: 'Attacks of the last seven days that stay below.' }),
+  reported: natural({ description: 'Hours of usual traffic that reach one of them.' }),
+};
+
+const ThresholdSuggestion = object('ThresholdSuggestion', {
+  subject: Type.String({ description: 'An address or prefix.' }),
+  usual: orNull(
+    object(
+      'UsualPeak',
+      'The highest traffic outside of attacks. Null: never a quarter of its threshold.',
+      { pps: natural(), mbps: natural() },
+    ),
+  ),
+  present: object('ThresholdsNow', 'What it has.', thresholdEffect),
+  suggested: orNull(
+    object('SuggestedThresholds', 'Twice the usual. Null: what it has suits.', thresholdEffect),
+  ),
+  attacks: natural({ description: 'Of the last seven days.' }),
+});
+
+export const ThresholdSuggestions = object('ThresholdSuggestions', {
+  data: Type.Array(ThresholdSuggestion),
+});
+
 export const HoldingInput = sent(
   'HoldingInput',
   'With an ASN of the organisation or of the operator, with one of its services, or with neither.',

@@ -13,6 +13,7 @@ type OperatorHandlers = Pick<
   | 'addAsn'
   | 'removeAsn'
   | 'saveThresholds'
+  | 'suggestThresholds'
   | 'saveService'
   | 'removeService'
   | 'createHolding'

@@ -1,6 +1,7 @@
 import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_ASN } from '@portcullis/contract/schemas/values.ts';
+import { loadSuggestions, suggestionView } from '../attacks/index.ts';
 import type { Tx } from '../db/database.ts';
 import { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
@@ -18,7 +19,13 @@ import { land, type Written, writeOrganisation } from './organisation-write.ts';
 import { findAsn, findService, loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
-type Names = 'listOrganisations' | 'saveOrganisation' | 'addAsn' | 'removeAsn' | 'saveThresholds';
+type Names =
+  | 'listOrganisations'
+  | 'saveOrganisation'
+  | 'addAsn'
+  | 'removeAsn'
+  | 'saveThresholds'
+  | 'suggestThresholds';
 
 /** Organisations, their ASNs and thresholds. */
 export function createOrganisationHandlers(): Pick<Handlers, Names> {
@@ -56,6 +63,13 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
         await deleteAsn(batch, asn);
         return { action: 'asn.remove', target: `AS${asn}`, detail: {} };
       }),
+    async suggestThresholds(call, db) {
+      const slug = call.params['slug'] ?? '';
+      const [found] = await loadOrganisations(db, slug);
+      if (found === undefined) throw new Problem('not_found', `There is no organisation ${slug}.`);
+      const suggestions = await loadSuggestions(db, slug);
+      return { status: 200, body: { data: suggestions.map(suggestionView) } };
+    },
     saveThresholds: (call, tx) =>
       writeOrganisation(call, tx, (written) => setThresholds(call, tx, written)),
   };

@@ -9,6 +9,7 @@ import { createWatching, type Watching } from './watch/index.ts';
 
 export { cancelIn } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
+export { loadSuggestions, suggestionView } from './suggestions.ts';
 
 export interface AttackDeps {
   readonly db: Db;

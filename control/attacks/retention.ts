@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
 import { forgetBefore, ensurePartitions } from './partitions.ts';
+import { forgetPeaks } from './suggestions.ts';
 
 /** The number of months with partitions ahead, so that none is missing after an outage. */
 const MONTHS_AHEAD = 2;
@@ -20,6 +21,7 @@ export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<numb
   await sql`
     delete from attack_drops d
      where not exists (select from attacks a where a.id = d.attack_id)`.execute(db);
+  await forgetPeaks(db);
   await sql`delete from responder_turns where served_at < now() - interval '1 day'`.execute(db);
   const responses = Number(numAffectedRows ?? 0);
   return dropped + deleted + responses + (await forgetVersions(db));

@@ -17,7 +17,8 @@ import {
   toResumable,
 } from '@portcullis/core/attacks/detector/resume.ts';
 import type { Ongoing, SubjectState } from '@portcullis/core/attacks/detector/subject.ts';
-import { SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
+import { ratesOf, SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
+import type { Peak } from '@portcullis/core/attacks/suggest-thresholds.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
@@ -50,6 +51,8 @@ const GONE_MS = 60_000;
 /** The intervals at which records and evidence are updated. */
 const REPORT_MS = 1_000;
 const EVIDENCE_MS = 10_000;
+/** Rates count once no attack has begun for so long. */
+const PEAK_SECONDS = 3;
 /** The number of samples from which top sources are reported to mitigation, and the factor for the next report. */
 const WORTH_SAMPLES = 10;
 const WORTH_TIMES = 4;
@@ -77,6 +80,10 @@ export class DetectorHost implements RecordedDetector {
   readonly #named = new Map<string, string>();
   /** The number of samples at the last report of top sources. */
   readonly #traced = new Map<string, number>();
+  /** The highest rates of tracked subjects outside of attacks, since they were taken. */
+  #peaks = new Map<string, Peak>();
+  /** Rates of the last seconds, oldest first, that may still turn out to be those of an attack. */
+  readonly #latest: ReadonlyMap<string, Peak>[] = [];
   #counters: Counters = NO_COUNTERS;
   #state: DetectorState = INITIAL;
   /** The clock changes since the start of each ongoing attack. */
@@ -131,7 +138,38 @@ export class DetectorHost implements RecordedDetector {
       // A suspended process does not catch up.
       this.#steppedMs = Math.max(this.#steppedMs, nowMs - SILENCE_MS);
     }
-    if (nowMs - this.#reportedMs >= REPORT_MS) this.#report(nowMs);
+    if (nowMs - this.#reportedMs >= REPORT_MS) {
+      this.#report(nowMs);
+      this.#notePeaks();
+    }
+  }
+
+  /** The highest rates since the last time. */
+  takePeaks(): ReadonlyMap<string, Peak> {
+    const peaks = this.#peaks;
+    this.#peaks = new Map();
+    return peaks;
+  }
+
+  /** Once a second, which every window covers. The first seconds of an attack are known as such a little later. */
+  #notePeaks(): void {
+    const now = new Map<string, Peak>();
+    for (const [subject, { phase, window }] of [
+      ...this.#state.addresses,
+      ...this.#state.prefixes,
+    ]) {
+      if (phase.name !== 'ongoing') now.set(subject, ratesOf(window));
+    }
+    this.#latest.push(now);
+    if (this.#latest.length <= PEAK_SECONDS) return;
+    for (const [subject, { pps, bps }] of this.#latest.shift() ?? []) {
+      if (!now.has(subject)) continue;
+      const before = this.#peaks.get(subject) ?? { pps: 0, bps: 0 };
+      this.#peaks.set(subject, {
+        pps: Math.max(before.pps, pps),
+        bps: Math.max(before.bps, bps),
+      });
+    }
   }
 
   /** Continues an attack of another process. */

@@ -7,6 +7,7 @@ import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
 import { forgetEnded, loadOrphans } from '../record/store.ts';
+import { savePeaks } from '../suggestions.ts';
 import { askAboutUsual } from '../usual.ts';
 import { createDetectionService } from './agent-requests.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
@@ -158,6 +159,7 @@ class Watch implements Watching {
     if (this.#leader.host === null) return;
     await forgetEnded(this.#db);
     await askAboutUsual(this.#db);
+    await savePeaks(this.#db, this.#leader.host?.takePeaks() ?? new Map());
   }
 
   #tick(): void {

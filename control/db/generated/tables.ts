@@ -621,6 +621,12 @@ export interface Schema {
     attempts: number;
     last_at: Date;
   };
+  traffic_peaks: {
+    subject: string;
+    hour: Date;
+    pps: number;
+    bps: number;
+  };
   webhook_deliveries: {
     id: GeneratedAlways<number>;
     webhook_id: number;

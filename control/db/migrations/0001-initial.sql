@@ -946,6 +946,17 @@ $$;
 create trigger organisations_detection after update of detection on organisations for each row
   when (old.detection is distinct from new.detection) execute function organisation_settings_changed();
 
+-- The highest traffic of an hour outside of attacks, of addresses and prefixes with a quarter of their thresholds. Kept for eight
+-- days, for suggestions of thresholds.
+create table traffic_peaks (
+  subject cidr not null,
+  hour timestamptz not null,
+  pps bigint not null,
+  bps bigint not null,
+  primary key (subject, hour)
+);
+create index traffic_peaks_hour on traffic_peaks (hour);
+
 -- Traffic that people accepted as usual: the thresholds of an address, or of a holding, beside what is set for its scopes.
 create table accepted_traffic (
   holding_id bigint not null references holdings on delete cascade,

@@ -12,6 +12,7 @@ import { useOrganisations } from '../queries.ts';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
 import { ServicesCard } from './ServicesCard.tsx';
+import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
 const text = messages.operator.organisations;
@@ -53,6 +54,7 @@ function Detail({ slug }: { readonly slug: string }) {
                 <LimitsCard organisation={found} />
                 <ThresholdsCard organisation={found} />
               </div>
+              <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
               <ServicesCard organisation={found} />
             </>
