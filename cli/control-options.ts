@@ -22,6 +22,9 @@ export interface ControlOptions {
   readonly mailFrom?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
+  readonly tlsAuto?: string | true;
+  readonly acmeDirectory?: string;
+  readonly acmeListen?: string;
   readonly databasePool?: string;
   readonly logLevel?: string;
 }
@@ -44,6 +47,15 @@ export function withControlOptions(command: Command): Command {
     .option('--mail-from <address>', 'the address that mail comes from')
     .option('--tls-cert <file>', 'PEM certificate; serves HTTPS')
     .option('--tls-key <file>', 'PEM key of the certificate')
+    .option(
+      '--tls-auto [email]',
+      'order the certificate of --public-url by ACME; self-signed until it is there',
+    )
+    .option('--acme-directory <url>', "of the certificate authority (default: Let's Encrypt)")
+    .option(
+      '--acme-listen <host:port>',
+      'where it asks by plain HTTP (default: port 80 of --listen)',
+    )
     .option('--database-pool <number>', 'connections to the database at most (default: 10)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug');
 }
@@ -60,6 +72,9 @@ const VARIABLES = {
   mailFrom: 'PORTCULLIS_MAIL_FROM',
   tlsCert: 'PORTCULLIS_TLS_CERT',
   tlsKey: 'PORTCULLIS_TLS_KEY',
+  tlsAuto: 'PORTCULLIS_TLS_AUTO',
+  acmeDirectory: 'PORTCULLIS_ACME_DIRECTORY',
+  acmeListen: 'PORTCULLIS_ACME_LISTEN',
   databasePool: 'PORTCULLIS_DATABASE_POOL',
   logLevel: 'PORTCULLIS_LOG_LEVEL',
 } as const satisfies Readonly<Record<keyof ControlOptions, keyof NodeJS.ProcessEnv>>;
@@ -96,7 +111,10 @@ function requireNotMoved(dataDir: string): void {
 
 /** The environment of a control process with these options. */
 export function controlEnvironment(options: ControlOptions): NodeJS.ProcessEnv {
-  const given = givenOptions(options).map(([option, variable]) => [variable, options[option]]);
+  const given = givenOptions(options).map(([option, variable]) => {
+    const value = options[option];
+    return [variable, value === true ? 'on' : value];
+  });
   return { ...process.env, ...Object.fromEntries(given) };
 }
 

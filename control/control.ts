@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAccounts } from './accounts/index.ts';
@@ -28,12 +29,13 @@ import {
 import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { createRegistry } from './http/server/metrics.ts';
 import { createHttpServer } from './http/server/server.ts';
-import type { HttpConfig } from './http/server/config.ts';
+import type { HttpConfig, TlsConfig } from './http/server/config.ts';
 import { serveLinks } from './links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
+import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks/index.ts';
 
 export interface ControlFacts {
@@ -102,11 +104,11 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const migrations = await loadMigrations();
   await prepareSourceSets();
   stops.push('source sets', releaseSourceSets);
-  const httpConfig = await readHttpConfig(config);
   const account =
     options.giveUpRoot === undefined
       ? null
       : chooseAccount(config.account ?? undefined, clusterOf(config.dataDir));
+  const files = await readTlsFiles(config);
   const database = await startDatabase(config, log, stops);
   const db = openDatabase({
     url: database.url,
@@ -117,6 +119,8 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
     },
   });
   stops.push('database connections', () => db.destroy());
+  const tlsAuto = await openAutomaticTls(config, account, log, stops);
+  const httpConfig = httpConfigOf(config, files ?? tlsAuto);
   const { isFleetApplied = () => true } = options;
   const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
   const areas = composeAreas(deps);
@@ -125,13 +129,16 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
+  // Requests wait for the database then: only root may have these ports.
+  const early = account !== null && isPrivileged(config.listen.port) ? await http.listen() : null;
   if (account !== null) {
     options.giveUpRoot?.(account);
     log.info({ account: account.name }, 'dropped root privileges');
   }
   if (database.pid === undefined) await migrateWhenReachable(database, config, migrations, log);
-  const listening = await http.listen();
+  const listening = early ?? (await http.listen());
   stops.push('API', () => http.close());
+  tlsAuto?.start((current) => http.renew(current));
   const databaseUrl = database.url;
   const { onRestored = () => {} } = options;
   await startFleet({ ...areas, config, databaseUrl, db, log, stops, onRestored });
@@ -195,13 +202,40 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   return { access, fleet, gameServers, collectors, attacks, events, webhooks, http };
 }
 
-async function readHttpConfig(config: ControlConfig): Promise<HttpConfig> {
-  const { listen: at, metricsListen, publicUrl, trustedProxies, tlsFiles } = config;
-  const tls = tlsFiles && {
+/** Ports below it are root's. */
+const FIRST_FREE_PORT = 1_024;
+
+function isPrivileged(port: number): boolean {
+  return port > 0 && port < FIRST_FREE_PORT;
+}
+
+async function openAutomaticTls(
+  { tlsAuto, dataDir, publicUrl }: ControlConfig,
+  account: Account | null,
+  log: Logger,
+  stops: StopStack,
+): Promise<AutomaticTls | null> {
+  if (tlsAuto === null) return null;
+  const { AutomaticTls, prepareTlsFolder } = await import('./tls-auto/automatic-tls.ts');
+  const folder = join(dataDir, 'tls');
+  prepareTlsFolder(folder, account);
+  const opened = await AutomaticTls.open({ ...tlsAuto, folder, publicUrl, log });
+  stops.push('certificate', () => opened.stop());
+  return opened;
+}
+
+async function readTlsFiles({ tlsFiles }: ControlConfig): Promise<TlsConfig | null> {
+  if (tlsFiles === null) return null;
+  return {
     cert: await readPem(tlsFiles.cert, 'certificate'),
     key: await readPem(tlsFiles.key, 'key'),
   };
-  return { listen: at, publicUrl, trustedProxies, tls, metrics: metricsListen };
+}
+
+function httpConfigOf(config: ControlConfig, tls: TlsConfig | AutomaticTls | null): HttpConfig {
+  const { listen: at, metricsListen, publicUrl, trustedProxies } = config;
+  const served = tls !== null && 'config' in tls ? tls.config : tls;
+  return { listen: at, publicUrl, trustedProxies, tls: served, metrics: metricsListen };
 }
 
 async function readPem(path: string, what: string): Promise<string> {

@@ -57,6 +57,7 @@ async function prepare(t: TestContext): Promise<Site> {
     webhookNetworks: [],
     mail: null,
     tlsFiles: null,
+    tlsAuto: null,
     linkSocket: join(folder, 'edges.sock'),
     nodeSocket: join(folder, 'nodes.sock'),
     account: null,

@@ -26,6 +26,7 @@ export type Need =
   | 'openttd'
   | 'dns'
   | 'chrony'
+  | 'pebble'
   | 'docker'
   | 'apt'
   | 'browser'
@@ -65,6 +66,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   openttd: () => (existsSync('/usr/games/openttd') ? null : 'openttd is not installed'),
   dns: () => onPath('unbound') ?? onPath('dig'),
   chrony: () => onPath('chronyd'),
+  pebble: () => onPath('pebble') ?? onPath('pebble-challtestsrv'),
   nginx: () => onPath('nginx'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   sudo: () => onPath('sudo'),

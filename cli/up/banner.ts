@@ -109,6 +109,7 @@ function tunnelLines(link: string, { addresses }: PreparedFleet): string[] {
   return [
     'From another computer, begin this there, then open the link there:',
     `  ssh -L ${port}:${hostname}:${port} ${userInfo().username}@${host}`,
+    'Or serve it under a name of this host: --listen 0.0.0.0:443 --public-url https://NAME --tls-auto',
   ];
 }
 

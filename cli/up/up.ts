@@ -173,7 +173,7 @@ function enforceCommand(options: UpOptions, dataDir: string): string {
   const words = ['up', '--enforce', '--confirm-within', '120s'];
   const { json: _, enforce: __, confirmWithin: ___, data: ____, adopt: _____, ...kept } = options;
   for (const [name, value] of Object.entries({ ...controlVariables(), ...kept }))
-    words.push(optionName(name), value);
+    words.push(optionName(name), ...(value === true ? [] : [value]));
   if (process.getuid?.() === 0) return commandLine(words, { dataDir, asRoot: true });
   return commandLine([...words, '--adopt', dataDir], { asRoot: true });
 }

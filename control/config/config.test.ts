@@ -12,6 +12,31 @@ function must(env: Readonly<Record<string, string>>, isRoot = false) {
   return config.ok ? config.value : assert.fail(config.reason);
 }
 
+test('orders a certificate only for a name that can have one', () => {
+  const auto = (more: Record<string, string>) =>
+    decideConfig({ HOME: '/home/me', PORTCULLIS_TLS_AUTO: 'on', ...more }, { isRoot: false });
+  const named = { PORTCULLIS_PUBLIC_URL: 'https://panel.example.net' };
+  const decided = auto({ ...named, PORTCULLIS_LISTEN: '0.0.0.0:443' });
+  assert.ok(decided.ok);
+  assert.deepEqual(decided.value.tlsAuto, {
+    domain: 'panel.example.net',
+    email: null,
+    directoryUrl: 'https://acme-v02.api.letsencrypt.org/directory',
+    httpListen: { host: '0.0.0.0', port: 80 },
+  });
+  for (const [wrong, reason] of [
+    [{}, /needs PORTCULLIS_PUBLIC_URL/],
+    [{ PORTCULLIS_PUBLIC_URL: 'https://192.0.2.1' }, /needs PORTCULLIS_PUBLIC_URL with a name/],
+    [{ ...named, PORTCULLIS_TLS_AUTO: 'yes' }, /is "on", or the address/],
+    [{ ...named, PORTCULLIS_TLS_CERT: '/c', PORTCULLIS_TLS_KEY: '/k' }, /leave out/],
+    [{ ...named, PORTCULLIS_ACME_DIRECTORY: 'http://x' }, /ACME directory/],
+  ] as const) {
+    const refused = auto(wrong);
+    assert.ok(!refused.ok);
+    assert.match(refused.reason, reason);
+  }
+});
+
 test('an empty environment means loopback and an embedded database', () => {
   const config = must({ HOME: '/home/ada' });
   assert.deepEqual(config, {
@@ -26,6 +51,7 @@ test('an empty environment means loopback and an embedded database', () => {
     webhookNetworks: [],
     mail: null,
     tlsFiles: null,
+    tlsAuto: null,
     linkSocket: '/home/ada/.local/state/portcullis/link/control.sock',
     nodeSocket: '/home/ada/.local/state/portcullis/node-link/control.sock',
     account: null,

@@ -5,6 +5,7 @@ import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
 import type { MailConfig } from '../mail/index.ts';
+import type { AutomaticTlsConfig } from '../tls-auto/automatic-tls.ts';
 
 export interface ListenAddress {
   readonly host: string;
@@ -36,6 +37,8 @@ export interface ControlConfig {
   readonly mail: MailConfig | null;
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
+  /** `PORTCULLIS_TLS_AUTO`, `PORTCULLIS_ACME_DIRECTORY`, `PORTCULLIS_ACME_LISTEN`: a certificate by ACME. Null: none is ordered. */
+  readonly tlsAuto: AutomaticTlsConfig | null;
   /** `PORTCULLIS_LINK_SOCKET`: Unix socket for edges of this host. */
   readonly linkSocket: string;
   /** `PORTCULLIS_NODE_SOCKET`: Unix socket for nodes of this host. */
@@ -80,6 +83,10 @@ export function decideConfig(
   );
   const tlsFiles = take(decideTls(text('PORTCULLIS_TLS_CERT'), text('PORTCULLIS_TLS_KEY')), null);
   const publicUrl = decidePublicUrl(text('PORTCULLIS_PUBLIC_URL'), listen, tlsFiles !== null);
+  const tlsAuto = take(
+    decideTlsAuto(text, { listen, publicUrl: publicUrl.ok ? publicUrl.value : '', tlsFiles }),
+    null,
+  );
   const mail = decideMail(text('PORTCULLIS_SMTP_URL'), text('PORTCULLIS_MAIL_FROM'));
   const config: ControlConfig = {
     dataDir,
@@ -96,6 +103,7 @@ export function decideConfig(
     webhookNetworks: take(decideWebhookNetworks(text('PORTCULLIS_WEBHOOK_NETWORKS')), []),
     mail: take(mail, null),
     tlsFiles,
+    tlsAuto,
     linkSocket: resolve(text('PORTCULLIS_LINK_SOCKET') ?? join(dataDir, 'link', 'control.sock')),
     nodeSocket: resolve(
       text('PORTCULLIS_NODE_SOCKET') ?? join(dataDir, 'node-link', 'control.sock'),
@@ -218,6 +226,42 @@ function decideTls(
     return no('TLS needs both PORTCULLIS_TLS_CERT and PORTCULLIS_TLS_KEY.');
   }
   return ok({ cert: resolve(cert), key: resolve(key) });
+}
+
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
+const DOMAIN = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+
+function decideTlsAuto(
+  text: (name: string) => string | null,
+  { listen, publicUrl, tlsFiles }: Pick<ControlConfig, 'listen' | 'publicUrl' | 'tlsFiles'>,
+): Parsed<AutomaticTlsConfig | null> {
+  const wanted = text('PORTCULLIS_TLS_AUTO');
+  if (wanted === null) return ok(null);
+  if (tlsFiles !== null) {
+    return no('PORTCULLIS_TLS_AUTO orders a certificate: leave out PORTCULLIS_TLS_CERT.');
+  }
+  if (wanted !== 'on' && !MAIL_ADDRESS.test(wanted)) {
+    return no(
+      'PORTCULLIS_TLS_AUTO is "on", or the address that the certificate authority writes to.',
+    );
+  }
+  const url = URL.parse(publicUrl);
+  if (url?.protocol !== 'https:' || !DOMAIN.test(url.hostname)) {
+    return no(
+      'PORTCULLIS_TLS_AUTO needs PORTCULLIS_PUBLIC_URL with a name that resolves to this host, such as https://portcullis.example.net.',
+    );
+  }
+  const directoryUrl = text('PORTCULLIS_ACME_DIRECTORY') ?? LETS_ENCRYPT;
+  if (URL.parse(directoryUrl)?.protocol !== 'https:') {
+    return no('PORTCULLIS_ACME_DIRECTORY is not the https URL of an ACME directory.');
+  }
+  const httpListen = parseListen('PORTCULLIS_ACME_LISTEN', text('PORTCULLIS_ACME_LISTEN'), {
+    host: listen.host,
+    port: 80,
+  });
+  if (!httpListen.ok) return httpListen;
+  const email = wanted === 'on' ? null : wanted;
+  return ok({ domain: url.hostname, email, directoryUrl, httpListen: httpListen.value });
 }
 
 function decideLogLevel(text: string | null): Parsed<string> {

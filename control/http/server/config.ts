@@ -1,3 +1,5 @@
+import type { TlsOptions } from 'node:tls';
+
 /** The configuration of the listener; environment and flags are read elsewhere. */
 export interface HttpConfig {
   readonly listen: { readonly host: string; readonly port: number };
@@ -6,11 +8,16 @@ export interface HttpConfig {
   /** Addresses and CIDRs of proxies whose `X-Forwarded-For` is trusted; empty: none. */
   readonly trustedProxies: readonly string[];
   /** PEM texts; null serves plain HTTP, for loopback or behind a TLS proxy. */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly tls: TlsConfig | null;
   /** The separate listener of /metrics. Null: none. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** Default: `DEFAULT_TIMEOUTS`. */
   readonly timeouts?: HttpTimeouts;
+}
+
+export interface TlsConfig extends Pick<TlsOptions, 'SNICallback' | 'ALPNCallback'> {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** Timeouts for clients. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Server as TlsServer } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Access } from '../../access/index.ts';
@@ -41,6 +42,8 @@ export interface HttpDeps {
 export interface HttpServer {
   /** Binds both listeners: the API, and /metrics if configured. */
   listen(): Promise<{ readonly url: string; readonly metricsUrl: string | null }>;
+  /** Serves this certificate from now on; only with TLS. */
+  renew(tls: { readonly cert: string; readonly key: string }): void;
   /** Stops accepting, waits for running requests for a while, then closes. */
   close(): Promise<void>;
 }
@@ -71,6 +74,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
         metricsListener = await listenForMetrics(deps.registry, readiness, config.metrics);
       const scheme = config.tls === null ? 'http' : 'https';
       return { url: urlOf(app.server.address(), scheme), metricsUrl: metricsListener?.url ?? null };
+    },
+    renew({ cert, key }) {
+      if (app.server instanceof TlsServer) app.server.setSecureContext({ cert, key });
     },
     async close() {
       const drained = setTimeout(() => app.server.closeAllConnections(), limits.DRAIN_TIMEOUT_MS);
