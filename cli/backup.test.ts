@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,9 +154,12 @@ suite('backup and restore by the command', { timeout: 170_000 }, () => {
     assert.match(none.err, /notes\.txt was not restored: it is damaged, or no backup/);
     const missing = await run('restore', join(folder, 'absent.gz'), '--data', data);
     assert.equal(missing.code, 2);
+    const empty = await run('backup', join(folder, 'y.gz'), '--data', data);
+    assert.equal(empty.code, 1);
+    assert.match(empty.err, /y\.gz was not written: the database is empty/);
     const nowhere = await run('backup', join(folder, 'no', 'such', 'x.gz'), '--data', data);
     assert.equal(nowhere.code, 1);
     assert.match(nowhere.err, /x\.gz was not written: .*no such file or directory/);
-    assert.equal(existsSync(join(folder, 'x.gz')), false);
+    assert.deepEqual(readdirSync(folder).toSorted(), ['data', 'notes.txt']);
   });
 });

@@ -150,7 +150,7 @@ test('a table fits the terminal', async () => {
   for (const line of lines) assert.ok(line.length <= 40, line);
 });
 
-test('a data directory that cannot be one is told in words', async () => {
+test('a data directory that cannot be one is reported in words', async () => {
   // Without root, edge off says first that it needs root.
   const isRoot = process.getuid?.() === 0;
   for (const args of isRoot ? [['up'], ['edge', 'off']] : [['up']]) {

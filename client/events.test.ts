@@ -45,7 +45,7 @@ async function take(
   return taken;
 }
 
-const told = ({ kind, target }: ReceivedEvent): string => `${kind} ${target}`;
+const reported = ({ kind, target }: ReceivedEvent): string => `${kind} ${target}`;
 
 test('tells an organisation what happens in it, and nobody else', async (t) => {
   const environment = await start(t);
@@ -78,26 +78,26 @@ test('tells an organisation what happens in it, and nobody else', async (t) => {
     .values({ ...attack, ...over })
     .execute();
   await clientOf(environment, other).createRules({ ip: '192.0.2.1', body: RULE });
-  assert.deepEqual((await take(stream, 4)).map(told), [
+  assert.deepEqual((await take(stream, 4)).map(reported), [
     `write.accepted ${IP}`,
     `attack.opened ${IP}`,
     `attack.mitigated ${IP}`,
     `attack.ended ${IP}`,
   ]);
-  assert.deepEqual((await take(others, 1)).map(told), ['write.accepted 192.0.2.1']);
+  assert.deepEqual((await take(others, 1)).map(reported), ['write.accepted 192.0.2.1']);
   const narrow = await environment.client({ abilities: ['attacks.read'] });
   const attacks = clientOf(environment, narrow).events({
     signal: environment.signal,
     lastEventId: '0-0',
   });
-  assert.deepEqual((await take(attacks, 1)).map(told), [`attack.opened ${IP}`]);
+  assert.deepEqual((await take(attacks, 1)).map(reported), [`attack.opened ${IP}`]);
   const elsewhere = await environment.client({ prefixes: ['198.51.100.0/24'] });
   const bound = clientOf(environment, elsewhere).events({
     signal: environment.signal,
     lastEventId: '0-0',
   });
   await acmes.createRules({ ip: '198.51.100.10', body: RULE });
-  assert.deepEqual((await take(bound, 1)).map(told), ['write.accepted 198.51.100.10']);
+  assert.deepEqual((await take(bound, 1)).map(reported), ['write.accepted 198.51.100.10']);
 });
 
 test('resumes after the last event, and misses none of a transaction that commits late', async (t) => {
@@ -135,7 +135,10 @@ test('resumes after the last event, and misses none of a transaction that commit
   late.resolve();
   await running;
   environment.events.wake();
-  assert.deepEqual((await both).map(told), ['write.live 203.0.113.1', 'write.live 203.0.113.2']);
+  assert.deepEqual((await both).map(reported), [
+    'write.live 203.0.113.1',
+    'write.live 203.0.113.2',
+  ]);
 });
 
 test('opens a broken stream again, and ends when the key is refused', async (t) => {
@@ -156,7 +159,7 @@ test('opens a broken stream again, and ends when the key is refused', async (t) 
     onConnection: (state) => void states.push(state),
   });
   await clientOf(environment, acme).createRules({ ip: IP, body: RULE });
-  assert.deepEqual((await take(stream, 1)).map(told), [`write.accepted ${IP}`]);
+  assert.deepEqual((await take(stream, 1)).map(reported), [`write.accepted ${IP}`]);
   assert.equal(connections, 2);
   assert.deepEqual(states, ['lost', 'open']);
   const refused = createClient({ baseUrl: url, key: 'pcl_wrong' }).events();

@@ -24,7 +24,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'Not authenticated',
     explanation:
-      'The request carries no API key, or one that is not valid: mistyped, unknown, expired, revoked, or not to be used from this source address. Which of these it is stays untold.',
+      'The request carries no API key, or one that is not valid: mistyped, unknown, expired, revoked, or not to be used from this source address. The answer does not say which.',
     remedy:
       'Send the header "Authorization: Bearer <API_KEY>" with a key that is valid. Keys are created in the organisation settings; the plaintext is shown once.',
   },

@@ -31,7 +31,7 @@ export function addNodeFolders(nodes: Command): void {
 
 async function listFolders(options: FolderOptions): Promise<void> {
   const { listRemovedFolders } = await import('@portcullis/node/server-folder/removed.ts');
-  const folders = await told(async () =>
+  const folders = await reported(async () =>
     listRemovedFolders(await stateDirectory(options), await quietLog()),
   );
   if (options.json === true) {
@@ -65,7 +65,7 @@ async function purgeFolders(uuids: readonly string[], options: FolderOptions): P
   const stateDir = await stateDirectory(options);
   const log = await quietLog();
   for (const uuid of uuids) {
-    if (!(await told(() => purgeFolder(stateDir, log, uuid))))
+    if (!(await reported(() => purgeFolder(stateDir, log, uuid))))
       throw failed(`${uuid} has no folder here, or its server is assigned: see nodes folders`);
     print(`${uuid} is deleted.`);
   }
@@ -80,7 +80,7 @@ async function quietLog() {
   return createLineLog('node', (line) => process.stderr.write(line), 'error');
 }
 
-async function told<T>(work: () => Promise<T>): Promise<T> {
+async function reported<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

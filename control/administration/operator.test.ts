@@ -195,7 +195,7 @@ test('refuses holdings that are not well-formed, and each by its field', async (
   }
 });
 
-test('takes no rules out of force without being told so', async (t) => {
+test('takes no rules out of force unless it is asked to', async (t) => {
   const { operator, acme, db, client } = await start(t);
   const rule = { action: 'deny', protocol: 'udp', destination_port: '19' };
   assert.equal((await acme.post('/api/v1/firewall/ips/203.0.113.10/rules', rule)).status, 201);

@@ -104,7 +104,7 @@ interface News {
   readonly mark: string;
   /** A holding began or ended. */
   readonly isDue: boolean;
-  /** What changed cannot be told, or is too much. */
+  /** What changed is not known, or is too much. */
   readonly isWhole: boolean;
   readonly changes: readonly {
     readonly cidr: string | null;

@@ -75,7 +75,7 @@ test('reports drops once by address and reason, and restarted counters completel
       packets,
       bytes,
     ]);
-  assert.deepEqual(await read(), [], 'an agent before may have told these');
+  assert.deepEqual(await read(), [], 'an agent before may have reported these');
   await drops.begin();
   assert.deepEqual(await read(), []);
   sets['filtered4'] = [

@@ -104,7 +104,7 @@ describe('the verdict of the kernel', () => {
             if (judged.vanished.has(one) && !mayBeDropped) continue;
             const action = actionOf(judged, one);
             const [old, now] = [before, after].map((state) => expectedOf(state, one).action);
-            const told = {
+            const reported = {
               step,
               action,
               before: old,
@@ -112,7 +112,7 @@ describe('the verdict of the kernel', () => {
               vanished: judged.vanished.has(one),
             };
             if (action !== old && action !== now) {
-              astray.push(JSON.stringify({ ...told, ...one }));
+              astray.push(JSON.stringify({ ...reported, ...one }));
             } else if (old !== now) seen[action === old ? 'before' : 'after']++;
           }
           before = after;

@@ -40,7 +40,7 @@ export class Draw {
   }
 
   sourceSets(): SourceSets {
-    // Who holds a version is told nothing of it again.
+    // A version that is held is not sent again.
     return { ...this.#one(sourceSets()), version: `drawn-${this.#drawn}` };
   }
 

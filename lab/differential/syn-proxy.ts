@@ -17,7 +17,7 @@ interface Answered {
 
 /**
  * What a server gets is held to `decide`, whatever stands in front of it. A SYN proxy keeps three things from it that
- * are one verdict to `decide`, and are told apart here: what asks for a connection is answered in the server's place,
+ * are one verdict to `decide`, and are distinguished here: what asks for a connection is answered in the server's place,
  * who brings the cookie back is announced to the server, and all else is dropped without a word.
  */
 export class JudgedProxy {

@@ -22,7 +22,7 @@ const SEND_TRIES = 4;
 const END_OF_ROUND = 0xffff_ffff;
 const SLOWLY_SECONDS = '0.1';
 
-/** Of connections that the kernel was told of. */
+/** Of connections that the kernel was informed of. */
 const MARK = 7;
 /** The same of those that began as their filter asks. */
 const MARK_OPENED = MARK | Number(OPENED_MARK);
@@ -215,7 +215,7 @@ export class JudgedWire {
     this.edge.run('nft', `table inet somebody { chain forward { ${chain}; ct state invalid; }; }`);
   }
 
-  /** Connection tracking knows these, and no others that it was told of so. */
+  /** Connection tracking knows these, and no others that it was informed of so. */
   establish(packets: readonly (Packet & { readonly opened: boolean })[]): void {
     const lines = packets.map(
       ({ source, destination, sourcePort, destinationPort, opened }) =>

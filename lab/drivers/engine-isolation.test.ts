@@ -124,7 +124,7 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     });
     const names = listen(client, 53);
     try {
-      await eventually('names are told', async () => reaches(host, METADATA, 53));
+      await eventually('names are resolved', async () => reaches(host, METADATA, 53));
       const [open, closed] = [await startShell(fixture), await startShell({ ...fixture, engine })];
       assert.equal(await open.reaches(CLIENT[4], CLIENT_PORT), true);
       assert.equal(await closed.isKeptFrom(CLIENT[4], CLIENT_PORT), true);

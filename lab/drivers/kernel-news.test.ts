@@ -25,23 +25,23 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
 
   /** Device notifications from now on. */
   function followLinks(t: TestContext): string[] {
-    const told: string[] = [];
-    const watch = host.within(() => watchLinks((event) => told.push(inWords(event))));
+    const reported: string[] = [];
+    const watch = host.within(() => watchLinks((event) => reported.push(inWords(event))));
     t.after(() => watch.stop());
-    return told;
+    return reported;
   }
 
   /** Notifications about our table from now on. */
-  function followTable(t: TestContext): { driver: Driver; told: string[] } {
-    const told: string[] = [];
+  function followTable(t: TestContext): { driver: Driver; reported: string[] } {
+    const reported: string[] = [];
     const rules: Ruleset = host.within(openRuleset);
     const driver = watched(createNftDriver({ command: host.command('nft') }), rules);
-    const watch = host.within(() => driver.watch((what) => told.push(what)));
+    const watch = host.within(() => driver.watch((what) => reported.push(what)));
     t.after(() => {
       watch?.stop();
       rules.close();
     });
-    return { driver, told };
+    return { driver, reported };
   }
 
   /** Disables polling from now on, so that every result comes from a notification. */
@@ -51,14 +51,16 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
 
   it('of devices comes by a signal, without looking', async (t) => {
     lookAtNothing(t);
-    const told = followLinks(t);
+    const reported = followLinks(t);
     for (const name of ['one', 'two', 'three']) {
       host.run('ip', 'link', 'add', name, 'type', 'bridge');
-      await eventually('it is heard of', async () => told.includes(`there ${name}`));
+      await eventually('it is heard of', async () => reported.includes(`there ${name}`));
       host.run('ip', 'link', 'set', name, 'name', `${name}b`);
-      await eventually('its new name too', async () => told.includes(`renamed ${name} ${name}b`));
+      await eventually('its new name too', async () =>
+        reported.includes(`renamed ${name} ${name}b`),
+      );
       host.run('ip', 'link', 'del', `${name}b`);
-      await eventually('and its end', async () => told.includes(`gone ${name}b`));
+      await eventually('and its end', async () => reported.includes(`gone ${name}b`));
     }
   });
 
@@ -66,11 +68,11 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     lookAtNothing(t);
     host.run('ip', 'link', 'add', 'bridge', 'type', 'bridge');
     host.run('ip', 'link', 'add', 'port', 'type', 'veth', 'peer', 'name', 'other');
-    const told: string[] = [];
+    const reported: string[] = [];
     let stirred = 0;
     const watch = host.within(() =>
       watchLinks(
-        (event) => told.push(inWords(event)),
+        (event) => reported.push(inWords(event)),
         () => stirred++,
       ),
     );
@@ -80,24 +82,24 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
       host.run('ip', 'link', 'set', 'port', ...change);
       await eventually('it is heard of', async () => stirred > before);
     }
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     for (const name of ['bridge', 'port']) host.run('ip', 'link', 'del', name);
   });
 
   it('of our table comes by a signal, without looking', async (t) => {
     lookAtNothing(t);
-    const { driver, told } = followTable(t);
+    const { driver, reported } = followTable(t);
     await driver.apply(`add table ${TABLE}\nadd chain ${TABLE} judge\n`);
     host.run('nft', 'add', 'rule', ...TABLE.split(' '), 'judge', 'accept');
-    await eventually('a rule is heard of', async () => /added a rule/.test(told.join()));
+    await eventually('a rule is heard of', async () => /added a rule/.test(reported.join()));
     host.run('nft', 'delete', 'table', ...TABLE.split(' '));
-    await eventually('its end too', async () => /deleted the table/.test(told.join()));
+    await eventually('its end too', async () => /deleted the table/.test(reported.join()));
   });
 
   it('of devices that was lost is made up for by the list of all', async (t) => {
     for (const name of ['stays', 'leaves', 'changes'])
       host.run('ip', 'link', 'add', name, 'type', 'bridge');
-    const told = followLinks(t);
+    const reported = followLinks(t);
     // Nothing is read until all changes are made.
     const noise = Array.from(
       { length: MANY_LINK_NEWS },
@@ -111,12 +113,14 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     const [ip, ...args] = host.command('ip', '-batch', '-');
     execFileSync(ip, args, { input: [...noise, ...deeds].join('\n') });
     const wanted = ['gone leaves', 'renamed changes changed', 'there comes'];
-    await eventually('all of it is known', async () => wanted.every((one) => told.includes(one)));
-    assert.deepEqual(told.toSorted(), wanted.toSorted(), 'and nothing else was told');
+    await eventually('all of it is known', async () =>
+      wanted.every((one) => reported.includes(one)),
+    );
+    assert.deepEqual(reported.toSorted(), wanted.toSorted(), 'and nothing else was reported');
   });
 
   it('of our table that was lost leaves it in doubt, whatever was read of it', async (t) => {
-    const { driver, told } = followTable(t);
+    const { driver, reported } = followTable(t);
     await driver.apply(`add table ${TABLE}\nadd set ${TABLE} sources { type ipv4_addr; }\n`);
     const elements = Array.from(
       { length: MANY_ELEMENTS },
@@ -125,8 +129,8 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     const noise = `table ip somebody { set sources { type ipv4_addr; elements = { ${elements.join()} }; }; }`;
     const [nft, ...args] = host.command('nft', '-f', '-');
     execFileSync(nft, args, { input: `${noise}\ndelete set ${TABLE} sources\n` });
-    await eventually('it is in doubt', async () => told.length > 0);
-    assert.deepEqual(told, ['changed more than could be followed']);
+    await eventually('it is in doubt', async () => reported.length > 0);
+    assert.deepEqual(reported, ['changed more than could be followed']);
   });
 });
 

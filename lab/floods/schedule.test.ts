@@ -26,7 +26,7 @@ function* every(stepMs: number, untilMs: number): Generator<number> {
 }
 
 describe('a flood', () => {
-  it('is sent at its rate, and told as it was sent', () => {
+  it('is sent at its rate, and reported as it was sent', () => {
     const schedule = new Schedule(PLAN);
     play(schedule, every(1.7, 5000));
     assert.ok(schedule.isOverAt(4000) && !schedule.isOverAt(3999));
@@ -40,7 +40,7 @@ describe('a flood', () => {
     assert.ok(beganAtMs < 1_000_005 && endedAtMs > 1_003_990);
   });
 
-  it('beside others is told with the most that all sent in one second, not with the sum of their best', () => {
+  it('beside others is reported with the most that all sent in one second, not with the sum of their best', () => {
     const reports = [0, 2].map((startSeconds) => {
       const schedule = new Schedule({ ...PLAN, seconds: 2, startSeconds });
       play(schedule, every(1, 5000));
@@ -67,7 +67,7 @@ describe('a flood', () => {
     assert.ok(peakPps <= 1025, `${peakPps}`);
   });
 
-  it('that starts later is sent as long, and is told when it began', () => {
+  it('that starts later is sent as long, and is informed when it began', () => {
     const schedule = new Schedule({ ...PLAN, seconds: 1, startSeconds: 2 });
     play(schedule, every(1, 2500));
     assert.ok(!schedule.isOverAt(2999) && schedule.isOverAt(3000));

@@ -97,7 +97,7 @@ export class WatchedEdge {
   }
 }
 
-/** Nothing is enforced; all that it is told is what to watch. */
+/** Nothing is enforced; all that it gets is what to watch. */
 function answer(request: AgentRequest, { device, scopes }: WatchedEdgeOptions): ControlReply {
   const settings = {
     name: 'lab',

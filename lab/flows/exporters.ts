@@ -11,7 +11,7 @@ const MAX_SAID = 20_000;
 export interface RealExporter {
   readonly name: string;
   readonly format: 'netflow' | 'sflow';
-  /** When it ends, by SIGINT, it tells what it has not told yet. */
+  /** When it ends, by SIGINT, it tells what it has not reported yet. */
   readonly tellsAtEnd: boolean;
   /** All that it says when it watches the device and can tell. */
   readonly ready: readonly string[];

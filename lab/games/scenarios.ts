@@ -8,8 +8,8 @@ export interface Scenario {
   readonly port: number;
   /** Beside the egg's defaults. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What a client is told before anything is commanded. */
-  readonly told: Partial<Facts>;
+  /** What a client sees before anything is commanded. */
+  readonly reported: Partial<Facts>;
   readonly commanded: {
     readonly line: string;
     readonly effect: Effect;
@@ -22,15 +22,15 @@ export interface Scenario {
   readonly resumed: Resumed;
 }
 
-/** Players hear a text; or whoever asks then is told something else. */
+/** Players hear a text; or whoever asks then is informed of something else. */
 export type Effect =
   | { readonly kind: 'heard'; readonly text: string }
-  | { readonly kind: 'told'; readonly facts: Partial<Facts> };
+  | { readonly kind: 'reported'; readonly facts: Partial<Facts> };
 
 export type Resumed =
   | { readonly kind: 'said'; readonly text: string }
   | { readonly kind: 'unsaid'; readonly text: string }
-  | { readonly kind: 'told'; readonly facts: Partial<Facts> }
+  | { readonly kind: 'reported'; readonly facts: Partial<Facts> }
   /** The game keeps nothing. */
   | { readonly kind: 'nothing' };
 
@@ -39,7 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
     game: 'flying-squid',
     port: 25_565,
     variables: { MOTD: 'Squids of the lab', MAX_PLAYERS: '7', ONLINE_MODE: 'false' },
-    told: { name: 'Squids of the lab', version: '1.21.4', detail: '7 players' },
+    reported: { name: 'Squids of the lab', version: '1.21.4', detail: '7 players' },
     commanded: { line: 'say hear me', effect: { kind: 'heard', text: '[Server] hear me' } },
     played: [],
     saved: ['world/1.21.4/level.dat', 'world/1.21.4/playerdata/*.dat'],
@@ -49,24 +49,24 @@ export const SCENARIOS: readonly Scenario[] = [
     game: 'luanti',
     port: 30_000,
     variables: { SERVER_NAME: 'Nodes of the lab' },
-    told: { version: 'protocol 41', detail: 'sets a first password' },
+    reported: { version: 'protocol 41', detail: 'sets a first password' },
     commanded: {
       line: '/setpassword visitor secret',
-      effect: { kind: 'told', facts: { detail: 'legacy password' } },
+      effect: { kind: 'reported', facts: { detail: 'legacy password' } },
     },
     played: [{ line: '/time 6:00', answer: 'Time of day changed' }],
     // The map itself comes to the disk only once somebody has seen some of it.
     saved: ['world/env_meta.txt', 'world/auth.sqlite'],
-    resumed: { kind: 'told', facts: { detail: 'legacy password' } },
+    resumed: { kind: 'reported', facts: { detail: 'legacy password' } },
   },
   {
     game: 'teeworlds',
     port: 8303,
     variables: { SERVER_NAME: 'Tees of the lab', MAP: 'ctf5', GAME_TYPE: 'ctf' },
-    told: { name: 'Tees of the lab', version: '0.7.5', detail: 'ctf5' },
+    reported: { name: 'Tees of the lab', version: '0.7.5', detail: 'ctf5' },
     commanded: {
       line: 'sv_name "Tees renamed"',
-      effect: { kind: 'told', facts: { name: 'Tees renamed' } },
+      effect: { kind: 'reported', facts: { name: 'Tees renamed' } },
     },
     played: [],
     saved: [],
@@ -76,10 +76,10 @@ export const SCENARIOS: readonly Scenario[] = [
     game: 'openttd',
     port: 3979,
     variables: { SERVER_NAME: 'Trains of the lab', MAP_SIZE: '6' },
-    told: { name: 'Trains of the lab', version: '13.0', detail: 'no password' },
+    reported: { name: 'Trains of the lab', version: '13.0', detail: 'no password' },
     commanded: {
       line: 'server_name "Trains renamed"',
-      effect: { kind: 'told', facts: { name: 'Trains renamed' } },
+      effect: { kind: 'reported', facts: { name: 'Trains renamed' } },
     },
     played: [],
     saved: ['save/autosave/exit.sav'],
@@ -89,7 +89,7 @@ export const SCENARIOS: readonly Scenario[] = [
     game: 'bzflag',
     port: 5154,
     variables: { WELCOME: 'Tanks of the lab' },
-    told: { version: '0221', detail: 'observer' },
+    reported: { version: '0221', detail: 'observer' },
     commanded: { line: 'hear me', effect: { kind: 'heard', text: 'hear me' } },
     played: [],
     saved: [],
@@ -99,7 +99,7 @@ export const SCENARIOS: readonly Scenario[] = [
     game: 'freeciv',
     port: 5556,
     variables: { RULESET: 'classic' },
-    told: { version: 'Freeciv-3.0', detail: 'visitor Welcome' },
+    reported: { version: 'Freeciv-3.0', detail: 'visitor Welcome' },
     commanded: { line: '/wall hear me', effect: { kind: 'heard', text: 'hear me' } },
     played: [
       { line: 'set minplayers 0', answer: 'minplayers' },

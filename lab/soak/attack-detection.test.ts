@@ -170,7 +170,7 @@ describe('real floods, counted in the kernel of a real edge', {
     t.diagnostic(`known after ${worst} ms at most`);
   });
 
-  it('are told from downloads and from players that rush in: nothing else is recorded', () => {
+  it('are distinguished from downloads and from players that rush in: nothing else is recorded', () => {
     const attacks = targets.filter(({ type }) => type !== null);
     const known = new Set(attacks.map(({ address }) => address));
     assert.deepEqual(

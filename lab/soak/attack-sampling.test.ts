@@ -57,16 +57,16 @@ it('of floods that a real exporter samples, what was sent lies within the bounds
   t.after(() => probe.kill('SIGKILL'));
   const { ifindex } = linkOf(sender, 'v0');
   const way = { to: linkOf(host, DEVICE).address, device: 'v0', ifindex };
-  const told: string[] = [];
+  const reported: string[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const floods = floodsOf(round).map((flood) => ({ ...flood, ...way }));
     const reports = await sendFloods(sender, floods);
     await pause((HOLD_SECONDS + 2) * 1000);
     const wrong = judge(floods, reports, collector.attacks);
     if (wrong.length === 0) return;
-    told.push(`round ${round + 1}: ${wrong.join('; ')}`);
+    reported.push(`round ${round + 1}: ${wrong.join('; ')}`);
   }
-  assert.fail(told.join('\n'));
+  assert.fail(reported.join('\n'));
 });
 
 /** What is wrong with a round, in words. */

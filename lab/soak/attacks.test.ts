@@ -111,7 +111,7 @@ describe('floods from the wire to the history of attacks', {
     );
   });
 
-  it('each is told by operation 11 as it was recorded', async () => {
+  it('each is reported by operation 11 as it was recorded', async () => {
     const { status, body } = await stack.api.call<{ readonly data: readonly AttackRead[] }>(
       'GET',
       '/api/v1/attacks?per_page=100',
@@ -220,11 +220,11 @@ describe('floods from the wire to the history of attacks', {
     ] as const) {
       const known = found.filter(({ subject }) => subject === address);
       assert.equal(known.length, 1, address);
-      const told = known[0]?.peakPps ?? Number.NaN;
-      t.diagnostic(`${address}: ${((told / pps - 1) * 100).toFixed(1)} % off`);
+      const reported = known[0]?.peakPps ?? Number.NaN;
+      t.diagnostic(`${address}: ${((reported / pps - 1) * 100).toFixed(1)} % off`);
       assert.ok(
-        Math.abs(told / pps - 1) <= PEAK_ERROR,
-        `${address}: ${told} where ${pps} were sent`,
+        Math.abs(reported / pps - 1) <= PEAK_ERROR,
+        `${address}: ${reported} where ${pps} were sent`,
       );
     }
   });
@@ -242,7 +242,7 @@ interface AttackRead {
   readonly ended_at: string | null;
 }
 
-/** Told with the next heartbeat. */
+/** Reported with the next heartbeat. */
 async function counting(stack: Stack, edges: number): Promise<void> {
   await eventually('every edge counts in the kernel', () => edgesCount(stack, edges), HEARTBEAT_MS);
 }

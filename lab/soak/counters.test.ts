@@ -57,12 +57,12 @@ async function flood(
   { showsSamples }: { readonly showsSamples: boolean },
 ): Promise<void> {
   await counters.watch([NET, NET_6, DENIED].map(cidr), EVERYTHING);
-  const told = [ONE, SIX, INSIDE];
+  const reported = [ONE, SIX, INSIDE];
   await counters.change({
     stopVectors: [],
     unfollow: [],
-    follow: told,
-    startVectors: [...told, NET, NET_6],
+    follow: reported,
+    startVectors: [...reported, NET, NET_6],
   });
   const kinds = [packetsTo(ONE, THEIRS), packetsTo(SIX, THEIRS_6)] as const;
   const frames: Buffer[] = [];

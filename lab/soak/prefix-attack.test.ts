@@ -57,7 +57,7 @@ class Player {
 
   private constructor(turn: () => Promise<void>) {
     this.#done = this.#play(turn);
-    // Told by `stop`.
+    // Reported by `stop`.
     this.#done.catch(() => undefined);
   }
 

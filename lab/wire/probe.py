@@ -3,7 +3,7 @@
 Node has no raw sockets. One JSON object a line: commands on stdin, events on stdout.
   in   {"id": 1, "packet": {"family", "source", "destination", "protocol", "source_port",
         "destination_port", "icmp": [type, code], "hop_limit", "fragments", "marker"}}
-       {"id": 2}              answered when everything that had arrived before is told
+       {"id": 2}              answered when everything that had arrived before is reported
        {"id": 3, "stream": {"name": "0001", "every": 0.001, "packets": [...]}}    sends one of each in every
                               interval, the marker of the Nth of packet P being name, P and N in 4, 2 and 10 hex digits
        {"id": 4, "halt": "0001"}    ends it
@@ -200,8 +200,8 @@ class Probe:
             self.streams[stream["name"]] = stream
         if "halt" in command:
             stream = self.streams.pop(command["halt"])
-            told = {"times": stream["times"], "unsent": sorted(stream["unsent"])}
-            tell({"sent": command["id"], **told})
+            reported = {"times": stream["times"], "unsent": sorted(stream["unsent"])}
+            tell({"sent": command["id"], **reported})
             return
         packet = command.get("packet")
         if packet is None:

@@ -67,7 +67,7 @@ test('creates a policy for an attacked address without one, and removes it at th
   assert.equal(ended?.actions, 0);
   assert.deepEqual(await policies(db), []);
   const whole = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
-  assert.ok(whole.removed.includes(SUBJECT), 'an edge is told that the policy is gone');
+  assert.ok(whole.removed.includes(SUBJECT), 'an edge is informed that the policy is gone');
   // It continues: the same record with the same mitigations.
   assert.equal((await respondTo(db, { ...received, kind: 'continued' }))?.actions, 2);
 });

@@ -286,7 +286,7 @@ test('withdraws a run that lasts too long during the attack, and does not start 
 test('the next process repeats the call of a killed process, and a stopping process ends its command', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-responder-'));
   t.after(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'told');
+  const file = join(folder, 'reported');
   await writeFile(file, '');
   // Hangs on the first call.
   const source = `

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -7,6 +6,7 @@ import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { connectionConfig } from '../database.ts';
+import { Failure } from './failure.ts';
 import { type BackupTable, END_OF_TABLE, type Ending, FORMAT, type Manifest } from './format.ts';
 
 export interface BackupResult {
@@ -29,9 +29,9 @@ export async function backUp(
   try {
     // What a killed one left.
     await rm(partial, { force: true });
+    const file = await open(partial, 'wx', 0o600);
     const dump = new Dump(client, onTable);
-    const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
-    await pipeline(dump.chunks(), createGzip(), file);
+    await pipeline(dump.chunks(), createGzip(), file.createWriteStream({ flush: true }));
     await rename(partial, path);
     const folder = await open(dirname(path));
     await folder.sync();
@@ -94,6 +94,10 @@ function selectOf({ name, columns }: BackupTable): string {
 }
 
 async function readManifest(client: pg.Client): Promise<Manifest> {
+  const { rows: found } = await client.query<{ made: boolean }>(
+    "select to_regclass('migrations') is not null as made",
+  );
+  if (found[0]?.made !== true) throw new Failure('the database is empty');
   const { rows: migrations } = await client.query<{ name: string; hash: string }>(
     'select name, hash from migrations order by name',
   );

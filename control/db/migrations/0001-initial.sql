@@ -678,7 +678,7 @@ create index server_openings_holding on server_openings (holding_id);
 create index server_openings_deleted on server_openings (deleted_at) where deleted_at is not null;
 
 -- The ports of running servers that should be allowed, at the addresses where they are reached. `stopping` counts as
--- running: players are told why, and data is saved.
+-- running: players are informed why, and data is saved.
 create view wanted_openings as
   select distinct g.uuid as server, t.holding_id, t.ip, protocol, p.port
     from game_servers g

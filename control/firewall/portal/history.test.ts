@@ -124,10 +124,10 @@ test('goes back to an earlier state, and shows who changed what', async (t) => {
   const newest = dataOf<Entry[]>(history);
   const { next } = (history.body as { links: { next: string } }).links;
   const older = dataOf<Entry[]>(await member.get(`${BASE}/history${next}`));
-  const told = [...newest, ...older].map(({ actor_kind: kind, action, objects }) => {
+  const reported = [...newest, ...older].map(({ actor_kind: kind, action, objects }) => {
     return `${kind} ${action}: ${objects.map((one) => `${one.change} ${one.name}`).join('; ')}`;
   });
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     'user address.restore: added allow tcp 80; added allow tcp 443; added deny any from 198.51.100.0/24',
     'user group.delete: removed web on 203.0.113.10/31; removed deny any from 198.51.100.0/24',
     'user group.create: added web on 203.0.113.10/31; added deny any from 198.51.100.0/24',

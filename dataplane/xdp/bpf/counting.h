@@ -239,12 +239,12 @@ INLINE int add_class(u32 cell, u32 vector, u32 length)
 	return 1;
 }
 
-INLINE void sample_told(const struct seen *p)
+INLINE void sample_reported(const struct seen *p)
 {
 	u32 mask = counting_now.sample_mask;
 	if (LIKELY(bpf_get_prandom_u32() & mask))
 		return;
-	struct told_sample *sample = bpf_ringbuf_reserve(&told_samples, sizeof(*sample), 0);
+	struct reported_sample *sample = bpf_ringbuf_reserve(&reported_samples, sizeof(*sample), 0);
 	if (!sample)
 		return;
 	__builtin_memcpy(sample->local, p->local, sizeof(sample->local));
@@ -339,16 +339,16 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 	}
 	if (!is_counted)
 		add_to_cell(cell ? cell : around, vector, p->length);
-	int told = add_class(cell, vector, p->length);
-	told |= add_class(around, vector, p->length);
-	if (UNLIKELY(told))
-		sample_told(p);
+	int reported = add_class(cell, vector, p->length);
+	reported |= add_class(around, vector, p->length);
+	if (UNLIKELY(reported))
+		sample_reported(p);
 }
 
-INLINE int is_told(u32 address_hash)
+INLINE int is_reported(u32 address_hash)
 {
-	u32 place = address_hash >> (32 - TOLD_BITS);
-	return counting_now.told[place >> 6] >> (place & 63) & 1;
+	u32 place = address_hash >> (32 - REPORTED_BITS);
+	return counting_now.reported[place >> 6] >> (place & 63) & 1;
 }
 
 #endif

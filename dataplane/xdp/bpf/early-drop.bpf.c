@@ -76,15 +76,15 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	struct counter *counter = counter_at(place);
 	if (counter)
 		count(ctx, s, counter, place);
-	return verdict & OF_NETWORK ? XDP_DROP : TOLD;
+	return verdict & OF_NETWORK ? XDP_DROP : REPORTED;
 }
 
-/* The verdict is decided. `action` may be TOLD. */
+/* The verdict is decided. `action` may be REPORTED. */
 INLINE int count_rest(struct xdp_md *ctx, int action)
 {
 	struct seen *p = counting_now.watching ? begin_seen() : 0;
 	if (!p)
-		return action == TOLD ? XDP_DROP : action;
+		return action == REPORTED ? XDP_DROP : action;
 	/* A value in a map is unknown to the verifier, so it checks the following code once. */
 	p->action = action;
 	BARRIER();
@@ -95,9 +95,9 @@ INLINE int count_rest(struct xdp_md *ctx, int action)
 		if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
 						      : network.ethertype == ETHERTYPE_IPV6 &&
 								see_6(network.at, end, there, INGRESS, p))
-			count_seen(p, p->action == TOLD);
+			count_seen(p, p->action == REPORTED);
 	}
-	return p->action == TOLD ? XDP_DROP : p->action;
+	return p->action == REPORTED ? XDP_DROP : p->action;
 }
 
 SEC("xdp")

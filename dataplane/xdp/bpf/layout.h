@@ -287,8 +287,8 @@ struct suspect {
 };
 
 /* A sampled packet to a subject with counted vectors. */
-#define TOLD_SAMPLE_BYTES 40
-struct told_sample {
+#define REPORTED_SAMPLE_BYTES 40
+struct reported_sample {
 	u32 local[4], remote[4];
 	/* Host order. */
 	u16 local_port, remote_port;
@@ -298,15 +298,15 @@ struct told_sample {
 };
 
 /* The counting settings, which the agent writes and the programs read. */
-#define TOLD_BITS 14
-#define TOLD_WORDS 256
+#define REPORTED_BITS 14
+#define REPORTED_WORDS 256
 struct counting {
 	/* Whether anything is watched. */
 	u32 watching;
 	/* The sampling interval of subjects with counted vectors, minus one. The interval is a power of two. */
 	u32 sample_mask;
 	/* A bit for each address hash: count vectors of its drops. */
-	u64 told[TOLD_WORDS];
+	u64 reported[REPORTED_WORDS];
 	/* The slot in `classes` of each cell, plus 1; 0 if its vectors are not counted. */
 	u32 classes[CELLS];
 };

@@ -9,7 +9,7 @@
 /* Evaluate the packet by all maps. No XDP action has this number. */
 #define DOUBT -1
 /* Dropped, and counted among the drops of its address. */
-#define TOLD -2
+#define REPORTED -2
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))
@@ -99,7 +99,7 @@ INLINE int judge_by_line(struct xdp_md *ctx, const struct settings *s, const str
 	if (!counter)
 		return DOUBT;
 	count(ctx, s, counter, place);
-	return UNLIKELY(is_told(address_hash)) ? TOLD : XDP_DROP;
+	return UNLIKELY(is_reported(address_hash)) ? REPORTED : XDP_DROP;
 }
 
 /* Finds the line of an address, with its version from before the address was compared (`is_ours`). */

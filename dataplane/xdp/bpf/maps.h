@@ -46,7 +46,7 @@ MAP(around_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct w
 MAP(cells, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct cell), CELLS, 0);
 MAP(classes, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct classes), CLASSES, 0);
 MAP(suspects, BPF_MAP_TYPE_ARRAY, 4, SUSPECTS * sizeof(struct suspect), 1, BPF_F_MMAPABLE);
-MAP(told_samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 65536, 0);
+MAP(reported_samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 65536, 0);
 MAP(counting, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct counting), 1, BPF_F_MMAPABLE);
 
 /* Data in maps with a single value, which is read directly without a lookup. */

@@ -22,7 +22,7 @@ const NAMES = [
   'cells',
   'classes',
   'suspects',
-  'told_samples',
+  'reported_samples',
   'counting',
 ] as const;
 type Name = (typeof NAMES)[number];
@@ -33,7 +33,7 @@ export const VECTOR_FIELDS = LAYOUT.VECTORS * 2;
 const WATCHED_BYTES = 8;
 /** `struct counting` of layout.h. */
 const CLASSIFIED_AT = 8;
-const VECTOR_SLOTS_AT = CLASSIFIED_AT + LAYOUT.TOLD_WORDS * 8;
+const VECTOR_SLOTS_AT = CLASSIFIED_AT + LAYOUT.REPORTED_WORDS * 8;
 export const COUNTING_BYTES = VECTOR_SLOTS_AT + LAYOUT.CELLS * 4;
 /** `struct suspect` of layout.h. */
 export const SUSPECT_BYTES = 40;
@@ -72,8 +72,8 @@ export class CounterMaps {
       this.#counting = map('counting', COUNTING_BYTES, true);
       this.#suspects = map('suspects', LAYOUT.SUSPECTS * SUSPECT_BYTES, false);
       this.#ring = new RingBuffer(
-        this.maps.told_samples,
-        shapeOf('told_samples', shapes).maxEntries,
+        this.maps.reported_samples,
+        shapeOf('reported_samples', shapes).maxEntries,
       );
     } catch (error) {
       for (const memory of mapped) memory.unmap();
@@ -100,10 +100,10 @@ export class CounterMaps {
 
   /** The fast path counts vectors of drops only for these addresses, and for others with the same hash. */
   setClassified(addresses: Iterable<Cidr>): void {
-    const words = new Uint32Array(LAYOUT.TOLD_WORDS * 2);
+    const words = new Uint32Array(LAYOUT.REPORTED_WORDS * 2);
     for (const address of addresses) {
       const hash = addressHash(address.family, addressBytes(address));
-      const bit = hash >>> (32 - LAYOUT.TOLD_BITS);
+      const bit = hash >>> (32 - LAYOUT.REPORTED_BITS);
       words[bit >> 5] = ((words[bit >> 5] as number) | (1 << (bit & 31))) >>> 0;
     }
     this.#words.set(words, CLASSIFIED_AT / 4);

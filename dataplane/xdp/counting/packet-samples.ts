@@ -44,7 +44,7 @@ export class PacketSamples {
 
 function readSample(record: Buffer): CounterSample | null {
   const family = record[FAMILY_AT];
-  if (record.length < LAYOUT.TOLD_SAMPLE_BYTES || (family !== 4 && family !== 6)) return null;
+  if (record.length < LAYOUT.REPORTED_SAMPLE_BYTES || (family !== 4 && family !== 6)) return null;
   const addressAt = (at: number): string => {
     const high = record.readBigUInt64BE(at);
     const value = family === 4 ? high >> 32n : (high << 64n) | record.readBigUInt64BE(at + 8);

@@ -71,7 +71,7 @@ export class BenchEdge {
     return performance.now() - begin;
   }
 
-  /** A write that control has accepted; the edge is told. Answers its generation. */
+  /** A write that control has accepted; the edge hears of it. Answers its generation. */
   change(policy: Policy): number {
     this.#generation++;
     this.#policies.set(policy.target, policy);

@@ -111,7 +111,7 @@ function addAllow(maps: Elements, target: string, { protocol, port, source }: Po
   const [address = '', length] = source?.split('/') ?? [];
   if (port === null) {
     const map = length === undefined ? maps.hosts : maps.networks;
-    // By protocol alone a packet is told apart without a look-up.
+    // By protocol alone a packet is distinguished without a look-up.
     if (source !== null) map.set(`${target} . ${address}`, 'accept');
     return;
   }

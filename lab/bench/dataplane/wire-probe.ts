@@ -41,7 +41,7 @@ export class WireProbe {
     await change();
     const end = await within(PATIENCE_MS, `nothing reached ${address}`, arrived);
     this.#waiting.delete(number);
-    if (end < begin) throw new Error(`${address} let packets in before it was told to`);
+    if (end < begin) throw new Error(`${address} let packets in before it was instructed to`);
     return Number(end - begin) / 1e6;
   }
 

@@ -101,7 +101,7 @@ async function ready(child: ChildProcess): Promise<void> {
   await done.promise;
 }
 
-/** The time first: what it is called with, and what it is told, take time to write. */
+/** The time first: what it is called with, and what it gets, take time to write. */
 function notifyScript(folder: string): string {
   return `#!/bin/bash
 at=$(date +%s%N)

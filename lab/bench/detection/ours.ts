@@ -31,7 +31,7 @@ export class Sightings {
       openedAtMs: before?.openedAtMs ?? atMs,
       type: attack.type,
       peakPps: attack.peakPps.value,
-      endToldAtMs: kind === 'ended' ? atMs : null,
+      endReportedAtMs: kind === 'ended' ? atMs : null,
       endedAtMs: attack.endedAtMs,
     });
   }
@@ -45,7 +45,7 @@ export class Sightings {
 export class OurCollector {
   readonly #child: ChildProcess;
   readonly #sightings = new Sightings();
-  /** By subject, as it was told last. */
+  /** By subject, as it was reported last. */
   readonly attacks = new Map<string, Attack>();
   #counters: Readonly<Record<string, number>> = {};
 

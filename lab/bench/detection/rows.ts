@@ -16,17 +16,19 @@ export function sayTrials(
   });
 }
 
-function inWords({ detectedAfter, peakError, endToldAfter, type }: Verdict): string {
+function inWords({ detectedAfter, peakError, endReportedAfter, type }: Verdict): string {
   if (detectedAfter === null) return 'not seen';
   const parts = [`${type} after ${detectedAfter.toFixed(2)} s`];
   if (peakError !== null) parts.push(`peak off by ${peakError.toFixed(1)} %`);
-  parts.push(endToldAfter === null ? 'no end' : `end told at ${endToldAfter.toFixed(1)} s`);
+  parts.push(
+    endReportedAfter === null ? 'no end' : `end reported at ${endReportedAfter.toFixed(1)} s`,
+  );
   return parts.join(', ');
 }
 
 /**
  * What many floods of one strength come to. Of what nobody saw, nothing can be said: then the row is missing.
- * How soon an end is told is what hold and ban times make it: no goal.
+ * How soon an end is reported is what hold and ban times make it: no goal.
  */
 export function rowsOf(
   name: string,
@@ -67,13 +69,18 @@ export function rowsOf(
     ...row('error of the peak, median', '%', middle('peakError'), atMost),
     ...row('error of the peak, at worst', '%', worst('peakError'), atMost),
     ...row('ended while the attack went on', 'attacks', count(isEarly), atMost),
-    ...row('end told after the last packet, at worst', 's', worst('endToldAfter', isOver), waits),
+    ...row(
+      'end reported after the last packet, at worst',
+      's',
+      worst('endReportedAfter', isOver),
+      waits,
+    ),
     ...row('end on record off by, at worst', 's', worst('endError'), atMost),
   ];
 }
 
 type Goal = Pick<Row, 'goal' | 'goalIs'>;
-type Measure = 'detectedAfter' | 'peakError' | 'endToldAfter' | 'endError';
+type Measure = 'detectedAfter' | 'peakError' | 'endReportedAfter' | 'endError';
 
 function isAttack({ trial }: Verdict): boolean {
   return trial.type !== null;
@@ -88,7 +95,7 @@ function isFalse(verdict: Verdict): boolean {
 }
 
 function isEarly(verdict: Verdict): boolean {
-  return isAttack(verdict) && verdict.endToldAfter !== null && verdict.endToldAfter < 0;
+  return isAttack(verdict) && verdict.endReportedAfter !== null && verdict.endReportedAfter < 0;
 }
 
 function isOver(verdict: Verdict): boolean {

@@ -8,7 +8,7 @@ export function sightingsOf(notices: readonly Notice[]): Sighting[] {
     const { ip, kind, atMs, type, peakPps } = notice;
     const end = kind === 'unban' ? atMs : null;
     if (kind === 'ban') {
-      sightings.push({ ip, openedAtMs: atMs, type, peakPps, endToldAtMs: end, endedAtMs: end });
+      sightings.push({ ip, openedAtMs: atMs, type, peakPps, endReportedAtMs: end, endedAtMs: end });
       continue;
     }
     const index = sightings.findLastIndex((one) => one.ip === ip);
@@ -18,7 +18,7 @@ export function sightingsOf(notices: readonly Notice[]): Sighting[] {
       ...before,
       type: type ?? before.type,
       peakPps: peakPps ?? before.peakPps,
-      endToldAtMs: end ?? before.endToldAtMs,
+      endReportedAtMs: end ?? before.endReportedAtMs,
       endedAtMs: end ?? before.endedAtMs,
     };
   }

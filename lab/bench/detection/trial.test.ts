@@ -34,9 +34,12 @@ describe('a trial', () => {
       { ip, kind: 'ban', atMs: 26_000, type: 'unknown', peakPps: 1 },
     ]);
     const verdicts = judge(TRIALS, REPORTS, sightings);
-    const { detectedAfter, peakError, endToldAfter, endError, isNamedRightly } =
+    const { detectedAfter, peakError, endReportedAfter, endError, isNamedRightly } =
       verdicts[0] ?? assert.fail();
-    assert.deepEqual([detectedAfter, endToldAfter, endError, isNamedRightly], [1.5, -5, 5, true]);
+    assert.deepEqual(
+      [detectedAfter, endReportedAfter, endError, isNamedRightly],
+      [1.5, -5, 5, true],
+    );
     assert.ok(Math.abs((peakError ?? 0) - 5) < 1e-9);
     assert.equal(verdicts[1]?.detectedAfter, null);
     const rows = new Map(rowsOf('x', verdicts, null).map(({ name, value }) => [name, value]));
@@ -50,7 +53,7 @@ describe('a trial', () => {
       openedAtMs: 11_000,
       type: 'syn_flood',
       peakPps: null,
-      endToldAtMs: null,
+      endReportedAtMs: null,
       endedAtMs: null,
     }));
     const verdicts = judge(TRIALS, REPORTS, seen);

@@ -13,13 +13,13 @@ export interface Trial {
   readonly type: AttackType | null;
 }
 
-/** Of one attack, what a detector told, and when: wall clock of when it was heard outside of it. */
+/** Of one attack, what a detector reported, and when: wall clock of when it was heard outside of it. */
 export interface Sighting {
   readonly ip: string;
   readonly openedAtMs: number;
   readonly type: string | null;
   readonly peakPps: number | null;
-  readonly endToldAtMs: number | null;
+  readonly endReportedAtMs: number | null;
   /** When it says that the attack ended; the same where it tells no other time. */
   readonly endedAtMs: number | null;
 }
@@ -32,7 +32,7 @@ export interface Verdict {
   /** Per cent of what was sent. */
   readonly peakError: number | null;
   /** Seconds after the last packet; below 0: while the flood went on. Null: not until the trial was over. */
-  readonly endToldAfter: number | null;
+  readonly endReportedAfter: number | null;
   /** Seconds between the last packet and the end that is on record. */
   readonly endError: number | null;
   readonly type: string | null;
@@ -79,12 +79,12 @@ export function judge(
     const seen = sightings.find(({ ip }) => ip === trial.target);
     const seconds = (from: number, to: number): number => (to - from) / 1000;
     if (seen === undefined) return missed(trial);
-    const { openedAtMs, type, peakPps, endToldAtMs, endedAtMs } = seen;
+    const { openedAtMs, type, peakPps, endReportedAtMs, endedAtMs } = seen;
     return {
       trial,
       detectedAfter: seconds(sent.beganAtMs, openedAtMs),
       peakError: peakPps === null ? null : Math.abs(peakPps / sent.peakPps - 1) * 100,
-      endToldAfter: endToldAtMs === null ? null : seconds(sent.endedAtMs, endToldAtMs),
+      endReportedAfter: endReportedAtMs === null ? null : seconds(sent.endedAtMs, endReportedAtMs),
       endError: endedAtMs === null ? null : Math.abs(seconds(sent.endedAtMs, endedAtMs)),
       type,
       isNamedRightly: type !== null && isSame(type, trial.type),
@@ -97,7 +97,7 @@ function missed(trial: Trial): Verdict {
     trial,
     detectedAfter: null,
     peakError: null,
-    endToldAfter: null,
+    endReportedAfter: null,
     endError: null,
     type: null,
     isNamedRightly: false,

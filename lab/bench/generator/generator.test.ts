@@ -60,7 +60,7 @@ describe('the generator of the benchmarks', () => {
     });
   }
 
-  it('takes longer for each packet by what it is told to, and so as long as a goal says', async (t) => {
+  it('takes longer for each packet by what it is instructed to, and so as long as a goal says', async (t) => {
     if (!require(t, ['root', 'netns', 'nft', 'bpf', 'ethtool'])) return;
     const range = new Range('slower');
     t.after(() => range.destroy());

@@ -124,7 +124,7 @@ describe('an edge whose control plane is gone', () => {
     const counted = samples.flatMap(({ addresses }) => addresses);
     const sum = counted.reduce((all, one) => all + (one.subject === target ? one.packets : 0), 0);
     // A slow machine discards samples and follows the address later; nothing is reported twice.
-    assert.ok(sum <= packets && sum > packets / 2, `${sum} of ${packets} were told`);
+    assert.ok(sum <= packets && sum > packets / 2, `${sum} of ${packets} were reported`);
     assert.deepEqual(fixture.reported, []);
   });
 });

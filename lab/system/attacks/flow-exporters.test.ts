@@ -41,8 +41,12 @@ describe('a real exporter', () => {
           tellsWhatWasSent(exporter, totals);
           return;
         }
-        const told = families(exporter).map((family) => totals.get(udpKey(family))?.packets ?? 0);
-        t.diagnostic(`${exporter.name} told of ${told.join(' and ')} of ${DATAGRAMS}; once more`);
+        const reported = families(exporter).map(
+          (family) => totals.get(udpKey(family))?.packets ?? 0,
+        );
+        t.diagnostic(
+          `${exporter.name} reported ${reported.join(' and ')} of ${DATAGRAMS}; once more`,
+        );
       }
     });
   }
@@ -63,7 +67,7 @@ async function bothRead(
   t.after(() => readers.close());
   const { probe, service } = await start(t, exporter, host, folder);
   await talk(client);
-  const isWhole = (): boolean => toldWhole(exporter, readers.ours().totals);
+  const isWhole = (): boolean => reportedWhole(exporter, readers.ours().totals);
   // pmacctd gives no sign that its probe has read what its core passed on.
   if (exporter.tellsAtEnd) await pause(IDLE_MS);
   else await patiently(isWhole);
@@ -76,7 +80,7 @@ async function bothRead(
   assert.deepEqual([malformed, withoutTemplate, templatesRefused], [0, 0, 0]);
   // softflowd's numbers of IPFIX leave records out: nfdump finds an error in its sequence too.
   if (exporter.name !== 'softflowd, IPFIX') assert.equal(lost, 0);
-  assert.ok(totals.size > 0, 'the exporter told nothing');
+  assert.ok(totals.size > 0, 'the exporter reported nothing');
   compare(exporter, totals, await readers.theirs());
   readers.close();
   return { totals, isWhole: isWhole() };
@@ -84,7 +88,7 @@ async function bothRead(
 
 /** Waits until the condition holds or the time is over; the caller checks which. */
 async function patiently(holds: () => boolean): Promise<void> {
-  await eventually('the exporter has told everything', async () => holds(), WHOLE_MS).catch(
+  await eventually('the exporter has reported everything', async () => holds(), WHOLE_MS).catch(
     () => {},
   );
 }
@@ -154,7 +158,7 @@ function families({ name }: RealExporter): readonly (4 | 6)[] {
   return name.endsWith('NetFlow 5') ? [4] : [4, 6];
 }
 
-function toldWhole(exporter: RealExporter, totals: Totals): boolean {
+function reportedWhole(exporter: RealExporter, totals: Totals): boolean {
   return families(exporter).every((family) => {
     const packets = totals.get(udpKey(family))?.packets ?? 0;
     return exporter.format === 'sflow' ? packets > 0 : packets >= DATAGRAMS;
@@ -163,11 +167,11 @@ function toldWhole(exporter: RealExporter, totals: Totals): boolean {
 
 function compare({ format }: RealExporter, ours: Totals, theirs: Totals): void {
   const frames = format === 'sflow' ? FRAME_BYTES : 0;
-  const told = [...ours].map(([key, { packets, bytes }]) => [
+  const reported = [...ours].map(([key, { packets, bytes }]) => [
     key,
     { packets, bytes: bytes + packets * frames },
   ]);
-  assert.deepEqual(Object.fromEntries(told), Object.fromEntries(theirs));
+  assert.deepEqual(Object.fromEntries(reported), Object.fromEntries(theirs));
 }
 
 /**

@@ -153,9 +153,9 @@ describe('mitigations in the kernel', () => {
     assert.equal(await game.received(), 50);
     const drops = new NftablesDrops(() => fixture.internet.edge.within(openCounterReader));
     t.after(() => drops.close());
-    const told = async () => (await drops.read()).entries;
+    const reported = async () => (await drops.read()).entries;
     // Both mitigations would have dropped most of them.
-    const [one, ...others] = await told();
+    const [one, ...others] = await reported();
     assert.deepEqual(one, {
       target: to,
       stage: 'mitigations',
@@ -167,7 +167,7 @@ describe('mitigations in the kernel', () => {
     assert.deepEqual(others, []);
     // Not every packet of a flood is counted by its address, but all of them are reported.
     await reflector.send(to, GAME, FLOOD);
-    const [flood] = await told();
+    const [flood] = await reported();
     assert.equal(flood?.packets, FLOOD);
   });
 

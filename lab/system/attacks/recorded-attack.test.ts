@@ -104,7 +104,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
     });
   }
 
-  it('only observed, passes, and with the attack is told what would have been dropped, each packet once', async () => {
+  it('only observed, passes, and with the attack is reported what would have been dropped, each packet once', async () => {
     const observed = SERVER.neighbours.at(-1) ?? '';
     await sql`
       update holdings set detection = '{"mitigation": "observe"}' where cidr >>= ${observed}::inet`.execute(
@@ -113,21 +113,21 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
     const { attackId } = await recordOngoing(db, observed, 'ntp_amplification');
     const ntp = packet(6, 'udp', { destination: observed, sourcePort: 123 });
     let sent = 0;
-    const told = async () => {
+    const reported = async () => {
       const { rows } = await sql<{ what: string; packets: number }>`
         select what, packets from attack_drops where attack_id = ${attackId}`.execute(db);
       return rows;
     };
     await eventually(
-      'edges told what they would have dropped',
+      'edges reported what they would have dropped',
       async () => {
         sent += 1;
         assert.equal(await passes(ntp), true);
-        return (await told()).length > 0;
+        return (await reported()).length > 0;
       },
       60_000,
     );
-    const [one, ...others] = await told();
+    const [one, ...others] = await reported();
     assert.deepEqual([one?.what, others], ['observed', []]);
     assert.ok((one?.packets ?? 0) <= sent, `${one?.packets} of ${sent}`);
     await sql`update holdings set detection = '{}' where cidr >>= ${observed}::inet`.execute(db);

@@ -57,9 +57,9 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is on', async () => attachedMode(edge) === 'native');
     assert.equal(attachedMode(edge, 'mv0'), null);
     await assertVerdicts();
-    const told = await shown((devices) => devices.every(({ xdp }) => xdp === 'native'));
+    const reported = await shown((devices) => devices.every(({ xdp }) => xdp === 'native'));
     assert.deepEqual(
-      told.map(({ name: device, reason }) => [device, reason]),
+      reported.map(({ name: device, reason }) => [device, reason]),
       [
         [EDGE_DEVICE, null],
         ['mv0', `its packets are evaluated on ${EDGE_DEVICE}`],
@@ -83,9 +83,9 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await name(EDGE_DEVICE, 'vx0');
     await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'generic');
     assert.equal(attachedMode(edge), 'native');
-    const told = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'generic');
+    const reported = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'generic');
     assert.deepEqual(
-      told.map(({ name: device, xdp }) => [device, xdp]),
+      reported.map(({ name: device, xdp }) => [device, xdp]),
       [
         [EDGE_DEVICE, 'native'],
         ['vx0', 'generic'],

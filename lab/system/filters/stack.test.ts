@@ -39,7 +39,7 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
       const passed = await silent.received();
       assert.ok(passed >= 20 && passed < 300, `${passed}`);
       await eventually(
-        'the drops are told',
+        'the drops are reported',
         async () => {
           const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
           const text = JSON.stringify(body);

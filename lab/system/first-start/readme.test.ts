@@ -102,7 +102,7 @@ describe('the README, in a fresh clone, by a user and then with sudo', {
     await stop();
   });
 
-  it('later, the user is told where the installation is, by npm start and by every command', () => {
+  it('later, the user is informed where the installation is, by npm start and by every command', () => {
     for (const line of [
       'npm start',
       './portcullis edges list',

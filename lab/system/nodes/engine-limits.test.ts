@@ -33,7 +33,7 @@ describe('a server in Docker that takes what it can get', {
   it('ends by itself when it takes more memory than it may, and the end says why', async () => {
     const exits = exitsOf(fixture);
     const uuid = await start('exec tail /dev/zero', { limits: { memory: 32, cpu: 100, disk: 64 } });
-    await eventually('it is told', async () => exits.has(uuid));
+    await eventually('it is reported', async () => exits.has(uuid));
     const { exitCode, oomKilled } = exits.get(uuid) ?? {};
     assert.deepEqual({ exitCode, oomKilled }, { exitCode: 137, oomKilled: true });
     await staysResponsive(neighbour);

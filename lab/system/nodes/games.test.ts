@@ -53,10 +53,10 @@ class Play {
   }
 
   async starts(): Promise<void> {
-    const { game, told } = this.#scenario;
+    const { game, reported } = this.#scenario;
     await this.#host.power(game, 'start');
     await this.#host.runs(game);
-    await this.#tells(told);
+    await this.#tells(reported);
   }
 
   async isCommanded(): Promise<void> {
@@ -87,14 +87,14 @@ class Play {
 
   /** Starts from what was saved, and again on a restart. */
   async goesOn(): Promise<void> {
-    const { game, told, resumed } = this.#scenario;
+    const { game, reported, resumed } = this.#scenario;
     const before = (await this.#host.lines(game)).length;
     await this.#host.power(game, 'start');
     await this.#host.runs(game);
     const lines = (await this.#host.lines(game)).slice(before).join('\n');
     if (resumed.kind === 'said') assert.match(lines, new RegExp(resumed.text));
     if (resumed.kind === 'unsaid') assert.doesNotMatch(lines, new RegExp(resumed.text));
-    const facts = { ...told, ...(resumed.kind === 'told' ? resumed.facts : {}) };
+    const facts = { ...reported, ...(resumed.kind === 'reported' ? resumed.facts : {}) };
     await this.#tells(facts);
     await this.#host.power(game, 'restart');
     await this.#host.runs(game);

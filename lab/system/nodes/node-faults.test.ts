@@ -74,7 +74,7 @@ describe('a node over Docker, when something fails', {
     assert.ok(!(await host.lines()).includes('saving'));
   });
 
-  it('closes the networks to servers that it was told to', async () => {
+  it('closes the networks to servers that it was instructed to', async () => {
     await host.run();
     const rules = fixture.dockerd.namespace.run('nft', 'list', 'ruleset');
     assert.match(rules, /set closed4 {[^}]*elements = { [^}]*198\.51\.100\.0\/24/);

@@ -58,7 +58,7 @@ function save(): void {
   }
 }
 
-/** Once, however often it is asked: everybody is told, the world is saved, and nothing is left to wait for. */
+/** Once, however often it is asked: everybody is informed, the world is saved, and nothing is left to wait for. */
 function stop(): void {
   if (stopping) return;
   stopping = true;

@@ -75,9 +75,9 @@ export class World {
 
   leave(name: string): readonly Message[] {
     if (!this.present.has(name)) return [];
-    const told = this.here(name, `${name} is gone.`);
+    const reported = this.here(name, `${name} is gone.`);
     this.present.delete(name);
-    return told;
+    return reported;
   }
 
   /** One line of a player. */

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /**
  * A game that races the agent: in `folder` it exchanges `conf` (a directory with `a.cfg`) for a link to `outside` and
- * back, and `conf/a.cfg` for a link to a file there, as fast as it can, until it is told to stop. Answers how many
+ * back, and `conf/a.cfg` for a link to a file there, as fast as it can, until it is instructed to stop. Answers how many
  * rounds it made.
  */
 const { folder, outside } = workerData as { readonly folder: string; readonly outside: string };

@@ -9,7 +9,7 @@ test('ssh passes the version of a client, and no other opening', async (t) => {
   await server.run('sh', '-c', `rm ${key} && ssh-keygen -q -t ed25519 -N '' -f ${key}`);
   const config = server.file('sshd_config', `ListenAddress ${server.address}\nHostKey ${key}\n`);
   server.start('/usr/sbin/sshd', '-D', '-f', config);
-  // Its key is told only after both versions and the key exchange.
+  // Its key is reported only after both versions and the key exchange.
   await server.runUntilDone('ssh-keyscan', '-T', '3', '-t', 'ed25519', server.address);
   await server.assertFloodsDropped();
   await server.assertBadOpeningDropped();

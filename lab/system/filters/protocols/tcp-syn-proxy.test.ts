@@ -52,7 +52,7 @@ describe('tcp-syn-proxy', () => {
   });
 
   for (const family of [4, 6] as const) {
-    it(`IPv${family}: a client of a connection from before is told that it is gone, and so is the server`, async (t) => {
+    it(`IPv${family}: a client of a connection from before is informed that it is gone, and so is the server`, async (t) => {
       const fixture = groundFor(t, `reset${family}`);
       if (fixture === null) return;
       const { client, server } = fixture.internet;
@@ -70,7 +70,7 @@ describe('tcp-syn-proxy', () => {
       assert.equal(await again?.ask(), 'echo');
       assert.deepEqual(await fixture.dropped(), {});
       assert.equal(fixture.proxiedSyns(), 1);
-      // A SYN from the old port is a new client, and the server is told by a reset that the old connection is gone.
+      // A SYN from the old port is a new client, and the server learns by a reset that the old connection is gone.
       await TcpEnd.connect(client, to, GAME, 40_000);
       assert.equal(await echo.next(), 'reset');
       assert.deepEqual(await fixture.keys(`reset_client${family}`), []);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeAgent } from './describe-agent.ts';
 
-test('a session is told by its browser and system, also where one browser names another', () => {
+test('a session is described by its browser and system, also where one browser names another', () => {
   for (const [agent, browser, system] of [
     [
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0',
