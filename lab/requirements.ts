@@ -27,6 +27,8 @@ export type Need =
   | 'dns'
   | 'chrony'
   | 'pebble'
+  | 'mumble'
+  | 'openvpn'
   | 'docker'
   | 'apt'
   | 'browser'
@@ -66,6 +68,8 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   openttd: () => (existsSync('/usr/games/openttd') ? null : 'openttd is not installed'),
   dns: () => onPath('unbound') ?? onPath('dig'),
   chrony: () => onPath('chronyd'),
+  mumble: () => onPath('murmurd') ?? onPath('openssl'),
+  openvpn: () => onPath('openvpn'),
   pebble: () => onPath('pebble') ?? onPath('pebble-challtestsrv'),
   nginx: () => onPath('nginx'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),

@@ -17,5 +17,9 @@ test('knows the games of the community’s eggs by their names', () => {
   assert.equal(named('Vanilla Bedrock', 'udp'), 'minecraft-bedrock');
   assert.equal(named('Counter-Strike: Source', 'udp'), 'source');
   assert.equal(named('Garrys Mod', 'udp'), 'source');
+  assert.equal(named('Rust Oxide', 'udp'), 'rust');
+  assert.equal(named('SA-MP', 'udp'), 'samp');
+  assert.equal(named('Teamspeak3 Server', 'udp'), 'teamspeak3');
+  assert.equal(named('Mumble', 'tcp'), 'mumble');
   assert.equal(named('Unknown', 'udp'), 'udp-stateful');
 });

@@ -17,6 +17,11 @@ const NAMES: readonly (readonly [RegExp, FilterType])[] = [
   [/openttd/i, 'openttd'],
   [/quake|openarena|ioq3|call of duty/i, 'quake3'],
   [/terraria|tshock|tmodloader/i, 'terraria'],
+  [/\brust\b/i, 'rust'],
+  [/fivem|redm|cfx/i, 'fivem'],
+  [/\bsa-?mp\b|open\.?mp/i, 'samp'],
+  [/teamspeak/i, 'teamspeak3'],
+  [/mumble|murmur/i, 'mumble'],
 ];
 
 const ANY = { tcp: 'tcp-syn-proxy', udp: 'udp-stateful' } as const;

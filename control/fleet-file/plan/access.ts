@@ -13,7 +13,10 @@ export function planOrganisations(draft: PlanDraft): void {
     if (wanted !== undefined) planOrganisation(draft, left.get(slug), wanted);
     left.delete(slug);
   }
-  for (const row of left.values()) if (row.owner === 'fleet') planClosing(draft, row);
+  const portal = portalObjects(draft);
+  for (const row of left.values()) {
+    if (row.owner === 'fleet') planClosing(draft, row, portal.get(row.id));
+  }
 }
 
 function planOrganisation(
@@ -51,9 +54,12 @@ function limitFields(limits: OrganisationLimits): Record<string, number> {
 }
 
 /** An organisation that the file no longer names keeps its row, for the history. */
-function planClosing(draft: PlanDraft, { id, slug, flags }: CurrentOrganisation): void {
-  const portal = describePortalObjects(draft, id);
-  if (portal !== '') {
+function planClosing(
+  draft: PlanDraft,
+  { slug, flags }: CurrentOrganisation,
+  portal: string | undefined,
+): void {
+  if (portal !== undefined) {
     const message = `${slug} is not in the file, but has ${portal} that were made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
     draft.refuse(PlanDraft.fileStart, message);
   } else if (flags.length > 0) {
@@ -64,26 +70,31 @@ function planClosing(draft: PlanDraft, { id, slug, flags }: CurrentOrganisation)
   }
 }
 
-/** Counts what the portal still owns in an organisation; '' when there is nothing. */
-function describePortalObjects({ state }: PlanDraft, organisationId: number): string {
-  const count = <T extends { readonly organisationId: number; readonly owner: string }>(
+interface OwnedRow {
+  readonly organisationId: number;
+  readonly owner: string;
+}
+
+/** What the portal still owns, by organisation: each noun with its live rows. One pass, because thousands may be closed. */
+function portalObjects({ state }: PlanDraft): ReadonlyMap<number, string> {
+  const found = new Map<number, string[]>();
+  const count = <T extends OwnedRow>(
     noun: string,
     rows: readonly T[],
     isLive: (row: T) => boolean = () => true,
-  ): string[] => {
-    const { length } = rows.filter(
-      (row) => row.organisationId === organisationId && row.owner === 'portal' && isLive(row),
-    );
-    return length > 0 ? [countOf(length, noun)] : [];
+  ): void => {
+    const live = rows.filter((row) => row.owner === 'portal' && isLive(row));
+    for (const [id, { length }] of Map.groupBy(live, ({ organisationId }) => organisationId)) {
+      found.set(id, [...(found.get(id) ?? []), countOf(length, noun)]);
+    }
   };
-  return [
-    ...count('holding', state.holdings, ({ until }) => until === null || until > state.now),
-    ...count('key', state.keys, ({ revoked }) => !revoked),
-    ...count('group', state.groups),
-    ...count('geo rule', state.geoRules),
-    ...count('server', state.gameServers),
-    ...count('service', state.services, ({ active }) => active),
-  ].join(', ');
+  count('holding', state.holdings, ({ until }) => until === null || until > state.now);
+  count('key', state.keys, ({ revoked }) => !revoked);
+  count('group', state.groups);
+  count('geo rule', state.geoRules);
+  count('server', state.gameServers);
+  count('service', state.services, ({ active }) => active);
+  return new Map([...found].map(([id, list]) => [id, list.join(', ')]));
 }
 
 export function planAsns(draft: PlanDraft, planned: readonly PlannedHolding[]): void {
@@ -108,11 +119,12 @@ export function planAsns(draft: PlanDraft, planned: readonly PlannedHolding[]): 
       draft.add({ sign: '~', words: `was ${holder ?? 'the operator'}'s`, ...change }, at);
     }
   }
+  const announced = new Set(planned.map((holding) => holding.asn));
   for (const row of left.values()) {
     const { asn, owner } = row;
     if (owner === 'portal') continue;
     // Past holdings keep the number that they were announced under.
-    if (planned.some((holding) => holding.asn === asn)) continue;
+    if (announced.has(asn)) continue;
     const organisation = holderOf(draft, row);
     const subject = `AS${asn} of ${organisation ?? 'the operator'}`;
     draft.add({ do: 'asn.remove', sign: '-', subject, words: '', asn, organisation });

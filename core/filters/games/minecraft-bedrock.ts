@@ -4,7 +4,7 @@ import { type Filter, GAME_LIMITS, type Signature, signature } from '../filter.t
 const RAKNET_MAGIC = '00ffff00fefefefefdfdfdfd12345678';
 
 /** Pings, and the two requests that open a connection; the first is padded to find the MTU. */
-const RAKNET_GREETINGS: readonly Signature[] = [
+export const RAKNET_GREETINGS: readonly Signature[] = [
   ...['01', '02'].map((id) =>
     signature(
       [
@@ -20,10 +20,10 @@ const RAKNET_GREETINGS: readonly Signature[] = [
 ];
 
 /** The answer to the second request. */
-const RAKNET_ACCEPTED: readonly Signature[] = [signature(`08${RAKNET_MAGIC}`, 28)];
+export const RAKNET_ACCEPTED: readonly Signature[] = [signature(`08${RAKNET_MAGIC}`, 28)];
 
 /** Of a connection: frames, and acknowledgements of either kind. */
-const RAKNET_DATA: readonly Signature[] = [
+export const RAKNET_DATA: readonly Signature[] = [
   signature([{ offset: 0, hex: '80', mask: 'e0' }], 4),
   signature([{ offset: 0, hex: 'a0', mask: 'e0' }], 4),
   signature([{ offset: 0, hex: 'c0', mask: 'e0' }], 4),

@@ -1,7 +1,7 @@
 import { connectionless, type Filter, GAME_LIMITS, type Signature, signature } from '../filter.ts';
 
 /** Queries of Valve's server query protocol: information, players and rules, each with or without a challenge. */
-const SOURCE_QUERIES: readonly Signature[] = [
+export const SOURCE_QUERIES: readonly Signature[] = [
   signature(`${connectionless('TSource Engine Query')}00`, 25, 29),
   signature(connectionless('U'), 9, 9),
   signature(connectionless('V'), 9, 9),
@@ -9,7 +9,7 @@ const SOURCE_QUERIES: readonly Signature[] = [
 ];
 
 /** Players and rules, which the server sends only after its challenge was returned. */
-const SOURCE_ANSWERS: readonly Signature[] = [
+export const SOURCE_ANSWERS: readonly Signature[] = [
   signature(connectionless('D'), 6),
   signature(connectionless('E'), 7),
 ];

@@ -2,7 +2,7 @@ import { ascii, type Filter, type Opening, opening } from '../filter.ts';
 import { PROXIED } from './tcp-syn-proxy.ts';
 
 /** The first letters of the methods of RFC 9110 and 5789, and of the preface of HTTP/2. */
-const HTTP_METHODS: readonly Opening[] = [
+export const HTTP_METHODS: readonly Opening[] = [
   'GET ',
   'HEAD ',
   'POST ',

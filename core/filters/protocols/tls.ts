@@ -2,7 +2,7 @@ import { type Filter, type Opening, opening } from '../filter.ts';
 import { PROXIED } from './tcp-syn-proxy.ts';
 
 /** A TLS record with a ClientHello. */
-const TLS_HELLO: readonly Opening[] = [
+export const TLS_HELLO: readonly Opening[] = [
   opening([
     { offset: 0, hex: '1603' },
     { offset: 5, hex: '01' },

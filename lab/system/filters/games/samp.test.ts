@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FilteredServer } from '../filtered-server.ts';
+
+/** https://wiki.open.mp/docs/tutorials/QueryMechanism; the handshake is that of RakNet 2 with its cookie. */
+const query = (opcode: string): string =>
+  `${Buffer.from('SAMP').toString('hex')}cb00710a611e${Buffer.from(opcode).toString('hex')}`;
+const PLAYING = Array.from({ length: 60 }, (): [string, string] => ['d1a7c3e5f7', 'e3']);
+
+test('samp answers queries and lets a player in by its cookie, and no flood', async (t) => {
+  const server = FilteredServer.create(t, 'samp', 7777);
+  if (server === null) return;
+  await server.filter();
+  await server.answer('udp', [
+    [query('i'), `${query('i')}00`],
+    [query('p'), `${query('p')}11223344`],
+    ['aa000000', '1a1234'],
+    ['aa003412', '1900'],
+    ['d1', 'e300000000'],
+  ]);
+  await server.ask('udp', [
+    [query('i'), query('i')],
+    [`${query('p')}11223344`, query('p')],
+    ['aa000000', '1a'],
+  ]);
+  assert.deepEqual(await server.validated(), [], 'a cookie validates nobody');
+  await server.ask('udp', [['aa000000', '1a'], ['aa003412', '1900'], ...PLAYING]);
+  assert.equal((await server.validated()).length, 1);
+  assert.deepEqual(await server.dropped(), {});
+  await server.assertFloodsDropped();
+});
