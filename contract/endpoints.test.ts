@@ -31,6 +31,8 @@ const BEYOND = [
   'GET /firewall/ips/{ip}/default-preview firewall.read firewall_api',
   'POST /firewall/ips/{ip}/explain firewall.read firewall_api',
   'GET /firewall/ips/{ip}/drops firewall.read firewall_api',
+  'GET /firewall/ips/{ip}/traffic firewall.read firewall_api',
+  'POST /firewall/ips/{ip}/dry-run firewall.manage firewall_api',
   'GET /firewall/filters firewall.read firewall_api',
   'GET /firewall/blocked firewall.read firewall_api',
   'POST /firewall/blocked firewall.manage firewall_api',

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Accepted, callApi } from '../api.ts';
 import { type ApiOptions, parseDuration, withApiOptions } from '../options.ts';
+import { addDryRun } from './dry-run.ts';
 import { print, printJson, printTable } from '../output.ts';
 
 const LONGEST_MS = 366 * 86_400_000;
@@ -10,7 +11,7 @@ const ON = 'an address or a prefix that you hold (default: everything)';
 export function addFirewall(program: Command): void {
   const firewall = program
     .command('firewall')
-    .description('sources that are dropped whatever allow rules say');
+    .description('blocked sources, which are dropped whatever allow rules say, and dry runs');
   withApiOptions(
     firewall
       .command('block')
@@ -34,6 +35,7 @@ export function addFirewall(program: Command): void {
       .argument('<source...>', 'as they were blocked')
       .option('--on <target>', ON),
   ).action(unblock);
+  addDryRun(firewall);
   withApiOptions(firewall.command('blocked').description('list the blocked sources')).action(list);
 }
 

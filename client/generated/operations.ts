@@ -127,6 +127,26 @@ export type AddressReplacement = {
   readonly filters: readonly ReplacementFilter[];
 };
 
+/** Samples that a change concerns. */
+export type Affected = {
+  readonly samples: number;
+  /** Addresses that they came from. */
+  readonly sources: number;
+  /** At most 20, most samples first. */
+  readonly top: readonly AffectedSource[];
+};
+
+export type AffectedSource = {
+  readonly source_ip: IpAddress;
+  /** Number of the IP protocol. */
+  readonly protocol: number;
+  /** Null: it has none. */
+  readonly port: number | null;
+  readonly samples: number;
+  /** Of late: it may be in use now. */
+  readonly last_seen_at: string;
+};
+
 /** Where players reach it. */
 export type Allocation = {
   readonly ip: IpAddress;
@@ -615,6 +635,39 @@ export type Drops = {
     /** Names of the edges that dropped them. */
     readonly edges: readonly string[];
   };
+};
+
+export type DryRun = {
+  readonly data: {
+    readonly ip: IpAddress;
+    readonly dropped: Affected;
+    readonly admitted: Affected;
+    readonly reconnecting: Affected;
+  };
+  /** The same in a sentence. */
+  readonly message: string;
+  readonly meta: {
+    /** The samples are from here on; at most a day. */
+    readonly from: string;
+    readonly to: string;
+    /** Edges sample packets of connections that were not answered yet, and one of so many others. */
+    readonly sampled_one_in: number;
+    /** The edges that sampled them. */
+    readonly edges: readonly string[];
+    /** False: there were more, and these are the most. */
+    readonly is_complete: boolean;
+    /** All that were looked at. */
+    readonly samples: number;
+  };
+};
+
+/** What would be added to the address. */
+export type DryRunInput = {
+  /** As they are created. */
+  readonly rules?: readonly RuleInput[];
+  /** As they are created. */
+  readonly filters?: readonly FilterInput[];
+  readonly default?: 'accept' | 'deny';
 };
 
 export type Edge = {
@@ -1525,6 +1578,19 @@ export type PersonName = {
 /** A port of tcp or udp. */
 export type Port = number;
 
+export type PortTraffic = {
+  /** Number of the IP protocol. */
+  readonly protocol: number;
+  /** Null: it has none. */
+  readonly port: number | null;
+  /** Sampled packets. */
+  readonly samples: number;
+  /** Addresses that they came from. */
+  readonly sources: number;
+  /** When an edge last reported such a packet. */
+  readonly last_seen_at: string;
+};
+
 export type PortalLink = {
   readonly data: {
     /** What the link is for: the first operator, an invitation, a new password. Later versions may add values. */
@@ -1934,6 +2000,25 @@ export type TotpSetup = {
   };
 };
 
+export type Traffic = {
+  readonly data: {
+    readonly ip: IpAddress;
+    /** Most samples first. */
+    readonly ports: readonly PortTraffic[];
+  };
+  readonly meta: {
+    /** The samples are from here on; at most a day. */
+    readonly from: string;
+    readonly to: string;
+    /** Edges sample packets of connections that were not answered yet, and one of so many others. */
+    readonly sampled_one_in: number;
+    /** The edges that sampled them. */
+    readonly edges: readonly string[];
+    /** False: there were more, and these are the most. */
+    readonly is_complete: boolean;
+  };
+};
+
 export type TrafficAccepted = {
   readonly data: {
     /** Of the attack. */
@@ -2198,6 +2283,22 @@ export interface X1Operations {
     body: never;
     headers: never;
     result: Drops;
+  };
+  /** See what passes. */
+  readTraffic: {
+    params: { ip: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Traffic;
+  };
+  /** Try rules, filters or a default. */
+  dryRun: {
+    params: { ip: string };
+    query: never;
+    body: DryRunInput;
+    headers: never;
+    result: DryRun;
   };
   /** List the filters that there are. */
   listFilters: {
@@ -2922,6 +3023,8 @@ export const OPERATIONS = {
   previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },
   readDrops: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/drops', idempotent: false },
+  readTraffic: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/traffic', idempotent: false },
+  dryRun: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/dry-run', idempotent: false },
   listFilters: { method: 'GET', version: 'x1', path: '/firewall/filters', idempotent: false },
   listBlockedSources: { method: 'GET', version: 'x1', path: '/firewall/blocked', idempotent: false },
   blockSources: { method: 'POST', version: 'x1', path: '/firewall/blocked', idempotent: true },

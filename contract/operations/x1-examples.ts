@@ -4,7 +4,9 @@ const SINCE = '2026-01-01T00:00:00+00:00';
 
 export const HELD = {
   data: {
-    prefixes: [{ prefix: '203.0.113.0/24', asn: 64_500, service_id: null, since: SINCE, until: null }],
+    prefixes: [
+      { prefix: '203.0.113.0/24', asn: 64_500, service_id: null, since: SINCE, until: null },
+    ],
     addresses: [
       {
         ip: '198.51.100.10',

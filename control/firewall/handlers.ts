@@ -22,6 +22,8 @@ import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
+import { dryRun, dryRunView } from './samples/dry-run.ts';
+import { readTraffic, trafficView } from './samples/traffic.ts';
 import { setOwnDefault } from './defaults/service.ts';
 import { acceptedView, explanationView, filterEntry, heldView, writtenView } from './x1-views.ts';
 
@@ -90,6 +92,8 @@ export type FirewallX1Handlers = Pick<
   | 'explainPacket'
   | 'readDrops'
   | 'listFilters'
+  | 'readTraffic'
+  | 'dryRun'
 >;
 
 interface X1Deps extends ServiceDeps, ExplainDeps {
@@ -135,6 +139,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       return { status: 201, body: writtenView(added), headers: writeHeaders(added) };
     },
     ...createDefaultHandlers(deps),
+    ...createSampleHandlers(deps),
     async explainPacket(call, db) {
       const explained = await explainPacket(deps, db, call, call.body);
       return {
@@ -143,9 +148,32 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
         headers: { 'cache-control': 'no-store' },
       };
     },
+  };
+}
+
+function createSampleHandlers(
+  deps: X1Deps,
+): Pick<FirewallX1Handlers, 'readDrops' | 'readTraffic' | 'dryRun'> {
+  return {
     async readDrops(call, db) {
       const read = await readDrops(db, call);
       return { status: 200, body: dropsView(call.ip, read), headers: x1ReadHeaders(read.state) };
+    },
+    async readTraffic(call, db) {
+      const traffic = await readTraffic(db, call);
+      return {
+        status: 200,
+        body: trafficView(call.ip, traffic),
+        headers: x1ReadHeaders(traffic.state),
+      };
+    },
+    async dryRun(call, db) {
+      const run = await dryRun(deps, db, call);
+      return {
+        status: 200,
+        body: dryRunView(call.ip, run),
+        headers: { 'cache-control': 'no-store' },
+      };
     },
   };
 }

@@ -170,6 +170,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     blockSources: { sources: ['192.0.2.77'], target: ip },
     unblockSources: { sources: ['198.18.42.42'], target: ip },
     explainPacket: { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 4242 },
+    dryRun: { default: 'deny' },
     saveRuleNote: { note: 'mine', tags: [] },
     addRules: { rules: [{ ...RULE, note: 'mine' }] },
     undoChange: { generation: Number(generation) },

@@ -169,6 +169,9 @@ async function takeAll({ url, open }: PortalBrowser, scheme: Scheme): Promise<vo
   await page.getByRole('button', { name: 'Add a rule' }).click();
   await page.getByRole('form').getByLabel('Port').fill('7000-7010, 8080');
   await take('rules');
+  await show('filters');
+  await page.getByRole('heading', { name: 'What passes' }).waitFor();
+  await take('filters');
   await show('drops');
   await page.getByRole('heading', { name: 'Why' }).waitFor();
   await take('drops');

@@ -1,11 +1,9 @@
-import { sql } from 'kysely';
 import { countOf } from '@portcullis/core/count.ts';
 import { decide } from '@portcullis/core/firewall/decide/decide.ts';
 import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
@@ -14,18 +12,9 @@ import { type DropWindow, loadHeldSince } from '../drops/store.ts';
 import { ANY_EDGE, type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
 import type { AddressState } from '../objects.ts';
 import { loadAddress } from '../store.ts';
+import { loadEdges, loadPassed, MAX_ROWS, type PassedRow, protocolName } from '../samples/store.ts';
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
 import { timeView } from '../../http/operations/view.ts';
-
-/** Sampled packets of one source to one port. */
-interface PassedRow {
-  readonly protocol: number;
-  /** Null if the protocol has none. */
-  readonly port: number | null;
-  readonly source: string;
-  readonly packets: number;
-  readonly lastAt: Date;
-}
 
 interface Counts {
   readonly samples: number;
@@ -51,7 +40,6 @@ interface DefaultPreview {
   readonly isComplete: boolean;
 }
 
-const MAX_ROWS = 5_000;
 const NONE: Counts = { samples: 0, sources: 0 };
 
 /**
@@ -128,42 +116,6 @@ function add({ samples, sources }: Counts, packets: number): Counts {
   return { samples: samples + packets, sources: sources + 1 };
 }
 
-interface Of {
-  readonly holdingId: number;
-  readonly ip: string;
-  readonly window: DropWindow;
-}
-
-const matching = ({ holdingId, ip, window }: Of) => sql`
-  s.holding_id = ${holdingId} and s.destination = ${ip}::inet
-  and s.hour >= date_trunc('hour', ${window.from}::timestamptz) and s.last_at >= ${window.from}`;
-
-async function loadPassed(tx: Tx, of: Of): Promise<PassedRow[]> {
-  const { rows } = await sql<PassedRow>`
-    select s.protocol, nullif(s.destination_port, -1) as port, host(s.source) as source,
-           sum(s.packets)::bigint as packets, max(s.last_at) as "lastAt"
-      from passed_samples s where ${matching(of)}
-     group by s.protocol, s.destination_port, s.source
-     order by packets desc, 1, 2, 3 limit ${MAX_ROWS}`.execute(tx);
-  // PostgreSQL ends some IPv6 addresses in dotted decimals.
-  return rows.map((row) => ({ ...row, source: canonicalAddress(row.source) ?? row.source }));
-}
-
-async function loadEdges(tx: Tx, of: Of): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
-    select distinct e.name from passed_samples s join edges e on e.id = s.edge_id
-     where ${matching(of)} order by 1`.execute(tx);
-  return rows.map(({ name }) => name);
-}
-
-const NAMES: Readonly<Record<number, string>> = {
-  1: 'icmp',
-  6: 'tcp',
-  17: 'udp',
-  47: 'gre',
-  50: 'esp',
-  58: 'icmpv6',
-};
 /** The most ports that the sentence lists. */
 const LISTED = 5;
 
@@ -205,7 +157,7 @@ function sentence(ports: readonly PreviewedPort[], samples: number, dropped: num
   if (dropped === 0) return `${what} none.`;
   const hit = ports.filter((one) => one.dropped.samples > 0);
   const listed = hit.slice(0, LISTED).map((one) => {
-    const name = NAMES[one.protocol] ?? `protocol ${one.protocol}`;
+    const name = protocolName(one.protocol);
     const { samples: packets, sources } = one.dropped;
     return `${name}${one.port === null ? '' : ` ${one.port}`} (${countOf(packets, 'sample')} from ${countOf(sources, 'source')})`;
   });

@@ -148,6 +148,14 @@ export const addressMessages = {
     submit: (count: number) => (count === 0 ? 'Add rules' : `Add ${many(count, 'line', 'lines')}`),
   },
   filters: {
+    traffic: {
+      title: 'What passes',
+      lead: 'Packets of the last day by protocol and port, as edges sampled them: what a filter would meet.',
+      none: 'No edge has reported a sample of the last day.',
+      name: (protocol: number, port: number | null) =>
+        `${{ 1: 'ICMP', 6: 'TCP', 17: 'UDP', 58: 'ICMP' }[protocol] ?? `protocol ${protocol}`}${port === null ? '' : ` ${port}`}`,
+      sources: (sources: number) => `from ${many(sources, 'source', 'sources')}`,
+    },
     add: 'Add a filter',
     addTitle: 'Add a filter',
     added: 'Filter added',

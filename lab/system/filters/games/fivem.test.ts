@@ -5,12 +5,12 @@ import { FilteredServer } from '../filtered-server.ts';
 /** http://enet.bespin.org/ and its protocol.h; `getinfo` is of the Quake III engine. */
 const GETINFO = `ffffffff${Buffer.from('getinfo abc').toString('hex')}`;
 const INFO = `ffffffff${Buffer.from('infoResponse').toString('hex')}`;
-const CONNECT = `8fff1234${'82ff0001'}${'00'.repeat(44)}`;
+const CONNECT = `8fff123482ff0001${'00'.repeat(44)}`;
 // Its time begins with the number of an acknowledgement: it must not be taken for one.
-const VERIFY = `80000123${'83ff0001'}${'00'.repeat(36)}`;
-const ACKNOWLEDGES = `0000${'01ff0001'}00011234`;
+const VERIFY = `8000012383ff0001${'00'.repeat(36)}`;
+const ACKNOWLEDGES = `000001ff000100011234`;
 const PING = '80001234850000020000';
-const DATA = `80011234${'86000001'}0004aabbccdd`;
+const DATA = `80011234860000010004aabbccdd`;
 
 test('fivem answers queries, lets a player in by ENet, and no flood', async (t) => {
   const server = FilteredServer.create(t, 'fivem', 30_120);
@@ -20,7 +20,7 @@ test('fivem answers queries, lets a player in by ENet, and no flood', async (t) 
     [GETINFO, INFO],
     ['8fff', VERIFY],
     ['000001ff', PING],
-    ['8001', `0000${'01000001'}00011234`],
+    ['8001', `00000100000100011234`],
   ]);
   await server.ask('udp', [
     [GETINFO, INFO],

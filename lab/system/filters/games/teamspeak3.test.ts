@@ -5,7 +5,7 @@ import { FilteredServer } from '../filtered-server.ts';
 /** https://github.com/ReSpeak/tsdeclarations/blob/master/ts3protocol.md */
 const MARK = Buffer.from('TS3INIT1').toString('hex');
 const step = (number: string, length: number): string =>
-  `${MARK}0065000088${'06e8f3a1'}${number}`.padEnd(length * 2, '0');
+  `${MARK}006500008806e8f3a1${number}`.padEnd(length * 2, '0');
 const answer = (number: string): string => `${MARK}006588${number}`.padEnd(64, '0');
 const COMMAND = `${'ab'.repeat(8)}000022${'cd'.repeat(40)}`;
 const VOICE = `${'ab'.repeat(8)}0001000300${'ef'.repeat(80)}`;

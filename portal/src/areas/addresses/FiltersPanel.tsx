@@ -13,6 +13,7 @@ import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from './FilterFields.tsx';
 import type { AcceptedView } from './queries.ts';
+import { Traffic } from './Traffic.tsx';
 
 const text = messages.filters;
 type Filter = AcceptedView['data']['filters'][number];
@@ -60,6 +61,7 @@ export function FiltersPanel({ ip, view }: Props) {
         keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
         empty={{ icon: FilterIcon, ...(isManaged ? text.managed : text.empty) }}
       />
+      <Traffic ip={ip} />
       {isAdding && <AddFilter ip={ip} onClose={() => setAdding(false)} />}
     </>
   );
