@@ -4,6 +4,7 @@ import { controlBench } from './control/control.ts';
 import { dataplaneBench } from './dataplane/dataplane.ts';
 import { detectionBench } from './detection/detection.ts';
 import { edgeBench } from './dataplane/edge.ts';
+import { filtersBench } from './dataplane/filters.ts';
 import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
 import { portalBench } from './portal/portal.ts';
@@ -17,6 +18,7 @@ const BENCHES: readonly Bench[] = [
   dataplaneBench,
   detectionBench,
   edgeBench,
+  filtersBench,
   flowsBench,
   gameServersBench,
   portalBench,

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import {
   closeDescriptor,
   createLink,
@@ -69,9 +70,25 @@ export class Subjects {
 
   /** Both stages, by the edge's own process. */
   async edge(fleet: Fleet, sees: Settings['sees'], mode: XdpMode = 'native'): Promise<Target> {
+    return this.edgeWith(policiesOf(fleet), { sees, mode, sets: sourceSetsOf(fleet) });
+  }
+
+  /** The same with these policies. */
+  async edgeWith(
+    policies: readonly Policy[],
+    {
+      sees = 'both',
+      mode = 'native',
+      sets = {},
+    }: {
+      readonly sees?: Settings['sees'];
+      readonly mode?: XdpMode;
+      readonly sets?: SourceSets['sets'];
+    } = {},
+  ): Promise<Target> {
     const target = this.range.target({ generic: mode === 'generic' });
     const { namespace } = target;
-    const edge = new BenchEdge(namespace, policiesOf(fleet), settingsOf(sees), sourceSetsOf(fleet));
+    const edge = new BenchEdge(namespace, policies, settingsOf(sees), sets);
     this.#edges.push(edge);
     this.#startMs = await edge.start();
     const got = (await edge.reported()).devices?.find(({ name }) => name === DEVICE)?.xdp;
@@ -143,7 +160,8 @@ export function settingsOf(sees: Settings['sees']): Settings {
   };
 }
 
-function load({ namespace }: Target, text: string): void {
+/** Runs this text in the namespace of a target. */
+export function load({ namespace }: Target, text: string): void {
   const [program, ...args] = namespace.command('nft', '-f', '-');
   execFileSync(program, args, { input: text, stdio: ['pipe', 'ignore', 'inherit'] });
 }
