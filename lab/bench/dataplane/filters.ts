@@ -68,7 +68,9 @@ async function rowsOf(filter: Filter, say: (line: string) => void): Promise<Row[
       expected: 'drop',
     };
     const passes =
-      udp !== null && (udp.data.length === 0 || udp.data.some((one) => fits(one, PAYLOAD)));
+      udp !== null &&
+      udp.replies !== null &&
+      (udp.data.length === 0 || udp.data.some((one) => fits(one, PAYLOAD)));
     const cases = [without, flood];
     if (passes) {
       const target = await subjects.edgeWith(filtered);
