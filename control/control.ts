@@ -129,15 +129,18 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
+  const listen = async () => {
+    stops.push('API', () => http.close());
+    return http.listen();
+  };
   // Requests wait for the database then: only root may have these ports.
-  const early = account !== null && isPrivileged(config.listen.port) ? await http.listen() : null;
+  const early = account !== null && isPrivileged(config.listen.port) ? await listen() : null;
   if (account !== null) {
     options.giveUpRoot?.(account);
     log.info({ account: account.name }, 'dropped root privileges');
   }
   if (database.pid === undefined) await migrateWhenReachable(database, config, migrations, log);
-  const listening = early ?? (await http.listen());
-  stops.push('API', () => http.close());
+  const listening = early ?? (await listen());
   tlsAuto?.start((current) => http.renew(current));
   const databaseUrl = database.url;
   const { onRestored = () => {} } = options;

@@ -20,7 +20,7 @@ export function addBackup(program: Command): void {
     .addHelpText(
       'after',
       `
-The platform goes on meanwhile. Files of game servers are not in it: they are on the nodes, where they stay.
+The platform keeps running. Files of game servers are not in it: they are on the nodes, where they stay.
 It holds hashes of keys and passwords, and secrets of webhooks and authenticator apps: keep it as you keep those.
 
   portcullis backup /var/backups/portcullis-$(date +%F).gz`,
@@ -39,7 +39,7 @@ export function addRestore(program: Command): void {
     .addHelpText(
       'after',
       `
-In one transaction: a file that is damaged or incomplete changes nothing. A platform that runs on the database goes on:
+In one transaction: a file that is damaged or incomplete changes nothing. A platform on the database keeps running:
 edges enforce what they have until they have fetched the restored rules, game servers run on, and control restarts.
 
   portcullis restore portcullis-2026-11-25.gz --data /var/lib/portcullis     on a new host, before its first up
@@ -83,8 +83,8 @@ async function runRestore(file: string, options: RestoreOptions): Promise<void> 
 
 /** Says of what failed that the file was not written or restored, and why. */
 async function explained<T>(path: string, done: string, work: () => Promise<T>): Promise<T> {
-  const [{ Failure }, { isUnavailable }] = await Promise.all([
-    import('@portcullis/control/db/backup/failure.ts'),
+  const [{ BackupError }, { isUnavailable }] = await Promise.all([
+    import('@portcullis/control/db/backup/format.ts'),
     import('@portcullis/control/db/failure.ts'),
   ]);
   try {
@@ -93,7 +93,7 @@ async function explained<T>(path: string, done: string, work: () => Promise<T>):
     const why = error instanceof Error ? error.message : String(error);
     const message = `${path} was not ${done}: ${why}`;
     if (isUnavailable(error)) throw unavailable(message, error);
-    if (error instanceof Failure || isOfFile(error)) throw failed(message, error);
+    if (error instanceof BackupError || isOfFile(error)) throw failed(message, error);
     throw error;
   }
 }

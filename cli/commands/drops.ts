@@ -173,6 +173,9 @@ const PROTOCOLS: Readonly<Record<number, string>> = {
   50: 'esp',
   58: 'icmpv6',
 };
+export function protocolName(number: number): string {
+  return PROTOCOLS[number] ?? String(number);
+}
 
 function sampleRow(sample: Sample): string[] {
   const { source_ip: ip, source_port: port } = sample;
@@ -181,7 +184,7 @@ function sampleRow(sample: Sample): string[] {
     sample.edge,
     port === null ? ip : ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`,
     sample.destination_port === null ? '-' : String(sample.destination_port),
-    PROTOCOLS[sample.protocol] ?? String(sample.protocol),
+    protocolName(sample.protocol),
     String(sample.length),
     sample.device ?? '-',
     nameOf(sample),

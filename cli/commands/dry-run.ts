@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { callApi } from '../api.ts';
+import { protocolName } from './drops.ts';
 import { usageError } from '../exit.ts';
 import { type ApiOptions, withApiOptions } from '../options.ts';
 import { print, printJson, printTable } from '../output.ts';
@@ -25,11 +26,13 @@ interface Affected {
 interface Answer {
   readonly data: {
     readonly dropped: Affected;
-    readonly admitted: Affected;
     readonly reconnecting: Affected;
   };
   readonly message: string;
 }
+
+const RULE = 'PROTOCOL[/PORTS][@SOURCE]';
+const FILTER = 'FILTER/PORTS';
 
 /** `firewall dry-run`. */
 export function addDryRun(firewall: Command): void {
@@ -39,21 +42,18 @@ export function addDryRun(firewall: Command): void {
       .description('what rules, filters or a default would do to the traffic of the last day')
       .argument('<ip>', 'an address that you hold'),
   )
-    .option(
-      '--allow <rule...>',
-      'PROTOCOL[/PORTS][@SOURCE], such as udp/27015 or tcp/22@198.51.100.0/24',
-    )
-    .option('--deny <rule...>', 'the same, such as any@198.51.100.7')
-    .option('--filter <filter...>', 'FILTER/PORTS, such as source/27015')
-    .option('--default <action>', 'accept or deny')
+    .option('--allow <rule...>', `allow rules, as ${RULE}`)
+    .option('--deny <rule...>', `deny rules, as ${RULE}`)
+    .option('--filter <filter...>', `filters, as ${FILTER}`)
+    .option('--default <action>', 'the default action: accept or deny')
     .addHelpText(
       'after',
       `
-By the packets that edges sampled. Nothing is changed; what would refuse the change refuses this too.
+Evaluates the packets that edges sampled. Nothing is changed; what would refuse the change refuses this too.
 
   portcullis firewall dry-run 203.0.113.10 --filter source/27015
   portcullis firewall dry-run 203.0.113.10 --deny udp/27015@198.51.100.0/24
-  portcullis firewall dry-run 203.0.113.10 --allow tcp/443 udp/27015 --default deny`,
+  portcullis firewall dry-run 203.0.113.10 --allow tcp/443 udp/27015@198.51.100.0/24 --default deny`,
     )
     .action(dryRun);
 }
@@ -75,11 +75,7 @@ async function dryRun(ip: string, options: DryRunOptions): Promise<void> {
   const { data, message } = (await callApi(options, 'POST', path, body)) as Answer;
   if (options.json === true) return printJson(data);
   print(message);
-  const rows = [
-    ...rowsOf('dropped', data.dropped),
-    ...rowsOf('passes', data.admitted),
-    ...rowsOf('reconnects', data.reconnecting),
-  ];
+  const rows = [...rowsOf('dropped', data.dropped), ...rowsOf('reconnects', data.reconnecting)];
   if (rows.length > 0) await printTable(['', 'SOURCE', 'TO', 'SAMPLES', 'LAST SEEN'], rows);
 }
 
@@ -87,23 +83,16 @@ function rowsOf(what: string, { top }: Affected): string[][] {
   return top.map(({ source_ip: source, protocol, port, samples, last_seen_at: at }) => [
     what,
     source,
-    `${PROTOCOLS[protocol] ?? `protocol ${protocol}`}${port === null ? '' : ` ${port}`}`,
+    `${protocolName(protocol)}${port === null ? '' : ` ${port}`}`,
     String(samples),
     at,
   ]);
 }
 
-const PROTOCOLS: Readonly<Record<number, string>> = {
-  1: 'icmp',
-  6: 'tcp',
-  17: 'udp',
-  58: 'icmpv6',
-};
-
 function ruleOf(action: 'allow' | 'deny', text: string) {
   const [, protocol, ports, source] = /^([a-z]+)(?:\/([0-9,-]+))?(?:@(\S+))?$/.exec(text) ?? [];
   if (protocol === undefined) {
-    throw usageError(`"${text}" is no rule: PROTOCOL[/PORTS][@SOURCE], such as udp/27015`);
+    throw usageError(`"${text}" is no rule: write ${RULE}, such as udp/27015`);
   }
   return {
     action,
@@ -116,7 +105,7 @@ function ruleOf(action: 'allow' | 'deny', text: string) {
 function filterOf(text: string) {
   const [, type, port] = /^([a-z0-9-]+)\/([0-9,-]+)$/.exec(text) ?? [];
   if (type === undefined || port === undefined) {
-    throw usageError(`"${text}" is no filter: FILTER/PORTS, such as source/27015`);
+    throw usageError(`"${text}" is no filter: write ${FILTER}, such as source/27015`);
   }
   return { type, port };
 }

@@ -59,7 +59,7 @@ export type AcceptedRule = {
   readonly status: PropagationState;
 };
 
-/** Its traffic was accepted as usual: the thresholds of its target since, by whom and when. Null: it was not. */
+/** The thresholds that its target has since its traffic was accepted as usual, the name of the caller that accepted it, and the time. Null: it was not accepted. */
 export type AcceptedTraffic = {
   readonly pps: number;
   readonly mbps: number;
@@ -641,7 +641,6 @@ export type DryRun = {
   readonly data: {
     readonly ip: IpAddress;
     readonly dropped: Affected;
-    readonly admitted: Affected;
     readonly reconnecting: Affected;
   };
   /** The same in a sentence. */
@@ -650,7 +649,7 @@ export type DryRun = {
     /** The samples are from here on; at most a day. */
     readonly from: string;
     readonly to: string;
-    /** Edges sample packets of connections that were not answered yet, and one of so many others. */
+    /** Edges sample packets of connections that were not answered yet, and one in this number of the others. */
     readonly sampled_one_in: number;
     /** The edges that sampled them. */
     readonly edges: readonly string[];
@@ -2010,7 +2009,7 @@ export type Traffic = {
     /** The samples are from here on; at most a day. */
     readonly from: string;
     readonly to: string;
-    /** Edges sample packets of connections that were not answered yet, and one of so many others. */
+    /** Edges sample packets of connections that were not answered yet, and one in this number of the others. */
     readonly sampled_one_in: number;
     /** The edges that sampled them. */
     readonly edges: readonly string[];

@@ -189,7 +189,7 @@ export const X1_ATTACK_ENDPOINTS = [
     idempotent: true,
     summary: 'Accept the traffic of an attack as usual',
     description:
-      'For an attack with `usual`: a change that lasts, such as a launch. Its address or prefix gets these thresholds, with who and when, and the attack ends by them.',
+      'For an attack with `usual`: a change that lasts, such as a launch. Its address or prefix gets these thresholds, which are kept with the name of the caller and the time, and the attack ends by them.',
     responses: {
       ...refusals(COMMON, WITH_KEY, REFUSALS),
       200: {

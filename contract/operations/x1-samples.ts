@@ -25,7 +25,7 @@ const meta = {
   to: timestamp(),
   sampled_one_in: natural({
     description:
-      'Edges sample packets of connections that were not answered yet, and one of so many others.',
+      'Edges sample packets of connections that were not answered yet, and one in this number of the others.',
   }),
   edges: Type.Array(Type.String(), { description: 'The edges that sampled them.' }),
   is_complete: Type.Boolean({ description: 'False: there were more, and these are the most.' }),
@@ -79,7 +79,6 @@ const DryRun = object('DryRun', {
   data: Type.Object({
     ip: IpAddress,
     dropped: Affected,
-    admitted: Affected,
     reconnecting: Affected,
   }),
   message: Type.String({ description: 'The same in a sentence.' }),
@@ -93,7 +92,6 @@ const SOURCE = {
   samples: 52,
   last_seen_at: '2026-11-21T01:12:05+00:00',
 };
-const NONE = { samples: 0, sources: 0, top: [] };
 const META = {
   from: '2026-11-20T01:13:00+00:00',
   to: '2026-11-21T01:13:00+00:00',
@@ -146,7 +144,7 @@ export const X1_SAMPLE_ENDPOINTS = [
     write: false,
     summary: 'Try rules, filters or a default',
     description:
-      'What adding them would do to the packets that edges sampled in the last day: which would be dropped, which would pass that do not, and who would meet a new filter and has to reconnect. Whatever would refuse the change refuses this. Nothing is changed.',
+      'What adding them would do to the packets that edges sampled in the last day: which would be dropped, and which would meet a new filter, so that the client must reconnect. Whatever would refuse the change refuses this. Nothing is changed.',
     body: DryRunInput,
     bodyExamples: {
       rule: {
@@ -177,8 +175,7 @@ export const X1_SAMPLE_ENDPOINTS = [
           data: {
             ip: '203.0.113.10',
             dropped: { samples: 52, sources: 1, top: [SOURCE] },
-            admitted: NONE,
-            reconnecting: NONE,
+            reconnecting: { samples: 0, sources: 0, top: [] },
           },
           message:
             'It would drop 52 samples from 1 source (198.51.100.7 to udp 27015), of 812 sampled packets of the last day. Nothing was changed.',

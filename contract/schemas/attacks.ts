@@ -255,7 +255,7 @@ const UsualTraffic = object(
 
 const AcceptedTraffic = object(
   'AcceptedTraffic',
-  'Its traffic was accepted as usual: the thresholds of its target since, by whom and when. Null: it was not.',
+  'The thresholds that its target has since its traffic was accepted as usual, the name of the caller that accepted it, and the time. Null: it was not accepted.',
   { pps: natural(), mbps: natural(), by: Type.String(), at: timestamp() },
 );
 

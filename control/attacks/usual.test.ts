@@ -38,7 +38,7 @@ async function recordLasting(db: Db): Promise<{ id: number; watch: TestWatch }> 
   return { id: rows[0]?.id ?? 0, watch };
 }
 
-test('asks once about an attack that lasts, and accepts it only when somebody says so', async (t) => {
+test('an attack that lasts adds one event, and is accepted only on request', async (t) => {
   const { db, acme, other } = await startEnvironment(t);
   const { id, watch } = await recordLasting(db);
   const path = `/api/x1/attacks/${id}`;

@@ -7,7 +7,7 @@ import { secondView } from './views.ts';
 import { shownSubject } from './watch/stored-state.ts';
 import { scopesOf } from './watch-scopes.ts';
 
-/** Traffic that somebody accepted as usual, with the thresholds that it has since. */
+/** Traffic accepted as usual, with the thresholds that it has since, and the name of the caller. */
 export interface AcceptedTraffic extends UsualTraffic {
   readonly by: string;
   readonly at: Date;
@@ -23,6 +23,9 @@ interface LastingRow {
   readonly sources: readonly { readonly packets: number }[] | null;
 }
 
+/** Evidence of an attack is up to tens of kilobytes. */
+const BATCH = 100;
+
 /** Ongoing attacks with the evidence that decides whether they look like usual traffic. */
 function lasting(which: ReturnType<typeof sql>) {
   return sql<LastingRow>`
@@ -31,7 +34,8 @@ function lasting(which: ReturnType<typeof sql>) {
       from ongoing_attacks o
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
       join attack_evidence e on e.attack_id = o.attack_id and e.opened_at = o.opened_at
-     where o.ended_at is null and o.started_at < now() - interval '1 hour' and ${which}`;
+     where o.ended_at is null and o.started_at < now() - interval '1 hour' and ${which}
+     order by o.attack_id limit ${BATCH}`;
 }
 
 /** Accepting raises thresholds, and lowers none. */
@@ -80,7 +84,7 @@ export function acceptedView({ pps, mbps, by, at }: AcceptedTraffic) {
   return { pps, mbps, by, at: secondView(at) };
 }
 
-/** Keeps the thresholds for the attacked target. Returns null if it does not look like usual traffic; never by itself. */
+/** Keeps the thresholds for the attacked target, on request only. Returns null if it does not look like usual traffic. */
 export async function acceptUsual(
   tx: Tx,
   attackId: number,
@@ -127,22 +131,27 @@ async function audit(
   await recordAudit(tx, { actor, organisationId, target, generation: null, ...done });
 }
 
-/** Asks people once about each attack that looks like usual traffic by now: an event, which webhooks deliver. */
+/** Adds one event for each attack that looks like usual traffic by now, which webhooks deliver. */
 export async function askAboutUsual(db: Db, now = new Date()): Promise<void> {
-  const { rows } = await lasting(sql`o.asked_at is null and a.organisation_id is not null`).execute(
-    db,
-  );
-  for (const row of rows) {
-    const usual = await usualOf(db, row, now);
-    if (usual === null) continue;
-    await sql`
-      with asked as (
-        update ongoing_attacks set asked_at = now() where attack_id = ${row.id} and asked_at is null
-        returning attack_id, revision, started_at)
-      select add_event(a.organisation_id, 'attack.looks_usual', abbrev(a.subject::inet),
-               jsonb_build_object('attack', a.id, 'attack_type', a.attack_type, 'peak_bps', a.peak_bps,
-                 'peak_pps', a.peak_pps, 'pps', ${usual.pps}::bigint, 'mbps', ${usual.mbps}::bigint))
-        from asked join attacks a on a.id = asked.attack_id and a.revision = asked.revision
-                                 and a.started_at = asked.started_at`.execute(db);
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const { rows } = await lasting(
+      sql`o.asked_at is null and a.organisation_id is not null and o.attack_id > ${after}`,
+    ).execute(db);
+    for (const row of rows) await ask(db, row, now);
+    after = rows[BATCH - 1]?.id;
   }
+}
+
+async function ask(db: Db, row: LastingRow, now: Date): Promise<void> {
+  const usual = await usualOf(db, row, now);
+  if (usual === null) return;
+  await sql`
+    with asked as (
+      update ongoing_attacks set asked_at = now() where attack_id = ${row.id} and asked_at is null
+      returning attack_id, revision, started_at)
+    select add_event(a.organisation_id, 'attack.looks_usual', abbrev(a.subject::inet),
+             jsonb_build_object('attack', a.id, 'attack_type', a.attack_type, 'peak_bps', a.peak_bps,
+               'peak_pps', a.peak_pps, 'pps', ${usual.pps}::bigint, 'mbps', ${usual.mbps}::bigint))
+      from asked join attacks a on a.id = asked.attack_id and a.revision = asked.revision
+                               and a.started_at = asked.started_at`.execute(db);
 }

@@ -2,7 +2,7 @@ import type { AttackType } from './attack.ts';
 import type { AttackSeries } from './detector/series.ts';
 import { MAX_TOPS } from './top-talkers.ts';
 
-/** Reflectors, fragments, and segments without a connection serve nobody. */
+/** Traffic of reflectors, fragments, and segments without a connection is of no service, so other types are never usual. */
 const SERVICES: readonly string[] = [
   'udp_flood',
   'tcp_ack_flood',

@@ -236,7 +236,7 @@ test('writes a record when the database is back, and announces nothing before', 
   await sql`alter table attack_revision rename to gone`.execute(db);
   const playing = watch.play(5, FLOOD);
   for (let tries = 0; watch.failures.length === 0; tries++) {
-    assert.ok(tries < 1_000, 'nobody was informed of the failure');
+    assert.ok(tries < 1_000, 'the failure was not reported');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   assert.equal(watch.received.length, 0);
@@ -258,7 +258,7 @@ test('records an attack that started and ended during a database outage once and
   const overMs = watch.nowMs;
   const over = watch.play(10, QUIET);
   for (let tries = 0; watch.failures.length === 0; tries++) {
-    assert.ok(tries < 1_000, 'nobody was informed of the failure');
+    assert.ok(tries < 1_000, 'the failure was not reported');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   await sql`alter table gone rename to attack_revision`.execute(db);

@@ -80,18 +80,18 @@ test('a backup under writes at 200/s has every write that was acknowledged befor
     await Promise.all(running);
   })();
   while (acknowledged.size < 100) await delay(10);
-  const before = new Set(acknowledged);
+  const acknowledgedBefore = new Set(acknowledged);
   const made = await backUp({ url: databaseUrl, path });
-  const during = acknowledged.size - before.size;
+  const during = acknowledged.size - acknowledgedBefore.size;
   ends = true;
   await writing;
-  assert.ok(made.rows > before.size);
+  assert.ok(made.rows > acknowledgedBefore.size);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   const { db, url } = await testDatabase(t);
   await restoreTo(url, path);
   const restored = await destinationPorts(db);
-  t.diagnostic(`${before.size} writes before the backup, ${during} while it was made`);
-  for (const one of before) assert.ok(restored.has(one), one);
+  t.diagnostic(`${acknowledgedBefore.size} writes before the backup, ${during} while it was made`);
+  for (const name of acknowledgedBefore) assert.ok(restored.has(name), name);
   for (const one of restored) assert.ok(sent.has(one), one);
   // A rule without its generation, or a generation without its rules, would be a write in part.
   const { rows } = await sql<{ torn: number }>`
@@ -139,11 +139,11 @@ test('an edge that is ahead of the backup fetches everything, and nothing is liv
   await acme.post(`${RULES}/203.0.113.10/rules`, rule(81));
   await edge.sync();
   assert.equal(edge.policies.get('203.0.113.10')?.rules.length, 2);
-  const heard = new pg.Client({ connectionString: databaseUrl });
-  await heard.connect();
-  t.after(() => heard.end());
-  await heard.query(`listen ${RESTORED_CHANNEL}`);
-  const notified = new Promise((resolve) => heard.once('notification', resolve));
+  const listener = new pg.Client({ connectionString: databaseUrl });
+  await listener.connect();
+  t.after(() => listener.end());
+  await listener.query(`listen ${RESTORED_CHANNEL}`);
+  const notified = new Promise((resolve) => listener.once('notification', resolve));
   await restoreTo(databaseUrl, path, true);
   await notified;
   const meta = async () =>

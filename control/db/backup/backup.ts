@@ -6,8 +6,14 @@ import { createGzip } from 'node:zlib';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { connectionConfig } from '../database.ts';
-import { Failure } from './failure.ts';
-import { type BackupTable, END_OF_TABLE, type Ending, FORMAT, type Manifest } from './format.ts';
+import {
+  BackupError,
+  type BackupTable,
+  END_OF_TABLE,
+  type Ending,
+  FORMAT,
+  type Manifest,
+} from './format.ts';
 
 export interface BackupResult {
   readonly generation: number;
@@ -16,7 +22,7 @@ export interface BackupResult {
 }
 
 /**
- * Writes all rows of the database as of one moment to a new file, which only its owner may read. The platform goes on meanwhile.
+ * Writes all rows of the database as of one moment to a new file, which only its owner may read. The platform keeps running.
  * Another name is used until the file is complete and on disk.
  */
 export async function backUp(
@@ -70,18 +76,17 @@ class Dump {
     const manifest = await readManifest(this.#client);
     yield lineOf(manifest);
     const { tables, generation } = manifest;
-    const rows: Record<string, number> = {};
+    let rows = 0;
     for (const [done, table] of tables.entries()) {
       this.#onTable(done, tables.length);
       const stream = this.#client.query(copyTo(`copy (${selectOf(table)}) to stdout`));
       for await (const chunk of stream) yield chunk as Buffer;
-      rows[table.name] = stream.rowCount;
+      rows += stream.rowCount;
       yield END_OF_TABLE;
     }
     // Read last: a sequence belongs to no moment, and must not be behind a row.
-    yield lineOf({ rows, sequences: await readSequences(this.#client) });
-    const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
-    this.result = { generation, tables: tables.length, rows: total };
+    yield lineOf({ sequences: await readSequences(this.#client) });
+    this.result = { generation, tables: tables.length, rows };
   }
 }
 
@@ -97,7 +102,7 @@ async function readManifest(client: pg.Client): Promise<Manifest> {
   const { rows: found } = await client.query<{ made: boolean }>(
     "select to_regclass('migrations') is not null as made",
   );
-  if (found[0]?.made !== true) throw new Failure('the database is empty');
+  if (found[0]?.made !== true) throw new BackupError('the database is empty');
   const { rows: migrations } = await client.query<{ name: string; hash: string }>(
     'select name, hash from migrations order by name',
   );

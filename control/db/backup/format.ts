@@ -1,5 +1,4 @@
 import { createHash, type Hash } from 'node:crypto';
-import { Failure } from './failure.ts';
 
 /**
  * A backup is one gzip file. Its first line is a `Manifest` as JSON. Then come the rows of each table, in the manifest's order,
@@ -7,6 +6,11 @@ import { Failure } from './failure.ts';
  * the last one the SHA-256 of everything before it, in hex.
  */
 export const FORMAT = 1;
+
+/** Why a backup cannot be made or restored, as the rest of a sentence about the file. Nothing was changed. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}
 
 export interface Manifest {
   readonly format: typeof FORMAT;
@@ -27,8 +31,6 @@ export interface BackupTable {
 }
 
 export interface Ending {
-  /** Rows of each table. */
-  readonly rows: Readonly<Record<string, number>>;
   /** Null: it was never used. */
   readonly sequences: Readonly<Record<string, string | null>>;
 }
@@ -52,7 +54,7 @@ export class BackupReader {
     try {
       return JSON.parse(line.toString('utf8'));
     } catch (cause) {
-      throw new Failure('it is damaged', { cause });
+      throw new BackupError('it is damaged', { cause });
     }
   }
 
@@ -83,7 +85,7 @@ export class BackupReader {
   async verify(): Promise<void> {
     const expected = this.#hash.digest('hex');
     const line = (await this.#line()).toString('utf8').trimEnd();
-    if (line !== expected) throw new Failure('it is damaged: its checksum differs');
+    if (line !== expected) throw new BackupError('it is damaged: its checksum differs');
   }
 
   async #line(): Promise<Buffer> {
@@ -102,7 +104,7 @@ export class BackupReader {
 
   async #more(): Promise<void> {
     const { value, done } = await this.#chunks.next();
-    if (done === true) throw new Failure('it is incomplete: its end is missing');
+    if (done === true) throw new BackupError('it is incomplete: its end is missing');
     this.#rest = this.#rest.length === 0 ? value : Buffer.concat([this.#rest, value]);
   }
 }

@@ -5,14 +5,9 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
-import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { dropWindow } from '../drops/read.ts';
-import { type DropWindow, loadHeldSince } from '../drops/store.ts';
 import { ANY_EDGE, type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
-import type { AddressState } from '../objects.ts';
-import { loadAddress } from '../store.ts';
-import { loadEdges, loadPassed, MAX_ROWS, type PassedRow, protocolName } from '../samples/store.ts';
+import { loadSamples, type PassedRow, protocolName, type Samples } from '../samples/store.ts';
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
 import { timeView } from '../../http/operations/view.ts';
 
@@ -27,17 +22,11 @@ interface PreviewedPort {
   readonly passed: Counts;
   readonly lastAt: Date;
 }
-interface DefaultPreview {
-  /** What is accepted, which the preview is of. */
-  readonly state: AddressState;
-  readonly window: DropWindow;
+interface DefaultPreview extends Omit<Samples, 'rows'> {
   /** By what would be dropped, most first. */
   readonly ports: readonly PreviewedPort[];
   /** Samples of packets that something else than the default drops by now. */
   readonly deniedAlready: number;
-  readonly edges: readonly string[];
-  /** Every kept sample of the window was evaluated. */
-  readonly isComplete: boolean;
 }
 
 const NONE: Counts = { samples: 0, sources: 0 };
@@ -51,30 +40,12 @@ export async function previewDefault(
   db: Db,
   call: Call,
 ): Promise<DefaultPreview> {
-  const read = await inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
-    const since = state && (await loadHeldSince(tx, state.holdingId));
-    if (state === null || since === null) throw notHeld();
-    const window = dropWindow({}, since, new Date());
-    const of = { holdingId: state.holdingId, ip: call.ip, window };
-    const policy: Policy = { ...(await loadAddressPolicy(tx, call.ip)), default: 'deny' };
-    return {
-      state,
-      window,
-      policy,
-      rows: await loadPassed(tx, of),
-      edges: await loadEdges(tx, of),
-    };
-  });
-  const { policy, rows } = read;
+  const { policy, samples } = await inSnapshot(db, async (tx) => ({
+    samples: await loadSamples(tx, call),
+    policy: { ...(await loadAddressPolicy(tx, call.ip)), default: 'deny' as const },
+  }));
   const sourceSets = await loadSetsOf(deps, db, policy, null);
-  return {
-    state: read.state,
-    window: read.window,
-    ...evaluate(call.ip, policy, sourceSets, rows),
-    edges: read.edges,
-    isComplete: rows.length < MAX_ROWS,
-  };
+  return { ...samples, ...evaluate(call.ip, policy, sourceSets, samples.rows) };
 }
 
 /** Pure: the verdict of each sample, by port. */

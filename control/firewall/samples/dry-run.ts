@@ -8,16 +8,12 @@ import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
-import { notHeld } from '../../http/operations/not-found.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { setOwnDefault } from '../defaults/service.ts';
-import { dropWindow } from '../drops/read.ts';
-import { type DropWindow, loadHeldSince } from '../drops/store.ts';
 import { ANY_EDGE, type ExplainDeps, loadSetsOf, packetOf } from '../explain/explain.ts';
 import { portOf } from '../named-ports/index.ts';
-import { loadAddress } from '../store.ts';
 import { addNotedRules, createFilters } from '../writes/create-delete.ts';
-import { loadEdges, loadPassed, MAX_ROWS, type PassedRow, protocolName } from './store.ts';
+import { loadSamples, type PassedRow, protocolName, type Samples } from './store.ts';
 
 type DryRunCall = CallOf<'dryRun'>;
 
@@ -28,18 +24,14 @@ interface Affected {
   readonly top: readonly PassedRow[];
 }
 
-interface DryRun {
+interface Effect {
   /** Passes now, and would not. */
   readonly dropped: Affected;
-  /** Is dropped now, and would pass: the sample is of before a change. */
-  readonly admitted: Affected;
-  /** Would meet a new filter: who plays now must reconnect. */
+  /** Would meet a new filter, so that the client must reconnect. */
   readonly reconnecting: Affected;
   readonly samples: number;
-  readonly window: DropWindow;
-  readonly edges: readonly string[];
-  readonly isComplete: boolean;
 }
+type DryRun = Effect & Omit<Samples, 'rows'>;
 
 const MAX_TOP = 20;
 /** Ends the transaction of the change, which leaves nothing. */
@@ -61,28 +53,13 @@ export async function dryRun(
   db: Db,
   call: DryRunCall,
 ): Promise<DryRun> {
-  const read = await inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
-    const since = state && (await loadHeldSince(tx, state.holdingId));
-    if (state === null || since === null) throw notHeld();
-    const window = dropWindow({}, since, new Date());
-    const of = { holdingId: state.holdingId, ip: call.ip, window };
-    return {
-      window,
-      before: await loadAddressPolicy(tx, call.ip),
-      rows: await loadPassed(tx, of),
-      edges: await loadEdges(tx, of),
-    };
-  });
+  const { before, ...samples } = await inSnapshot(db, async (tx) => ({
+    ...(await loadSamples(tx, call)),
+    before: await loadAddressPolicy(tx, call.ip),
+  }));
   const after = await changedPolicy(db, call);
-  const { before, rows, window, edges } = read;
   const sets = await loadSetsOf(deps, db, after, null);
-  return {
-    ...compare(call.ip, { before, after, sets }, rows),
-    window,
-    edges,
-    isComplete: rows.length < MAX_ROWS,
-  };
+  return { ...samples, ...compare(call.ip, { before, after, sets }, samples.rows) };
 }
 
 async function changedPolicy(db: Db, call: DryRunCall): Promise<Policy> {
@@ -120,7 +97,7 @@ function compare(
   ip: string,
   { before, after, sets: sourceSets }: Change,
   rows: readonly PassedRow[],
-): Pick<DryRun, 'dropped' | 'admitted' | 'reconnecting' | 'samples'> {
+): Effect {
   const world = (policy: Policy) => ({
     settings: ANY_EDGE,
     policies: createPolicyTable([policy]),
@@ -134,25 +111,17 @@ function compare(
       const transport = protocol === 6 ? 'tcp' : 'udp';
       return filter.port === port && (findFilter(filter.type)?.[transport] ?? null) !== null;
     });
-  const found = {
-    dropped: [] as PassedRow[],
-    admitted: [] as PassedRow[],
-    reconnecting: [] as PassedRow[],
-  };
+  const [dropped, reconnecting]: [PassedRow[], PassedRow[]] = [[], []];
   for (const row of rows) {
     const packet = packetOf(ip, row);
-    // A sample has no payload, so a filter is not asked for a verdict, but for whom it concerns.
-    const passed = isPassed(decide(then, packet, FIRST_PACKET));
-    const passes = isPassed(decide(now, packet, FIRST_PACKET));
-    if (passed && !passes) found.dropped.push(row);
-    else if (!passed && passes) found.admitted.push(row);
-    else if (passes && (row.protocol === 6 || row.protocol === 17) && meets(row))
-      found.reconnecting.push(row);
+    // A sample has no payload, so filters decide nothing of it; which of them it meets is known.
+    if (!isPassed(decide(then, packet, FIRST_PACKET))) continue;
+    if (!isPassed(decide(now, packet, FIRST_PACKET))) dropped.push(row);
+    else if ((row.protocol === 6 || row.protocol === 17) && meets(row)) reconnecting.push(row);
   }
   return {
-    dropped: affected(found.dropped),
-    admitted: affected(found.admitted),
-    reconnecting: affected(found.reconnecting),
+    dropped: affected(dropped),
+    reconnecting: affected(reconnecting),
     samples: rows.reduce((sum, { packets }) => sum + packets, 0),
   };
 }
@@ -170,12 +139,11 @@ function affected(rows: readonly PassedRow[]): Affected {
 }
 
 export function dryRunView(ip: string, run: DryRun) {
-  const { dropped, admitted, reconnecting, samples, window, edges, isComplete } = run;
+  const { dropped, reconnecting, samples, window, edges, isComplete } = run;
   return {
     data: {
       ip,
       dropped: affectedView(dropped),
-      admitted: affectedView(admitted),
       reconnecting: affectedView(reconnecting),
     },
     message: sentence(run),
@@ -204,7 +172,7 @@ function affectedView({ samples, sources, top }: Affected) {
   };
 }
 
-function sentence({ dropped, admitted, reconnecting, samples }: DryRun): string {
+function sentence({ dropped, reconnecting, samples }: DryRun): string {
   if (samples === 0)
     return 'No edge has reported a sample of the last day, so nothing is known of what it would do.';
   const of = ({ samples: packets, sources }: Affected): string =>
@@ -213,7 +181,6 @@ function sentence({ dropped, admitted, reconnecting, samples }: DryRun): string 
     dropped.samples === 0
       ? 'It would drop nothing'
       : `It would drop ${of(dropped)} (${named(dropped)})`,
-    ...(admitted.samples === 0 ? [] : [`let ${of(admitted)} pass`]),
     ...(reconnecting.samples === 0
       ? []
       : [`make ${of(reconnecting)} reconnect (${named(reconnecting)})`]),

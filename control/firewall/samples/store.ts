@@ -1,7 +1,12 @@
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import type { DropWindow } from '../drops/store.ts';
+import { notHeld } from '../../http/operations/not-found.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import { dropWindow } from '../drops/read.ts';
+import { type DropWindow, loadHeldSince } from '../drops/store.ts';
+import type { AddressState } from '../objects.ts';
+import { loadAddress } from '../store.ts';
 
 /** Sampled packets of one source to one port. */
 export interface PassedRow {
@@ -13,11 +18,39 @@ export interface PassedRow {
   readonly lastAt: Date;
 }
 
-/** The most rows of an address that are looked at. */
-export const MAX_ROWS = 5_000;
+/** What passed to an address that the caller holds, of the last day. */
+export interface Samples {
+  /** What is accepted. */
+  readonly state: AddressState;
+  readonly window: DropWindow;
+  /** Most packets first. */
+  readonly rows: readonly PassedRow[];
+  /** The edges that sampled. */
+  readonly edges: readonly string[];
+  /** False: there were more rows. */
+  readonly isComplete: boolean;
+}
 
-/** Which samples. */
-export interface SamplesOf {
+const MAX_ROWS = 5_000;
+
+/** Throws 404. */
+export async function loadSamples(tx: Tx, { caller, ip }: Call): Promise<Samples> {
+  const state = await loadAddress(tx, 'accepted', caller, ip);
+  const since = state && (await loadHeldSince(tx, state.holdingId));
+  if (state === null || since === null) throw notHeld();
+  const window = dropWindow({}, since, new Date());
+  const of = { holdingId: state.holdingId, ip, window };
+  const rows = await loadPassed(tx, of);
+  return {
+    state,
+    window,
+    rows,
+    edges: await loadEdges(tx, of),
+    isComplete: rows.length < MAX_ROWS,
+  };
+}
+
+interface SamplesOf {
   readonly holdingId: number;
   readonly ip: string;
   readonly window: DropWindow;
@@ -27,8 +60,7 @@ const matching = ({ holdingId, ip, window }: SamplesOf) => sql`
   s.holding_id = ${holdingId} and s.destination = ${ip}::inet
   and s.hour >= date_trunc('hour', ${window.from}::timestamptz) and s.last_at >= ${window.from}`;
 
-/** Most packets first. */
-export async function loadPassed(tx: Tx, of: SamplesOf): Promise<PassedRow[]> {
+async function loadPassed(tx: Tx, of: SamplesOf): Promise<PassedRow[]> {
   const { rows } = await sql<PassedRow>`
     select s.protocol, nullif(s.destination_port, -1) as port, host(s.source) as source,
            sum(s.packets)::bigint as packets, max(s.last_at) as "lastAt"
@@ -39,8 +71,7 @@ export async function loadPassed(tx: Tx, of: SamplesOf): Promise<PassedRow[]> {
   return rows.map((row) => ({ ...row, source: canonicalAddress(row.source) ?? row.source }));
 }
 
-/** The edges that sampled. */
-export async function loadEdges(tx: Tx, of: SamplesOf): Promise<string[]> {
+async function loadEdges(tx: Tx, of: SamplesOf): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select distinct e.name from passed_samples s join edges e on e.id = s.edge_id
      where ${matching(of)} order by 1`.execute(tx);

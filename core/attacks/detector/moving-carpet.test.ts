@@ -8,7 +8,7 @@ const SECOND = 4;
 const host = (index: number): string => `203.0.113.${1 + index}`;
 const USUAL = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [host(index), 50]));
 
-/** A minute of usual traffic, then the given rates of each second beside it. */
+/** A minute of usual traffic, then the given rates of each second added to it. */
 function play(
   seconds: readonly Readonly<Record<string, number>>[],
   { prefixPps = 20_000, holdMs = 10_000 } = {},

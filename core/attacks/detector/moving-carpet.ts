@@ -6,9 +6,9 @@ import { BUCKET_MS } from '../sample.ts';
 import { exceedsLimits, type Ongoing, quietSince, type Stepped } from './subject.ts';
 import { EMPTY, type Window } from './window.ts';
 
-/** An attack that has left so many addresses, and now begins at another, moves. */
+/** An attack moves when it has left at least this number of addresses, and starts at another. */
 const LEFT_ADDRESSES = 2;
-/** An address is left after two buckets, one by chance is not enough if packets are sampled. */
+/** An address is left after two quiet buckets. With sampled packets one may be quiet by chance. */
 const LEFT_MS = 2 * BUCKET_MS;
 /** Addresses that are still attacked, for each that was left: more of them are attacks at the same time. */
 const PRESENT_SHARE = 0.5;
@@ -20,7 +20,8 @@ const PRESENT_SHARE = 0.5;
 export function movingOver(members: readonly EvaluatedSubject[]): readonly Ongoing[] | null {
   const ongoing: Ongoing[] = [];
   let left = 0;
-  for (const { phase, window } of members.map(({ state }) => state)) {
+  for (const { state } of members) {
+    const { phase, window } = state;
     if (phase.name !== 'ongoing') continue;
     ongoing.push(phase);
     if (quietSince(window, phase.ends) >= LEFT_MS) left++;

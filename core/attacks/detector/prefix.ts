@@ -40,7 +40,7 @@ export interface SteppedPrefix extends Stepped {
   /** Attacks on addresses that are part of the one on the prefix from now on. */
   readonly parts: readonly Ongoing[];
 }
-const NOBODY = { waiting: [], parts: [] } as const;
+const NO_ADDRESSES = { waiting: [], parts: [] } as const;
 
 /** Processes one bucket of a prefix with its tracked addresses. Pure. */
 export function stepPrefix(
@@ -58,7 +58,7 @@ export function stepPrefix(
     const traffic = phase.moves
       ? { measured: state.window, evaluated: busiestWindow(members) }
       : { measured: whole, evaluated: shared.window };
-    return { ...stepOngoing(state, phase, thresholds, traffic, bucketTime), ...NOBODY };
+    return { ...stepOngoing(state, phase, thresholds, traffic, bucketTime), ...NO_ADDRESSES };
   }
   if (parts !== null) return { ...moved(prefix, evaluated, parts, bucketTime), waiting: [], parts };
   const rates = ratesOf(whole);
