@@ -181,7 +181,7 @@ async function readKept(folder: string, domain: string): Promise<KeyAndCertifica
   return holds && certificate.checkHost(domain) !== undefined ? kept : null;
 }
 
-/** One file, so that a key never stands beside another's certificate. */
+/** One file, so that key and certificate always match. */
 async function writeKept(folder: string, next: KeyAndCertificate): Promise<void> {
   const path = join(folder, 'certificate.json');
   await writeFile(`${path}.new`, JSON.stringify(next), { mode: 0o600, flush: true });

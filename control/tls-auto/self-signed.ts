@@ -9,7 +9,7 @@ export interface KeyAndCertificate {
   readonly cert: string;
 }
 
-/** A certificate that nobody trusts, until a certificate authority has given one. */
+/** A self-signed certificate, served until a certificate authority has issued one. */
 export async function createSelfSigned(
   domain: string,
   now = new Date(),

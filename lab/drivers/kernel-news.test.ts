@@ -54,7 +54,7 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     const reported = followLinks(t);
     for (const name of ['one', 'two', 'three']) {
       host.run('ip', 'link', 'add', name, 'type', 'bridge');
-      await eventually('it is heard of', async () => reported.includes(`there ${name}`));
+      await eventually('its creation is reported', async () => reported.includes(`there ${name}`));
       host.run('ip', 'link', 'set', name, 'name', `${name}b`);
       await eventually('its new name too', async () =>
         reported.includes(`renamed ${name} ${name}b`),
@@ -80,7 +80,7 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     for (const change of [['master', 'bridge'], ['nomaster']]) {
       const before = stirred;
       host.run('ip', 'link', 'set', 'port', ...change);
-      await eventually('it is heard of', async () => stirred > before);
+      await eventually('its creation is reported', async () => stirred > before);
     }
     assert.deepEqual(reported, []);
     for (const name of ['bridge', 'port']) host.run('ip', 'link', 'del', name);
@@ -91,7 +91,7 @@ describe('kernel notifications', { skip: skipUnless(['root', 'netns', 'nft']) },
     const { driver, reported } = followTable(t);
     await driver.apply(`add table ${TABLE}\nadd chain ${TABLE} judge\n`);
     host.run('nft', 'add', 'rule', ...TABLE.split(' '), 'judge', 'accept');
-    await eventually('a rule is heard of', async () => /added a rule/.test(reported.join()));
+    await eventually('a rule is reported', async () => /added a rule/.test(reported.join()));
     host.run('nft', 'delete', 'table', ...TABLE.split(' '));
     await eventually('its end too', async () => /deleted the table/.test(reported.join()));
   });

@@ -10,7 +10,7 @@ import {
 import { fuzzedDatagrams } from '@portcullis/collector/testing/fuzz.ts';
 
 /**
- * Sends fuzzed datagrams, and among them new templates and data of templates that nobody reported, from one address to a
+ * Sends fuzzed datagrams, and among them new templates and data of templates that were never sent, from one address to a
  * port of 127.0.0.1, until it is killed: FROM PORT DATAGRAMS_PER_SECOND SEED
  */
 const [from = '', ...numbers] = process.argv.slice(2);

@@ -23,7 +23,7 @@ const MECHANISMS: Readonly<Record<number, string>> = {
   4: 'sets a first password',
 };
 
-/** Luanti: gets a peer id, says who it is, and gets how that player must log in. */
+/** Luanti: gets a peer id, sends a name, and gets how that player must log in. */
 export const joinLuanti: Join = async (host, port) => {
   const udp = await Udp.open(host, port);
   let peer = 0;

@@ -22,7 +22,7 @@ export interface Scenario {
   readonly resumed: Resumed;
 }
 
-/** Players hear a text; or whoever asks then is informed of something else. */
+/** The command sends a text to players, or changes the answer to the next request. */
 export type Effect =
   | { readonly kind: 'heard'; readonly text: string }
   | { readonly kind: 'reported'; readonly facts: Partial<Facts> };

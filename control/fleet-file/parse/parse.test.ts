@@ -209,7 +209,7 @@ const CASES: readonly (readonly [name: string, text: string, expected: readonly 
     [/^3:24 AS1 is the operator's already/],
   ],
   [
-    'a prefix under an ASN of nobody',
+    'a prefix under an ASN that no organisation has',
     'asns: [1]\norganisations:\n  a: { name: A, prefixes: [{ cidr: 192.0.2.0/24, asn: 2 }] }',
     [/^3:55 AS2 is neither the organisation's nor the operator's \(1\)/],
   ],

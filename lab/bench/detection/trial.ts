@@ -13,7 +13,7 @@ export interface Trial {
   readonly type: AttackType | null;
 }
 
-/** Of one attack, what a detector reported, and when: wall clock of when it was heard outside of it. */
+/** Of one attack, what a detector reported, and the wall clock when it was received outside of the detector. */
 export interface Sighting {
   readonly ip: string;
   readonly openedAtMs: number;

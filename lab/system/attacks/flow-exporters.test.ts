@@ -45,7 +45,7 @@ describe('a real exporter', () => {
           (family) => totals.get(udpKey(family))?.packets ?? 0,
         );
         t.diagnostic(
-          `${exporter.name} reported ${reported.join(' and ')} of ${DATAGRAMS}; once more`,
+          `${exporter.name} reported ${reported.join(' and ')} of ${DATAGRAMS}; retrying`,
         );
       }
     });

@@ -25,7 +25,7 @@ export class Lobby {
   constructor(options: LobbyOptions) {
     this.options = options;
     this.server = createServer((socket) => this.greet(socket));
-    // Those who have not said their name count too, and as many again are informed that it is full.
+    // Connections without a name count too, and the same number of others get the answer that it is full.
     this.server.maxConnections = 2 * options.maxPlayers + 8;
   }
 

@@ -58,7 +58,7 @@ function save(): void {
   }
 }
 
-/** Once, however often it is asked: everybody is informed, the world is saved, and nothing is left to wait for. */
+/** Runs once, however often it is called: players are informed, the world is saved, and timers are stopped. */
 function stop(): void {
   if (stopping) return;
   stopping = true;

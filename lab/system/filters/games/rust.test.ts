@@ -23,7 +23,7 @@ test('rust answers queries and lets a player in, and no flood', async (t) => {
     [`${said('TSource Engine Query')}00`, said('I')],
     [said('U').concat('ffffffff'), said('A')],
   ]);
-  assert.deepEqual(await server.validated(), [], 'a challenge validates nobody');
+  assert.deepEqual(await server.validated(), [], 'a challenge validates no source');
   const frames = Array.from({ length: 60 }, (): [string, string] => ['8400000040009000', 'c0']);
   await server.ask('udp', [
     [said('U').concat('01020304'), said('D')],

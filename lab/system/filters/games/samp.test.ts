@@ -23,7 +23,7 @@ test('samp answers queries and lets a player in by its cookie, and no flood', as
     [`${query('p')}11223344`, query('p')],
     ['aa000000', '1a'],
   ]);
-  assert.deepEqual(await server.validated(), [], 'a cookie validates nobody');
+  assert.deepEqual(await server.validated(), [], 'a cookie validates no source');
   await server.ask('udp', [['aa000000', '1a'], ['aa003412', '1900'], ...PLAYING]);
   assert.equal((await server.validated()).length, 1);
   assert.deepEqual(await server.dropped(), {});

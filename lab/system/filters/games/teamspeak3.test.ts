@@ -24,7 +24,7 @@ test('teamspeak3 lets a client in that solved the puzzle, and no flood', async (
     [step('00', 34), answer('01')],
     [step('02', 38), answer('03')],
   ]);
-  assert.deepEqual(await server.validated(), [], 'a puzzle validates nobody');
+  assert.deepEqual(await server.validated(), [], 'a puzzle validates no source');
   const talking = Array.from({ length: 60 }, (): [string, string] => [VOICE, 'ab']);
   await server.ask('udp', [[step('04', 380), COMMAND], ...talking]);
   assert.equal((await server.validated()).length, 1);

@@ -25,7 +25,7 @@ test('quic opens a connection, also by Retry, carries it, and no flood', async (
     [INITIAL, RETRY],
     [again, SERVER_INITIAL],
   ]);
-  assert.deepEqual(await server.validated(), [], 'an opening connection validates nobody');
+  assert.deepEqual(await server.validated(), [], 'an opening connection validates no source');
   const carried = Array.from({ length: 60 }, (): [string, string] => [OPEN, '41']);
   await server.ask('udp', [
     [INITIAL, RETRY],

@@ -8,7 +8,7 @@ import type { AttackView } from '../queries.ts';
 
 const text = messages.attack.usual;
 
-/** Asks whether an attack that lasts is usual traffic, or says who accepted it. */
+/** Asks whether an attack that lasts is usual traffic, or shows the name of the person that accepted it. */
 export function UsualTraffic({ view }: { readonly view: AttackView }) {
   const { client } = useSession();
   const { attack, usual, accepted } = view;
