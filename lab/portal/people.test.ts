@@ -114,9 +114,16 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       await page.getByRole('button', { name: 'Continue' }).click();
       await signedIn();
     }
+    // Who signs in while the answer to signing out is on its way stays signed in.
+    await page.route('**/api/portal/session', async (route) => {
+      const response = await route.fetch();
+      if (route.request().method() === 'DELETE') await page.waitForTimeout(500);
+      await route.fulfill({ response });
+    });
     await signOut();
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await signedIn();
+    await page.unrouteAll({ behavior: 'wait' });
     await page.goto(`${browser.url}/account`);
     await page.getByText('9 recovery codes left').waitFor();
 

@@ -23,6 +23,7 @@ const LINK_PATH = '/link';
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const [identity, setIdentity] = useState(loadIdentity);
   const [isLoading, setLoading] = useState(() => identity === null && mayBeSignedIn());
+  const [isLeaving, setLeaving] = useState(false);
   const [isLink, setLink] = useState(() => location.pathname === LINK_PATH);
   const [reason, setReason] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -47,7 +48,14 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       person,
       organisation,
       signOut(why: string | null = null) {
-        if (identity.kind === 'person') personClient.signOut().catch(() => {});
+        if (identity.kind === 'person') {
+          // The answer takes the cookie away, also that of who signed in before it came.
+          setLeaving(true);
+          personClient
+            .signOut()
+            .catch(() => {})
+            .finally(() => setLeaving(false));
+        }
         saveIdentity(null);
         queries.clear();
         setReason(why);
@@ -89,7 +97,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     setIdentity(accepted);
   };
   if (isLink) return <LinkPage onSignedIn={accept} />;
-  if (isLoading) return <div className="sign-in">{messages.loading}</div>;
+  if (isLoading || isLeaving) return <div className="sign-in">{messages.loading}</div>;
   if (session === null) return <SignInPage reason={reason} onSignedIn={accept} />;
   if (person !== null && organisation === null && !person.operator) {
     return <NoOrganisation email={person.email} onSignOut={() => session.signOut()} />;
