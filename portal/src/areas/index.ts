@@ -47,7 +47,7 @@ const AREAS: readonly Area[] = [
   },
   {
     path: '/operator',
-    title: messages.operator.title,
+    title: messages.shell.operator,
     icon: Telescope,
     letter: 'o',
     isForPeople: true,

@@ -6,284 +6,282 @@ interface NamedPerson {
   readonly disabled: boolean;
 }
 
+/** Apart from `messages`, because only operators' pages load them. */
 export const operatorMessages = {
-  operator: {
-    title: 'Operator',
-    lead: 'All organisations, people and machines of this installation.',
-    tabs: {
-      organisations: 'Organisations',
-      people: 'People',
-      fleet: 'Fleet health',
-      audit: 'Audit trail',
-    },
-    fleetFile: 'fleet file',
-    portal: 'portal',
-    act: 'Open',
-    actOf: (slug: string) => `Open ${slug}`,
-    stop: 'Leave',
-    stopOf: (slug: string) => `Leave ${slug}`,
-    organisations: {
-      title: 'Organisations',
-      search: 'Search: name or slug',
-      create: 'Create an organisation',
-      slug: 'Slug',
-      slugText: 'Used in API paths. It cannot be changed.',
-      badSlug: 'Lower-case letters, digits and dashes; no dash first.',
-      taken: 'Another organisation has this slug.',
-      columns: {
-        name: 'Name',
-        prefixes: 'Prefixes',
-        services: 'Services',
-        areas: 'Areas',
-        owner: 'Managed in',
-        actions: 'Actions',
-      },
-      flags: { firewall_api: 'Firewall', attack_history_api: 'Attack history' } as Readonly<
-        Record<string, string>
-      >,
-      noFlags: 'none',
-      limits: {
-        rules_per_ip: 'Rules per address',
-        filters_per_ip: 'Filters per address',
-        max_ports_per_request: 'Ports per request',
-        attack_history_days: 'Attack history, days',
-        configured_addresses: 'Configured addresses',
-        requests_per_minute: 'Requests a minute',
-      },
-      limitsTitle: 'Areas and limits',
-      limitsLead: 'What its keys may use, and how much.',
-      save: 'Save',
-      saved: 'Saved.',
-      ofFleet:
-        'The fleet file owns this organisation. Change it there, with “portcullis fleet apply”.',
-      unknown: 'There is no such organisation',
-      unknownText: 'It may have been renamed in the fleet file.',
-      empty: {
-        title: 'No organisations yet',
-        text: 'Create one here, or write a fleet file and apply it.',
-      },
-      none: { title: 'No organisation matches', text: 'Change the search.' },
-    },
-    thresholds: {
-      title: 'Thresholds',
-      lead: 'When traffic counts as an attack. An empty field inherits, in this order: address, service, prefix, organisation, fleet.',
-      scope: 'For',
-      scopeName: (name: string | null, isSet: boolean) =>
-        `${name ?? 'The organisation'}${isSet ? ' (set)' : ''}`,
-      pps: 'Packets a second',
-      mbps: 'Megabits a second',
-      hold: 'Hold, seconds',
-      inherited: 'inherited',
-      mitigation: 'Mitigation',
-      modes: { inherit: 'Inherited', off: 'Off', observe: 'Observe', on: 'On' },
-      safelist: 'Safelist',
-      safelistText: 'Networks that no mitigation drops, one a line.',
-      ofFleet: 'The fleet file owns these. They are changed there.',
-      save: 'Save the thresholds',
-    },
-    suggestions: {
-      title: 'Thresholds by the last seven days',
-      target: 'Address or prefix',
-      usual: 'Usual peak',
-      now: 'Threshold now',
-      suggested: 'Suggested',
-      asNow: 'as now',
-      little: 'little',
-      missed: 'Attacks it would miss',
-      reported: 'Usual traffic it would report',
-      rates: (pps: string, mbps: string) => `${pps} packets/s, ${mbps} Mbit/s`,
-      ofAttacks: (missed: number, attacks: number) => `${missed} of ${attacks}`,
-      hours: (hours: number) => many(hours, 'hour', 'hours'),
-      none: {
-        title: 'Nothing to suggest from',
-        text: 'No address reached a quarter of its threshold in the last seven days, and none was attacked.',
-      },
-    },
-    holdings: {
-      title: 'Prefixes and addresses',
-      give: 'Give a prefix or address',
-      prefix: 'Prefix or address',
-      by: 'Under',
-      noAsn: 'No ASN',
-      since: 'Since',
-      until: 'Until',
-      owner: 'Managed in',
-      noEnd: 'no end',
-      actions: 'Actions',
-      asn: 'AS number',
-      addAsn: 'Add the ASN',
-      removeAsn: (asn: number) => `Remove AS${asn}`,
-      end: 'End',
-      endOf: (prefix: string) => `End ${prefix}`,
-      endTitle: (prefix: string) => `End ${prefix} now?`,
-      endText:
-        'The organisation can no longer see or change it, and its rules are no longer enforced there. Its history stays. To undo this, give it to the organisation again.',
-      allowLosses: 'Do it even if rules or filters in force are lost',
-      none: {
-        title: 'No prefixes or addresses',
-        text: 'Without one there is nothing to protect. Give the organisation a prefix or an address.',
-      },
-    },
-    services: {
-      title: 'Services',
-      add: 'Add a service',
-      save: 'Save the service',
-      edit: 'Edit',
-      editOf: (name: string) => `Edit ${name}`,
-      remove: 'Remove',
-      removeOf: (name: string) => `Remove ${name}`,
-      removeTitle: (name: string) => `Remove ${name}?`,
-      removeText:
-        'A service with addresses or game servers cannot be removed. One that had addresses stays in the history as inactive.',
-      number: 'Number',
+  title: 'Operator',
+  lead: 'All organisations, people and machines of this installation.',
+  tabs: {
+    organisations: 'Organisations',
+    people: 'People',
+    fleet: 'Fleet health',
+    audit: 'Audit trail',
+  },
+  fleetFile: 'fleet file',
+  portal: 'portal',
+  act: 'Open',
+  actOf: (slug: string) => `Open ${slug}`,
+  stop: 'Leave',
+  stopOf: (slug: string) => `Leave ${slug}`,
+  organisations: {
+    title: 'Organisations',
+    search: 'Search: name or slug',
+    create: 'Create an organisation',
+    slug: 'Slug',
+    slugText: 'Used in API paths. It cannot be changed.',
+    badSlug: 'Lower-case letters, digits and dashes; no dash first.',
+    taken: 'Another organisation has this slug.',
+    columns: {
       name: 'Name',
-      active: 'Active: attacks on it are shown',
-      inactive: 'Not active',
-      filters: (list: string) => (list === '' ? 'No filters of its own' : `Manages ${list}`),
-      none: {
-        title: 'No services',
-        text: 'A service groups addresses and the game servers on them. Add one to give single addresses to the organisation.',
-      },
+      prefixes: 'Prefixes',
+      services: 'Services',
+      areas: 'Areas',
+      owner: 'Managed in',
+      actions: 'Actions',
     },
-    people: {
-      title: 'People',
-      search: 'Search: name, email, organisation',
-      target: 'Belongs to',
-      asOperator: 'All of them, as an operator',
-      linkText: (email: string, until: string) =>
-        `Give it to ${email}. It works once, until ${until}. If it is lost, make another.`,
-      columns: {
-        person: 'Person',
-        organisations: 'Organisations',
-        state: 'State',
-        seen: 'Last seen',
-        actions: 'Actions',
-      },
-      operator: 'Operator',
-      disabled: 'Disabled',
-      totp: 'two-factor',
-      noTotp: 'password only',
-      notSelf: 'Ask another operator to do this for you.',
-      actions: {
-        reset: () => 'Reset link',
-        operator: ({ operator }: NamedPerson) =>
-          operator ? 'Remove as operator' : 'Make operator',
-        disabled: ({ disabled }: NamedPerson) => (disabled ? 'Enable' : 'Disable'),
-      },
-      explained: {
-        reset: ({ name }: NamedPerson) =>
-          `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends all sessions and turns the authenticator app off.`,
-        operator: ({ name, operator }: NamedPerson) =>
-          operator
-            ? `${name} loses this area at once, and keeps all roles in organisations. To undo this, make ${name} an operator again.`
-            : `${name} can then see and change everything here, and open every organisation.`,
-        disabled: ({ name, disabled }: NamedPerson) =>
-          disabled
-            ? `${name} may sign in again.`
-            : `${name} is signed out everywhere and cannot sign in until enabled again. All roles stay.`,
-      },
-      none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
-      links: {
-        title: 'Unused links',
-        lead: 'A link works for anyone who has it, until it is used, withdrawn or expired.',
-        anyEmail: 'any email',
-        gives: (kind: string, organisation: string | null, role: string | null) =>
-          organisation !== null && role !== null
-            ? `${role} of ${organisation}`
-            : kind === 'reset'
-              ? 'a new password'
-              : 'an operator',
-      },
+    flags: { firewall_api: 'Firewall', attack_history_api: 'Attack history' } as Readonly<
+      Record<string, string>
+    >,
+    noFlags: 'none',
+    limits: {
+      rules_per_ip: 'Rules per address',
+      filters_per_ip: 'Filters per address',
+      max_ports_per_request: 'Ports per request',
+      attack_history_days: 'Attack history, days',
+      configured_addresses: 'Configured addresses',
+      requests_per_minute: 'Requests a minute',
     },
-    fleet: {
-      edges: 'Edges',
-      nodes: 'Nodes',
-      collectors: 'Collectors',
-      of: (all: string) => (all === '0' ? 'none set up' : `of ${all} working`),
-      site: (site: string) => `at ${site}`,
-      mode: (mode: string | null) =>
-        ({
-          enforce: 'Enforces',
-          observe: 'Only observes',
-          no_device: 'Enforces nothing: no device',
-        })[mode ?? ''] ?? 'Never connected',
-      inService: 'In service',
-      outOfService: 'Out of service',
-      neverSeen: 'never seen',
-      current: 'Up to date',
-      behind: (generations: number, lag: string) =>
-        `${many(generations, 'change', 'changes')} behind, for ${lag}`,
-      refused: (target: string, reason: string) => `It refused ${target}: ${reason}`,
-      serves: 'Serves',
-      policies: 'Policies',
-      kernel: (state: string) =>
-        ({
-          undisturbed: 'intact in the kernel',
-          disturbed: 'changed in the kernel by something else',
-        })[state] ?? 'not checked in the kernel',
-      devices: 'Devices',
-      xdp: (mode: string, reason: string | null) =>
-        `XDP ${mode}${reason === null ? '' : `: ${reason}`}`,
-      absent: 'is not on this machine',
-      noReport: 'not reported',
-      nodesLead: 'They run game servers.',
-      built: (built: number, all: number) => `${built} of ${many(all, 'server', 'servers')} built`,
-      engine: (kind: string, version: string | null) =>
-        version === null ? kind : `${kind} ${version}`,
-      failed: (name: string, reason: string | null) => `${name}: ${reason ?? 'failed'}`,
-      collectorsLead: 'They receive flow records of routers.',
-      listens: (listen: string, exporters: number) =>
-        `listens on ${listen}, ${many(exporters, 'exporter', 'exporters')}`,
-      ofFleet: 'It comes from the fleet file. Remove it there.',
-      remove: 'Remove',
-      removeOf: (name: string) => `Remove ${name}`,
-      removeTitle: (name: string) => `Remove ${name}?`,
-      removeText: {
-        edges:
-          'Its credential is removed too. An edge in service cannot be removed: nothing would drop packets in its place. This cannot be undone.',
-        nodes:
-          'Its credential is removed too. A node with game servers cannot be removed. This cannot be undone.',
-        collectors: 'Its credential is removed too. What it measured stays. This cannot be undone.',
-      },
-      connected: 'Connected',
-      away: 'Not connected',
-      noEdges: {
-        title: 'No edges',
-        text: 'Nothing is enforced. Add an edge to the fleet file, or run “portcullis edges add”.',
-      },
-      noNodes: {
-        title: 'No nodes',
-        text: 'A node runs game servers. Add one to the fleet file, or run “portcullis nodes add”.',
-      },
-      noCollectors: {
-        title: 'No collectors',
-        text: 'Edges detect by themselves. A collector adds what routers see.',
-      },
+    limitsTitle: 'Areas and limits',
+    limitsLead: 'What its keys may use, and how much.',
+    save: 'Save',
+    saved: 'Saved.',
+    ofFleet:
+      'The fleet file owns this organisation. Change it there, with “portcullis fleet apply”.',
+    unknown: 'There is no such organisation',
+    unknownText: 'It may have been renamed in the fleet file.',
+    empty: {
+      title: 'No organisations yet',
+      text: 'Create one here, or write a fleet file and apply it.',
     },
-    audit: {
-      title: 'Audit trail',
-      search: 'Search: person, action, target, address, request',
+    none: { title: 'No organisation matches', text: 'Change the search.' },
+  },
+  thresholds: {
+    title: 'Thresholds',
+    lead: 'When traffic counts as an attack. An empty field inherits, in this order: address, service, prefix, organisation, fleet.',
+    scope: 'For',
+    scopeName: (name: string | null, isSet: boolean) =>
+      `${name ?? 'The organisation'}${isSet ? ' (set)' : ''}`,
+    pps: 'Packets a second',
+    mbps: 'Megabits a second',
+    hold: 'Hold, seconds',
+    inherited: 'inherited',
+    mitigation: 'Mitigation',
+    modes: { inherit: 'Inherited', off: 'Off', observe: 'Observe', on: 'On' },
+    safelist: 'Safelist',
+    safelistText: 'Networks that no mitigation drops, one a line.',
+    ofFleet: 'The fleet file owns these. They are changed there.',
+    save: 'Save the thresholds',
+  },
+  suggestions: {
+    title: 'Thresholds by the last seven days',
+    target: 'Address or prefix',
+    usual: 'Usual peak',
+    now: 'Threshold now',
+    suggested: 'Suggested',
+    asNow: 'as now',
+    little: 'little',
+    missed: 'Attacks it would miss',
+    reported: 'Usual traffic it would report',
+    rates: (pps: string, mbps: string) => `${pps} packets/s, ${mbps} Mbit/s`,
+    ofAttacks: (missed: number, attacks: number) => `${missed} of ${attacks}`,
+    hours: (hours: number) => many(hours, 'hour', 'hours'),
+    none: {
+      title: 'Nothing to suggest from',
+      text: 'No address reached a quarter of its threshold in the last seven days, and none was attacked.',
+    },
+  },
+  holdings: {
+    title: 'Prefixes and addresses',
+    give: 'Give a prefix or address',
+    prefix: 'Prefix or address',
+    by: 'Under',
+    noAsn: 'No ASN',
+    since: 'Since',
+    until: 'Until',
+    owner: 'Managed in',
+    noEnd: 'no end',
+    actions: 'Actions',
+    asn: 'AS number',
+    addAsn: 'Add the ASN',
+    removeAsn: (asn: number) => `Remove AS${asn}`,
+    end: 'End',
+    endOf: (prefix: string) => `End ${prefix}`,
+    endTitle: (prefix: string) => `End ${prefix} now?`,
+    endText:
+      'The organisation can no longer see or change it, and its rules are no longer enforced there. Its history stays. To undo this, give it to the organisation again.',
+    allowLosses: 'Do it even if rules or filters in force are lost',
+    none: {
+      title: 'No prefixes or addresses',
+      text: 'Without one there is nothing to protect. Give the organisation a prefix or an address.',
+    },
+  },
+  services: {
+    title: 'Services',
+    add: 'Add a service',
+    save: 'Save the service',
+    edit: 'Edit',
+    editOf: (name: string) => `Edit ${name}`,
+    remove: 'Remove',
+    removeOf: (name: string) => `Remove ${name}`,
+    removeTitle: (name: string) => `Remove ${name}?`,
+    removeText:
+      'A service with addresses or game servers cannot be removed. One that had addresses stays in the history as inactive.',
+    number: 'Number',
+    name: 'Name',
+    active: 'Active: attacks on it are shown',
+    inactive: 'Not active',
+    filters: (list: string) => (list === '' ? 'No filters of its own' : `Manages ${list}`),
+    none: {
+      title: 'No services',
+      text: 'A service groups addresses and the game servers on them. Add one to give single addresses to the organisation.',
+    },
+  },
+  people: {
+    title: 'People',
+    search: 'Search: name, email, organisation',
+    target: 'Belongs to',
+    asOperator: 'All of them, as an operator',
+    linkText: (email: string, until: string) =>
+      `Give it to ${email}. It works once, until ${until}. If it is lost, make another.`,
+    columns: {
+      person: 'Person',
+      organisations: 'Organisations',
+      state: 'State',
+      seen: 'Last seen',
+      actions: 'Actions',
+    },
+    operator: 'Operator',
+    disabled: 'Disabled',
+    totp: 'two-factor',
+    noTotp: 'password only',
+    notSelf: 'Ask another operator to do this for you.',
+    actions: {
+      reset: () => 'Reset link',
+      operator: ({ operator }: NamedPerson) => (operator ? 'Remove as operator' : 'Make operator'),
+      disabled: ({ disabled }: NamedPerson) => (disabled ? 'Enable' : 'Disable'),
+    },
+    explained: {
+      reset: ({ name }: NamedPerson) =>
+        `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends all sessions and turns the authenticator app off.`,
+      operator: ({ name, operator }: NamedPerson) =>
+        operator
+          ? `${name} loses this area at once, and keeps all roles in organisations. To undo this, make ${name} an operator again.`
+          : `${name} can then see and change everything here, and open every organisation.`,
+      disabled: ({ name, disabled }: NamedPerson) =>
+        disabled
+          ? `${name} may sign in again.`
+          : `${name} is signed out everywhere and cannot sign in until enabled again. All roles stay.`,
+    },
+    none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
+    links: {
+      title: 'Unused links',
+      lead: 'A link works for anyone who has it, until it is used, withdrawn or expired.',
+      anyEmail: 'any email',
+      gives: (kind: string, organisation: string | null, role: string | null) =>
+        organisation !== null && role !== null
+          ? `${role} of ${organisation}`
+          : kind === 'reset'
+            ? 'a new password'
+            : 'an operator',
+    },
+  },
+  fleet: {
+    edges: 'Edges',
+    nodes: 'Nodes',
+    collectors: 'Collectors',
+    of: (all: string) => (all === '0' ? 'none set up' : `of ${all} working`),
+    site: (site: string) => `at ${site}`,
+    mode: (mode: string | null) =>
+      ({
+        enforce: 'Enforces',
+        observe: 'Only observes',
+        no_device: 'Enforces nothing: no device',
+      })[mode ?? ''] ?? 'Never connected',
+    inService: 'In service',
+    outOfService: 'Out of service',
+    neverSeen: 'never seen',
+    current: 'Up to date',
+    behind: (generations: number, lag: string) =>
+      `${many(generations, 'change', 'changes')} behind, for ${lag}`,
+    refused: (target: string, reason: string) => `It refused ${target}: ${reason}`,
+    serves: 'Serves',
+    policies: 'Policies',
+    kernel: (state: string) =>
+      ({
+        undisturbed: 'intact in the kernel',
+        disturbed: 'changed in the kernel by something else',
+      })[state] ?? 'not checked in the kernel',
+    devices: 'Devices',
+    xdp: (mode: string, reason: string | null) =>
+      `XDP ${mode}${reason === null ? '' : `: ${reason}`}`,
+    absent: 'is not on this machine',
+    noReport: 'not reported',
+    nodesLead: 'They run game servers.',
+    built: (built: number, all: number) => `${built} of ${many(all, 'server', 'servers')} built`,
+    engine: (kind: string, version: string | null) =>
+      version === null ? kind : `${kind} ${version}`,
+    failed: (name: string, reason: string | null) => `${name}: ${reason ?? 'failed'}`,
+    collectorsLead: 'They receive flow records of routers.',
+    listens: (listen: string, exporters: number) =>
+      `listens on ${listen}, ${many(exporters, 'exporter', 'exporters')}`,
+    ofFleet: 'It comes from the fleet file. Remove it there.',
+    remove: 'Remove',
+    removeOf: (name: string) => `Remove ${name}`,
+    removeTitle: (name: string) => `Remove ${name}?`,
+    removeText: {
+      edges:
+        'Its credential is removed too. An edge in service cannot be removed: nothing would drop packets in its place. This cannot be undone.',
+      nodes:
+        'Its credential is removed too. A node with game servers cannot be removed. This cannot be undone.',
+      collectors: 'Its credential is removed too. What it measured stays. This cannot be undone.',
+    },
+    connected: 'Connected',
+    away: 'Not connected',
+    noEdges: {
+      title: 'No edges',
+      text: 'Nothing is enforced. Add an edge to the fleet file, or run “portcullis edges add”.',
+    },
+    noNodes: {
+      title: 'No nodes',
+      text: 'A node runs game servers. Add one to the fleet file, or run “portcullis nodes add”.',
+    },
+    noCollectors: {
+      title: 'No collectors',
+      text: 'Edges detect by themselves. A collector adds what routers see.',
+    },
+  },
+  audit: {
+    title: 'Audit trail',
+    search: 'Search: person, action, target, address, request',
+    organisation: 'Organisation',
+    allOrganisations: 'All organisations',
+    older: 'Older entries',
+    columns: {
+      at: 'When',
+      actor: 'Who',
+      action: 'What',
+      target: 'Object',
       organisation: 'Organisation',
-      allOrganisations: 'All organisations',
-      older: 'Older entries',
-      columns: {
-        at: 'When',
-        actor: 'Who',
-        action: 'What',
-        target: 'Object',
-        organisation: 'Organisation',
-        source: 'From',
-        detail: 'Details',
-      },
-      actors: {
-        key: 'key',
-        user: 'person',
-        operator: 'operator',
-        fleet: 'fleet file',
-        system: 'system',
-      } as Readonly<Record<string, string>>,
-      detailOf: (action: string, target: string) => `Details of ${action} on ${target}`,
-      none: { title: 'No entry matches', text: 'Change the search or the organisation.' },
+      source: 'From',
+      detail: 'Details',
     },
+    actors: {
+      key: 'key',
+      user: 'person',
+      operator: 'operator',
+      fleet: 'fleet file',
+      system: 'system',
+    } as Readonly<Record<string, string>>,
+    detailOf: (action: string, target: string) => `Details of ${action} on ${target}`,
+    none: { title: 'No entry matches', text: 'Change the search or the organisation.' },
   },
 } as const;

@@ -58,6 +58,7 @@ export const shellMessages = {
     act: 'Open the organisation',
   },
   shell: {
+    operator: 'Operator',
     organisation: 'Organisation',
     noOrganisation: 'No organisation',
     actingFor: (slug: string) => `Operator in ${slug}`,

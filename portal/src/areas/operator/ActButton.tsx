@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ProblemNotice } from '../../components/forms/ProblemNotice.tsx';
-import { messages } from '../../messages/index.ts';
+import { operatorMessages } from '../../messages/operator.ts';
 import { useSession } from '../../session/session.ts';
 
-const text = messages.operator;
+const text = operatorMessages;
 
 /** Begins to act for an organisation, with the rights of an owner, or stops. */
 export function ActButton({ slug }: { readonly slug: string }) {

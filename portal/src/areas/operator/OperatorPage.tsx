@@ -1,14 +1,14 @@
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { RoleGate } from '../../components/RoleGate.tsx';
 import { TabShell } from '../../components/TabShell.tsx';
-import { messages } from '../../messages/index.ts';
+import { operatorMessages } from '../../messages/operator.ts';
 import { AuditPanel } from './audit/AuditPanel.tsx';
 import { FleetPanel } from './fleet/FleetPanel.tsx';
 import { OrganisationsPanel } from './organisations/OrganisationsPanel.tsx';
 import { OpenLinks } from './people/OpenLinks.tsx';
 import { PeoplePanel } from './people/PeoplePanel.tsx';
 
-const text = messages.operator;
+const text = operatorMessages;
 
 /** What operators see of all organisations, and of the fleet. */
 export function OperatorPage() {

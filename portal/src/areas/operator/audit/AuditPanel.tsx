@@ -8,11 +8,11 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { SearchField } from '../../../components/list/SearchField.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
 
-const text = messages.operator.audit;
+const text = operatorMessages.audit;
 const { columns } = text;
 const PER_PAGE = 50;
 /** So that a word typed is one search. */

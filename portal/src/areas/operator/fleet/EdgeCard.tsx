@@ -3,11 +3,11 @@ import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatCount, formatDuration } from '../../../format.ts';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { RemoveAgent } from './RemoveAgent.tsx';
 import { readEdgeReport } from './edge-report.ts';
 
-const text = messages.operator.fleet;
+const text = operatorMessages.fleet;
 type Edge = FleetHealth['data']['edges'][number];
 
 /** One edge: whether it enforces, how far behind it is, what it refused, and its devices. */

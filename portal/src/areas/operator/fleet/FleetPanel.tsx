@@ -8,12 +8,12 @@ import { Loaded } from '../../../components/Loaded.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatCount } from '../../../format.ts';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { EdgeCard } from './EdgeCard.tsx';
 import { RemoveAgent } from './RemoveAgent.tsx';
 
-const text = messages.operator.fleet;
+const text = operatorMessages.fleet;
 const FLEET_MS = 5_000;
 type Health = FleetHealth['data'];
 

@@ -1,8 +1,8 @@
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 
-const text = messages.operator.fleet;
+const text = operatorMessages.fleet;
 
 interface Props {
   readonly kind: 'edges' | 'nodes' | 'collectors';

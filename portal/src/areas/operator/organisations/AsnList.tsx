@@ -3,11 +3,11 @@ import { X } from 'lucide-react';
 import { type SubmitEvent, useState } from 'react';
 import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';
 
-const text = messages.operator.holdings;
+const text = operatorMessages.holdings;
 const MAX_ASN = 4_294_967_294;
 
 /** The ASNs that prefixes are announced under. */
@@ -29,7 +29,7 @@ export function AsnList({ organisation }: { readonly organisation: Organisation 
           <span key={each} className="pill plain mono">
             AS{each}
             {ofFleet.includes(each) ? (
-              <span className="dim">{messages.operator.fleetFile}</span>
+              <span className="dim">{operatorMessages.fleetFile}</span>
             ) : (
               <ActionIcon
                 size="xs"

@@ -1,11 +1,11 @@
 import { Checkbox, Select, TextInput } from '@mantine/core';
 import { ProblemError } from '@portcullis/client/index.ts';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';
 
-const text = messages.operator.holdings;
+const text = operatorMessages.holdings;
 
 interface Props {
   readonly organisation: Organisation;

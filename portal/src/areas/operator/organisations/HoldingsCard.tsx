@@ -3,14 +3,14 @@ import { Network } from 'lucide-react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
 import type { Organisation } from '../queries.ts';
 import { AsnList } from './AsnList.tsx';
 import { HoldingForm, isLosing } from './HoldingForm.tsx';
 
-const text = messages.operator.holdings;
+const text = operatorMessages.holdings;
 type Holding = Organisation['holdings'][number];
 
 /** Prefixes by ASN, and addresses by service, present and future ones. */

@@ -1,12 +1,12 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import type { Organisation } from '../queries.ts';
 import { FLAGS, LIMITS } from './organisation-draft.ts';
 
-const text = messages.operator.organisations;
+const text = operatorMessages.organisations;
 
 /** Name, areas and limits; read-only where the fleet file owns them. */
 export function LimitsCard({ organisation }: { readonly organisation: Organisation }) {

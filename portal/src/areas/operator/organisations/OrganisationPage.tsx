@@ -5,7 +5,7 @@ import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { PageHeader } from '../../../components/PageHeader.tsx';
 import { RoleGate } from '../../../components/RoleGate.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisations } from '../queries.ts';
@@ -15,7 +15,7 @@ import { ServicesCard } from './ServicesCard.tsx';
 import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
 
-const text = messages.operator.organisations;
+const text = operatorMessages.organisations;
 
 /** One organisation as operators see it: what it may, what it holds, and when its traffic is an attack. */
 export function OrganisationPage() {
@@ -34,7 +34,7 @@ function Detail({ slug }: { readonly slug: string }) {
     <>
       <PageHeader
         title={found?.name ?? slug}
-        above={{ to: '/operator', title: messages.operator.title }}
+        above={{ to: '/operator', title: operatorMessages.title }}
       >
         {found !== undefined && (
           <>

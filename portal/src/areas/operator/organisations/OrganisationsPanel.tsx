@@ -5,14 +5,14 @@ import type { Column } from '../../../components/list/columns.ts';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { formatCount } from '../../../format.ts';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { ActButton } from '../ActButton.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { type Organisation, useOrganisations } from '../queries.ts';
 import { DEFAULT_LIMITS, isSlug } from './organisation-draft.ts';
 
-const text = messages.operator.organisations;
+const text = operatorMessages.organisations;
 
 const { columns } = text;
 

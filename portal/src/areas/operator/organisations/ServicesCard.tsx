@@ -5,12 +5,12 @@ import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
 import type { Organisation } from '../queries.ts';
 
-const text = messages.operator.services;
+const text = operatorMessages.services;
 type Service = Organisation['services'][number];
 
 /** Services of the organisation, whose addresses are holdings. */

@@ -3,10 +3,10 @@ import { Gauge } from 'lucide-react';
 import type { ThresholdSuggestions } from '@portcullis/client/index.ts';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { formatCount } from '../../../format.ts';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 
-const text = messages.operator.suggestions;
+const text = operatorMessages.suggestions;
 type Suggestion = ThresholdSuggestions['data'][number];
 
 /** Thresholds by the traffic and the attacks of the last seven days. */

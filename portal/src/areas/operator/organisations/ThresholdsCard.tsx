@@ -2,13 +2,13 @@ import { NumberInput, SegmentedControl, Select, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Card } from '../../../components/Card.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
 import type { Organisation } from '../queries.ts';
 import { bodyOf, draftOf, isSet, scopesOf, type ThresholdScope } from './thresholds-draft.ts';
 
-const text = messages.operator.thresholds;
+const text = operatorMessages.thresholds;
 const MODES = ['inherit', 'off', 'observe', 'on'] as const;
 const FIELDS = [
   ['pps', text.pps],
@@ -58,7 +58,7 @@ function ThresholdsForm({ slug, scope }: FormProps) {
       <WriteForm
         initial={draftOf(scope)}
         submit={isReadOnly ? null : text.save}
-        saved={messages.operator.organisations.saved}
+        saved={operatorMessages.organisations.saved}
         pointers={{ '/hold_seconds': 'holdSeconds' }}
         write={(draft) => personClient.saveThresholds({ slug, body: bodyOf(scope, draft) })}
       >

@@ -2,11 +2,12 @@ import { Select, TextInput } from '@mantine/core';
 import type { MadeLink } from '../../../components/list/LinkTable.tsx';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { type Role, ROLES } from '../../../session/roles.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
 
-const text = messages.operator.people;
+const text = operatorMessages.people;
 /** No slug: they begin with a letter or digit. */
 const OPERATOR = '-';
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { LinkTable } from '../../../components/list/LinkTable.tsx';
-import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { LIST_MS } from '../queries.ts';
 
-const text = messages.operator.people.links;
+const text = operatorMessages.people.links;
 
 /** Links of all organisations that nobody used yet. Renders nothing when there are none. */
 export function OpenLinks() {

@@ -8,10 +8,11 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
 import { messages } from '../../../messages/index.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient, useSession } from '../../../session/session.ts';
 import { InvitePersonForm } from './InvitePersonForm.tsx';
 
-const text = messages.operator.people;
+const text = operatorMessages.people;
 const { columns } = text;
 type KnownPerson = People['data'][number];
 
