@@ -19,11 +19,29 @@ export interface FilterState {
 export function evaluateFilters(
   program: FilterProgram,
   sees: 'both' | 'inbound',
+  sourcePort: number | null,
   state: FilterState,
 ): FilterReason | null {
+  const never = evaluatePackets(program, sourcePort, state.payload);
+  if (never !== null) return never;
   // Replies take another route, so no source is ever validated: one rate applies to all.
   if (sees === 'inbound') return firstOf(state.above, ['validated-rate']);
   return program.transport === 'udp' ? evaluateUdp(program, state) : evaluateTcp(program, state);
+}
+
+/** What passes from nobody. */
+function evaluatePackets(
+  { transport, packets }: FilterProgram,
+  sourcePort: number | null,
+  { length }: Uint8Array,
+): FilterReason | null {
+  const { lengths, sourcePorts } = packets;
+  if (transport === 'udp' && lengths !== null && (length < lengths.min || length > lengths.max)) {
+    return 'packet-length';
+  }
+  if (sourcePorts === null || sourcePort === null) return null;
+  const isAllowed = sourcePorts.some(({ low, high }) => low <= sourcePort && sourcePort <= high);
+  return isAllowed ? null : 'source-port';
 }
 
 function evaluateUdp(

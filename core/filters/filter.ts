@@ -1,3 +1,5 @@
+import type { PortRange } from '../net/ports.ts';
+
 /**
  * A stateful filter as data: what it does to each transport on its ports. All UDP game filters are the same state
  * machine and all TCP filters are another, so a new filter is only a new file.
@@ -15,6 +17,15 @@ export interface Filter<Type extends string = string> {
   readonly udp: UdpFilter | null;
   /** Null: TCP segments to the port are not filtered. */
   readonly tcp: TcpFilter | null;
+  /** The packets that pass at all, whoever sends them. Absent: any. */
+  readonly packets?: PacketLimits;
+}
+
+export interface PacketLimits {
+  /** Of UDP payloads, in bytes. Null: any. */
+  readonly lengths: { readonly min: number; readonly max: number } | null;
+  /** Null: any. */
+  readonly sourcePorts: readonly PortRange[] | null;
 }
 
 export type Transport = 'udp' | 'tcp';
@@ -54,6 +65,8 @@ export interface TcpFilter {
   readonly validatedPps: number;
   /** Connections of one source to one port. Null: not limited. */
   readonly connections: ConnectionLimits | null;
+  /** Connections per second that the SYN proxy opens to one server port, for all sources. Null or absent: not limited. */
+  readonly newPerSecond?: number | null;
 }
 
 export interface ConnectionLimits {

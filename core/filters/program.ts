@@ -2,11 +2,13 @@ import type {
   ConnectionLimits,
   Filter,
   Opening,
+  PacketLimits,
   Signature,
   TcpFilter,
   Transport,
   UdpFilter,
 } from './filter.ts';
+import type { PortRange } from '../net/ports.ts';
 
 /**
  * The combination of all filters of one port for one transport: a greeting of any filter passes, a reply of any filter
@@ -14,8 +16,8 @@ import type {
  * one has signatures, or a managed `udp-stateful` would disable the filter of a game. Equal programs are equal JSON.
  */
 export type FilterProgram =
-  | ({ readonly transport: 'udp' } & UdpFilter)
-  | ({ readonly transport: 'tcp' } & TcpFilter);
+  | ({ readonly transport: 'udp'; readonly packets: PacketLimits } & UdpFilter)
+  | ({ readonly transport: 'tcp'; readonly packets: PacketLimits } & Required<TcpFilter>);
 
 export type UdpProgram = Extract<FilterProgram, { transport: 'udp' }>;
 export type TcpProgram = Extract<FilterProgram, { transport: 'tcp' }>;
@@ -25,17 +27,54 @@ export function combineFilters(
   filters: readonly Filter[],
   transport: Transport,
 ): FilterProgram | null {
-  if (transport === 'udp') return combineUdp(filters.flatMap(({ udp }) => udp ?? []));
-  return combineTcp(filters.flatMap(({ tcp }) => tcp ?? []));
+  const ofTransport = filters.filter((filter) => filter[transport] !== null);
+  const packets = strictestPackets(ofTransport.flatMap((filter) => filter.packets ?? []));
+  return transport === 'udp'
+    ? combineUdp(
+        ofTransport.flatMap(({ udp }) => udp ?? []),
+        packets,
+      )
+    : combineTcp(
+        ofTransport.flatMap(({ tcp }) => tcp ?? []),
+        packets,
+      );
 }
 
-function combineUdp(filters: readonly UdpFilter[]): UdpProgram | null {
+/** What every filter of the port lets pass: perhaps nothing. */
+function strictestPackets(all: readonly PacketLimits[]): PacketLimits {
+  const lengths = all.flatMap((one) => one.lengths ?? []);
+  const ports = all.flatMap(({ sourcePorts }) => (sourcePorts === null ? [] : [sourcePorts]));
+  return {
+    lengths:
+      lengths.length === 0
+        ? null
+        : {
+            min: Math.max(...lengths.map(({ min }) => min)),
+            max: Math.min(...lengths.map(({ max }) => max)),
+          },
+    sourcePorts: ports.length === 0 ? null : ports.reduce(intersect),
+  };
+}
+
+function intersect(a: readonly PortRange[], b: readonly PortRange[]): PortRange[] {
+  return a.flatMap((one) =>
+    b
+      .map((other) => ({
+        low: Math.max(one.low, other.low),
+        high: Math.min(one.high, other.high),
+      }))
+      .filter(({ low, high }) => low <= high),
+  );
+}
+
+function combineUdp(filters: readonly UdpFilter[], packets: PacketLimits): UdpProgram | null {
   if (filters.length === 0) return null;
   const least = (of: (filter: UdpFilter) => number): number => Math.min(...filters.map(of));
   // One that no reply validates is no obstacle to another's.
   const replies = filters.flatMap((filter) => (filter.replies === null ? [] : [filter.replies]));
   return {
     transport: 'udp',
+    packets,
     greetings: union(filters.map((filter) => filter.greetings)),
     replies: replies.length === 0 ? null : union(replies),
     data: dataOf(filters),
@@ -55,10 +94,13 @@ function dataOf(filters: readonly UdpFilter[]): Signature[] {
   return sendsAnything ? [] : union(filters.map(({ data }) => data));
 }
 
-function combineTcp(filters: readonly TcpFilter[]): TcpProgram | null {
+function combineTcp(filters: readonly TcpFilter[], packets: PacketLimits): TcpProgram | null {
   if (filters.length === 0) return null;
+  const newPerSecond = filters.flatMap((filter) => filter.newPerSecond ?? []);
   return {
     transport: 'tcp',
+    packets,
+    newPerSecond: newPerSecond.length === 0 ? null : Math.min(...newPerSecond),
     openings: union(filters.map((filter) => filter.openings)),
     synProxy: filters.some((filter) => filter.synProxy),
     validatedPps: Math.min(...filters.map((filter) => filter.validatedPps)),

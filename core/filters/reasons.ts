@@ -12,6 +12,9 @@ export const FILTER_REASONS = {
   'connection-limit': 7,
   'no-data': 8,
   'no-opening': 9,
+  'packet-length': 10,
+  'source-port': 11,
+  'new-connections': 12,
 } as const;
 
 /**

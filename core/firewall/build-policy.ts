@@ -1,4 +1,5 @@
 import type { FilterType } from '../filters/catalogue.ts';
+import type { FilterSettings } from '../filters/settings.ts';
 import type { Family } from '../net/address.ts';
 import { type Cidr, formatNetwork, parseCidr, wholeFamily } from '../net/cidr.ts';
 import { type MitigationAction, renderAction } from '../attacks/mitigation/actions.ts';
@@ -33,6 +34,7 @@ export interface SourceFilter {
   readonly id: number;
   readonly type: FilterType;
   readonly port: number;
+  readonly settings?: FilterSettings;
 }
 
 /** Mitigations of an attack on the target or on a containing prefix. */
@@ -143,10 +145,11 @@ function geoRuleOf({ id, action, countries, asns }: SourceGeoRule): PolicyGeoRul
 
 function filterOf(
   ref: string,
-  { type, port }: Omit<SourceFilter, 'id'>,
+  { type, port, settings = {} }: Omit<SourceFilter, 'id'>,
   managed: boolean,
 ): PolicyFilter {
-  return { ref, type, port, managed, safelist: [] };
+  const set = Object.keys(settings).length > 0 && { settings };
+  return { ref, type, port, managed, safelist: [], ...set };
 }
 
 function idOf({ ref }: { readonly ref: string }): number {

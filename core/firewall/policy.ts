@@ -1,4 +1,5 @@
 import type { FilterType } from '../filters/catalogue.ts';
+import type { FilterSettings } from '../filters/settings.ts';
 
 /**
  * The policy of a target (an address or a prefix): immutable and complete. It is read by `decide` (the oracle), the
@@ -83,6 +84,8 @@ export interface PolicyFilter {
   readonly managed: boolean;
   /** Sources that a mitigation's filter does not apply to. Filters of callers apply to all sources. */
   readonly safelist: readonly string[];
+  /** Absent: none, so that equal policies are equal JSON. */
+  readonly settings?: FilterSettings;
 }
 
 /** An action against one attack: drops packets that match all conditions. `observe` only counts them. */

@@ -48,6 +48,18 @@ export function changedPorts(
   return changed;
 }
 
+/** Whether a limit of a port differs: the kernel keeps the old one with the state of every port and source that it knows. */
+export function changesLimits(before: Targets, after: Targets, names: Iterable<string>): boolean {
+  for (const name of names) {
+    const now = after.get(name)?.filters.limits;
+    for (const [port, verdict] of before.get(name)?.filters.limits ?? []) {
+      const next = now?.get(port);
+      if (next !== undefined && next !== verdict) return true;
+    }
+  }
+  return false;
+}
+
 /**
  * Ports whose SYN proxy was removed. A proxy of a mitigation reset no connections when it was added. After its removal,
  * nothing translates the connections opened through it. Older connections, and those of a safelist, did not use it.

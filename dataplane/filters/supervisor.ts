@@ -3,7 +3,8 @@ import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../kernel/sysctls.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
-import { type ChangedPort, changedPorts } from './changes.ts';
+import { type ChangedPort, changedPorts, changesLimits } from './changes.ts';
+import { FORGET_LIMITS } from '../nftables/filters/state.ts';
 import { FilterDrops } from './drops.ts';
 import { FilterInventory } from './inventory.ts';
 import { reconnectPorts, type RemoveConnections } from './reconnect.ts';
@@ -76,10 +77,12 @@ export class FilterSupervisor {
     if (this.#inventory.proxied > 0) problems.push(...this.#prepareKernel());
     const { driver, removeConnections, log } = this.#options;
     // Retries what failed before.
-    const changed = changedPorts(before, after, changedKeys(before, after));
+    const names = [...changedKeys(before, after)];
+    const changed = changedPorts(before, after, names);
     this.#reconnecting = [...this.#reconnecting, ...changed].slice(-MAX_PORTS);
     try {
       await this.drops.begin();
+      if (changesLimits(before, after, names)) await driver.apply(FORGET_LIMITS);
       await reconnectPorts(this.#reconnecting, driver, removeConnections);
       this.#reconnecting = [];
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/edge-rules.ts';
@@ -15,12 +16,12 @@ export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
 }
 
 /** A policy with filters only. */
-export function filteredPolicy(
-  target: string,
-  ...filters: readonly (readonly [type: PolicyFilter['type'], port: number])[]
-): Policy {
-  const of = ([type, port]: readonly [PolicyFilter['type'], number]): PolicyFilter => {
-    return { ref: `filter:${type}:${port}`, type, port, managed: false, safelist: [] };
+type WantedFilter = readonly [type: PolicyFilter['type'], port: number, settings?: FilterSettings];
+
+export function filteredPolicy(target: string, ...filters: readonly WantedFilter[]): Policy {
+  const of = ([type, port, settings]: WantedFilter): PolicyFilter => {
+    const ref = `filter:${type}:${port}`;
+    return { ref, type, port, managed: false, safelist: [], ...(settings && { settings }) };
   };
   return { target, ...EMPTY_POLICY, filters: filters.map(of) };
 }

@@ -1,4 +1,5 @@
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
+import { type FilterSettings, SETTING_RANGES } from '@portcullis/core/filters/settings.ts';
 import type {
   Mitigation,
   MitigationLimit,
@@ -9,6 +10,7 @@ import type {
   SourceSets,
 } from '@portcullis/core/firewall/policy.ts';
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import {
   array,
   boolean,
@@ -18,6 +20,7 @@ import {
   nullable,
   object,
   oneOf,
+  optional,
   parsedBy,
   record,
   type Schema,
@@ -60,12 +63,23 @@ const geoRule = object<PolicyGeoRule>({
   sets: array(matching(SET_NAME, 'the name of a source set'), 100_000),
 });
 
+const { sourcePps, newPerSecond, minLength, maxLength } = SETTING_RANGES;
+
+const filterSettings = object<FilterSettings>({
+  sourcePps: optional(integer(...sourcePps)),
+  newPerSecond: optional(integer(...newPerSecond)),
+  minLength: optional(integer(...minLength)),
+  maxLength: optional(integer(...maxLength)),
+  sourcePorts: optional(parsedBy((text) => parsePortExpression(text).ok, 'a port expression')),
+});
+
 const filter = object<PolicyFilter>({
   ref,
   type: filterType,
   port,
   managed: boolean,
   safelist: array(network, MAX_OBJECTS_PER_POLICY),
+  settings: optional(filterSettings),
 });
 
 export const mitigationLimit = object<MitigationLimit>({

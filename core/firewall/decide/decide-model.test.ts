@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { FILTERS } from '../../filters/catalogue.ts';
+import type { FilterSettings } from '../../filters/settings.ts';
 import type { Filter, Opening, Signature } from '../../filters/filter.ts';
 import { parseCidr } from '../../net/cidr.ts';
 import { decide } from './decide.ts';
@@ -140,18 +141,24 @@ function isFiltered({ settings, packet, state }: Situation, policy: Policy): boo
   if (filtered === null || packet.fragment === 'later') return false;
   const { payload, validated, established, opened, above } = filtered;
   const catalogue: readonly Filter[] = FILTERS;
-  const applied = policy.filters
+  const isUdp = NUMBERS['udp']?.[0] === packet.protocol;
+  const isTcp = NUMBERS['tcp']?.[0] === packet.protocol;
+  const applying = policy.filters
     .filter(
       ({ port, safelist }) =>
         port === packet.destinationPort &&
         !safelist.some((network) => inside(network, packet.source)),
     )
-    .flatMap(({ type }) => catalogue.find((one) => one.type === type) ?? []);
-  const isUdp = NUMBERS['udp']?.[0] === packet.protocol;
-  const isTcp = NUMBERS['tcp']?.[0] === packet.protocol;
+    .flatMap(({ type, settings = {} }) => {
+      const filter = catalogue.find((one) => one.type === type);
+      return filter?.[isUdp ? 'udp' : 'tcp'] ? [{ filter, settings }] : [];
+    });
+  const applied = applying.map(({ filter }) => filter);
   const udp = isUdp ? applied.flatMap((filter) => filter.udp ?? []) : [];
   const tcp = isTcp ? applied.flatMap((filter) => filter.tcp ?? []) : [];
   if (udp.length + tcp.length === 0) return false;
+  if (applying.some((one) => isOutside(one.settings, isUdp, packet.sourcePort, payload)))
+    return true;
   const isFast = above.includes('validated-rate');
   if (settings.sees === 'inbound') return isFast;
 
@@ -175,6 +182,22 @@ function isFiltered({ settings, packet, state }: Situation, policy: Policy): boo
     } else if (greetings.length === 0 || !isGreeting) return false;
   }
   return !isGreeting || above.includes('unvalidated-rate') || above.includes('budget');
+}
+
+/** Every port written out. */
+function isOutside(
+  { minLength = 0, maxLength = Infinity, sourcePorts }: FilterSettings,
+  isUdp: boolean,
+  sourcePort: number | null,
+  { length }: Uint8Array,
+): boolean {
+  if (isUdp && (length < minLength || length > maxLength)) return true;
+  if (sourcePorts === undefined || sourcePort === null) return false;
+  const ports = sourcePorts.split(',').flatMap((range) => {
+    const [low = 0, high = low] = range.split('-').map(Number);
+    return Array.from({ length: high - low + 1 }, (_, index) => low + index);
+  });
+  return !ports.includes(sourcePort);
 }
 
 /** Compared as text and whole numbers. */

@@ -9,6 +9,7 @@ import { FILTERS } from '../../filters/catalogue.ts';
 import type { Filter } from '../../filters/filter.ts';
 import { evaluateFilters } from '../../filters/evaluate.ts';
 import { combineFilters } from '../../filters/program.ts';
+import { withSettings } from '../../filters/settings.ts';
 
 /** An edge with its settings, policies and source sets. */
 export interface EdgeView {
@@ -145,14 +146,16 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     const catalogue: readonly Filter[] = edge.catalogue ?? FILTERS;
     const filters = (policy?.filters ?? [])
       .filter((filter) => filter.port === port && !isSafe(filter, packet))
-      .map(({ ref, type }) => ({ ref, filter: catalogue.find((one) => one.type === type) }))
-      .flatMap(({ ref, filter }) => (filter?.[transport] ? { ref, filter } : []));
+      .flatMap(({ ref, type, settings }) => {
+        const filter = catalogue.find((one) => one.type === type);
+        return filter?.[transport] ? { ref, filter: withSettings(filter, settings) } : [];
+      });
     const program = combineFilters(
       filters.map(({ filter }) => filter),
       transport,
     );
     if (program === null) return null;
-    const reason = evaluateFilters(program, edge.settings.sees, state.filtered);
+    const reason = evaluateFilters(program, edge.settings.sees, packet.sourcePort, state.filtered);
     return reason === null ? null : { action: 'drop', ref: filters[0]?.ref ?? null };
   },
 };

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { FILTERS } from '../../filters/catalogue.ts';
+import type { FilterSettings } from '../../filters/settings.ts';
 import { type Address, BITS, type Family, formatAddress } from '../../net/address.ts';
 import { formatNetwork, networkOf } from '../../net/cidr.ts';
 import { mergeCidrs } from '../../net/cidr-sets.ts';
@@ -189,16 +190,31 @@ export function filtersFor(
     port: fc.constantFrom(...ports),
     attack: fc.boolean(),
     drawn: fc.oneof(fc.constant<(string | null)[]>([]), safelist),
+    settings: filterSettings(),
   });
   return fc.array(one, count).map((some) =>
-    some.map(({ type, port, attack, drawn }, index) => ({
+    some.map(({ type, port, attack, drawn, settings }, index) => ({
       ref: `${attack ? 'mitigation' : 'filter'}:${index + 1}`,
       type,
       port,
       managed: attack,
       safelist: attack ? drawn.filter((network) => network !== null) : [],
+      ...(!attack && Object.keys(settings).length > 0 && { settings }),
     })),
   );
+}
+
+/** Half of them none. Without rates, whose limits are drawn where the packets are. */
+function filterSettings(): fc.Arbitrary<FilterSettings> {
+  const some = fc.record(
+    {
+      minLength: fc.constantFrom(0, 1, 12),
+      maxLength: fc.constantFrom(12, 40, 1200),
+      sourcePorts: fc.constantFrom('1024-65535', '53,1024-30000', '27015'),
+    },
+    { requiredKeys: [] },
+  );
+  return fc.oneof(fc.constant({}), some);
 }
 
 /** Contents for every name that policies draw, in both families, sorted and merged like the real data. */

@@ -7,7 +7,7 @@ import { dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
-import { HAS_PAYLOAD, openingMatches, signatureMatches } from './signature.ts';
+import { HAS_PAYLOAD, openingMatches, signatureMatches, UDP_HEADER_BYTES } from './signature.ts';
 
 /** The chain that evaluates packets to a port: it accepts, or drops with a reason. */
 export function portChain(
@@ -27,7 +27,24 @@ function filterChain(program: FilterProgram, context: FilterContext, add: AddCha
     program.transport === 'udp'
       ? udpStatements(program, context, add)
       : tcpStatements(program, context, add);
-  return add(`filters${context.family}`, statements);
+  return add(`filters${context.family}`, [...packetStatements(program), ...statements]);
+}
+
+/** What passes from nobody comes first: it costs no look-up of its source. */
+function packetStatements({ transport, packets }: FilterProgram): string[] {
+  const { lengths, sourcePorts } = packets;
+  const statements: string[] = [];
+  if (transport === 'udp' && lengths !== null) {
+    const possible = lengths.min <= lengths.max;
+    const range = `${UDP_HEADER_BYTES + lengths.min}-${UDP_HEADER_BYTES + lengths.max}`;
+    statements.push(`${possible ? `udp length != ${range} ` : ''}${dropFor('packet-length')}`);
+  }
+  if (sourcePorts !== null) {
+    const ranges = sourcePorts.map(({ low, high }) => `${low}-${high}`);
+    const others = ranges.length === 0 ? '' : `th sport != { ${ranges.join(', ')} } `;
+    statements.push(`${others}${dropFor('source-port')}`);
+  }
+  return statements;
 }
 
 /** The chains of the port in other hooks. */

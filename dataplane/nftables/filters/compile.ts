@@ -1,6 +1,7 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { combineFilters } from '@portcullis/core/filters/program.ts';
+import { withSettings } from '@portcullis/core/filters/settings.ts';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import {
@@ -52,7 +53,12 @@ export interface CompiledFilters {
   readonly target: TargetFilters;
 }
 
-const NONE = { programs: new Map(), ports: new Map(), prefixChains: new Map() } as const;
+const NONE = {
+  programs: new Map(),
+  limits: new Map(),
+  ports: new Map(),
+  prefixChains: new Map(),
+} as const;
 
 /**
  * All packets that the rules of an address accept go to the chain `filters`, whichever lookup matched. It dispatches by
@@ -84,24 +90,32 @@ export function compileFilters(
   const compiled = context.prefix
     ? filtersOfPrefix(verdicts, dispatched, add)
     : filtersOfAddress(cidr, verdicts, dispatched);
-  const programs = lastingPrograms(policy, context, filtering);
-  return { ...compiled, target: { ...compiled.target, unknown, programs } };
+  const lasting = lastingPrograms(policy, context, filtering);
+  return { ...compiled, target: { ...compiled.target, unknown, ...lasting } };
 }
 
-/** The filter of a mitigation must not disconnect the players whom it protects. */
+/**
+ * What makes a port's connections reconnect when it changes, and what only changes its limits. The filter of a mitigation
+ * must not disconnect the players whom it protects, and neither must a limit that is set during a launch.
+ */
 function lastingPrograms(
   { filters, ...policy }: Policy,
   context: FilterContext,
   filtering: Filtering,
-): TargetFilters['programs'] {
+): Pick<TargetFilters, 'programs' | 'limits'> {
   const lasting = filters.filter(({ ref }) => !ref.startsWith(MITIGATION_REF));
   const nameOnly: AddChain = (kind, statements) => contentName(kind, statements.join('\n'));
-  return new Map(
-    filteredPorts({ ...policy, filters: lasting }, context.family, filtering).map((one) => {
-      const protocol = protocolName(protocolNumber(one.transport, context.family));
-      return [`${protocol} ${one.port}`, `goto ${portChain(one, context, nameOnly)}`];
-    }),
-  );
+  const verdicts = (some: readonly PolicyFilter[]): Map<string, string> =>
+    new Map(
+      filteredPorts({ ...policy, filters: some }, context.family, filtering).map((one) => {
+        const protocol = protocolName(protocolNumber(one.transport, context.family));
+        return [`${protocol} ${one.port}`, `goto ${portChain(one, context, nameOnly)}`];
+      }),
+    );
+  const limits = verdicts(lasting);
+  const isSet = lasting.some(({ settings }) => settings !== undefined);
+  if (!isSet) return { programs: limits, limits };
+  return { programs: verdicts(lasting.map(({ settings: _settings, ...one }) => one)), limits };
 }
 
 function unknownTypes({ filters }: Policy, { catalogue }: Filtering): string[] {
@@ -195,14 +209,15 @@ function filteredPorts(
   { catalogue }: Filtering,
 ): FilteredPort[] {
   const byPort = new Map<number, KnownFilter[]>();
-  for (const { type, port, ref, safelist } of filters) {
+  for (const { type, port, ref, safelist, settings } of filters) {
     const filter = catalogue.find((one) => one.type === type);
     // The edge is older than control. The rules of the policy still apply.
     if (filter === undefined) continue;
     if (!(port >= 0 && port <= 65_535)) {
       throw new PolicyError(`${ref} names a port that there is not`);
     }
-    byPort.set(port, [...(byPort.get(port) ?? []), { ref, safelist, filter }]);
+    const known = { ref, safelist, filter: withSettings(filter, settings) };
+    byPort.set(port, [...(byPort.get(port) ?? []), known]);
   }
   const ports = [...byPort].toSorted(([a], [b]) => a - b);
   return TRANSPORTS.flatMap((transport) =>

@@ -1,6 +1,6 @@
 import type { Opening, Signature, SignatureBytes } from '@portcullis/core/filters/filter.ts';
 
-const UDP_HEADER_BYTES = 8;
+export const UDP_HEADER_BYTES = 8;
 /** The most bytes that one raw payload match compares. Longer signatures use several. */
 const MAX_MATCH_BYTES = 16;
 

@@ -1,7 +1,7 @@
 import { FILTER_REASONS, type FilterReason } from '@portcullis/core/filters/reasons.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { RenderedChain } from '../chain.ts';
-import { ADDRESS_TYPE, IP } from '../names.ts';
+import { ADDRESS_TYPE, IP, TABLE } from '../names.ts';
 
 /**
  * The sets that keep the state of filters. The kernel fills them. All have a fixed size and typed keys, because nft
@@ -16,6 +16,8 @@ export type FilterState =
   /** Rates by server address and port. The addresses of prefixes have their own set, because they may fill it. */
   | 'budget'
   | 'budget_prefix'
+  /** The rate of new connections by server address and port. */
+  | 'new_connections'
   /** The rate of new connections and the number of connections, by client address, server address and port. */
   | 'connection_rate'
   | 'connections'
@@ -65,6 +67,7 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   unvalidated_rate: METER,
   budget: BUDGET,
   budget_prefix: BUDGET,
+  new_connections: BUDGET,
   connection_rate: METER,
   // The kernel deletes a connection counter after its last connection, so it has no timeout.
   connections: { fields: METER.fields, size: 65_536, seconds: null },
@@ -143,3 +146,15 @@ export function sourceRate(state: FilterState, pps: number, family: Family): str
   const above = `limit rate over ${pps}/second burst ${pps} packets`;
   return `update @${stateSet(state, family)} { ${ip} saddr . ${ip} daddr . th dport ${above} }`;
 }
+
+/**
+ * Forgets what was counted towards limits, of every port: an element keeps the limit that it was made with as long as
+ * packets come. Each source can then send one burst more.
+ */
+export const FORGET_LIMITS = ([4, 6] as const)
+  .flatMap((family) =>
+    (['validated_rate', 'budget', 'budget_prefix', 'new_connections'] as const).map(
+      (state) => `flush set ${TABLE} ${stateSet(state, family)}\n`,
+    ),
+  )
+  .join('');

@@ -20,13 +20,20 @@ export function synProxyChains(
     ['synproxy', add(`synproxy${family}`, proxyStatements(server, context))],
   ];
   const peer = `${ip} saddr . ${ip} daddr . th dport`;
-  const limits =
-    program.connections === null
-      ? []
-      : [
-          `${sourceRate('connection_rate', program.connections.perSecond, family)} ${dropFor('connection-rate')}`,
-          `add @${stateSet('connections', family)} { ${peer} ct count over ${program.connections.concurrent} } ${dropFor('connection-limit')}`,
-        ];
+  const limits: string[] = [];
+  if (program.connections !== null) {
+    const { perSecond, concurrent } = program.connections;
+    limits.push(
+      `${sourceRate('connection_rate', perSecond, family)} ${dropFor('connection-rate')}`,
+      `add @${stateSet('connections', family)} { ${peer} ct count over ${concurrent} } ${dropFor('connection-limit')}`,
+    );
+  }
+  if (program.newPerSecond !== null) {
+    // When the set is full, it drops none.
+    const above = `limit rate over ${program.newPerSecond}/second burst ${program.newPerSecond} packets`;
+    const all = `update @${stateSet('new_connections', family)} { ${ip} daddr . th dport ${above} }`;
+    limits.push(`${all} ${dropFor('new-connections')}`);
+  }
   chains.push(['connect', add(`connect${family}`, [count(HANDSHAKES.done, family), ...limits])]);
   return chains;
 }

@@ -51,11 +51,22 @@ export const PREFIXES: readonly Policy[] = [
 const FILTERED: readonly Policy[] = [
   {
     ...policy('203.0.113.10', [allow('udp', 27015), rule('deny', 'any', null)]),
-    filters: [filter('udp-stateful', 27015), filter('tcp-syn-proxy', 27015)],
+    filters: [
+      filter('udp-stateful', 27015),
+      { ...filter('tcp-syn-proxy', 27015), settings: { newPerSecond: 50 } },
+    ],
   },
   { ...policy('203.0.113.0/28', []), filters: [filter('udp-stateful', 27015)] },
   policy('203.0.113.11', [rule('deny', 'udp', 19)]),
-  { ...policy('2001:db8:5::10', []), filters: [filter('udp-stateful', 19132)] },
+  {
+    ...policy('2001:db8:5::10', []),
+    filters: [
+      {
+        ...filter('udp-stateful', 19132),
+        settings: { sourcePps: 200, minLength: 1, maxLength: 1200, sourcePorts: '53,1024-65535' },
+      },
+    ],
+  },
 ];
 
 function filter(type: PolicyFilter['type'], port: number): PolicyFilter {

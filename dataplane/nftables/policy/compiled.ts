@@ -41,10 +41,12 @@ export interface SourceSetUnion {
 
 export interface TargetFilters {
   /**
-   * The verdict of the filters of each port, such as `tcp 25565`, without those of mitigations. Different filters have
-   * different verdicts.
+   * The verdict of the filters of each port, such as `tcp 25565`, without those of mitigations and without settings.
+   * Different filters have different verdicts.
    */
   readonly programs: ReadonlyMap<string, string>;
+  /** The same with the settings of their holders, which make nobody reconnect. */
+  readonly limits: ReadonlyMap<string, string>;
   /** Filter types that this version does not know and ignores. */
   readonly unknown: readonly string[];
   /** The ports of each dispatch. */

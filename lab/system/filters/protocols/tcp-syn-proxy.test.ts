@@ -144,4 +144,20 @@ describe('tcp-syn-proxy', () => {
     const many = await fixture.dropped();
     assert.ok((many[`${SERVER[4]} ${GAME} connection-rate`] ?? 0) > 0, JSON.stringify(many));
   });
+
+  it('limits how many connections all sources open', async (t) => {
+    const fixture = groundFor(t, 'queue');
+    if (fixture === null) return;
+    const { client, server } = fixture.internet;
+    await TcpEnd.serve(server, SERVER[4], GAME);
+    await fixture.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME])]);
+    const player = await TcpEnd.connect(client, SERVER[4], GAME);
+    assert.equal(await player?.ask(), 'echo');
+    await fixture.apply([filtered(SERVER[4], ['tcp-syn-proxy', GAME, { newPerSecond: 1 }])]);
+    assert.equal(await player?.ask(), 'echo', 'it has not to reconnect');
+    await TcpEnd.connectMany(client, SERVER[4], GAME, 12);
+    const queued = await fixture.dropped();
+    assert.ok((queued[`${SERVER[4]} ${GAME} new-connections`] ?? 0) > 0, JSON.stringify(queued));
+    await player?.close();
+  });
 });

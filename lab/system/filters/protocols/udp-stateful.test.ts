@@ -88,6 +88,38 @@ describe('udp-stateful', () => {
     });
   }
 
+  it('settings apply to the next packet, and nobody reconnects', async (t) => {
+    const players = await play(t, 'udp-set');
+    if (players === null) return;
+    const { fixture, client, server, reach } = players;
+    const to = SERVER[4];
+    await fixture.apply([filtered(to, ['udp-stateful', GAME])]);
+    const echo = await server.open(to, GAME, '');
+    const player = await client.open(CLIENT[4], 40_000);
+    await player.exchange(to, GAME);
+    assert.equal(await reach(player, echo, to, 200), 200);
+    const settings = { sourcePps: 20, newPerSecond: 5, maxLength: 8, sourcePorts: '30000-40000' };
+    await fixture.apply([filtered(to, ['udp-stateful', GAME, settings])]);
+    assert.equal((await fixture.keys('validated4')).length, 1, 'nobody is forgotten');
+    const begin = performance.now();
+    assert.equal(await reach(player, echo, to, 5, '78'.repeat(8)), 5);
+    assert.equal(await reach(player, echo, to, 5, '78'.repeat(9)), 0);
+    const elsewhere = await client.open(CLIENT[4], 40_001);
+    assert.equal(await reach(elsewhere, echo, to, 5), 0);
+    const passed = 5 + (await reach(player, echo, to, 200));
+    assertRate(passed, 20, (performance.now() - begin) / 1000, 'of a validated source');
+    const began = performance.now();
+    const before = await echo.received();
+    fixture.noise('udp', to, GAME, 500);
+    await elsewhere.exchange(to, OTHER);
+    const forged = (await echo.received()) - before;
+    assert.ok(forged > 0, 'a queue, not a wall');
+    assertRate(Math.max(forged, 5), 5, (performance.now() - began) / 1000, 'of all new sources');
+    const dropped = await fixture.dropped();
+    assert.equal(dropped[`${to} ${GAME} packet-length`], 5);
+    assert.ok((dropped[`${to} ${GAME} source-port`] ?? 0) >= 5, JSON.stringify(dropped));
+  });
+
   it('validates only for the port that was addressed', async (t) => {
     const players = await play(t, 'udp-other');
     if (players === null) return;

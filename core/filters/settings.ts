@@ -1,0 +1,113 @@
+import { failed, type Parsed, parsed } from '../net/parsed.ts';
+import { parsePortExpression } from '../net/ports.ts';
+import { type Filter, MAX_PAYLOAD } from './filter.ts';
+
+/** What a holder sets on one filter of a port. What is absent stays as the filter has it. */
+export interface FilterSettings {
+  /** Packets per second of one source that is validated or has a connection. */
+  readonly sourcePps?: number;
+  /**
+   * The new players that the port takes per second, from all sources together: greetings on UDP, connections on TCP.
+   * Who comes above it is dropped and tries again, so that a launch queues at the edge.
+   */
+  readonly newPerSecond?: number;
+  /** The shortest and the longest payload of a UDP packet, in bytes. */
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** The source ports that packets may come from, as a canonical port expression. */
+  readonly sourcePorts?: string;
+}
+
+/** The least and the most that each number can be, as the interface says. */
+export const SETTING_RANGES = {
+  sourcePps: [1, 1_000_000],
+  newPerSecond: [1, 100_000],
+  minLength: [0, MAX_PAYLOAD],
+  maxLength: [0, MAX_PAYLOAD],
+} as const satisfies Partial<Record<keyof FilterSettings, readonly [number, number]>>;
+
+export type ParsedSettings =
+  | { readonly ok: true; readonly value: FilterSettings }
+  | { readonly ok: false; readonly field: keyof FilterSettings; readonly reason: string };
+
+/** Equal settings are equal JSON. Null stands for absent. Numbers are within `SETTING_RANGES` already. */
+export function parseSettings(
+  { name, udp }: Filter,
+  sent: { readonly [field in keyof FilterSettings]?: FilterSettings[field] | null },
+): ParsedSettings {
+  const { sourcePps, newPerSecond, minLength, maxLength } = sent;
+  for (const field of ['minLength', 'maxLength'] as const) {
+    if (udp !== null || typeof sent[field] !== 'number') continue;
+    const reason = `${name} filters TCP, whose segments have no length of their own; leave it out`;
+    return { ok: false, field, reason };
+  }
+  if ((minLength ?? 0) > (maxLength ?? MAX_PAYLOAD)) {
+    const reason = 'the shortest packet is longer than the longest';
+    return { ok: false, field: 'minLength', reason };
+  }
+  const ports = parseSourcePorts(sent.sourcePorts ?? null);
+  if (!ports.ok) return { ok: false, field: 'sourcePorts', reason: ports.reason };
+  return {
+    ok: true,
+    value: {
+      ...(typeof sourcePps === 'number' && { sourcePps }),
+      ...(typeof newPerSecond === 'number' && { newPerSecond }),
+      ...(typeof minLength === 'number' && { minLength }),
+      ...(typeof maxLength === 'number' && { maxLength }),
+      ...(ports.value !== null && { sourcePorts: ports.value }),
+    },
+  };
+}
+
+function parseSourcePorts(text: string | null): Parsed<string | null> {
+  if (text === null) return parsed(null);
+  const ranges = parsePortExpression(text);
+  if (!ranges.ok) return ranges;
+  if (ranges.value.length > MAX_SOURCE_PORTS) {
+    return failed(`at most ${MAX_SOURCE_PORTS} ranges of source ports`);
+  }
+  const texts = ranges.value.map(({ low, high }) => (low === high ? `${low}` : `${low}-${high}`));
+  return parsed(texts.join(','));
+}
+
+/** The kernel compares a packet with each of them. */
+const MAX_SOURCE_PORTS = 16;
+
+/** The filter with its settings. */
+export function withSettings<F extends Filter>(filter: F, settings: FilterSettings = {}): F {
+  const { sourcePps, newPerSecond, minLength, maxLength, sourcePorts } = settings;
+  const { udp, tcp } = filter;
+  const ports = sourcePorts === undefined ? null : parsePortExpression(sourcePorts);
+  return {
+    ...filter,
+    udp: udp && {
+      ...udp,
+      rates: { ...udp.rates, validatedPps: sourcePps ?? udp.rates.validatedPps },
+      budgetPps: newPerSecond ?? udp.budgetPps,
+    },
+    tcp: tcp && {
+      ...tcp,
+      validatedPps: sourcePps ?? tcp.validatedPps,
+      newPerSecond: newPerSecond ?? null,
+    },
+    packets: {
+      lengths:
+        minLength === undefined && maxLength === undefined
+          ? null
+          : { min: minLength ?? 0, max: maxLength ?? MAX_PAYLOAD },
+      sourcePorts: ports?.ok === true ? ports.value : null,
+    },
+  };
+}
+
+/** For people: `200 packets/s a source, 50 new a second`; empty without settings. */
+export function describeSettings(settings: FilterSettings): string {
+  const { sourcePps, newPerSecond, minLength, maxLength, sourcePorts } = settings;
+  return [
+    ...(sourcePps === undefined ? [] : [`${sourcePps} packets/s a source`]),
+    ...(newPerSecond === undefined ? [] : [`${newPerSecond} new a second`]),
+    ...(minLength === undefined ? [] : [`from ${minLength} bytes`]),
+    ...(maxLength === undefined ? [] : [`up to ${maxLength} bytes`]),
+    ...(sourcePorts === undefined ? [] : [`from ports ${sourcePorts}`]),
+  ].join(', ');
+}
