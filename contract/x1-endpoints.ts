@@ -35,6 +35,7 @@ import {
   HeldAddressesQuery,
   RuleBatch,
 } from './schemas/x1-firewall.ts';
+import { FilterSettingsChange } from './schemas/x1-filter-settings.ts';
 import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 
 export const X1_PREFIX = '/api/x1';
@@ -160,6 +161,29 @@ export const X1_ENDPOINTS = [
             parameters: SAME_ADDRESS,
           },
         },
+      },
+    },
+  },
+  {
+    ...common,
+    operationId: 'setFilterSettings',
+    method: 'PUT',
+    path: '/firewall/ips/{ip}/filter-settings',
+    params: ADDRESS_PARAMS,
+    ability: 'firewall.manage',
+    write: true,
+    summary: 'Set what filters of an address let through',
+    description:
+      'Replaces the settings of own filters: rates, lengths of packets, source ports. Connections go on: unlike a new filter, settings make nobody reconnect.',
+    body: FilterSettingsChange,
+    bodyExamples: { launch: examples.FILTER_SETTINGS },
+    responses: {
+      ...refusals(COMMON, FIREWALL, WITH_BODY, ['managed_by_group']),
+      200: {
+        description: 'Accepted. Not live everywhere yet.',
+        schema: AddressReplaced,
+        headers: WRITE_HEADERS,
+        example: examples.FILTER_SETTINGS_SET,
       },
     },
   },

@@ -37,6 +37,7 @@ export type AcceptedFilter = {
   readonly port: Port;
   /** The group that owns it; null: it is the address’s own. */
   readonly managed_by_group: GroupRef | null;
+  readonly settings: FilterSettings;
   readonly status: PropagationState;
 };
 
@@ -834,6 +835,40 @@ export type FilterInput = {
   readonly type: string;
   /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
   readonly port: string;
+};
+
+/** What the holder has set on a filter. Null: as the filter has it. */
+export type FilterSettings = {
+  /** Packets per second of one source that is validated or has a connection. */
+  readonly source_pps: number | null;
+  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Who comes above it tries again, so that a launch queues at the edge. */
+  readonly new_per_second: number | null;
+  /** The shortest payload of a UDP packet, in bytes. */
+  readonly min_length: number | null;
+  /** The longest payload of a UDP packet, in bytes. */
+  readonly max_length: number | null;
+  /** The source ports that packets may come from. */
+  readonly source_ports: string | null;
+};
+
+export type FilterSettingsChange = {
+  /** Keys of own filters as read from this address. */
+  readonly keys: readonly string[];
+  readonly settings: FilterSettingsInput;
+};
+
+/** What is set on a filter. Null or absent: as the filter has it. */
+export type FilterSettingsInput = {
+  /** Packets per second of one source that is validated or has a connection. */
+  readonly source_pps?: number | null;
+  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Who comes above it tries again, so that a launch queues at the edge. */
+  readonly new_per_second?: number | null;
+  /** The shortest payload of a UDP packet, in bytes. */
+  readonly min_length?: number | null;
+  /** The longest payload of a UDP packet, in bytes. */
+  readonly max_length?: number | null;
+  /** The source ports that packets may come from: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly source_ports?: string | null;
 };
 
 export type FiltersCreated = {
@@ -1684,6 +1719,8 @@ export type ReplacementFilter = {
   readonly type: string;
   /** As it is read (a number), or as a create takes it. */
   readonly port: string | Port;
+  /** Null or absent: those of the equal filter that is there, or else none. */
+  readonly settings?: FilterSettingsInput | null;
   /** An object of a group is ignored: it stays as it is. */
   readonly managed_by_group?: GroupRef | null;
   /** A `going` object is ignored: it is deleted already. */
@@ -2249,6 +2286,14 @@ export interface X1Operations {
     query: never;
     body: RuleBatch;
     headers: 'idempotencyKey';
+    result: AddressReplaced;
+  };
+  /** Set what filters of an address let through. */
+  setFilterSettings: {
+    params: { ip: string };
+    query: never;
+    body: FilterSettingsChange;
+    headers: never;
     result: AddressReplaced;
   };
   /** Set what happens to packets that no rule matches. */
@@ -3018,6 +3063,7 @@ export const OPERATIONS = {
   readAcceptedAddress: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
   replaceAddress: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}', idempotent: false },
   addRules: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/rules', idempotent: true },
+  setFilterSettings: { method: 'PUT', version: 'x1', path: '/firewall/ips/{ip}/filter-settings', idempotent: false },
   setDefault: { method: 'PUT', version: 'x1', path: '/firewall/defaults', idempotent: false },
   previewDefault: { method: 'GET', version: 'x1', path: '/firewall/ips/{ip}/default-preview', idempotent: false },
   explainPacket: { method: 'POST', version: 'x1', path: '/firewall/ips/{ip}/explain', idempotent: false },

@@ -223,3 +223,18 @@ export const DEFAULT_PREVIEW = {
     is_complete: true,
   },
 };
+
+export const FILTER_SETTINGS = {
+  keys: ['source:27015'],
+  settings: { new_per_second: 50, source_ports: '1024-65535' },
+};
+
+export const FILTER_SETTINGS_SET = {
+  data: {
+    created: { rules: [], filters: ['source:27015'] },
+    deleted: { rules: [], filters: ['source:27015'] },
+    unchanged: 4,
+  },
+  message:
+    'The settings of 1 filter were accepted. Changes take 3-5 minutes to propagate globally.',
+};

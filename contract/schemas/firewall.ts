@@ -110,12 +110,12 @@ const CatalogueEntry = object('CatalogueEntry', 'A filter that the address can h
 export const FilterCatalogue = object('FilterCatalogue', { data: Type.Array(CatalogueEntry) });
 
 /** The limit of the port expression parser; enough for thousands of ports. */
-const MAX_PORT_EXPRESSION = 65_536;
+export const MAX_PORT_EXPRESSION = 65_536;
 /** Longer than any address or CIDR, so that a slightly too long text still gets a useful reason. */
 const MAX_SOURCE = 64;
 const MAX_SLUG = 64;
 
-const PORT_EXPRESSION =
+export const PORT_EXPRESSION =
   'a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once.';
 
 /** The fields of a rule in create and replace. */

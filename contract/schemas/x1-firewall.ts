@@ -7,6 +7,7 @@ import {
   ruleFields,
   RuleInput,
 } from './firewall.ts';
+import { FilterSettings, FilterSettingsInput } from './x1-filter-settings.ts';
 import {
   answer,
   Asn,
@@ -62,6 +63,7 @@ const AcceptedRule = object('AcceptedRule', 'A rule as accepted, and how far it 
 
 const AcceptedFilter = object('AcceptedFilter', 'A filter as accepted, and how far it has come.', {
   ...filterFields,
+  settings: FilterSettings,
   status: PropagationState,
 });
 
@@ -144,6 +146,11 @@ const ReplacementFilter = sent(
     port: Type.Union([FilterInput.properties.port, Port], {
       description: 'As it is read (a number), or as a create takes it.',
     }),
+    settings: Type.Optional(
+      orNull(FilterSettingsInput, {
+        description: 'Null or absent: those of the equal filter that is there, or else none.',
+      }),
+    ),
     ...readOnly,
     key: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),
     name: Type.Optional(sentText({ maxLength: 255, ...IGNORED })),

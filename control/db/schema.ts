@@ -1,3 +1,4 @@
+import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
@@ -67,6 +68,7 @@ export interface ColumnTypes {
   'organisations.detection': Partial<ScopeSettings>;
   'services.managed_filters': ManagedFilter[];
   'services.detection': Partial<ScopeSettings>;
+  'filters.settings': FilterSettings;
   'holdings.detection': Partial<ScopeSettings>;
   'audit.actor_kind': ActorKind;
   'audit.detail': Record<string, unknown>;

@@ -7,6 +7,7 @@ import {
   createRules,
   deleteFiltersByKey,
   deleteRulesById,
+  setFilterSettings,
 } from './writes/create-delete.ts';
 import { managedTypes } from './writes/request.ts';
 import { replaceAddress, type Replacement, type ServiceDeps } from './writes/own-objects.ts';
@@ -87,6 +88,7 @@ export type FirewallX1Handlers = Pick<
   | 'readAcceptedAddress'
   | 'replaceAddress'
   | 'addRules'
+  | 'setFilterSettings'
   | 'setDefault'
   | 'previewDefault'
   | 'explainPacket'
@@ -138,7 +140,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       const added = await addNotedRules(deps, tx, call, rules);
       return { status: 201, body: writtenView(added), headers: writeHeaders(added) };
     },
-    ...createDefaultHandlers(deps),
+    ...createSettingHandlers(deps),
     ...createSampleHandlers(deps),
     async explainPacket(call, db) {
       const explained = await explainPacket(deps, db, call, call.body);
@@ -178,10 +180,14 @@ function createSampleHandlers(
   };
 }
 
-function createDefaultHandlers(
+function createSettingHandlers(
   deps: X1Deps,
-): Pick<FirewallX1Handlers, 'setDefault' | 'previewDefault'> {
+): Pick<FirewallX1Handlers, 'setFilterSettings' | 'setDefault' | 'previewDefault'> {
   return {
+    async setFilterSettings(call, tx) {
+      const done = await setFilterSettings(deps, tx, call, call.body);
+      return { status: 200, body: writtenView(done), headers: writeHeaders(done) };
+    },
     async setDefault(call, tx) {
       const { message, generation, target } = await setOwnDefault(tx, call, call.body);
       const headers = { 'portcullis-generation': String(generation), 'cache-control': 'no-store' };
@@ -213,7 +219,11 @@ function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
       source_ip: rule.source_ip ?? null,
       ...portOf(rule),
     })),
-    filters: body.filters.filter(isOwn).map(({ type, port }) => ({ type, port: String(port) })),
+    filters: body.filters.filter(isOwn).map(({ type, port, settings = null }) => ({
+      type,
+      port: String(port),
+      settings,
+    })),
   };
 }
 

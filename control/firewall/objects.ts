@@ -1,3 +1,4 @@
+import { describeSettings, type FilterSettings } from '@portcullis/core/filters/settings.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { DefaultAction, RuleAction, RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 
@@ -34,6 +35,8 @@ export interface StoredRule extends RuleContent {
 export interface FilterContent {
   readonly type: string;
   readonly port: number;
+  /** Absent: none, as of a group's filters. */
+  readonly settings?: FilterSettings;
 }
 
 export interface StoredFilter extends FilterContent {
@@ -87,6 +90,11 @@ export function ruleIdentity({ namedPort = null, ...rule }: RuleContent): string
 /** The key of a filter, opaque to callers. */
 export function filterKey(filter: FilterContent): string {
   return `${filter.type}:${filter.port}`;
+}
+
+/** Filters that do the same have equal identities. */
+export function filterIdentity(filter: FilterContent): string {
+  return [filterKey(filter), describeSettings(filter.settings ?? {})].filter(Boolean).join(', ');
 }
 
 /** Of a canonical address or source: only those of IPv6 have a colon. */

@@ -1,4 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
+import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
@@ -43,13 +44,13 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                   from groups g join group_rules r on r.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${existsAt('r', generation)}
                    and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",
-       (select coalesce(json_agg(json_build_array(f.id, f.type, f.port, f.group_id, f.group_name)
+       (select coalesce(json_agg(json_build_array(f.id, f.type, f.port, f.group_id, f.group_name, f.settings)
                                  order by f.type, f.port, f.id)::text, '[]')
-          from (select f.id, f.type, f.port, null::bigint as group_id, null::text as group_name
+          from (select f.id, f.type, f.port, null::bigint as group_id, null::text as group_name, f.settings
                   from filters f join addresses a on a.id = f.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('f', generation)}
                 union all
-                select f.id, f.type, f.port, g.id, g.name
+                select f.id, f.type, f.port, g.id, g.name, '{}'
                   from groups g join group_filters f on f.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${existsAt('f', generation)}) f) as "filtersJson"
   from held, at
@@ -103,7 +104,7 @@ type RuleRow = [
   string | null,
   [server: string, name: string, shown: string] | null,
 ];
-type FilterRow = [number, string, number, number | null, string | null];
+type FilterRow = [number, string, number, number | null, string | null, FilterSettings];
 
 /** An address with its objects as unparsed JSON. */
 type AddressRow = Omit<AddressState, 'rules' | 'filters'> & {
@@ -153,8 +154,8 @@ export function canonicalSource(source: string | null): string | null {
   return cidr.ok ? formatNetwork(cidr.value) : source;
 }
 
-function toFilter([id, type, port, groupId, groupName]: FilterRow): StoredFilter {
-  return { id, type, port, group: toGroup(groupId, groupName) };
+function toFilter([id, type, port, groupId, groupName, settings]: FilterRow): StoredFilter {
+  return { id, type, port, settings, group: toGroup(groupId, groupName) };
 }
 
 function toGroup(id: number | null, name: string | null) {

@@ -1,4 +1,5 @@
 import type { Filter } from '@portcullis/core/filters/filter.ts';
+import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operations/operation.ts';
@@ -22,7 +23,11 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
         named_port: rule.namedPort?.shown ?? null,
         status: rule.status,
       })),
-      filters: filters.map((filter) => ({ ...filterView(filter), status: filter.status })),
+      filters: filters.map((filter) => ({
+        ...filterView(filter),
+        settings: settingsView(filter.settings ?? {}),
+        status: filter.status,
+      })),
     },
     meta: {
       ...addressMeta(call, { rules, filters }),
@@ -34,6 +39,16 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
         .map(({ isEnforcing: _isEnforcing, seenRecently: _seenRecently, ...edge }) => viewOf(edge)),
     },
   };
+}
+
+function settingsView({
+  sourcePps = null,
+  newPerSecond = null,
+  minLength = null,
+  maxLength = null,
+  sourcePorts = null,
+}: { readonly [field in keyof FilterSettings]: FilterSettings[field] | null }) {
+  return viewOf({ sourcePps, newPerSecond, minLength, maxLength, sourcePorts });
 }
 
 export interface Held {

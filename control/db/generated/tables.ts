@@ -262,6 +262,7 @@ export interface Schema {
     address_id: number;
     type: string;
     port: number;
+    settings: JsonWithDefault<ColumnTypes['filters.settings']>;
     created_generation: number;
     created_at: Generated<Date>;
     deleted_generation: number | null;

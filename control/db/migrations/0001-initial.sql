@@ -343,6 +343,8 @@ create table filters (
   address_id bigint not null references addresses,
   type text not null,
   port integer not null check (port between 1 and 65535),
+  -- FilterSettings of core; what is absent stays as the filter has it.
+  settings jsonb not null default '{}',
   created_generation bigint not null,
   created_at timestamptz not null default now(),
   deleted_generation bigint,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { describeRule } from '../groups/content.ts';
 import type { RuleNote } from '../notes/service.ts';
-import { filterKey, type FilterContent, type RuleContent } from '../objects.ts';
+import { type FilterContent, filterIdentity, type RuleContent } from '../objects.ts';
 import { canonicalSource } from '../store.ts';
 
 /** An own object of an address, deleted or not. */
@@ -30,7 +30,9 @@ export async function loadPast(
              then json_build_object('server', t.port_server, 'name', t.port_name) end as "namedPort"
       from rules t where ${there} order by t.id`.execute(tx);
   const filters = await sql<PastFilter>`
-    select ${lifetime}, t.type, t.port from filters t where ${there} order by t.id`.execute(tx);
+    select ${lifetime}, t.type, t.port, t.settings from filters t where ${there} order by t.id`.execute(
+    tx,
+  );
   const canonical = rules.rows.map((rule) => ({ ...rule, source: canonicalSource(rule.source) }));
   return { rules: canonical, filters: filters.rows };
 }
@@ -62,7 +64,7 @@ interface HistoryRow extends Omit<HistoryEntry, 'objects'> {
   readonly kind: string;
   readonly change: 'added' | 'removed';
   readonly id: number;
-  /** Of a rule: its content; of a filter: type and port; of others: their name. */
+  /** Of a rule and a filter: its content; of others: their name. */
   readonly content: RuleContent & FilterContent & { readonly name: string };
 }
 
@@ -108,7 +110,7 @@ function toObject({ kind, change, id, content }: HistoryRow): HistoryObject {
     return { kind, change, id, name: describeRule(content) };
   }
   const isFilter = kind === 'filter' || kind === 'group_filter';
-  return { kind, change, id, name: isFilter ? filterKey(content) : content.name };
+  return { kind, change, id, name: isFilter ? filterIdentity(content) : content.name };
 }
 
 /** Everything that ever applied to the address in this holding. */
@@ -128,7 +130,7 @@ function lifetimes({ holdingId, ip }: { readonly holdingId: number; readonly ip:
   return sql`lifetimes as (
     select 'rule' as kind, t.id, ${rule} as content, ${columns} from rules t where t.address_id in ${own}
     union all
-    select 'filter', t.id, ${filter}, ${columns} from filters t where t.address_id in ${own}
+    select 'filter', t.id, ${filter} || jsonb_build_object('settings', t.settings), ${columns} from filters t where t.address_id in ${own}
     union all
     select 'default', t.id, jsonb_build_object('name', t.action || ' on ' || ${shown}), ${columns}
       from default_actions t where ${containing}

@@ -2,7 +2,7 @@ import type { Tx } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { isRetryable } from '../../http/operations/transaction.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
+import { invalidField, Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
 import { filterKey, type RuleContent, ruleKey } from '../objects.ts';
 import {
@@ -20,10 +20,12 @@ import {
   readFilterPorts,
   readRule,
   readRules,
+  readSettings,
   requireAvailable,
   requireRuleCount,
   resolveOf,
   type RuleRequest,
+  type SettingsRequest,
 } from './request.ts';
 import { loadManagedFilters } from '../store.ts';
 import * as messages from './messages.ts';
@@ -182,5 +184,37 @@ export async function deleteFiltersByKey(
     rules,
     filters: filters.filter((filter) => !named.has(filterKey(filter))),
     message: (change) => messages.filtersDeleted(found.length, missing, change),
+  });
+}
+
+/** Sets what own filters let through. Throws when a key is none of an own filter, or a filter cannot have a setting. */
+export async function setFilterSettings(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  request: { readonly keys: readonly string[]; readonly settings: SettingsRequest },
+): Promise<Written> {
+  const scope = await openWriteScope(tx, call);
+  const named = new Set(request.keys);
+  for (const [index, key] of request.keys.entries()) {
+    const found = scope.state.filters.filter((filter) => filterKey(filter) === key);
+    if (found.some(({ group }) => group === null)) continue;
+    const owner = found[0]?.group ?? null;
+    if (owner !== null) {
+      throw new Problem('managed_by_group', messages.ownedByGroup(owner, 'filter', key));
+    }
+    throw invalidField(`/keys/${index}`, 'This address has no such filter: read it again.');
+  }
+  const { rules, filters } = ownObjects(scope);
+  return writeOwn(deps, tx, call, scope, {
+    cause: 'filter.set',
+    detail: { keys: request.keys, settings: request.settings },
+    rules,
+    filters: filters.map((filter) =>
+      named.has(filterKey(filter))
+        ? { ...filter, settings: readSettings(filter.type, request.settings, '/settings') }
+        : filter,
+    ),
+    message: messages.settingsAccepted,
   });
 }

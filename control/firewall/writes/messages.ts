@@ -60,6 +60,12 @@ export function addressReplaced(change: Change): string {
   return sentences(change.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, change);
 }
 
+export function settingsAccepted(change: Change): string {
+  if (change.created === 0) return 'Nothing was changed: the filters have these settings already.';
+  const what = `The settings of ${counted(change.created, 'filter', 'filters')} were accepted.`;
+  return sentences(what, PROPAGATION, change);
+}
+
 export function defaultSet(target: string, action: DefaultAction | null, changed: boolean): string {
   if (!changed) return 'Nothing was changed: the target has this default already.';
   const what = {

@@ -10,6 +10,7 @@ import {
   type AddressState,
   type Enforcement,
   type FilterContent,
+  filterIdentity,
   filterKey,
   type RuleContent,
   ruleIdentity,
@@ -32,13 +33,13 @@ import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
 import { writeChange } from './write-change.ts';
 import {
-  type FilterRequest,
   type NamingRuleRequest,
   readFilters,
   readRules,
   requireAvailable,
   requireFilterCount,
   requireRuleCount,
+  type SetFilterRequest,
   resolveOf,
 } from './request.ts';
 import * as messages from './messages.ts';
@@ -123,7 +124,7 @@ async function markConfigured(
 
 export interface Replacement {
   readonly rules: readonly NamingRuleRequest[];
-  readonly filters: readonly FilterRequest[];
+  readonly filters: readonly SetFilterRequest[];
 }
 /** What a write did to the own objects of an address. */
 export interface Written {
@@ -147,7 +148,7 @@ export async function replaceAddress(
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
   const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
-  const filters = readFilters(call, request.filters);
+  const filters = readFilters(call, request.filters, ownObjects(scope).filters);
   requireUnchanged(call, scope);
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.replace',
@@ -189,7 +190,7 @@ export async function writeOwn(
 ): Promise<Written> {
   const change = {
     rules: difference(scope.state.rules, wanted.rules, ruleIdentity, ruleKey),
-    filters: difference(scope.state.filters, wanted.filters, filterKey, filterKey),
+    filters: difference(scope.state.filters, wanted.filters, filterIdentity, filterKey),
   };
   await refuseImpossible(tx, call, scope, change);
   return applyDifference(deps, tx, call, { scope, change, wanted });
@@ -274,10 +275,12 @@ async function applyDifference(
   const { enforcement } = scope.state;
   const createdCount = rules.created.length + filters.created.length;
   const deletedCount = rules.deleted.length + filters.deleted.length;
+  // A filter that gets other settings makes nobody reconnect.
+  const replaced = new Set(filters.deleted.map(filterKey));
   const message = wanted.message({
     created: createdCount,
     deleted: deletedCount,
-    filtersCreated: filters.created.length > 0,
+    filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
     enforcement,
     noEffect: explainCreated(scope, change),
   });

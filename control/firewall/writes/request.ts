@@ -10,6 +10,8 @@ import {
   type FilterType,
   findFilter,
 } from '@portcullis/core/filters/catalogue.ts';
+import { type FilterSettings, parseSettings } from '@portcullis/core/filters/settings.ts';
+import { viewOf } from '../../http/operations/view.ts';
 import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import {
   countPorts,
@@ -64,6 +66,20 @@ export interface NamingRuleRequest extends RuleRequest {
 export interface FilterRequest {
   readonly type: string;
   readonly port: string;
+}
+
+/** What x1 sets on a filter; null or absent: as the filter has it. */
+export interface SettingsRequest {
+  readonly source_pps?: number | null;
+  readonly new_per_second?: number | null;
+  readonly min_length?: number | null;
+  readonly max_length?: number | null;
+  readonly source_ports?: string | null;
+}
+
+/** Null or absent settings: those of the equal filter that is there. */
+export interface SetFilterRequest extends FilterRequest {
+  readonly settings?: SettingsRequest | null;
 }
 
 type Port = number | null;
@@ -133,16 +149,43 @@ export function readRules(
   return rules;
 }
 
-export function readFilters(call: Call, requests: readonly FilterRequest[]): FilterContent[] {
+export function readFilters(
+  call: Call,
+  requests: readonly SetFilterRequest[],
+  there: readonly FilterContent[],
+): FilterContent[] {
   const filters: FilterContent[] = [];
   const seen = new Set<string>();
-  for (const [index, { type, port: text }] of requests.entries()) {
+  const present = new Map(there.map((filter) => [filterKey(filter), filter.settings ?? {}]));
+  for (const [index, { type, port: text, settings: sent }] of requests.entries()) {
     const pointer = `/filters/${index}`;
     const ports = readFilterPorts(call, text, `${pointer}/port`);
     requireFilterCount(call, 0, filters.length + ports.length);
-    for (const port of ports) filters.push(once({ type, port }, filterKey, seen, pointer));
+    const set = sent ? readSettings(type, sent, `${pointer}/settings`) : null;
+    for (const port of ports) {
+      const settings = set ?? present.get(filterKey({ type, port })) ?? {};
+      filters.push(once({ type, port, settings }, filterKey, seen, pointer));
+    }
   }
   return filters;
+}
+
+/** Throws 422 for what the filter cannot have. Of a type that there is not nothing is read: it is refused as such. */
+export function readSettings(type: string, sent: SettingsRequest, pointer: string): FilterSettings {
+  const filter = findFilter(type);
+  if (filter === null) return {};
+  const settings = parseSettings(filter, {
+    sourcePps: sent.source_pps ?? null,
+    newPerSecond: sent.new_per_second ?? null,
+    minLength: sent.min_length ?? null,
+    maxLength: sent.max_length ?? null,
+    sourcePorts: sent.source_ports ?? null,
+  });
+  if (settings.ok) return settings.value;
+  const field = Object.keys(viewOf({ [settings.field]: null }))[0] ?? '';
+  throw new Problem('invalid_request', `The settings are not valid: ${settings.reason}.`, {
+    errors: [{ pointer: `${pointer}/${field}`, detail: settings.reason }],
+  });
 }
 
 function once<T>(object: T, name: (object: T) => string, seen: Set<string>, pointer: string): T {

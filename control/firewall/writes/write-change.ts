@@ -34,11 +34,11 @@ export async function writeChange(
   change: AddressChange,
 ): Promise<WrittenChange> {
   const parts = [takenGeneration({ cause: change.cause, targets: [call.ip] })];
-  for (const table of ['rules', 'filters'] as const) {
-    const ids = (table === 'rules' ? change.deleteRules : change.deleteFilters) ?? [];
-    if (ids.length > 0) parts.push(deletion(table, addressId, ids));
+  const { createRules = [], createFilters = [], deleteRules = [], deleteFilters = [] } = change;
+  if (deleteRules.length > 0) parts.push(deletion('rules', addressId, deleteRules));
+  if (deleteFilters.length + createFilters.length > 0) {
+    parts.push(deletion('filters', addressId, deleteFilters));
   }
-  const { createRules = [], createFilters = [] } = change;
   if (createRules.length > 0) {
     parts.push(sql`created as (${ruleInsert(addressId, createRules)})`);
   }
@@ -72,9 +72,12 @@ function ruleInsert(addressId: number, rules: readonly RuleContent[]): RawBuilde
 
 function filterInsert(addressId: number, filters: readonly FilterContent[]): RawBuilder<unknown> {
   return sql`filtered as (
-    insert into filters (address_id, type, port, created_generation)
-    select ${addressId}::bigint, type, port, (select generation from taken)
-      from unnest(${filters.map((f) => f.type)}::text[], ${filters.map((f) => f.port)}::integer[]) as wanted (type, port))`;
+    insert into filters (address_id, type, port, settings, created_generation)
+    select ${addressId}::bigint, type, port, settings, (select generation from taken)
+      from unnest(${filters.map((f) => f.type)}::text[], ${filters.map((f) => f.port)}::integer[],
+                  ${filters.map((f) => JSON.stringify(f.settings ?? {}))}::jsonb[]) as wanted (type, port, settings)
+     -- First the end of a filter of the same port that has other settings.
+     where (select count(*) from ended_filters) >= 0)`;
 }
 
 function deletion(
@@ -84,7 +87,8 @@ function deletion(
 ): RawBuilder<unknown> {
   return sql`${sql.ref(`ended_${table}`)} as (
     update ${sql.table(table)} set deleted_generation = (select generation from taken), deleted_at = now()
-     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null)`;
+     where address_id = ${addressId} and id = any(${ids}::bigint[]) and deleted_generation is null
+    returning 1)`;
 }
 
 function audited(

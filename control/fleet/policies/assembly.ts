@@ -1,4 +1,4 @@
-import { buildPolicy } from '@portcullis/core/firewall/build-policy.ts';
+import { buildPolicy, type SourceFilter } from '@portcullis/core/firewall/build-policy.ts';
 import { type FilterType, findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import {
@@ -209,13 +209,9 @@ function ruleOf([id, action, protocol, source, port]: RuleTuple) {
 }
 
 /** Leaves out a type that only a newer version knows. */
-function filterOf([id, stored, port]: FilterTuple): {
-  id: number;
-  type: FilterType;
-  port: number;
-}[] {
+function filterOf([id, stored, port, settings]: FilterTuple): SourceFilter[] {
   const type = findFilter(stored)?.type;
-  return type === undefined ? [] : [{ id, type, port }];
+  return type === undefined ? [] : [{ id, type, port, ...(settings && { settings }) }];
 }
 
 function ownKey(holdingId: number, target: string): string {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ManagedFilter, RuleAction, RuleProtocol } from '../../db/schema.ts';
@@ -9,8 +10,8 @@ export type Region = readonly string[];
 
 /** A rule as [id, action, protocol, source, port]: a tuple, because half a million are loaded. */
 export type RuleTuple = readonly [number, RuleAction, RuleProtocol, string | null, number | null];
-/** A filter as [id, type, port]. */
-export type FilterTuple = readonly [number, string, number];
+/** A filter as [id, type, port, settings]; those of groups have no settings. */
+export type FilterTuple = readonly [number, string, number, FilterSettings?];
 
 export interface HoldingRow {
   readonly id: number;
@@ -193,7 +194,6 @@ export function addressInside(
 }
 
 const ruleTuple = sql`json_build_array(r.id, r.action, r.protocol, r.source, r.port)`;
-const filterTuple = sql`json_build_array(f.id, f.type, f.port)`;
 
 /**
  * A server on an address of its service is reachable there. A server on another address of its node (behind NAT) may
@@ -234,7 +234,7 @@ async function loadOwn(tx: Tx, { region, asOf, generation }: RowsRequest): Promi
         from present p join rules r on r.address_id = p.id
        where ${exists('r', generation)} group by r.address_id
     ), own_filters as (
-      select f.address_id, json_agg(${filterTuple}) as tuples
+      select f.address_id, json_agg(json_build_array(f.id, f.type, f.port, f.settings)) as tuples
         from present p join filters f on f.address_id = p.id
        where ${exists('f', generation)} group by f.address_id
     )
@@ -258,7 +258,7 @@ async function loadGroups(
     select g.id,
            coalesce((select json_agg(${ruleTuple}) from group_rules r
                       where r.group_id = g.id and ${exists('r', generation)}), '[]') as rules,
-           coalesce((select json_agg(${filterTuple}) from group_filters f
+           coalesce((select json_agg(json_build_array(f.id, f.type, f.port)) from group_filters f
                       where f.group_id = g.id and ${exists('f', generation)}), '[]') as filters
       from unnest(${ids}::bigint[]) as g (id)
   `.execute(tx);
