@@ -55,6 +55,39 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await row.waitFor({ state: 'detached' });
   },
 
+  'sets what a filter lets through, says what is wrong with it, and takes it back': async ({
+    browser,
+    person,
+  }) => {
+    const visit = await person();
+    const { page } = visit;
+    await page.goto(`${browser.url}/addresses/${IP}?tab=filters`);
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    const adding = page.getByRole('dialog', { name: 'Add a filter' });
+    await adding.getByRole('combobox', { name: 'Filter' }).click();
+    await page.getByRole('option', { name: /^Source engine/ }).click();
+    await adding.getByLabel('Ports').fill('28005');
+    await adding.getByRole('button', { name: 'Add a filter' }).click();
+    const row = (settings: RegExp) =>
+      page.getByRole('row', { name: /Source engine.*28005.*Live/ }).filter({ hasText: settings });
+    await row(/as the filter has it/)
+      .getByRole('button', { name: /^Settings of/ })
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Source engine on port 28005' });
+    await dialog.getByLabel('New players a second').fill('50');
+    await dialog.getByLabel('Source ports').fill('1024-99999');
+    await dialog.getByText(/ports are numbers from 1 to 65535/).waitFor();
+    await finish(visit, 'settings that are wrong');
+    await dialog.getByLabel('Source ports').fill('1024-65535');
+    await dialog.getByRole('button', { name: 'Save the settings' }).click();
+    await row(/50 new a second, from ports 1024-65535/).waitFor();
+    await finish(visit, 'a filter with settings');
+    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).last().click();
+    await row(/as the filter has it/).waitFor();
+    await page.getByRole('button', { name: 'Remove Source engine from port 28005' }).click();
+    await row(/./).waitFor({ state: 'detached' });
+  },
+
   'names the conflicts of a group before they happen, and what it changes where': async ({
     browser,
     person,

@@ -1,5 +1,6 @@
+import { describeSettings } from '@portcullis/core/filters/settings.ts';
 import { useQuery } from '@tanstack/react-query';
-import { Filter as FilterIcon, Plus, Trash2 } from 'lucide-react';
+import { Filter as FilterIcon, Plus, SlidersHorizontal, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
@@ -12,6 +13,7 @@ import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from './FilterFields.tsx';
+import { FilterSettings } from './FilterSettings.tsx';
 import type { AcceptedView } from './queries.ts';
 import { Traffic } from './Traffic.tsx';
 
@@ -24,17 +26,21 @@ interface Props {
 }
 
 export function FiltersPanel({ ip, view }: Props) {
-  const { client } = useSession();
+  const { client, people } = useSession();
   const [isAdding, setAdding] = useState(false);
+  const [setting, setSetting] = useState<Filter | null>(null);
   const { filters } = view.data;
   const catalogue = useCatalogue(ip);
   const isManaged = catalogue.data?.data.length === 0;
   const remove = useWrite(
     ({ key }: Filter) => client.deleteFilters({ ip, body: { keys: [key] } }),
     {
-      say: (_, { type, name, port }) => ({
+      say: ({ response: { generation } }, { type, name, port }) => ({
         text: text.deleted(name, port),
-        undo: () => client.applyFilters({ ip, body: { type, port: String(port) } }),
+        undo: () =>
+          people !== null && generation !== null
+            ? people.undoChange({ ip, body: { generation } })
+            : client.applyFilters({ ip, body: { type, port: String(port) } }),
       }),
     },
   );
@@ -57,11 +63,14 @@ export function FiltersPanel({ ip, view }: Props) {
         }
         error={remove.error}
         rows={filters}
-        columns={columnsOf(view, (filter) => remove.mutate(filter))}
-        keyOf={({ key, managed_by_group: group }) => `${key}:${group?.id ?? ''}`}
+        columns={columnsOf(view, setSetting, (filter) => remove.mutate(filter))}
+        keyOf={({ key, managed_by_group: group, status }) => `${key}:${group?.id ?? ''}:${status}`}
         empty={{ icon: FilterIcon, ...(isManaged ? text.managed : text.empty) }}
       />
       <Traffic ip={ip} />
+      {setting !== null && (
+        <FilterSettings ip={ip} filter={setting} onClose={() => setSetting(null)} />
+      )}
       {isAdding && <AddFilter ip={ip} onClose={() => setAdding(false)} />}
     </>
   );
@@ -69,11 +78,17 @@ export function FiltersPanel({ ip, view }: Props) {
 
 function columnsOf(
   { meta }: AcceptedView,
+  onSet: (filter: Filter) => void,
   onRemove: (filter: Filter) => void,
 ): readonly Column<Filter>[] {
   return [
     { title: text.filter, cell: ({ name }) => name },
     { title: text.port, className: 'mono', card: 'head', cell: ({ port }) => port },
+    {
+      title: text.settings.column,
+      className: 'dim',
+      cell: ({ settings }) => settingsText(settings),
+    },
     {
       title: text.owner,
       className: 'dim',
@@ -92,16 +107,37 @@ function columnsOf(
       cell: (filter) =>
         filter.managed_by_group === null &&
         filter.status !== 'going' && (
-          <RoleIcon
-            needs="member"
-            label={text.removeOf(filter.name, filter.port)}
-            onClick={() => onRemove(filter)}
-          >
-            <Trash2 size={15} />
-          </RoleIcon>
+          <span className="row-end">
+            <RoleIcon
+              needs="member"
+              label={text.settings.of(filter.name, filter.port)}
+              onClick={() => onSet(filter)}
+            >
+              <SlidersHorizontal size={15} />
+            </RoleIcon>
+            <RoleIcon
+              needs="member"
+              label={text.removeOf(filter.name, filter.port)}
+              onClick={() => onRemove(filter)}
+            >
+              <Trash2 size={15} />
+            </RoleIcon>
+          </span>
         ),
     },
   ];
+}
+
+function settingsText(settings: Filter['settings']): string {
+  const { source_pps, new_per_second, min_length, max_length, source_ports } = settings;
+  const described = describeSettings({
+    ...(source_pps !== null && { sourcePps: source_pps }),
+    ...(new_per_second !== null && { newPerSecond: new_per_second }),
+    ...(min_length !== null && { minLength: min_length }),
+    ...(max_length !== null && { maxLength: max_length }),
+    ...(source_ports !== null && { sourcePorts: source_ports }),
+  });
+  return described === '' ? text.settings.none : described;
 }
 
 /** The filters that can be added here: none where the service of the address has all of them. */
