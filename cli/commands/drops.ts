@@ -62,6 +62,7 @@ interface Drops {
   readonly data: {
     readonly ip: string;
     readonly observed: Count;
+    readonly filters: { readonly greeted: number; readonly validated: number };
     readonly totals: readonly (Cause & Count)[];
     readonly prefixes: readonly (Cause & Count & { readonly prefix: string })[];
     readonly series: readonly (Count & { readonly at: string })[];
@@ -120,6 +121,10 @@ async function describe({ data, meta }: Drops): Promise<void> {
   }
   if (data.observed.packets > 0) {
     print(`observing mitigations would have dropped ${formatCount(data.observed)}`);
+  }
+  const { greeted, validated } = data.filters;
+  if (greeted + validated > 0) {
+    print(`filters let ${greeted} packets of new sources pass, and validated ${validated} sources`);
   }
   const peak = data.series.toSorted((a, b) => b.packets - a.packets)[0];
   if (peak !== undefined) {

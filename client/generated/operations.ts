@@ -614,6 +614,13 @@ export type Drops = {
       readonly packets: number;
       readonly bytes: number;
     };
+    /** What filters let through. Part of no other number here. */
+    readonly filters: {
+      /** Packets of new sources that passed. */
+      readonly greeted: number;
+      /** Sources that a reply of the server validated, or that completed a handshake. */
+      readonly validated: number;
+    };
     /** By what dropped and why, largest first. */
     readonly totals: readonly DropTotal[];
     /** What was dropped by the policies of prefixes around the address, for any address in them: the early drop counts no finer there. Not part of any other number here. */

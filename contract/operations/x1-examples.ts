@@ -149,6 +149,7 @@ export const DROPS = {
   data: {
     ip: '203.0.113.10',
     observed: { packets: 4_711, bytes: 282_660 },
+    filters: { greeted: 912, validated: 48 },
     totals: [
       { stage: 'policy', reason: 'denied', by: 'xdp', packets: 1_204_882, bytes: 77_112_448 },
       { stage: 'filters', reason: 'unvalidated', by: 'nftables', packets: 310, bytes: 20_460 },

@@ -89,6 +89,16 @@ export const Drops = object('Drops', 'What edges dropped of the packets to an ad
           'What passed, and mitigations would have dropped that only observe (`mitigation: observe`). Part of no other number here.',
       },
     ),
+    filters: Type.Object(
+      {
+        greeted: natural({ description: 'Packets of new sources that passed.' }),
+        validated: natural({
+          description:
+            'Sources that a reply of the server validated, or that completed a handshake.',
+        }),
+      },
+      { description: 'What filters let through. Part of no other number here.' },
+    ),
     totals: Type.Array(DropTotal, { description: 'By what dropped and why, largest first.' }),
     prefixes: Type.Array(PrefixDropTotal, {
       description:

@@ -1,4 +1,4 @@
-import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
+import { PASSED_REASONS } from '@portcullis/core/firewall/drops.ts';
 import { sql } from 'kysely';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
@@ -48,7 +48,7 @@ export async function loadHeldAddresses(
            (select coalesce(sum(d.packets), 0)::bigint from drop_counts d
              where d.holding_id = m.id and d.target = l.ip::cidr
                and d.minute >= statement_timestamp() - interval '1 hour'
-               and d.reason <> ${OBSERVED_REASON}) as "droppedPackets"
+               and d.reason <> all (${[...PASSED_REASONS]})) as "droppedPackets"
       from listed l join mine m on m.id = l.holding_id
      where (${page.after}::inet is null or l.ip > ${page.after}::inet)
        and (${holder.prefixes}::cidr[] is null or l.ip <<= any (${holder.prefixes}::cidr[]))
@@ -80,7 +80,7 @@ function listedAddresses({ organisationId }: Holder) {
                where deleted_generation is null and (expires_at is null or expires_at > statement_timestamp())
                union all
               select target, holding_id from drop_counts
-               where minute >= statement_timestamp() - interval '1 hour' and reason <> ${OBSERVED_REASON}
+               where minute >= statement_timestamp() - interval '1 hour' and reason <> all (${[...PASSED_REASONS]})
                union all
               select subject, holding_id from attacks
                where organisation_id = ${organisationId} and until_revision = 9223372036854775807

@@ -1,4 +1,4 @@
-import type { DropEntry } from '@portcullis/core/firewall/drops.ts';
+import { type DropEntry, PASSED_REASONS } from '@portcullis/core/firewall/drops.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LiveGeneration } from './edges/store.ts';
@@ -56,8 +56,10 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
     },
     dropsCounted(edge, entries) {
       for (const { stage, reason, by, packets, bytes } of entries) {
-        metrics.droppedPackets.inc({ edge, stage, reason, by }, packets);
-        metrics.droppedBytes.inc({ edge, stage, reason, by }, bytes);
+        const cause = { edge, stage, reason, by };
+        const isPassed = PASSED_REASONS.some((passed) => passed === reason);
+        (isPassed ? metrics.passedPackets : metrics.droppedPackets).inc(cause, packets);
+        if (!isPassed) metrics.droppedBytes.inc(cause, bytes);
       }
     },
     swept(what, rows) {
@@ -79,6 +81,11 @@ function createMetrics(registry: Registry) {
     droppedPackets: counter(
       'dropped_packets_total',
       'Packets that edges dropped, as they reported to this process.',
+      ['edge', 'stage', 'reason', 'by'],
+    ),
+    passedPackets: counter(
+      'passed_packets_total',
+      'Packets that edges counted and let through: what observing mitigations would have dropped (reason observed), packets of new sources (greeted), and sources that filters validated (validated).',
       ['edge', 'stage', 'reason', 'by'],
     ),
     droppedBytes: counter(

@@ -17,6 +17,11 @@ export const FILTER_REASONS = {
   'new-connections': 12,
 } as const;
 
+/** Counters of what a filter let through, in the same set: packets of new sources, and sources that it validated. */
+export const FILTER_PASSES = { greeted: 110, validated: 111 } as const;
+
+export type FilterPass = keyof typeof FILTER_PASSES;
+
 /**
  * Additional counters of ports with a SYN proxy: packets that claim to complete a handshake, and completed handshakes.
  * The kernel drops the difference without counting it.

@@ -35,6 +35,11 @@ export interface DropCause {
 }
 /** A reason of the stage `mitigations`: an observing mitigation would have dropped the packet. */
 export const OBSERVED_REASON = 'observed';
+/**
+ * Reasons of what was counted and passed. Of the stage `filters`: packets of new sources (`greeted`), and sources that a
+ * reply or a handshake validated (`validated`, whose bytes are those of that packet).
+ */
+export const PASSED_REASONS = [OBSERVED_REASON, 'greeted', 'validated'] as const;
 /** The stages that drop. `policy` covers baseline, geo rules and rules, which a data plane merges into one look-up. */
 export const DROP_STAGES = ['fragment-limits', 'mitigations', 'policy', 'filters'] as const;
 export type DropStage = (typeof DROP_STAGES)[number];

@@ -60,6 +60,14 @@ test('counts forged handshakes with the other drops of the SYN proxy', async () 
       packets: 50,
       bytes: 2400,
     },
+    ...[10, 11].map((host) => ({
+      target: `203.0.113.${host}`,
+      protocol: 6,
+      port: 80,
+      reason: 'validated',
+      packets: host === 10 ? 60 : 3,
+      bytes: host === 10 ? 3600 : 180,
+    })),
   ]);
 });
 

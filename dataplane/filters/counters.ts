@@ -1,16 +1,22 @@
-import { FILTER_REASONS, type FilterReason, HANDSHAKES } from '@portcullis/core/filters/reasons.ts';
+import {
+  FILTER_PASSES,
+  FILTER_REASONS,
+  type FilterPass,
+  type FilterReason,
+  HANDSHAKES,
+} from '@portcullis/core/filters/reasons.ts';
 import { protocolNumber } from '../nftables/names.ts';
 import type { Driver } from '../nftables/driver.ts';
 import { stateSet } from '../nftables/filters/state.ts';
 import { parseSet, type SetElement } from '../nftables/elements/kernel-set.ts';
 
-/** The drops of a port for one reason, since the kernel created the counter. */
+/** The drops of a port for one reason, or what it let through, since the kernel created the counter. */
 export interface FilterCounter {
   /** The protected address, canonical. */
   readonly target: string;
   readonly protocol: number;
   readonly port: number;
-  readonly reason: FilterReason;
+  readonly reason: FilterReason | FilterPass;
   readonly packets: number;
   readonly bytes: number;
 }
@@ -27,8 +33,11 @@ export async function readFilterCounters(driver: Driver): Promise<FilterCounter[
   return counters;
 }
 
-const REASONS = new Map<number, FilterReason>(
-  Object.entries(FILTER_REASONS).map(([reason, number]) => [number, reason as FilterReason]),
+const REASONS = new Map(
+  Object.entries({ ...FILTER_REASONS, ...FILTER_PASSES }).map(([reason, number]) => [
+    number as number,
+    reason as FilterCounter['reason'],
+  ]),
 );
 type Handshakes = { [kind in keyof typeof HANDSHAKES]?: SetElement };
 
@@ -37,7 +46,7 @@ function countersOf(elements: readonly SetElement[]): FilterCounter[] {
   const counters = new Map<string, FilterCounter>();
   const add = (
     [target = '', protocol = '', port = '']: readonly string[],
-    reason: FilterReason,
+    reason: FilterCounter['reason'],
     packets: number,
     bytes: number,
   ): void => {
@@ -64,6 +73,7 @@ function countersOf(elements: readonly SetElement[]): FilterCounter[] {
     }
   }
   for (const { claimed, done } of handshakes.values()) {
+    if (done !== undefined) add(done.fields, 'validated', done.packets, done.bytes);
     if (claimed === undefined) continue;
     const failed = claimed.packets - (done?.packets ?? 0);
     if (failed <= 0) continue;

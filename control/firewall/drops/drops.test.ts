@@ -15,6 +15,7 @@ const DAY_MS = 86_400_000;
 interface Body {
   readonly data: {
     readonly observed: { packets: number; bytes: number };
+    readonly filters: object;
     readonly totals: readonly { reason: string; by: string; packets: number; bytes: number }[];
     readonly prefixes: readonly { prefix: string; packets: number }[];
     readonly series: readonly { at: string; packets: number }[];
@@ -47,10 +48,11 @@ interface Counted {
 async function count(db: Db, counted: Counted): Promise<void> {
   const { minutesAgo, packets, edge = 1, reason = 'denied', target = `${IP}/32` } = counted;
   const holding = counted.holding ?? '203.0.113.0/24';
+  const stage = ['greeted', 'validated'].includes(reason) ? 'filters' : 'policy';
   await sql`
     insert into drop_counts
     select id, ${target}::cidr, date_trunc('minute', now()) - ${minutesAgo} * interval '1 minute', ${edge},
-           'policy', ${reason}, 'xdp', ${packets}, ${packets * 60}
+           ${stage}, ${reason}, 'xdp', ${packets}, ${packets * 60}
       from holdings where cidr = ${holding}::cidr`.execute(db);
 }
 
@@ -74,6 +76,7 @@ test('reports drops by reason, minute and edge, with the newest samples first', 
   assert.deepEqual(bodyOf(await acme.get(DROPS)).data, {
     ip: IP,
     observed: { packets: 0, bytes: 0 },
+    filters: { greeted: 0, validated: 0 },
     totals: [],
     prefixes: [],
     series: [],
@@ -82,11 +85,14 @@ test('reports drops by reason, minute and edge, with the newest samples first', 
   await count(db, { minutesAgo: 3, packets: 5 });
   await count(db, { minutesAgo: 2, packets: 7, edge: 2 });
   await count(db, { minutesAgo: 2, packets: 1, reason: 'geo' });
+  await count(db, { minutesAgo: 2, packets: 8, reason: 'greeted' });
+  await count(db, { minutesAgo: 1, packets: 2, reason: 'validated' });
   await count(db, { minutesAgo: 2, packets: 1000, target: '203.0.113.11/32' });
   await count(db, { minutesAgo: 2, packets: 1000, target: '203.0.113.0/24' });
   await sampled(db, 100, '198.51.100.7');
   await sampled(db, 90, '192.0.2.9', 2);
   const { data, meta } = bodyOf(await acme.get(DROPS));
+  assert.deepEqual(data.filters, { greeted: 8, validated: 2 });
   assert.deepEqual(data.totals, [
     { stage: 'policy', reason: 'denied', by: 'xdp', packets: 12, bytes: 720 },
     { stage: 'policy', reason: 'geo', by: 'xdp', packets: 1, bytes: 60 },

@@ -80,11 +80,12 @@ export async function readDrops(db: Db, call: CallOf<'readDrops'>): Promise<Drop
 }
 
 export function dropsView(ip: string, { window, drops }: DropsRead) {
-  const { observed, totals, prefixes, series, samples, edges } = drops;
+  const { observed, filters, totals, prefixes, series, samples, edges } = drops;
   return {
     data: {
       ip,
       observed,
+      filters,
       totals,
       prefixes,
       series: series.map(viewOf),

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { BITS, parseAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { OBSERVED_REASON } from '@portcullis/core/firewall/drops.ts';
+import { OBSERVED_REASON, PASSED_REASONS } from '@portcullis/core/firewall/drops.ts';
 
 export interface DropWindow {
   /** Both on whole minutes; `to` is not part of it. */
@@ -51,6 +51,13 @@ export interface DropsQuery extends DropWindow {
 export interface Drops {
   /** Passed: mitigations that only observe would have dropped it. Part of nothing else here. */
   readonly observed: { readonly packets: number; readonly bytes: number };
+  /** What filters let through. */
+  readonly filters: {
+    /** Packets of new sources. */
+    readonly greeted: number;
+    /** Sources that a reply or a handshake validated. */
+    readonly validated: number;
+  };
   readonly totals: readonly DropTotal[];
   readonly prefixes: readonly PrefixTotal[];
   readonly series: readonly DropMinute[];
@@ -59,6 +66,7 @@ export interface Drops {
 }
 
 const MAX_SAMPLES = 100;
+const IS_DROPPED = sql`c.reason <> all (${[...PASSED_REASONS]})`;
 
 /** Since when the caller's holding has its address; null: there is no such holding. */
 export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Date | null> {
@@ -76,10 +84,14 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
      and c.minute >= ${query.from} and c.minute < ${query.to}
      and (${query.edge}::text is null or e.name = ${query.edge})`;
   const own = sql`c.target = ${query.ip}::cidr`;
-  const counted = countedFor(sql`${own} and c.reason <> ${OBSERVED_REASON}`);
+  const counted = countedFor(sql`${own} and ${IS_DROPPED}`);
   const observed = await sql<{ packets: number; bytes: number }>`
     select coalesce(sum(c.packets), 0)::bigint as packets, coalesce(sum(c.bytes), 0)::bigint as bytes
       ${countedFor(sql`${own} and c.reason = ${OBSERVED_REASON}`)}`.execute(tx);
+  const passed = await sql<{ greeted: number; validated: number }>`
+    select coalesce(sum(c.packets) filter (where c.reason = 'greeted'), 0)::bigint as greeted,
+           coalesce(sum(c.packets) filter (where c.reason = 'validated'), 0)::bigint as validated
+      ${countedFor(sql`${own} and c.stage = 'filters'`)}`.execute(tx);
   const totals = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
            sum(c.bytes)::bigint as bytes ${counted}
@@ -90,7 +102,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   const edges = await sql<{ name: string }>`
     select distinct e.name ${counted} and e.name is not null order by 1`.execute(tx);
   const ofPrefixes = countedFor(sql`c.target = any (${containingPrefixes(query.ip)}::cidr[])
-     and c.reason <> ${OBSERVED_REASON}
+     and ${IS_DROPPED}
      and (${query.bounds}::cidr[] is null or c.target <<= any (${query.bounds}::cidr[]))`);
   const prefixes = await sql<PrefixTotal>`
     select c.target::text as prefix, c.stage, c.reason, c.dropped_by as by,
@@ -99,6 +111,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   const samples = await loadSamples(tx, query);
   return {
     observed: observed.rows[0] ?? { packets: 0, bytes: 0 },
+    filters: passed.rows[0] ?? { greeted: 0, validated: 0 },
     totals: totals.rows,
     prefixes: prefixes.rows,
     series: series.rows,

@@ -1,9 +1,10 @@
 import type { Signature } from '@portcullis/core/filters/filter.ts';
+import { FILTER_PASSES } from '@portcullis/core/filters/reasons.ts';
 import type { FilterProgram, TcpProgram, UdpProgram } from '@portcullis/core/filters/program.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { AddChain } from '../chain.ts';
 import type { FilteredPort, FilterContext } from './filter-context.ts';
-import { dropFor, sourceRate, stateSet } from './state.ts';
+import { ACCEPT_GREETED, countReply, dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
@@ -92,9 +93,17 @@ function learnChain(
   const ip = IP[family];
   const key = `${ip} daddr . th dport . ${ip} saddr . th sport`;
   // `add` does not renew an existing element; only packets of the validated source do.
-  const learn = `add @${stateSet('validated', family)} { ${key} timeout ${validatedSeconds}s }`;
-  const positive = replies.map((reply) => `${signatureMatches(reply)} ${learn}`);
-  return add(`learn${family}`, replies.length === 0 ? [learn] : positive);
+  const validated = stateSet('validated', family);
+  const learn = [
+    `add @${validated} { ${key} timeout ${validatedSeconds}s }`,
+    countReply(FILTER_PASSES.validated, family),
+  ].join(' ');
+  const learned = (): string => add(`learned${family}`, [learn]);
+  const positive = replies.map((reply) => `${signatureMatches(reply)} goto ${learned()}`);
+  return add(`learn${family}`, [
+    `${key} @${validated} return`,
+    ...(replies.length === 0 ? [learn] : positive),
+  ]);
 }
 
 function udpStatements(program: UdpProgram, context: FilterContext, add: AddChain): string[] {
@@ -157,7 +166,7 @@ function unvalidatedStatements(
   const within = `limit rate ${budgetPps}/second burst ${budgetPps} packets`;
   return [
     `${tooMany} ${dropFor('unvalidated-rate')}`,
-    `update @${budget} { ${IP[family]} daddr . th dport ${within} } accept`,
+    `update @${budget} { ${IP[family]} daddr . th dport ${within} } ${ACCEPT_GREETED}`,
     dropFor('budget'),
   ];
 }

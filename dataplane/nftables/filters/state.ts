@@ -1,4 +1,8 @@
-import { FILTER_REASONS, type FilterReason } from '@portcullis/core/filters/reasons.ts';
+import {
+  FILTER_PASSES,
+  FILTER_REASONS,
+  type FilterReason,
+} from '@portcullis/core/filters/reasons.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { RenderedChain } from '../chain.ts';
 import { ADDRESS_TYPE, IP, TABLE } from '../names.ts';
@@ -128,6 +132,21 @@ export function reasonChains(): RenderedChain[] {
       'drop',
     ],
   }));
+}
+
+/** The verdict for packets of new sources that pass. */
+export const ACCEPT_GREETED = 'goto filter_greeted';
+
+/** A chain of its own, because a full set of counters would end a rule before its verdict. */
+export function greetedChain(): RenderedChain {
+  const counts = ([4, 6] as const).map((family) => count(FILTER_PASSES.greeted, family));
+  return { name: 'filter_greeted', statements: [...counts, 'accept'] };
+}
+
+/** Counts a reply of a protected port. */
+export function countReply(reason: number, family: Family): string {
+  const key = `${IP[family]} saddr . meta l4proto . th sport . ${reason}`;
+  return `update @${stateSet('filtered', family)} { ${key} counter }`;
 }
 
 /** Counts a packet to a protected port. At capacity the rest of the rule is not evaluated. */

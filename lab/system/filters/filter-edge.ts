@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { FILTER_PASSES } from '@portcullis/core/filters/reasons.ts';
 import type { Filter, TcpFilter, UdpFilter } from '@portcullis/core/filters/filter.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
@@ -106,7 +107,19 @@ export class FilterEdge {
   async dropped(): Promise<Record<string, number>> {
     const counters = await readFilterCounters(this.driver);
     return Object.fromEntries(
-      counters.map(({ target, port, reason, packets }) => [`${target} ${port} ${reason}`, packets]),
+      counters
+        .filter(({ reason }) => !(reason in FILTER_PASSES))
+        .map(({ target, port, reason, packets }) => [`${target} ${port} ${reason}`, packets]),
+    );
+  }
+
+  /** What filters let through, by `address port kind`. */
+  async passed(): Promise<Record<string, number>> {
+    const counters = await readFilterCounters(this.driver);
+    return Object.fromEntries(
+      counters
+        .filter(({ reason }) => reason in FILTER_PASSES)
+        .map(({ target, port, reason, packets }) => [`${target} ${port} ${reason}`, packets]),
     );
   }
 

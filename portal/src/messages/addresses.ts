@@ -214,6 +214,8 @@ export const addressMessages = {
     },
   },
   drops: {
+    filtersPassed: (greeted: number, validated: number) =>
+      `Filters let ${many(greeted, 'packet', 'packets')} of new sources pass, and validated ${many(validated, 'source', 'sources')}.`,
     window: 'Time shown',
     quarter: '15 min',
     hour: '1 hour',

@@ -77,6 +77,12 @@ describe('udp-stateful', () => {
       const player = await client.open(CLIENT[family]);
       await player.exchange(to, GAME);
       assert.equal((await fixture.keys(`validated${family}`)).length, 1);
+      // The second question and its answer are neither of a new source nor a second validation.
+      await player.exchange(to, GAME);
+      assert.deepEqual(await fixture.passed(), {
+        [`${to} ${GAME} greeted`]: 1,
+        [`${to} ${GAME} validated`]: 1,
+      });
       assert.equal(await reach(player, echo, to, 200), 200);
       const begin = performance.now();
       const passed = await reach(player, echo, to, 600);

@@ -77,6 +77,11 @@ function Shown({ drops, onOpenPort }: { readonly drops: Drops } & Pick<Props, 'o
           <DropBars totals={data.totals} packets={meta.packets} />
         </Card>
       </div>
+      {data.filters.greeted + data.filters.validated > 0 && (
+        <div className="dim">
+          {text.filtersPassed(data.filters.greeted, data.filters.validated)}
+        </div>
+      )}
       <Samples samples={data.samples} onOpenPort={onOpenPort} />
     </>
   );
