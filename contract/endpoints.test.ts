@@ -27,6 +27,7 @@ const BEYOND = [
   'GET /firewall/ips/{ip} firewall.read firewall_api',
   'PUT /firewall/ips/{ip} firewall.manage firewall_api',
   'POST /firewall/ips/{ip}/rules firewall.manage firewall_api',
+  'PUT /firewall/ips/{ip}/filter-settings firewall.manage firewall_api',
   'PUT /firewall/defaults firewall.manage firewall_api',
   'GET /firewall/ips/{ip}/default-preview firewall.read firewall_api',
   'POST /firewall/ips/{ip}/explain firewall.read firewall_api',

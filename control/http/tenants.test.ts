@@ -166,6 +166,7 @@ async function victimAt(environment: TestEnvironment, ip: string): Promise<Victi
     sendPowerSignal: { signal: 'kill' },
     sendCommand: { command: 'stop' },
     replaceAddress: { rules: [], filters: [] },
+    setFilterSettings: { keys: ['udp-stateful:27015'], settings: { source_pps: 200 } },
     setDefault: { target: ip, default: 'deny' },
     blockSources: { sources: ['192.0.2.77'], target: ip },
     unblockSources: { sources: ['198.18.42.42'], target: ip },
