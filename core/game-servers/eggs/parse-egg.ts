@@ -145,7 +145,7 @@ function imageEntries(
   const listed = (value: unknown, location: string): ImageEntry[] =>
     reader
       .list(value, location, 64)
-      .map((one, index) => [String(one), one, `${location}[${index}]`]);
+      .map((one, index) => [labelOf(one), one, `${location}[${index}]`]);
   const images = fields['docker_images'];
   if (!isBlank(images)) {
     if (Array.isArray(images)) return listed(images, 'docker_images');
@@ -156,9 +156,14 @@ function imageEntries(
   if (!isBlank(fields['images'])) return listed(fields['images'], 'images');
   // PLCN_v3 has an icon of this name.
   if (version !== 'PLCN_v3' && !isBlank(fields['image'])) {
-    return [[String(fields['image']), fields['image'], 'image']];
+    return [[labelOf(fields['image']), fields['image'], 'image']];
   }
   return [];
+}
+
+/** An image without a label is its own. What is no text is refused as an image. */
+function labelOf(image: unknown): string {
+  return typeof image === 'string' ? image : '';
 }
 
 function readReference(
