@@ -55,17 +55,18 @@ async function rowsOf(filter: Filter, say: (line: string) => void): Promise<Row[
     const without: Case = {
       name: 'without',
       target: await subjects.edgeWith([{ target: ADDRESS, ...EMPTY_POLICY }]),
-      plan: plan(CLIENTS, 0),
+      plan: plan(CLIENTS, tcpShare),
       expected: 'pass',
     };
     const filtered = [
       filteredPolicy(ADDRESS, [filter.type as Parameters<typeof filteredPolicy>[1][0], OPEN_PORT]),
     ];
     const flood: Case = {
-      name: `${type}, flood`,
+      name: udp === null ? `${type}, SYNs that it answers` : `${type}, flood`,
       target: await subjects.edgeWith(filtered),
       plan: plan(FORGED, tcpShare),
-      expected: 'drop',
+      // An answer leaves the edge as what passes does.
+      expected: udp === null ? 'pass' : 'drop',
     };
     const passes =
       udp !== null &&
