@@ -84,10 +84,14 @@ export function matching(pattern: RegExp, expected: string): Schema<string> {
     typeof value === 'string' && pattern.test(value) ? value : mismatch(at, expected);
 }
 
-/** At most 64 characters that a parser of core accepts. */
-export function parsedBy(accepts: (text: string) => boolean, expected: string): Schema<string> {
+/** Characters that a parser of core accepts, at most as many as given. */
+export function parsedBy(
+  accepts: (text: string) => boolean,
+  expected: string,
+  maxLength = 64,
+): Schema<string> {
   return (value, at) =>
-    typeof value === 'string' && value.length <= 64 && accepts(value)
+    typeof value === 'string' && value.length <= maxLength && accepts(value)
       ? value
       : mismatch(at, expected);
 }

@@ -8,7 +8,7 @@ export interface FilterSettings {
   readonly sourcePps?: number;
   /**
    * The new players that the port takes per second, from all sources together: greetings on UDP, connections on TCP.
-   * Who comes above it is dropped and tries again, so that a launch queues at the edge.
+   * Packets above it are dropped, and their clients try again, so that a launch queues at the edge.
    */
   readonly newPerSecond?: number;
   /** The shortest and the longest payload of a UDP packet, in bytes. */
@@ -26,15 +26,17 @@ export const SETTING_RANGES = {
   maxLength: [0, MAX_PAYLOAD],
 } as const satisfies Partial<Record<keyof FilterSettings, readonly [number, number]>>;
 
+/** As they are sent: null and undefined stand for absent. */
+export type SentSettings = {
+  readonly [field in keyof FilterSettings]?: FilterSettings[field] | null | undefined;
+};
+
 export type ParsedSettings =
   | { readonly ok: true; readonly value: FilterSettings }
   | { readonly ok: false; readonly field: keyof FilterSettings; readonly reason: string };
 
-/** Equal settings are equal JSON. Null stands for absent. Numbers are within `SETTING_RANGES` already. */
-export function parseSettings(
-  { name, udp }: Filter,
-  sent: { readonly [field in keyof FilterSettings]?: FilterSettings[field] | null },
-): ParsedSettings {
+/** Equal settings are equal JSON. Numbers are within `SETTING_RANGES` already. */
+export function parseSettings({ name, udp }: Filter, sent: SentSettings): ParsedSettings {
   const { sourcePps, newPerSecond, minLength, maxLength } = sent;
   for (const field of ['minLength', 'maxLength'] as const) {
     if (udp !== null || typeof sent[field] !== 'number') continue;
@@ -47,16 +49,15 @@ export function parseSettings(
   }
   const ports = parseSourcePorts(sent.sourcePorts ?? null);
   if (!ports.ok) return { ok: false, field: 'sourcePorts', reason: ports.reason };
-  return {
-    ok: true,
-    value: {
-      ...(typeof sourcePps === 'number' && { sourcePps }),
-      ...(typeof newPerSecond === 'number' && { newPerSecond }),
-      ...(typeof minLength === 'number' && { minLength }),
-      ...(typeof maxLength === 'number' && { maxLength }),
-      ...(ports.value !== null && { sourcePorts: ports.value }),
-    },
-  };
+  const value = { sourcePps, newPerSecond, minLength, maxLength, sourcePorts: ports.value };
+  return { ok: true, value: withoutAbsent(value) };
+}
+
+/** In the order of the fields given. */
+function withoutAbsent(all: SentSettings): FilterSettings {
+  return Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== null && value !== undefined),
+  );
 }
 
 function parseSourcePorts(text: string | null): Parsed<string | null> {
@@ -72,6 +73,8 @@ function parseSourcePorts(text: string | null): Parsed<string | null> {
 
 /** The kernel compares a packet with each of them. */
 const MAX_SOURCE_PORTS = 16;
+/** The characters of the longest canonical source ports. */
+export const MAX_SOURCE_PORTS_TEXT = MAX_SOURCE_PORTS * '65535-65535,'.length;
 
 /** The filter with its settings. */
 export function withSettings<F extends Filter>(filter: F, settings: FilterSettings = {}): F {
@@ -95,19 +98,21 @@ export function withSettings<F extends Filter>(filter: F, settings: FilterSettin
         minLength === undefined && maxLength === undefined
           ? null
           : { min: minLength ?? 0, max: maxLength ?? MAX_PAYLOAD },
-      sourcePorts: ports?.ok === true ? ports.value : null,
+      // Text that is no port expression, which neither the interface nor the link accepts, allows no port.
+      sourcePorts: ports === null ? null : ports.ok ? ports.value : [],
     },
   };
 }
 
 /** For people: `200 packets/s a source, 50 new a second`; empty without settings. */
-export function describeSettings(settings: FilterSettings): string {
-  const { sourcePps, newPerSecond, minLength, maxLength, sourcePorts } = settings;
+export function describeSettings(settings: SentSettings): string {
+  const part = (field: keyof FilterSettings, before: string, after: string): string[] =>
+    (settings[field] ?? null) === null ? [] : [`${before}${settings[field]}${after}`];
   return [
-    ...(sourcePps === undefined ? [] : [`${sourcePps} packets/s a source`]),
-    ...(newPerSecond === undefined ? [] : [`${newPerSecond} new a second`]),
-    ...(minLength === undefined ? [] : [`from ${minLength} bytes`]),
-    ...(maxLength === undefined ? [] : [`up to ${maxLength} bytes`]),
-    ...(sourcePorts === undefined ? [] : [`from ports ${sourcePorts}`]),
+    ...part('sourcePps', '', ' packets/s a source'),
+    ...part('newPerSecond', '', ' new a second'),
+    ...part('minLength', 'from ', ' bytes'),
+    ...part('maxLength', 'up to ', ' bytes'),
+    ...part('sourcePorts', 'from ports ', ''),
   ].join(', ');
 }

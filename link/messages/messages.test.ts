@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { source } from '@portcullis/core/filters/games/source.ts';
+import { parseSettings } from '@portcullis/core/filters/settings.ts';
 import fc from 'fast-check';
 import { mutations } from '../testing/mutations.ts';
 import { parseAgentRef, parseNotice, parseReply, parseRequest } from './messages.ts';
@@ -57,6 +59,28 @@ describe('parseReply', () => {
       assert.match(reply.ok ? '' : reply.reason, /^\/policies\/0\/rules\/0\//);
     });
   }
+
+  it('accepts the widest settings of a filter that the interface accepts, and no other text', () => {
+    const ranges = Array.from({ length: 16 }, (_, at) => `${60_000 + 10 * at}-${60_005 + 10 * at}`);
+    const widest = {
+      sourcePps: 1_000_000,
+      newPerSecond: 100_000,
+      minLength: 0,
+      maxLength: 65_507,
+      sourcePorts: ranges.join(','),
+    };
+    const accepted = parseSettings(source, widest);
+    assert.ok(accepted.ok);
+    const pageWith = (settings: object) => ({
+      ...PAGE,
+      policies: [{ ...POLICY, filters: POLICY.filters.map((one) => ({ ...one, settings })) }],
+    });
+    const page = pageWith(accepted.value);
+    assert.deepEqual(parseReply(page), { ok: true, value: page });
+    for (const sourcePorts of ['1; flush ruleset', '99999', '']) {
+      assert.equal(parseReply(pageWith({ sourcePorts })).ok, false, sourcePorts);
+    }
+  });
 
   it('rejects a set with the name of a prototype', () => {
     const sourceSets = JSON.parse(

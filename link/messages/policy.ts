@@ -1,5 +1,9 @@
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
-import { type FilterSettings, SETTING_RANGES } from '@portcullis/core/filters/settings.ts';
+import {
+  type FilterSettings,
+  MAX_SOURCE_PORTS_TEXT,
+  SETTING_RANGES,
+} from '@portcullis/core/filters/settings.ts';
 import type {
   Mitigation,
   MitigationLimit,
@@ -70,7 +74,9 @@ const filterSettings = object<FilterSettings>({
   newPerSecond: optional(integer(...newPerSecond)),
   minLength: optional(integer(...minLength)),
   maxLength: optional(integer(...maxLength)),
-  sourcePorts: optional(parsedBy((text) => parsePortExpression(text).ok, 'a port expression')),
+  sourcePorts: optional(
+    parsedBy((text) => parsePortExpression(text).ok, 'a port expression', MAX_SOURCE_PORTS_TEXT),
+  ),
 });
 
 const filter = object<PolicyFilter>({
