@@ -41,12 +41,12 @@ function provide(t: TestContext) {
   };
 }
 
-/** Takes the port that every first server prefers (`cli/up/first-server.ts`): another test could have it while this server is moved. */
+/** Takes the port that every first server prefers (`cli/up/first-server.ts`), so that no other test uses that of the moved server. */
 async function leaveUsualPort(t: TestContext): Promise<void> {
   const holder = createServer();
   t.after(() => holder.close());
   await new Promise<void>((resolve) => {
-    // Whoever has it is another first server.
+    // If it is in use, then by another first server.
     holder.once('error', () => resolve()).listen(4000, '0.0.0.0', resolve);
   });
 }

@@ -848,7 +848,7 @@ export type FilterInput = {
 export type FilterSettings = {
   /** Packets per second of one source that is validated or has a connection. */
   readonly source_pps: number | null;
-  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Who comes above it tries again, so that a launch queues at the edge. */
+  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Packets above it are dropped, and their clients try again, so that a launch queues at the edge. */
   readonly new_per_second: number | null;
   /** The shortest payload of a UDP packet, in bytes. */
   readonly min_length: number | null;
@@ -868,7 +868,7 @@ export type FilterSettingsChange = {
 export type FilterSettingsInput = {
   /** Packets per second of one source that is validated or has a connection. */
   readonly source_pps?: number | null;
-  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Who comes above it tries again, so that a launch queues at the edge. */
+  /** New players per second, of all sources together: greetings on UDP, connections on TCP. Packets above it are dropped, and their clients try again, so that a launch queues at the edge. */
   readonly new_per_second?: number | null;
   /** The shortest payload of a UDP packet, in bytes. */
   readonly min_length?: number | null;

@@ -16,7 +16,7 @@ const settingFields = {
     minimum: 1,
     maximum: 100_000,
     description:
-      'New players per second, of all sources together: greetings on UDP, connections on TCP. Who comes above it tries again, so that a launch queues at the edge.',
+      'New players per second, of all sources together: greetings on UDP, connections on TCP. Packets above it are dropped, and their clients try again, so that a launch queues at the edge.',
     examples: [50],
   }),
   min_length: integerOrNull({

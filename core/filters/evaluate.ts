@@ -22,14 +22,14 @@ export function evaluateFilters(
   sourcePort: number | null,
   state: FilterState,
 ): FilterReason | null {
-  const never = evaluatePackets(program, sourcePort, state.payload);
-  if (never !== null) return never;
+  const outside = evaluatePackets(program, sourcePort, state.payload);
+  if (outside !== null) return outside;
   // Replies take another route, so no source is ever validated: one rate applies to all.
   if (sees === 'inbound') return firstOf(state.above, ['validated-rate']);
   return program.transport === 'udp' ? evaluateUdp(program, state) : evaluateTcp(program, state);
 }
 
-/** What passes from nobody. */
+/** The limits that apply to every source. */
 function evaluatePackets(
   { transport, packets }: FilterProgram,
   sourcePort: number | null,

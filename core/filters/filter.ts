@@ -17,7 +17,7 @@ export interface Filter<Type extends string = string> {
   readonly udp: UdpFilter | null;
   /** Null: TCP segments to the port are not filtered. */
   readonly tcp: TcpFilter | null;
-  /** The packets that pass at all, whoever sends them. Absent: any. */
+  /** Limits on the packets of every source, validated or not. Absent: none. */
   readonly packets?: PacketLimits;
 }
 

@@ -27,17 +27,18 @@ export function combineFilters(
   filters: readonly Filter[],
   transport: Transport,
 ): FilterProgram | null {
-  const ofTransport = filters.filter((filter) => filter[transport] !== null);
-  const packets = strictestPackets(ofTransport.flatMap((filter) => filter.packets ?? []));
-  return transport === 'udp'
-    ? combineUdp(
-        ofTransport.flatMap(({ udp }) => udp ?? []),
-        packets,
-      )
-    : combineTcp(
-        ofTransport.flatMap(({ tcp }) => tcp ?? []),
-        packets,
-      );
+  const packets = strictestPackets(
+    filters.flatMap((filter) => (filter[transport] === null ? [] : (filter.packets ?? []))),
+  );
+  if (transport === 'udp')
+    return combineUdp(
+      filters.flatMap(({ udp }) => udp ?? []),
+      packets,
+    );
+  return combineTcp(
+    filters.flatMap(({ tcp }) => tcp ?? []),
+    packets,
+  );
 }
 
 /** What every filter of the port lets pass: perhaps nothing. */

@@ -85,13 +85,13 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
      and (${query.edge}::text is null or e.name = ${query.edge})`;
   const own = sql`c.target = ${query.ip}::cidr`;
   const counted = countedFor(sql`${own} and ${IS_DROPPED}`);
-  const observed = await sql<{ packets: number; bytes: number }>`
-    select coalesce(sum(c.packets), 0)::bigint as packets, coalesce(sum(c.bytes), 0)::bigint as bytes
-      ${countedFor(sql`${own} and c.reason = ${OBSERVED_REASON}`)}`.execute(tx);
-  const passed = await sql<{ greeted: number; validated: number }>`
-    select coalesce(sum(c.packets) filter (where c.reason = 'greeted'), 0)::bigint as greeted,
-           coalesce(sum(c.packets) filter (where c.reason = 'validated'), 0)::bigint as validated
-      ${countedFor(sql`${own} and c.stage = 'filters'`)}`.execute(tx);
+  const passed = await sql<{ reason: string; packets: number; bytes: number }>`
+    select c.reason, sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes
+      ${countedFor(sql`${own} and not ${IS_DROPPED}`)} group by 1`.execute(tx);
+  const passedBy = (reason: (typeof PASSED_REASONS)[number]) => {
+    const { packets = 0, bytes = 0 } = passed.rows.find((one) => one.reason === reason) ?? {};
+    return { packets, bytes };
+  };
   const totals = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
            sum(c.bytes)::bigint as bytes ${counted}
@@ -110,8 +110,8 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
      group by c.target, 2, 3, 4 order by masklen(c.target) desc, packets desc, 2, 3, 4`.execute(tx);
   const samples = await loadSamples(tx, query);
   return {
-    observed: observed.rows[0] ?? { packets: 0, bytes: 0 },
-    filters: passed.rows[0] ?? { greeted: 0, validated: 0 },
+    observed: passedBy(OBSERVED_REASON),
+    filters: { greeted: passedBy('greeted').packets, validated: passedBy('validated').packets },
     totals: totals.rows,
     prefixes: prefixes.rows,
     series: series.rows,

@@ -175,11 +175,11 @@ export function readSettings(type: string, sent: SettingsRequest, pointer: strin
   const filter = findFilter(type);
   if (filter === null) return {};
   const settings = parseSettings(filter, {
-    sourcePps: sent.source_pps ?? null,
-    newPerSecond: sent.new_per_second ?? null,
-    minLength: sent.min_length ?? null,
-    maxLength: sent.max_length ?? null,
-    sourcePorts: sent.source_ports ?? null,
+    sourcePps: sent.source_pps,
+    newPerSecond: sent.new_per_second,
+    minLength: sent.min_length,
+    maxLength: sent.max_length,
+    sourcePorts: sent.source_ports,
   });
   if (settings.ok) return settings.value;
   const field = Object.keys(viewOf({ [settings.field]: null }))[0] ?? '';

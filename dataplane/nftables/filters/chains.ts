@@ -4,7 +4,7 @@ import type { FilterProgram, TcpProgram, UdpProgram } from '@portcullis/core/fil
 import type { Family } from '@portcullis/core/net/address.ts';
 import type { AddChain } from '../chain.ts';
 import type { FilteredPort, FilterContext } from './filter-context.ts';
-import { ACCEPT_GREETED, countReply, dropFor, sourceRate, stateSet } from './state.ts';
+import { ACCEPT_GREETED, count, dropFor, sourceRate, stateSet } from './state.ts';
 import { IP, type PortDispatch } from '../names.ts';
 import { chainBySource, mapBySource, valuesOf } from './safe-sources.ts';
 import { synProxyChains } from './syn-proxy.ts';
@@ -31,7 +31,7 @@ function filterChain(program: FilterProgram, context: FilterContext, add: AddCha
   return add(`filters${context.family}`, [...packetStatements(program), ...statements]);
 }
 
-/** What passes from nobody comes first: it costs no look-up of its source. */
+/** The limits that apply to every source come first, because they cost no look-up of the source. */
 function packetStatements({ transport, packets }: FilterProgram): string[] {
   const { lengths, sourcePorts } = packets;
   const statements: string[] = [];
@@ -96,7 +96,7 @@ function learnChain(
   const validated = stateSet('validated', family);
   const learn = [
     `add @${validated} { ${key} timeout ${validatedSeconds}s }`,
-    countReply(FILTER_PASSES.validated, family),
+    count(FILTER_PASSES.validated, family, ['saddr', 'sport']),
   ].join(' ');
   const learned = (): string => add(`learned${family}`, [learn]);
   const positive = replies.map((reply) => `${signatureMatches(reply)} goto ${learned()}`);

@@ -123,35 +123,32 @@ export function dropFor(reason: FilterReason): string {
   return `goto ${reasonChain(reason)}`;
 }
 
-/** One chain for each reason. It counts the packet if the set has capacity, and drops it in either case. */
-export function reasonChains(): RenderedChain[] {
-  return (Object.keys(FILTER_REASONS) as FilterReason[]).toSorted().map((reason) => ({
-    name: reasonChain(reason),
-    statements: [
-      ...([4, 6] as const).map((family) => count(FILTER_REASONS[reason], family)),
-      'drop',
-    ],
-  }));
-}
-
 /** The verdict for packets of new sources that pass. */
 export const ACCEPT_GREETED = 'goto filter_greeted';
 
-/** A chain of its own, because a full set of counters would end a rule before its verdict. */
-export function greetedChain(): RenderedChain {
-  const counts = ([4, 6] as const).map((family) => count(FILTER_PASSES.greeted, family));
-  return { name: 'filter_greeted', statements: [...counts, 'accept'] };
+/**
+ * Chains that count a packet if the set has capacity, because a full set ends a rule before its verdict: one for each
+ * reason of a drop, and one for packets of new sources that pass.
+ */
+export function countingChains(): RenderedChain[] {
+  const counted = (name: string, reason: number, verdict: string): RenderedChain => ({
+    name,
+    statements: [...([4, 6] as const).map((family) => count(reason, family)), verdict],
+  });
+  const reasons = (Object.keys(FILTER_REASONS) as FilterReason[]).toSorted();
+  return [
+    ...reasons.map((reason) => counted(reasonChain(reason), FILTER_REASONS[reason], 'drop')),
+    counted('filter_greeted', FILTER_PASSES.greeted, 'accept'),
+  ];
 }
 
-/** Counts a reply of a protected port. */
-export function countReply(reason: number, family: Family): string {
-  const key = `${IP[family]} saddr . meta l4proto . th sport . ${reason}`;
-  return `update @${stateSet('filtered', family)} { ${key} counter }`;
-}
-
-/** Counts a packet to a protected port. At capacity the rest of the rule is not evaluated. */
-export function count(reason: number, family: Family): string {
-  const key = `${IP[family]} daddr . meta l4proto . th dport . ${reason}`;
+/** Counts a packet to a protected port, or a reply of it. At capacity the rest of the rule is not evaluated. */
+export function count(
+  reason: number,
+  family: Family,
+  [address, port]: readonly [string, string] = ['daddr', 'dport'],
+): string {
+  const key = `${IP[family]} ${address} . meta l4proto . th ${port} . ${reason}`;
   return `update @${stateSet('filtered', family)} { ${key} counter }`;
 }
 

@@ -4,7 +4,7 @@ import {
   type NeededIcmp,
 } from '@portcullis/core/firewall/needed-icmp.ts';
 import { STAGES, type StageName } from '@portcullis/core/firewall/stages.ts';
-import { greetedChain, reasonChains } from '../filters/state.ts';
+import { countingChains } from '../filters/state.ts';
 import type { RenderedChain } from '../chain.ts';
 import type { EdgeRules } from './edge-rules.ts';
 import { deniedFlowChains, REPLIES } from './denied-flows.ts';
@@ -40,8 +40,7 @@ export function renderBaseChains(rules: EdgeRules): RenderedChain[] {
       name: 'filters',
       statements: [dispatchStatement('filter', 4), dispatchStatement('filter', 6), 'accept'],
     },
-    ...reasonChains(),
-    greetedChain(),
+    ...countingChains(),
     ...dropChains(),
     ...(rules.sees === 'both' ? deniedFlowChains() : []),
     ...fragmentChains(rules),

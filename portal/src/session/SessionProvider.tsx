@@ -49,7 +49,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       organisation,
       signOut(why: string | null = null) {
         if (identity.kind === 'person') {
-          // The answer takes the cookie away, also that of who signed in before it came.
+          // The response removes the cookie, also one of a sign-in that came before it.
           setLeaving(true);
           personClient
             .signOut()

@@ -88,24 +88,12 @@ function explainSourcePorts(typed: string) {
 /** As they are typed: '' is null. */
 type Draft = { readonly [field in keyof Settings]: Exclude<Settings[field], null> | '' };
 
-function draftOf({ source_ports, ...numbers }: Settings): Draft {
-  const { source_pps, new_per_second, min_length, max_length } = numbers;
-  return {
-    source_pps: source_pps ?? '',
-    new_per_second: new_per_second ?? '',
-    min_length: min_length ?? '',
-    max_length: max_length ?? '',
-    source_ports: source_ports ?? '',
-  };
+function draftOf(settings: Settings): Draft {
+  const typed = Object.entries(settings).map(([field, value]) => [field, value ?? '']);
+  return Object.fromEntries(typed) as Draft;
 }
 
-function settingsOf({ source_ports, ...numbers }: Draft): Settings {
-  const typed = (value: number | ''): number | null => (value === '' ? null : value);
-  return {
-    source_pps: typed(numbers.source_pps),
-    new_per_second: typed(numbers.new_per_second),
-    min_length: typed(numbers.min_length),
-    max_length: typed(numbers.max_length),
-    source_ports: source_ports.trim() === '' ? null : source_ports,
-  };
+function settingsOf(draft: Draft): Settings {
+  const sent = Object.entries(draft).map(([field, value]) => [field, value === '' ? null : value]);
+  return Object.fromEntries(sent) as Settings;
 }

@@ -129,13 +129,12 @@ function columnsOf(
 }
 
 function settingsText(settings: Filter['settings']): string {
-  const { source_pps, new_per_second, min_length, max_length, source_ports } = settings;
   const described = describeSettings({
-    ...(source_pps !== null && { sourcePps: source_pps }),
-    ...(new_per_second !== null && { newPerSecond: new_per_second }),
-    ...(min_length !== null && { minLength: min_length }),
-    ...(max_length !== null && { maxLength: max_length }),
-    ...(source_ports !== null && { sourcePorts: source_ports }),
+    sourcePps: settings.source_pps,
+    newPerSecond: settings.new_per_second,
+    minLength: settings.min_length,
+    maxLength: settings.max_length,
+    sourcePorts: settings.source_ports,
   });
   return described === '' ? text.settings.none : described;
 }
