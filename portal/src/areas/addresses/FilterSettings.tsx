@@ -7,6 +7,7 @@ import { messages } from '../../messages/index.ts';
 import { useSession } from '../../session/session.ts';
 import { useFilters } from './FilterFields.tsx';
 import type { AcceptedView } from './queries.ts';
+import { useUndo } from './undo.ts';
 
 const text = messages.filters.settings;
 type Filter = AcceptedView['data']['filters'][number];
@@ -23,7 +24,8 @@ export function FilterSettings({
   readonly filter: Filter;
   onClose(): void;
 }) {
-  const { client, people } = useSession();
+  const { client } = useSession();
+  const undo = useUndo(ip);
   const about = useFilters().find(({ type }) => type === filter.type);
   const hasLengths = about?.protocols.includes('udp') !== false;
   const { settings } = filter;
@@ -41,10 +43,9 @@ export function FilterSettings({
       say={({ response: { generation } }) => ({
         text: text.saved,
         generation,
-        ...(people !== null &&
-          generation !== null && {
-            undo: () => people.undoChange({ ip, body: { generation } }),
-          }),
+        undo: undo([generation], () =>
+          client.setFilterSettings({ ip, body: { keys: [filter.key], settings } }),
+        ),
       })}
       submit={text.save}
       onClose={onClose}

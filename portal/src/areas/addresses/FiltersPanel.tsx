@@ -16,6 +16,7 @@ import { EMPTY_FILTER, FilterFields, filterOf, isIncomplete } from './FilterFiel
 import { FilterSettings } from './FilterSettings.tsx';
 import type { AcceptedView } from './queries.ts';
 import { Traffic } from './Traffic.tsx';
+import { useUndo } from './undo.ts';
 
 const text = messages.filters;
 type Filter = AcceptedView['data']['filters'][number];
@@ -26,7 +27,8 @@ interface Props {
 }
 
 export function FiltersPanel({ ip, view }: Props) {
-  const { client, people } = useSession();
+  const { client } = useSession();
+  const undo = useUndo(ip);
   const [isAdding, setAdding] = useState(false);
   const [setting, setSetting] = useState<Filter | null>(null);
   const { filters } = view.data;
@@ -35,12 +37,12 @@ export function FiltersPanel({ ip, view }: Props) {
   const remove = useWrite(
     ({ key }: Filter) => client.deleteFilters({ ip, body: { keys: [key] } }),
     {
-      say: ({ response: { generation } }, { type, name, port }) => ({
+      say: ({ response: { generation } }, { key, type, name, port, settings }) => ({
         text: text.deleted(name, port),
-        undo: () =>
-          people !== null && generation !== null
-            ? people.undoChange({ ip, body: { generation } })
-            : client.applyFilters({ ip, body: { type, port: String(port) } }),
+        undo: undo([generation], async () => {
+          await client.applyFilters({ ip, body: { type, port: String(port) } });
+          await client.setFilterSettings({ ip, body: { keys: [key], settings } });
+        }),
       }),
     },
   );
@@ -150,6 +152,7 @@ function useCatalogue(ip: string) {
 
 function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
   const { client, people } = useSession();
+  const undo = useUndo(ip);
   const catalogue = useCatalogue(ip);
   return (
     <WriteDialog
@@ -161,10 +164,7 @@ function AddFilter({ ip, onClose }: { readonly ip: string; onClose(): void }) {
         text: text.added,
         generation,
         // An API key has no history to take it back from.
-        ...(people !== null &&
-          generation !== null && {
-            undo: () => people.undoChange({ ip, body: { generation } }),
-          }),
+        ...(people !== null && { undo: undo([generation], async () => {}) }),
       })}
       submit={text.add}
       onClose={onClose}

@@ -5,6 +5,7 @@ import { showAccepted, showOffer } from '../../../components/forms/toasts.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
 import { findStillOpen } from '../blocked/still-open.ts';
+import { useUndo } from '../undo.ts';
 import { inputsOf } from './rule-draft.ts';
 
 const text = messages.rules;
@@ -12,22 +13,9 @@ const PER_DELETE = 100;
 
 /** The writes of the rules of an address: each says what it did, and how to take it back. */
 export function useRuleWrites(ip: string) {
-  const { client, people } = useSession();
+  const { client } = useSession();
+  const undo = useUndo(ip);
   const offerBlock = useBlockOffer(ip);
-  /** A person takes changes back as the history does, with their notes; an API key, which has none, writes the reverse. */
-  const done = (
-    said: string,
-    generations: readonly (number | null)[],
-    reverse: () => Promise<unknown>,
-  ): Said => ({
-    text: said,
-    async undo() {
-      if (people === null) await reverse();
-      for (const generation of generations) {
-        if (generation !== null) await people?.undoChange({ ip, body: { generation } });
-      }
-    },
-  });
   const erase = async (ids: readonly number[]): Promise<(number | null)[]> => {
     const generations: (number | null)[] = [];
     for (let from = 0; from < ids.length; from += PER_DELETE) {
@@ -42,13 +30,17 @@ export function useRuleWrites(ip: string) {
       const { data, message, response } = await client.addRules({ ip, body: { rules } });
       offerBlock(message);
       const ids = data.created.rules;
-      return done(text.created(ids.length), [response.generation], () => erase(ids));
+      return {
+        text: text.created(ids.length),
+        undo: undo([response.generation], () => erase(ids)),
+      };
     },
     async remove(rules: readonly AcceptedRule[]): Promise<Said> {
       const generations = await erase(rules.map(({ id }) => id));
-      return done(text.deleted(rules.length), generations, () =>
-        client.addRules({ ip, body: { rules: inputsOf(rules) } }),
-      );
+      return {
+        text: text.deleted(rules.length),
+        undo: undo(generations, () => client.addRules({ ip, body: { rules: inputsOf(rules) } })),
+      };
     },
   };
 }
