@@ -200,12 +200,12 @@ export const FIREWALL_JOURNEYS: Readonly<Record<string, Journey>> = {
     await newest.getByText('allow tcp 9200').waitFor();
     await newest.getByText(/@example\.net \(operator\)/).waitFor();
     await finish(visit, 'history');
-    await newest.getByRole('button', { name: /^Undo/ }).click();
-    await page.getByText(/^Change \d+ is undone$/).waitFor();
-    await page.getByRole('listitem').filter({ hasText: 'Change undone' }).nth(1).waitFor();
+    const undo = newest.getByRole('button', { name: /^Undo/ });
+    const generation = /\d+/.exec((await undo.getAttribute('aria-label')) ?? '')?.[0];
+    await undo.click();
+    await page.getByText(`Change ${generation} is undone`, { exact: true }).waitFor();
     await page
-      .getByRole('button', { name: /^Restore the state/ })
-      .first()
+      .getByRole('button', { name: `Restore the state after change ${generation}`, exact: true })
       .click();
     const dialog = page.getByRole('dialog', { name: 'Restore this state?' });
     await dialog.getByText('allow tcp 9200').waitFor();

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Namespace } from '../stack/netns.ts';
@@ -38,7 +39,8 @@ export class UdpPeer {
 
   constructor(namespace: Namespace) {
     const script = join(import.meta.dirname, 'udp-peer-process.ts');
-    this.#child = namespace.spawn([process.execPath, script], {
+    // What one processor sends stays in order: each has a queue of its own, also on a veth.
+    this.#child = namespace.spawn(['taskset', '-c', firstProcessor(), process.execPath, script], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const lines = createInterface({
@@ -101,4 +103,10 @@ export class UdpEnd {
   async received(): Promise<number> {
     return (await this.#peer.command({ do: 'count', name: this.#name })).received;
   }
+}
+
+/** A processor that this process may run on. */
+function firstProcessor(): string {
+  const allowed = readFileSync('/proc/self/status', 'utf8');
+  return /^Cpus_allowed_list:\s*(\d+)/m.exec(allowed)?.[1] ?? '0';
 }
