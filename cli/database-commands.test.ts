@@ -38,7 +38,7 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
     kind: 'vlan',
     present: true,
     receives: true,
-    xdp: 'generic',
+    xdp: 'tc',
   } as const;
   const report = {
     policies: 12,

@@ -62,7 +62,7 @@ const BEAT = {
         kind: 'bond',
         present: true,
         receives: true,
-        xdp: 'generic',
+        xdp: 'tc',
         reason: 'not by its ports',
         master: null,
       },
@@ -162,7 +162,7 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
       kind: 'bond',
       present: true,
       receives: true,
-      xdp: 'generic',
+      xdp: 'tc',
       reason: 'not by its ports',
     },
   ]);
@@ -179,7 +179,7 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
   assert.match(metrics, /^portcullis_edge_counters_info\{edge="fra1",by="nftables"\} 1$/m);
   assert.match(
     metrics,
-    /^portcullis_edge_device_info\{edge="fra1",device="bond0",kind="bond",xdp="generic",present="true"\} 1$/m,
+    /^portcullis_edge_device_info\{edge="fra1",device="bond0",kind="bond",xdp="tc",present="true"\} 1$/m,
   );
   assert.match(
     metrics,

@@ -24,7 +24,7 @@ export interface EdgeDevice {
 }
 export const DEVICE_KINDS = ['physical', 'vlan', 'bridge', 'bond', 'veth', 'other'] as const;
 export type DeviceKind = (typeof DEVICE_KINDS)[number];
-export const XDP_MODES = ['native', 'generic', 'none'] as const;
+export const XDP_MODES = ['native', 'tc', 'none'] as const;
 export type XdpMode = (typeof XDP_MODES)[number];
 
 /** Whether the operator means several devices: `ens*`. */

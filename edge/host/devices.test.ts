@@ -30,7 +30,7 @@ test('reports devices in the order of the operator, with problems before the rea
     modeOf: (device: string) =>
       device === 'nope'
         ? { xdp: 'native' as const, reason: null }
-        : { xdp: 'generic' as const, reason: 'no native support' },
+        : { xdp: 'tc' as const, reason: 'no native support' },
   };
   const host = hostOf(
     { lone: null, port: 'br-none', member: 'bond-none', 'bond-none': null, off: null },
@@ -46,7 +46,7 @@ test('reports devices in the order of the operator, with problems before the rea
       reason,
       master,
     }));
-  const there = { present: true, receives: true, xdp: 'generic' } as const;
+  const there = { present: true, receives: true, xdp: 'tc' } as const;
   const generic = 'no native support';
   assert.deepEqual(reported, [
     {

@@ -16,6 +16,7 @@ import { planUnions } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
+import type { Hook } from '@portcullis/dataplane/xdp/devices/links.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
 import {
@@ -70,10 +71,10 @@ function opened({ packet: { sourcePort } }: Numbered): boolean {
 export class JudgedEdge {
   readonly wire = new JudgedWire();
   readonly #reconciler: Reconciler;
-  readonly #earlyDrop: EarlyDrop;
+  readonly #earlyDrops: Readonly<Record<Hook, EarlyDrop>>;
   /** On no device: frames are shown to it one by one. */
   readonly #alone: EarlyDropDriver = createKernelDriver({ pins: '' });
-  #inFront = false;
+  #inFront: Hook | null = null;
   /** How often each stage decided. */
   readonly stages = new Map<string, number>();
   /** The same, of what the early drop dropped alone. */
@@ -85,8 +86,13 @@ export class JudgedEdge {
     this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS, {
       catalogue: CATALOGUE,
     });
-    this.#earlyDrop = new EarlyDrop({
-      driver: driverWithin(edge, createKernelDriver({ pins: '' })),
+    this.#earlyDrops = { native: this.#earlyDropAt('native'), tc: this.#earlyDropAt('tc') };
+  }
+
+  #earlyDropAt(hook: Hook): EarlyDrop {
+    const { edge } = this.wire;
+    return new EarlyDrop({
+      driver: driverWithin(edge, createKernelDriver({ pins: '', hooks: [hook] })),
       deviceName: (ifindex) => edge.within(() => deviceName(ifindex)),
       readDevice: (name) => {
         const device = edge.within(() => readDevice(name));
@@ -103,8 +109,10 @@ export class JudgedEdge {
   }
 
   destroy(): void {
-    this.#earlyDrop.remove();
-    this.#earlyDrop.close();
+    for (const earlyDrop of Object.values(this.#earlyDrops)) {
+      earlyDrop.remove();
+      earlyDrop.close();
+    }
     this.#alone.close();
     this.wire.destroy();
   }
@@ -112,21 +120,22 @@ export class JudgedEdge {
   async apply({ desired }: State): Promise<void> {
     const { refused } = await this.#reconciler.apply(desired);
     assert.deepEqual(refused, []);
-    if (!this.#inFront) return;
-    await this.#earlyDrop.apply(desired, refused);
-    const { xdp, reason } = this.#earlyDrop.modeOf('wan');
-    assert.deepEqual([xdp, reason, this.#earlyDrop.problems()], ['native', reason, []]);
+    if (this.#inFront === null) return;
+    const earlyDrop = this.#earlyDrops[this.#inFront];
+    await earlyDrop.apply(desired, refused);
+    const { xdp, reason } = earlyDrop.modeOf('wan');
+    assert.deepEqual([xdp, reason, earlyDrop.problems()], [this.#inFront, reason, []]);
   }
 
   /** The early drop in front of nftables, from now on. */
-  async putInFront(state: State): Promise<void> {
-    this.#inFront = true;
+  async putInFront(state: State, hook: Hook = 'native'): Promise<void> {
+    this.#inFront = hook;
     await this.apply(state);
   }
 
   takeAway(): void {
-    this.#inFront = false;
-    this.#earlyDrop.remove();
+    if (this.#inFront !== null) this.#earlyDrops[this.#inFront].remove();
+    this.#inFront = null;
   }
 
   /** Answers how many packets the early drop dropped. */
@@ -143,7 +152,7 @@ export class JudgedEdge {
     for (const { stage } of expected.values())
       this.stages.set(stage, (this.stages.get(stage) ?? 0) + 1);
     const mayVanish = (one: Numbered): boolean =>
-      this.#inFront && expected.get(one)?.action === 'drop';
+      this.#inFront !== null && expected.get(one)?.action === 'drop';
     const judged = await this.wire.judge(packets, mayVanish);
     const wrong = packets.filter((one) => actionOf(judged, one) !== expected.get(one)?.action);
     assertNone(state, wrong, `judged otherwise, of ${packets.length}`);

@@ -31,15 +31,15 @@ export class CountedWire {
   readonly #outside: Namespace;
   #arrived = 0;
 
-  /** `generic`: a device whose driver takes no XDP programs. */
-  constructor(label: string, kind: 'native' | 'generic') {
+  /** `tc`: a device whose driver takes no XDP programs. */
+  constructor(label: string, kind: 'native' | 'tc') {
     this.#network = new Network(label);
     this.edge = this.#network.create('edge');
     this.#outside = this.#network.create('outside');
     const under = { device: 'under', addresses: [] };
     this.#network.join(this.edge, under, this.#outside, { device: 'eth', addresses: [] });
     this.device = kind === 'native' ? 'under' : 'wan';
-    if (kind === 'generic') {
+    if (kind === 'tc') {
       const macvlan = ['type', 'macvlan', 'mode', 'passthru'];
       this.edge.run('ip', 'link', 'add', 'link', 'under', 'name', 'wan', ...macvlan);
     }

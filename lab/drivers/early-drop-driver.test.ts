@@ -13,8 +13,9 @@ import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { countSuite } from '@portcullis/dataplane/xdp/driver/count-suite.ts';
 import { earlyDropSuite } from '@portcullis/dataplane/xdp/driver/driver-suite.ts';
-import type { EgressMethod } from '@portcullis/dataplane/xdp/devices/egress.ts';
+import type { TcMethod } from '@portcullis/dataplane/xdp/devices/attachment.ts';
 import {
+  countPrograms,
   type Descriptor,
   lookupElement,
   mapShapeOf,
@@ -42,6 +43,11 @@ describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   capacitySuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
 });
 
+describe("the kernel's early drop at tc ingress", { skip: lacking ?? false }, () => {
+  earlyDropSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }), 0);
+  countSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }));
+});
+
 const SETTINGS = {
   keepReplies: true,
   flowsComplete: true,
@@ -58,15 +64,15 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-early-'));
   const bpffs = join(folder, 'bpffs');
   let ours: Namespace;
+  let theirs: Namespace;
   before(() => {
     mountBpffs(bpffs);
     ours = network.create('ours');
-    network.join(
-      ours,
-      { device: 'wan', addresses: [`${OURS[4]}/24`, `${OURS[6]}/64`] },
-      network.create('theirs'),
-      { device: 'eth0', addresses: [`${THEIRS[4]}/24`, `${THEIRS[6]}/64`] },
-    );
+    theirs = network.create('theirs');
+    network.join(ours, { device: 'wan', addresses: [`${OURS[4]}/24`, `${OURS[6]}/64`] }, theirs, {
+      device: 'eth0',
+      addresses: [`${THEIRS[4]}/24`, `${THEIRS[6]}/64`],
+    });
   });
   after(() => {
     network.destroy();
@@ -82,9 +88,9 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       return work(ifindex);
     });
 
-  for (const way of ['link', 'filter'] as const satisfies readonly EgressMethod[]) {
+  for (const way of ['link', 'filter'] as const satisfies readonly TcMethod[]) {
     it(`sees what leaves by a ${way}, and passes the replies to it`, async () => {
-      const driver = createKernelDriver({ pins: join(bpffs, way), egress: [way] });
+      const driver = createKernelDriver({ pins: join(bpffs, way), tc: [way] });
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
       within((ifindex) => {
         driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
@@ -104,7 +110,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     });
 
     it(`goes on watching alone, and is taken over by the next agent with all that it knows (${way})`, async () => {
-      const options = { pins: join(bpffs, `${way}-next`), egress: [way] };
+      const options = { pins: join(bpffs, `${way}-next`), tc: [way] };
       const first = createKernelDriver(options);
       within((ifindex) => {
         assert.equal(first.hasPredecessor(), false);
@@ -190,8 +196,8 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       // What was pinned before can be taken over as soon as it can be reached again.
       freeze('ro');
       const next = begun('pins');
-      const reason = 'another XDP program is on this device';
-      assert.deepEqual(next.attach(ifindex), { mode: 'none', reason });
+      assert.deepEqual(next.attach(ifindex), { mode: 'tc', pinned: false, refusal: 'EBUSY' });
+      next.detach(ifindex);
       next.close();
       pinned.detach(ifindex);
       pinned.close();
@@ -223,25 +229,59 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     });
   }
 
-  it('explains what prevents it from starting', () => {
-    const driver = createKernelDriver({ pins: '' });
-    const other = createKernelDriver({ pins: '' });
-    within((ifindex) => {
-      driver.load([], SETTINGS, NO_UNIONS);
-      driver.enforce();
-      other.load([], SETTINGS, NO_UNIONS);
-      other.enforce();
-      driver.attach(ifindex);
-      assert.deepEqual(other.attach(ifindex), {
-        mode: 'none',
-        reason: 'another XDP program is on this device',
+  for (const way of ['link', 'filter'] as const satisfies readonly TcMethod[]) {
+    it(`drops at tc ingress where another program has XDP, until XDP is free (${way})`, async () => {
+      const other = createKernelDriver({ pins: '' });
+      const options = { pins: join(bpffs, `later-${way}`), tc: [way] };
+      const begun = (): EarlyDropDriver => {
+        const driver = createKernelDriver(options);
+        driver.load(
+          [OURS[4], OURS[6]].map((target) => compileEarly(denyAll(target))),
+          SETTINGS,
+          NO_UNIONS,
+        );
+        driver.enforce();
+        return driver;
+      };
+      const later = within((ifindex) => {
+        other.load([], SETTINGS, NO_UNIONS);
+        other.enforce();
+        assert.equal(other.attach(ifindex).mode, 'native');
+        const driver = begun();
+        assert.deepEqual(driver.attach(ifindex), { mode: 'tc', pinned: true, refusal: 'EBUSY' });
+        assert.equal(driver.attached(ifindex), true);
+        assert.equal(driver.attach(99_999).mode, 'none');
+        return driver;
       });
-      assert.equal(other.attach(99_999).mode, 'none');
-      driver.detach(ifindex);
+      await dropped(later, [5353, 5354]);
+      later.close();
+      const next = within((ifindex) => {
+        const driver = begun();
+        assert.deepEqual(driver.devices(), [ifindex], 'taken over');
+        other.detach(ifindex);
+        assert.deepEqual(driver.attach(ifindex), { mode: 'native', pinned: true, refusal: null });
+        assert.equal(countPrograms(ifindex, 'tcxIngress'), 0);
+        return driver;
+      });
+      await dropped(next, [5355]);
+      within((ifindex) => next.detach(ifindex));
+      next.close();
+      other.close();
     });
-    driver.close();
-    other.close();
-  });
+  }
+
+  /** Datagrams from the other side to these ports are dropped and counted one by one. */
+  async function dropped(driver: EarlyDropDriver, ports: readonly number[]): Promise<void> {
+    const script = `import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in ${JSON.stringify(ports)}: s.sendto(b"x", ("${OURS[4]}", port))`;
+    theirs.run('python3', '-c', script);
+    let packets = 0;
+    await eventually('they were dropped', async () => {
+      for (const count of driver.counts()) packets += count.packets;
+      return packets >= ports.length;
+    });
+    assert.equal(packets, ports.length);
+  }
 
   it('passes replies to flows that were learnt at any moment of a second', () => {
     const driver = createKernelDriver({ pins: '' });

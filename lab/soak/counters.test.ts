@@ -143,7 +143,7 @@ function isTo(frame: Buffer, address: string): boolean {
   return frame.subarray(at, at + bytes).equals(addressBytes(to.value));
 }
 
-for (const kind of ['native', 'generic'] as const) {
+for (const kind of ['native', 'tc'] as const) {
   describe(`the counters of the XDP programs on a device (${kind})`, {
     skip: lacking ?? false,
   }, () => {

@@ -21,7 +21,7 @@ test('lists what an edge reports, refuses and lacks, and edges that never connec
     kind: 'bond',
     present: true,
     receives: true,
-    xdp: 'generic',
+    xdp: 'tc',
     reason: 'the driver of a port cannot',
     master: null,
   } as const;

@@ -50,6 +50,7 @@ const COMMANDS = {
   get: 7,
   programTestRun: 10,
   info: 15,
+  programQuery: 16,
   mapLookupBatch: 24,
   mapUpdateBatch: 26,
   linkCreate: 28,
@@ -212,6 +213,15 @@ export function linkDevice(link: Descriptor): number {
   return info.readUInt32LE(16);
 }
 
+/** The number of programs at a hook of a device. */
+export function countPrograms(ifindex: number, attach: AttachType): number {
+  const attr = Buffer.alloc(ATTR_BYTES);
+  attr.writeUInt32LE(ifindex, 0);
+  attr.writeUInt32LE(ATTACH_TYPES[attach], 4);
+  call('programQuery', attr);
+  return attr.readUInt32LE(24);
+}
+
 /** Pins a map, program or link in a bpffs, so that it outlives the process. */
 export function pin(path: string, descriptor: Descriptor): void {
   const name = pathBuffer(path);
@@ -240,10 +250,12 @@ export interface TestRun {
   readonly program: Descriptor;
   readonly packet: Buffer;
   readonly repeat: number;
-  /** XDP only: the device that the packet enters by. */
+  /** The device that the packet enters by. */
   readonly ingress?: number;
   /** XDP only: the program's actions take effect, from that device on. */
   readonly live?: { readonly batch: number };
+  /** `native` is XDP, and the default. */
+  readonly hook?: 'native' | 'tc';
 }
 
 export interface TestResult {
@@ -254,18 +266,15 @@ export interface TestResult {
 }
 
 /** Runs a program on a packet. */
-export function testRun({ program, packet, repeat, ingress, live }: TestRun): TestResult {
+export function testRun({ program, packet, repeat, ingress, live, hook }: TestRun): TestResult {
   const attr = Buffer.alloc(ATTR_BYTES);
-  const context = Buffer.alloc(24);
+  const context = hook === 'tc' ? bufferContext(ingress ?? 0) : xdpContext(packet, ingress ?? 0);
   keepAlive(attr, packet, context);
   attr.writeUInt32LE(program, 0);
   attr.writeUInt32LE(packet.length, 8);
   attr.writeBigUInt64LE(addressOf(packet), 16);
   attr.writeUInt32LE(repeat, 32);
   if (ingress !== undefined) {
-    // struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex
-    context.writeUInt32LE(packet.length, 4);
-    context.writeUInt32LE(ingress, 12);
     attr.writeUInt32LE(context.length, 40);
     attr.writeBigUInt64LE(addressOf(context), 48);
   }
@@ -275,6 +284,21 @@ export function testRun({ program, packet, repeat, ingress, live }: TestRun): Te
   }
   call('programTestRun', attr);
   return { returned: attr.readUInt32LE(4), ns: attr.readUInt32LE(36) };
+}
+
+/** struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex */
+function xdpContext(packet: Buffer, ingress: number): Buffer {
+  const context = Buffer.alloc(24);
+  context.writeUInt32LE(packet.length, 4);
+  context.writeUInt32LE(ingress, 12);
+  return context;
+}
+
+/** struct __sk_buff, up to `ifindex`. */
+function bufferContext(ingress: number): Buffer {
+  const context = Buffer.alloc(44);
+  context.writeUInt32LE(ingress, 40);
+  return context;
 }
 
 const TEST_LIVE_FRAMES = 1 << 1;

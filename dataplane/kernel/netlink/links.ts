@@ -56,6 +56,16 @@ export function watchLinks(
   };
 }
 
+/** The names of all devices of this network namespace. Throws `SystemError` or `NativeUnavailable`. */
+export function linkNames(): string[] {
+  const requests = new NetlinkSocket(NETLINK.route);
+  try {
+    return listAll(requests).flatMap((message) => linkOf(message)?.name ?? []);
+  } finally {
+    requests.close();
+  }
+}
+
 /** Returns null if events were lost; the remaining ones are then useless. */
 function readEvents(events: NetlinkSocket): Message[] | null {
   let lost = false;

@@ -4,24 +4,26 @@ import { NETLINK, NetlinkSocket } from './netlink.ts';
 import { encodeMessage, FLAG, nested, textAttribute, u32Attribute } from './netlink-message.ts';
 
 /**
- * Attaches a BPF program to outgoing packets on kernels before 6.6: as a filter of the qdisc clsact. The filter
+ * Attaches a BPF program to the packets of a device on kernels before 6.6: as a filter of the qdisc clsact. The filter
  * outlives the process and is recognised by its priority. Source of all numbers:
  * include/uapi/linux/{rtnetlink,pkt_sched,pkt_cls}.h.
  */
 const RTM = { newQdisc: 36, newFilter: 44, deleteFilter: 45, getFilter: 46 } as const;
 const TC_H_CLSACT = 0xffff_fff1;
 const CLSACT_HANDLE = 0xffff_0000;
-const EGRESS = 0xffff_fff3;
+export type Direction = 'ingress' | 'egress';
+const PARENTS: Readonly<Record<Direction, number>> = { ingress: 0xffff_fff2, egress: 0xffff_fff3 };
 const ETH_P_ALL = 0x0300;
 /** `pc`. */
 const PRIORITY = 0x7063;
 const HANDLE = 1;
+const PROGRAM_NAME = 'portcullis';
 const TCA = { kind: 1, options: 2 } as const;
 const TCA_BPF = { fd: 6, name: 7, flags: 8 } as const;
 const ACT_DIRECT = 1;
 
 /** Replaces our existing filter in one step. Throws `SystemError`. */
-export function attachEgressFilter(ifindex: number, program: Descriptor, name: string): void {
+export function attachFilter(ifindex: number, direction: Direction, program: Descriptor): void {
   const qdisc = { ifindex, handle: CLSACT_HANDLE, parent: TC_H_CLSACT, info: 0 };
   request(
     RTM.newQdisc,
@@ -33,27 +35,31 @@ export function attachEgressFilter(ifindex: number, program: Descriptor, name: s
   request(
     RTM.newFilter,
     FLAG.create | FLAG.replace,
-    filterOn(ifindex),
+    filterOn(ifindex, direction),
     [],
     [
       textAttribute(TCA.kind, 'bpf'),
       nested(
         TCA.options,
         hostOrder(u32Attribute(TCA_BPF.fd, program)),
-        textAttribute(TCA_BPF.name, name),
+        textAttribute(TCA_BPF.name, PROGRAM_NAME),
         hostOrder(u32Attribute(TCA_BPF.flags, ACT_DIRECT)),
       ),
     ],
   );
 }
 
-export function hasEgressFilter(ifindex: number): boolean {
-  return request(RTM.getFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
+export function hasFilter(ifindex: number, direction: Direction): boolean {
+  return request(RTM.getFilter, 0, filterOn(ifindex, direction), ABSENT, [
+    textAttribute(TCA.kind, 'bpf'),
+  ]);
 }
 
 /** The qdisc stays, because others may use it. */
-export function detachEgressFilter(ifindex: number): void {
-  request(RTM.deleteFilter, 0, filterOn(ifindex), ABSENT, [textAttribute(TCA.kind, 'bpf')]);
+export function detachFilter(ifindex: number, direction: Direction): void {
+  request(RTM.deleteFilter, 0, filterOn(ifindex, direction), ABSENT, [
+    textAttribute(TCA.kind, 'bpf'),
+  ]);
 }
 
 /** There is no such filter, qdisc or device. */
@@ -66,8 +72,13 @@ interface TrafficControl {
   readonly info: number;
 }
 
-function filterOn(ifindex: number): TrafficControl {
-  return { ifindex, handle: HANDLE, parent: EGRESS, info: PRIORITY * 65_536 + ETH_P_ALL };
+function filterOn(ifindex: number, direction: Direction): TrafficControl {
+  return {
+    ifindex,
+    handle: HANDLE,
+    parent: PARENTS[direction],
+    info: PRIORITY * 65_536 + ETH_P_ALL,
+  };
 }
 
 /** Returns false for an expected error. Throws other errors. */

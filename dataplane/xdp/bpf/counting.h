@@ -55,6 +55,8 @@ struct seen {
 	/* Host order; TCP and UDP only. */
 	u16 remote_port, local_port;
 	u8 protocol, flags, part;
+	/* 1, unless the kernel has merged several. */
+	u32 packets;
 	/* The XDP action of the packet. */
 	int action;
 };
@@ -223,7 +225,7 @@ INLINE int see_6(void *at, void *end, u32 there, enum direction direction, struc
 }
 
 /* Returns whether the cell counts vectors. */
-INLINE int add_class(u32 cell, u32 vector, u32 length)
+INLINE int add_class(u32 cell, u32 vector, u32 packets, u32 length)
 {
 	if (!cell || vector >= VECTORS)
 		return 0;
@@ -234,7 +236,7 @@ INLINE int add_class(u32 cell, u32 vector, u32 length)
 	struct classes *there = bpf_map_lookup_elem(&classes, &place);
 	if (!there)
 		return 0;
-	there->of[vector].packets++;
+	there->of[vector].packets += packets;
 	there->of[vector].bytes += length;
 	return 1;
 }
@@ -258,19 +260,19 @@ INLINE void sample_reported(const struct seen *p)
 	bpf_ringbuf_submit(sample, BPF_RB_NO_WAKEUP);
 }
 
-INLINE void add_to_cell(u32 place, u32 vector, u32 length)
+INLINE void add_to_cell(u32 place, u32 vector, u32 packets, u32 length)
 {
 	struct cell *cell = place ? bpf_map_lookup_elem(&cells, &place) : 0;
 	if (!cell)
 		return;
-	cell->packets++;
+	cell->packets += packets;
 	cell->bytes += length;
 	if (vector == V_TCP_DATA) {
-		cell->data_packets++;
+		cell->data_packets += packets;
 		cell->data_bytes += length;
 	}
 	if (vector == V_TCP_ACK)
-		cell->ack_packets++;
+		cell->ack_packets += packets;
 }
 
 INLINE u32 seen_hash(const struct seen *p)
@@ -291,7 +293,7 @@ INLINE void vote(const struct seen *p)
 		there->votes = there->packets = 0;
 		there->bytes = 0;
 	}
-	there->packets++;
+	there->packets += p->packets;
 	there->bytes += p->length;
 	if (is_same) {
 		there->votes++;
@@ -338,9 +340,9 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 			vote(p);
 	}
 	if (!is_counted)
-		add_to_cell(cell ? cell : around, vector, p->length);
-	int reported = add_class(cell, vector, p->length);
-	reported |= add_class(around, vector, p->length);
+		add_to_cell(cell ? cell : around, vector, p->packets, p->length);
+	int reported = add_class(cell, vector, p->packets, p->length);
+	reported |= add_class(around, vector, p->packets, p->length);
 	if (UNLIKELY(reported))
 		sample_reported(p);
 }

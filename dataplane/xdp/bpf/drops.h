@@ -41,21 +41,22 @@ INLINE int is_dhcp(const struct packet *p)
 			      : p->local_port == NETWORK_16(546) && p->remote_port == NETWORK_16(547);
 }
 
-INLINE void keep_sample(struct xdp_md *ctx, u32 slot, u32 reason, u32 length)
+INLINE void keep_sample(void *ctx, enum hook hook, u32 slot, u32 reason, u32 length)
 {
 	struct sample *sample = bpf_ringbuf_reserve(&samples, sizeof(*sample), 0);
 	if (!sample)
 		return;
 	u32 captured = length < SAMPLE_BYTES ? length : SAMPLE_BYTES;
 	sample->at = bpf_ktime_get_ns();
-	sample->ifindex = ctx->ingress_ifindex;
+	sample->ifindex = ifindex_of(ctx, hook);
 	sample->slot = slot;
 	sample->length = length;
 	sample->captured = captured;
 	sample->reason = reason;
 	sample->unused = 0;
 	captured = bounded(captured, 128);
-	if (captured < 14 || bpf_xdp_load_bytes(ctx, 0, sample->packet, captured)) {
+	if (captured < 14 || (hook == AT_XDP ? bpf_xdp_load_bytes(ctx, 0, sample->packet, captured)
+					     : bpf_skb_load_bytes(ctx, 0, sample->packet, captured))) {
 		bpf_ringbuf_discard(sample, 0);
 		return;
 	}
@@ -70,13 +71,15 @@ INLINE struct counter *counter_at(u32 place)
 	return counters_there ? &counters_there->of[bounded(place, COUNTERS_IN_VALUE)] : 0;
 }
 
-INLINE void count(struct xdp_md *ctx, const struct settings *s, struct counter *counter, u32 place)
+INLINE void count(void *ctx, enum hook hook, const struct settings *s, struct counter *counter, u32 place)
 {
-	u32 length = ctx->data_end - ctx->data;
-	u64 before = counter->packets++;
+	u32 length = hook == AT_XDP ? end_of(ctx, hook) - data_of(ctx, hook) : length_of(ctx, hook);
+	u32 packets = packets_in(ctx, hook);
+	u32 before = counter->packets % SAMPLE_EVERY;
+	counter->packets += packets;
 	counter->bytes += length;
-	if (UNLIKELY(!(before % SAMPLE_EVERY)) && s->slots)
-		keep_sample(ctx, place % s->slots, place / s->slots, length);
+	if (UNLIKELY(!before || before + packets > SAMPLE_EVERY) && s->slots)
+		keep_sample(ctx, hook, place % s->slots, place / s->slots, length);
 }
 
 #endif

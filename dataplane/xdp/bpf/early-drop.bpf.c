@@ -3,6 +3,7 @@
  * others. It only saves time: nftables evaluates what passes. Packets that cannot be read here (fragments, unknown
  * headers, truncated packets) pass.
  */
+#include <linux/pkt_cls.h>
 #include "counting.h"
 #include "drops.h"
 #include "flows.h"
@@ -18,23 +19,28 @@ struct network {
 	u16 ethertype;
 };
 
-INLINE struct network network_of(struct xdp_md *ctx)
+INLINE struct network network_of(void *ctx, enum hook hook)
 {
-	void *at = (void *)(long)ctx->data;
-	void *end = (void *)(long)ctx->data_end;
+	void *at = data_of(ctx, hook);
+	void *end = end_of(ctx, hook);
 	struct network none = {};
 	if (at + 14 > end)
 		return none;
 	u16 ethertype = *(u16 *)(at + 12);
+	u32 removed = removed_tag(ctx, hook);
 	at += 14;
-	if (UNLIKELY(ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ)) {
-		struct vlan_key vlan = {.ifindex = ctx->ingress_ifindex};
-		if (!(settings_now.flags & HAS_VLANS) || at + 4 > end)
+	if (UNLIKELY(removed || IS_TAG(ethertype))) {
+		struct vlan_key vlan = {.ifindex = ifindex_of(ctx, hook), .outer = removed & 0xfff};
+		if (!(settings_now.flags & HAS_VLANS))
 			return none;
-		vlan.outer = NETWORK_16(*(u16 *)at) & 0xfff;
-		ethertype = *(u16 *)(at + 2);
-		at += 4;
-		if (ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ) {
+		if (!removed) {
+			if (at + 4 > end)
+				return none;
+			vlan.outer = NETWORK_16(*(u16 *)at) & 0xfff;
+			ethertype = *(u16 *)(at + 2);
+			at += 4;
+		}
+		if (IS_TAG(ethertype)) {
 			if (at + 4 > end)
 				return none;
 			vlan.inner = NETWORK_16(*(u16 *)at) & 0xfff;
@@ -49,11 +55,11 @@ INLINE struct network network_of(struct xdp_md *ctx)
 }
 
 /* Evaluates the packet by all maps. */
-INLINE int judge_whole(struct xdp_md *ctx)
+INLINE int judge_whole(void *ctx, enum hook hook)
 {
-	void *end = (void *)(long)ctx->data_end;
+	void *end = end_of(ctx, hook);
 	const struct settings *s = &settings_now;
-	struct network network = network_of(ctx);
+	struct network network = network_of(ctx, hook);
 	struct packet *p = begin_packet();
 	if (!network.at || !p)
 		return XDP_PASS;
@@ -75,23 +81,24 @@ INLINE int judge_whole(struct xdp_md *ctx)
 	u32 place = DROP_REASON(verdict) * s->slots + slot;
 	struct counter *counter = counter_at(place);
 	if (counter)
-		count(ctx, s, counter, place);
+		count(ctx, hook, s, counter, place);
 	return verdict & OF_NETWORK ? XDP_DROP : REPORTED;
 }
 
 /* The verdict is decided. `action` may be REPORTED. */
-INLINE int count_rest(struct xdp_md *ctx, int action)
+INLINE int count_rest(void *ctx, enum hook hook, int action)
 {
 	struct seen *p = counting_now.watching ? begin_seen() : 0;
 	if (!p)
 		return action == REPORTED ? XDP_DROP : action;
 	/* A value in a map is unknown to the verifier, so it checks the following code once. */
 	p->action = action;
+	p->packets = packets_in(ctx, hook);
 	BARRIER();
-	void *end = (void *)(long)ctx->data_end;
-	struct network network = network_of(ctx);
+	void *end = end_of(ctx, hook);
+	struct network network = network_of(ctx, hook);
 	if (network.at) {
-		u32 there = bpf_xdp_get_buff_len(ctx) - (u32)(network.at - (void *)(long)ctx->data);
+		u32 there = length_of(ctx, hook) - (u32)(network.at - data_of(ctx, hook));
 		if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
 						      : network.ethertype == ETHERTYPE_IPV6 &&
 								see_6(network.at, end, there, INGRESS, p))
@@ -100,18 +107,37 @@ INLINE int count_rest(struct xdp_md *ctx, int action)
 	return p->action == REPORTED ? XDP_DROP : p->action;
 }
 
-SEC("xdp")
-int early_drop(struct xdp_md *ctx)
+/* Returns an XDP action. */
+INLINE int receive(void *ctx, enum hook hook)
 {
-	int action = judge_short(ctx);
+	int action = judge_short(ctx, hook);
 	if (LIKELY(action == XDP_DROP))
 		return action;
 	/* Values are read again afterwards, so they need no registers until then. */
 	BARRIER();
 	if (action == DOUBT)
-		action = judge_whole(ctx);
+		action = judge_whole(ctx, hook);
 	BARRIER();
-	return count_rest(ctx, action);
+	return count_rest(ctx, hook, action);
+}
+
+SEC("xdp")
+int early_drop(struct xdp_md *ctx)
+{
+	return receive(ctx, AT_XDP);
+}
+
+/* The longest headers that are evaluated: Ethernet, two tags, IPv6 with options, TCP. */
+#define HEADERS 192
+
+/* The same for a device whose driver supports no XDP, or whose XDP another program uses. */
+SEC("tcx/ingress")
+int early_drop_later(struct __sk_buff *skb)
+{
+	u32 readable = skb->data_end - skb->data;
+	if (UNLIKELY(readable < HEADERS && readable < skb->len))
+		bpf_skb_pull_data(skb, skb->len < HEADERS ? skb->len : HEADERS);
+	return receive(skb, AT_TC) == XDP_DROP ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
 /* The network header after the Ethernet header and tags of an outgoing packet. */

@@ -8,11 +8,53 @@
 #define ETHERTYPE_IPV6 NETWORK_16(0x86dd)
 #define ETHERTYPE_VLAN NETWORK_16(0x8100)
 #define ETHERTYPE_QINQ NETWORK_16(0x88a8)
+#define IS_TAG(ethertype) ((ethertype) == ETHERTYPE_VLAN || (ethertype) == ETHERTYPE_QINQ)
 #define ICMP 1
 #define TCP 6
 #define UDP 17
 #define ICMPV6 58
 #define MAX_EXTENSIONS 6
+
+/*
+ * The hook of a program, which decides what its context is: `struct xdp_md`, or `struct __sk_buff` at tc ingress, where
+ * a driver without XDP has made a buffer already. A constant wherever it is passed.
+ */
+enum hook { AT_XDP, AT_TC };
+
+INLINE void *data_of(void *ctx, enum hook hook)
+{
+	return (void *)(long)(hook == AT_XDP ? ((struct xdp_md *)ctx)->data : ((struct __sk_buff *)ctx)->data);
+}
+
+INLINE void *end_of(void *ctx, enum hook hook)
+{
+	return (void *)(long)(hook == AT_XDP ? ((struct xdp_md *)ctx)->data_end : ((struct __sk_buff *)ctx)->data_end);
+}
+
+/* From the Ethernet header on, whatever part of it can be read directly. */
+INLINE u32 length_of(void *ctx, enum hook hook)
+{
+	return hook == AT_XDP ? bpf_xdp_get_buff_len(ctx) : ((struct __sk_buff *)ctx)->len;
+}
+
+INLINE u32 ifindex_of(void *ctx, enum hook hook)
+{
+	return hook == AT_XDP ? ((struct xdp_md *)ctx)->ingress_ifindex : ((struct __sk_buff *)ctx)->ifindex;
+}
+
+/* The kernel may have merged several packets of a flow before tc ingress. */
+INLINE u32 packets_in(void *ctx, enum hook hook)
+{
+	u32 merged = hook == AT_XDP ? 1 : ((struct __sk_buff *)ctx)->gso_segs;
+	return merged ? merged : 1;
+}
+
+/* Before tc ingress the kernel takes the outer tag out of the packet. Returns it with bit 16 set, or 0. */
+INLINE u32 removed_tag(void *ctx, enum hook hook)
+{
+	struct __sk_buff *skb = ctx;
+	return hook == AT_XDP || !skb->vlan_present ? 0 : 1u << 16 | skb->vlan_tci;
+}
 
 /* The fields of a packet that a verdict needs. `remote` is the other side, `local` the protected one. */
 struct packet {

@@ -225,12 +225,14 @@ function planOf(
 function describe(attached: Attached): DeviceMode {
   if (attached.mode === 'none') return { xdp: 'none', reason: attached.reason };
   const remarks = [
-    ...(attached.mode === 'generic'
-      ? [
-          `its driver supports no XDP program${attached.refusal === null ? '' : ` (${attached.refusal})`}`,
-        ]
-      : []),
+    ...(attached.mode === 'tc' ? [tcReason(attached.refusal)] : []),
     ...(attached.pinned ? [] : ['no bpffs to pin it in, so it ends with the agent']),
   ];
   return { xdp: attached.mode, reason: remarks.length === 0 ? null : remarks.join('; ') };
+}
+
+/** Taken over from an earlier agent, the refusal is unknown. */
+function tcReason(refusal: string | null): string {
+  if (refusal === 'EBUSY' || refusal === 'EEXIST') return 'another XDP program is on this device';
+  return `its driver supports no XDP program${refusal === null ? '' : ` (${refusal})`}`;
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { takesVlanTags } from '../../kernel/ethtool.ts';
+import { linkNames } from '../../kernel/netlink/links.ts';
 import { libc } from '../../kernel/native.ts';
 import type { XdpMode } from '@portcullis/core/firewall/edge-state.ts';
 
@@ -22,13 +23,9 @@ export interface Upper {
   readonly vlan: number | null;
 }
 
-/** All devices of this host except the loopback. */
+/** All devices of this network namespace except the loopback. */
 export function listDevices(): string[] {
-  try {
-    return readdirSync('/sys/class/net').filter((name) => name !== 'lo');
-  } catch {
-    return [];
-  }
+  return linkNames().filter((name) => name !== 'lo');
 }
 
 let indexOf: ((name: string) => number) | null = null;

@@ -1,33 +1,58 @@
-import {
-  closeDescriptor,
-  createLink,
-  type Descriptor,
-  detachLink,
-  linkDevice,
-  updateLink,
-  type XdpMode,
-} from '../../kernel/bpf/bpf.ts';
+import { createLink, type Descriptor } from '../../kernel/bpf/bpf.ts';
 import { SystemError } from '../../kernel/native.ts';
-import { type Pins, ignoreSystemError } from './pins.ts';
+import { hasFilter } from '../../kernel/netlink/tc.ts';
+import {
+  adoptLink,
+  type Attachment,
+  attachTc,
+  filterAttachment,
+  linkAttachment,
+  TC_METHODS,
+  type TcMethod,
+} from './attachment.ts';
+import { listDevices, readDevice } from './device.ts';
+import { type Pins, succeeds } from './pins.ts';
 
-export interface DeviceLinks {
-  readonly mode: XdpMode;
-  readonly earlyDrop: Descriptor;
-  /** The link outlives the agent. */
-  readonly pinned: boolean;
-  /** Why native mode was refused, as an error code; null if it was not. */
+/**
+ * Where the program sees the packets of a device: by XDP in its driver, or at tc ingress, after the kernel has made a
+ * buffer for each. XDP without help of the driver (generic) is later than tc ingress and copies most packets.
+ */
+export const HOOKS = ['native', 'tc'] as const;
+export type Hook = (typeof HOOKS)[number];
+
+export interface DeviceLink {
+  readonly mode: Hook;
+  readonly program: Attachment;
+  /** Why XDP was refused, as an error code; null if it was not. */
   readonly refusal: string | null;
 }
 
-/** The XDP links by device index. They are pinned if possible, so that they outlive the agent. */
+/** What tests of older kernels and drivers change. */
+export interface LinkOptions {
+  /** The hooks that are tried. */
+  readonly hooks?: readonly Hook[];
+  /** How programs are attached to tc, best first. */
+  readonly tc?: readonly TcMethod[];
+}
+
+/** As of a driver without XDP. */
+const UNTRIED = 'EOPNOTSUPP';
+
+/** The program for a hook. */
+export type ProgramFor = (hook: Hook) => Descriptor;
+
+/** The programs by device index. They are pinned if possible, so that they outlive the agent. */
 export class Links {
   readonly #pins: Pins;
-  readonly #links = new Map<number, DeviceLinks>();
+  readonly #options: LinkOptions;
+  readonly #links = new Map<number, DeviceLink>();
 
-  /** Takes over the links of an earlier agent on devices that still exist. */
-  constructor(pins: Pins) {
+  /** Takes over the programs of an earlier agent on devices that still exist. */
+  constructor(pins: Pins, options: LinkOptions = {}) {
     this.#pins = pins;
+    this.#options = options;
     for (const name of pins.names()) this.#adopt(name);
+    if (options.tc?.includes('filter') !== false) this.#adoptFilters();
   }
 
   has(ifindex: number): boolean {
@@ -38,78 +63,102 @@ export class Links {
     return [...this.#links.keys()];
   }
 
-  /** Attaches the program, or replaces the attached one in one step. Throws `SystemError`. */
-  attach(ifindex: number, program: Descriptor): DeviceLinks {
+  uses(hook: Hook): boolean {
+    return [...this.#links.values()].some(({ mode }) => mode === hook);
+  }
+
+  /**
+   * Attaches the program, by XDP if the device accepts it now. What is attached already is replaced in one step.
+   * Throws `SystemError`.
+   */
+  attach(ifindex: number, programFor: ProgramFor): DeviceLink {
     const existing = this.#links.get(ifindex);
-    if (existing !== undefined) {
-      if (tryUpdate(existing, program)) return existing;
-      this.#forget(ifindex, existing);
+    const update = ({ mode, program }: DeviceLink): boolean =>
+      succeeds(() => program.update(programFor(mode)));
+    if (existing?.mode === 'native' && update(existing)) return existing;
+    if (existing?.mode === 'native') this.detach(ifindex);
+    const { hooks = HOOKS } = this.#options;
+    const xdp = hooks.includes('native') ? this.#attachXdp(ifindex, programFor('native')) : UNTRIED;
+    if (typeof xdp !== 'string') {
+      // Detached last, so that no packet passes in between.
+      if (existing?.mode === 'tc') discard(existing);
+      this.#links.set(ifindex, xdp);
+      return xdp;
     }
-    const { link, mode, refusal } = linkInBestMode(program, ifindex);
-    const pinned = this.#pins.put(`xdp-${mode}-${ifindex}`, link);
-    const made = { mode, earlyDrop: link, pinned, refusal };
+    if (existing?.mode === 'tc' && update(existing)) return existing;
+    this.detach(ifindex);
+    const pin = pinName('tc', ifindex);
+    const place = { ifindex, direction: 'ingress', pins: this.#pins, pin } as const;
+    const program = attachTc(place, programFor('tc'), this.#options.tc ?? TC_METHODS);
+    const made: DeviceLink = { mode: 'tc', program, refusal: xdp };
     this.#links.set(ifindex, made);
     return made;
   }
 
+  /** Replaces the program of each device. */
+  update(programFor: ProgramFor): void {
+    for (const [ifindex, { mode, program }] of this.#links)
+      if (!succeeds(() => program.update(programFor(mode)))) this.detach(ifindex);
+  }
+
   detach(ifindex: number): void {
-    const links = this.#links.get(ifindex);
-    if (links === undefined) return;
-    ignoreSystemError(() => detachLink(links.earlyDrop));
-    this.#forget(ifindex, links);
-  }
-
-  /** Whether another program detached the link, or the device is gone. */
-  isDead(ifindex: number): boolean {
-    const links = this.#links.get(ifindex);
-    if (links === undefined) return false;
-    return linkDevice(links.earlyDrop) === 0;
-  }
-
-  /** Pinned links stay attached. */
-  close(): void {
-    for (const { earlyDrop } of this.#links.values()) closeDescriptor(earlyDrop);
-    this.#links.clear();
-  }
-
-  #forget(ifindex: number, { mode, earlyDrop }: DeviceLinks): void {
-    this.#pins.remove(`xdp-${mode}-${ifindex}`);
-    closeDescriptor(earlyDrop);
+    const link = this.#links.get(ifindex);
+    if (link === undefined) return;
+    discard(link);
     this.#links.delete(ifindex);
   }
 
+  /** Whether another program detached ours, or the device is gone. */
+  isDead(ifindex: number): boolean {
+    return this.#links.get(ifindex)?.program.alive() === false;
+  }
+
+  /** What is pinned stays attached. */
+  close(): void {
+    for (const { program } of this.#links.values()) program.close();
+    this.#links.clear();
+  }
+
+  modeOf(ifindex: number): Hook | null {
+    return this.#links.get(ifindex)?.mode ?? null;
+  }
+
+  /** Returns the error code of a refusal. */
+  #attachXdp(ifindex: number, program: Descriptor): DeviceLink | string {
+    try {
+      const link = createLink(program, ifindex, 'xdp', 'native');
+      const pin = pinName('native', ifindex);
+      const attachment = linkAttachment(link, this.#pins, pin, this.#pins.put(pin, link));
+      return { mode: 'native', program: attachment, refusal: null };
+    } catch (error) {
+      if (error instanceof SystemError) return error.code;
+      throw error;
+    }
+  }
+
   #adopt(name: string): void {
-    const [, mode, index] = /^xdp-(native|generic)-(\d+)$/.exec(name) ?? [];
-    if (mode === undefined) return;
+    const [, hook, index] = /^xdp-(native|tc)-(\d+)$/.exec(name) ?? [];
+    if (hook === undefined) return;
     const ifindex = Number(index);
-    const earlyDrop = this.#pins.adopt(name, (link) => linkDevice(link) === ifindex);
-    if (earlyDrop === null) return;
-    const adopted = { mode: mode as XdpMode, earlyDrop, pinned: true, refusal: null };
-    this.#links.set(ifindex, adopted);
+    const program = adoptLink(this.#pins, name, ifindex);
+    if (program !== null) this.#links.set(ifindex, { mode: hook as Hook, program, refusal: null });
+  }
+
+  #adoptFilters(): void {
+    for (const name of listDevices()) {
+      const ifindex = readDevice(name)?.ifindex;
+      if (ifindex === undefined || this.has(ifindex) || !hasFilter(ifindex, 'ingress')) continue;
+      const program = filterAttachment(ifindex, 'ingress');
+      this.#links.set(ifindex, { mode: 'tc', program, refusal: null });
+    }
   }
 }
 
-/** Returns false if the device is gone together with its link. */
-function tryUpdate({ earlyDrop }: DeviceLinks, program: Descriptor): boolean {
-  try {
-    updateLink(earlyDrop, program);
-    return true;
-  } catch (error) {
-    if (error instanceof SystemError) return false;
-    throw error;
-  }
+function pinName(hook: Hook, ifindex: number): string {
+  return `xdp-${hook}-${ifindex}`;
 }
 
-/** Tries native mode, then generic mode. Throws the error of the last one. */
-function linkInBestMode(
-  program: Descriptor,
-  ifindex: number,
-): { link: Descriptor; mode: XdpMode; refusal: string | null } {
-  try {
-    return { link: createLink(program, ifindex, 'xdp', 'native'), mode: 'native', refusal: null };
-  } catch (error) {
-    if (!(error instanceof SystemError)) throw error;
-    const link = createLink(program, ifindex, 'xdp', 'generic');
-    return { link, mode: 'generic', refusal: error.code };
-  }
+function discard({ program }: DeviceLink): void {
+  succeeds(() => program.detach());
+  program.close();
 }

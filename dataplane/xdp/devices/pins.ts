@@ -17,7 +17,7 @@ import {
   pin,
 } from '../../kernel/bpf/bpf.ts';
 import { SystemError } from '../../kernel/native.ts';
-import { detachEgressFilter } from '../../kernel/netlink/tc.ts';
+import { detachFilter } from '../../kernel/netlink/tc.ts';
 import { listDevices, readDevice } from './device.ts';
 
 const BPFFS_MAGIC = 0xcafe4a11;
@@ -81,7 +81,7 @@ export function detachPinned(folder: string): void {
   for (const name of readdirSync(folder)) {
     const descriptor = getPinned(join(folder, name));
     if (descriptor !== null) {
-      if (/^(?:xdp|egress)-/.test(name)) ignoreSystemError(() => detachLink(descriptor));
+      if (/^(?:xdp|egress)-/.test(name)) succeeds(() => detachLink(descriptor));
       closeDescriptor(descriptor);
     }
     // A running agent may do the same concurrently.
@@ -89,7 +89,9 @@ export function detachPinned(folder: string): void {
   }
   for (const name of listDevices()) {
     const ifindex = readDevice(name)?.ifindex;
-    if (ifindex !== undefined) detachEgressFilter(ifindex);
+    if (ifindex === undefined) continue;
+    detachFilter(ifindex, 'egress');
+    detachFilter(ifindex, 'ingress');
   }
 }
 
@@ -166,12 +168,14 @@ export class Pins {
   }
 }
 
-/** The link may be gone together with its device. */
-export function ignoreSystemError(action: () => void): void {
+/** Returns false if the kernel refuses, as for a device that is gone. */
+export function succeeds(action: () => unknown): boolean {
   try {
     action();
+    return true;
   } catch (error) {
-    if (!(error instanceof SystemError)) throw error;
+    if (error instanceof SystemError) return false;
+    throw error;
   }
 }
 

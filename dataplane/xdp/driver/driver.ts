@@ -1,6 +1,7 @@
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../../counters/driver.ts';
 import type { EarlyTarget } from '../compile/early-target.ts';
+import type { Hook } from '../devices/links.ts';
 import type { Flow } from '../flows/mark-keys.ts';
 import type { SlotCount } from '../maps/map-set.ts';
 import type { Sample } from '../counting/drop-sample.ts';
@@ -87,9 +88,9 @@ export interface EarlySettings {
 
 export type Attached =
   | {
-      readonly mode: 'native' | 'generic';
+      readonly mode: Hook;
       readonly pinned: boolean;
-      /** Why native mode was refused, as an error code; null if it was not. */
+      /** Why XDP was refused, as an error code; null if it was not. */
       readonly refusal: string | null;
     }
   | { readonly mode: 'none'; readonly reason: string };

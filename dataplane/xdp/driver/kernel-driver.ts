@@ -13,9 +13,9 @@ import { CounterMaps } from '../counting/counter-maps.ts';
 import type { Attached, EarlyDropDriver, EarlySettings } from './driver.ts';
 import { AllDrops } from '../counting/drop-deltas.ts';
 import { type Flow, markNow, markKeys } from '../flows/mark-keys.ts';
-import { Egress, type EgressMethod } from '../devices/egress.ts';
+import { Egress } from '../devices/egress.ts';
 import { LAYOUT } from '../maps/layout.ts';
-import { Links } from '../devices/links.ts';
+import { type Hook, HOOKS, type LinkOptions, Links, type ProgramFor } from '../devices/links.ts';
 import {
   MapSet,
   type MapSetParts,
@@ -23,6 +23,7 @@ import {
   type SharedMaps,
   type SlotCount,
 } from '../maps/map-set.ts';
+import type { ProgramName } from '../maps/programs.ts';
 import { Marks } from '../flows/marks.ts';
 import { Pins } from '../devices/pins.ts';
 import { readSample, type Sample } from '../counting/drop-sample.ts';
@@ -31,14 +32,15 @@ import { narrowFirst, Targets } from '../maps/targets.ts';
 import { NO_UNIONS, type UnionTable } from '../compile/unions.ts';
 
 const ARTIFACT = join(import.meta.dirname, '..', 'bpf', 'early-drop.bpf.json');
-const XDP_DROP = 1;
+/** XDP_DROP and TC_ACT_SHOT. */
+const DROPS: Readonly<Record<Hook, number>> = { native: 1, tc: 2 };
+/** The kernel runs no program on a shorter frame as at tc ingress: Ethernet and IPv4 headers. */
+const TC_FRAME_BYTES = 34;
 const SAMPLES_AT_ONCE = 500;
 
-export interface KernelDriverOptions {
+export interface KernelDriverOptions extends LinkOptions {
   /** A folder in a bpffs. What is pinned there outlives the process. */
   readonly pins: string;
-  /** How to watch outgoing packets, best first. Set by tests of older kernels. */
-  readonly egress?: readonly EgressMethod[];
   /** The most targets, and the most elements of each map. The default is what the kernel has memory for. */
   readonly capacity?: number;
 }
@@ -127,8 +129,7 @@ class KernelDriver implements EarlyDropDriver {
 
   enforce(): void {
     const { links } = this.#open();
-    const { earlyDrop } = this.#loaded().programs;
-    for (const ifindex of links.devices()) links.attach(ifindex, earlyDrop);
+    links.update(this.#programFor);
     if (this.#previous !== null) {
       this.#unreported.push(...(this.#previous.set?.counts() ?? []));
       this.#close(this.#previous);
@@ -188,9 +189,8 @@ class KernelDriver implements EarlyDropDriver {
     const { links } = this.#open();
     try {
       if (links.isDead(ifindex)) links.detach(ifindex);
-      const program = this.#loaded().programs.earlyDrop;
-      const { mode, pinned, refusal } = links.attach(ifindex, program);
-      return { mode, pinned, refusal };
+      const { mode, program, refusal } = links.attach(ifindex, this.#programFor);
+      return { mode, pinned: program.pinned, refusal };
     } catch (error) {
       if (!(error instanceof SystemError)) throw error;
       return { mode: 'none', reason: attachFailureReason(error) };
@@ -212,7 +212,7 @@ class KernelDriver implements EarlyDropDriver {
 
   watch(ifindexes: readonly number[]): number[] {
     const { egress } = this.#open();
-    if (ifindexes.length > 0) return egress.watch(ifindexes, this.#loaded().programs.rememberFlow);
+    if (ifindexes.length > 0) return egress.watch(ifindexes, this.#loaded().programs.get('egress'));
     egress.watchNothing();
     return [];
   }
@@ -261,9 +261,12 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   evaluate(frame: Buffer, ifindex: number): 'pass' | 'drop' {
-    const program = this.#loaded().programs.earlyDrop;
-    const { returned } = testRun({ program, packet: frame, repeat: 1, ingress: ifindex });
-    return returned === XDP_DROP ? 'drop' : 'pass';
+    const { hooks = HOOKS } = this.#options;
+    const hook = this.#open().links.modeOf(ifindex) ?? hooks[0] ?? 'native';
+    if (hook === 'tc' && frame.length < TC_FRAME_BYTES) return 'pass';
+    const program = this.#programFor(hook);
+    const { returned } = testRun({ program, hook, packet: frame, repeat: 1, ingress: ifindex });
+    return returned === DROPS[hook] ? 'drop' : 'pass';
   }
 
   close(): void {
@@ -319,7 +322,7 @@ class KernelDriver implements EarlyDropDriver {
       marks.pin();
       // Until then, a port that is open in one set may be closed in the other.
       writeSettings(next, { ...settings, marksAll: true }, this.#targets, marks.seed);
-      egress.update(next.programs.rememberFlow);
+      egress.update(next.programs.get('egress'));
     } catch (error) {
       next.close();
       throw error;
@@ -340,7 +343,11 @@ class KernelDriver implements EarlyDropDriver {
   }
 
   #parts(targets: readonly EarlyTarget[], unions: UnionTable): MapSetParts {
-    return { artifact: this.#artifact, shared: this.#open().shared, targets, unions };
+    const { links, shared } = this.#open();
+    const { hooks = HOOKS } = this.#options;
+    const used = hooks.filter((hook) => hook === hooks[0] || links.uses(hook));
+    const programs: ProgramName[] = [...used, 'egress'];
+    return { artifact: this.#artifact, shared, targets, unions, programs };
   }
 
   #takePrepared(targets: readonly EarlyTarget[], unions: UnionTable): MapSet | null {
@@ -352,6 +359,8 @@ class KernelDriver implements EarlyDropDriver {
     return null;
   }
 
+  readonly #programFor: ProgramFor = (hook) => this.#loaded().programs.get(hook);
+
   #loaded(): MapSet {
     if (this.#set === null) throw new Error('nothing is loaded');
     return this.#set;
@@ -361,11 +370,12 @@ class KernelDriver implements EarlyDropDriver {
     if (this.#opened === null) {
       const pins = Pins.open(this.#options.pins);
       const marks = Marks.open(pins, this.#artifact.maps);
-      const egress = new Egress(pins, this.#options.egress);
+      const egress = new Egress(pins, this.#options.tc);
+      const links = new Links(pins, this.#options);
       const counting = new CounterMaps(this.#artifact.maps);
       const counters = new XdpCounters(counting, this.#drops);
       const shared = { ...marks.maps, ...counting.maps };
-      this.#opened = { links: new Links(pins), egress, marks, counting, counters, shared };
+      this.#opened = { links, egress, marks, counting, counters, shared };
     }
     return this.#opened;
   }
@@ -392,7 +402,6 @@ function loadFailureReason(error: unknown): string {
 }
 
 function attachFailureReason({ code }: SystemError): string {
-  if (code === 'EBUSY' || code === 'EEXIST') return 'another XDP program is on this device';
   if (code === 'ENODEV') return 'there is no such device';
-  return `the kernel does not take an XDP program on this device (${code})`;
+  return `the kernel does not take a program on this device (${code})`;
 }

@@ -16,7 +16,7 @@ import { reasonsOf } from '../compile/compile.ts';
 import { type Encoded, encodeSpilled, encodeTarget, prefixKey, type Unions } from './layout.ts';
 import { LineMaps } from './lines/maps.ts';
 import { MapUsage, sized, sizeFor } from './capacity.ts';
-import { closePrograms, loadPrograms, loadProgramsOffThread, type Programs } from './programs.ts';
+import { type ProgramName, Programs } from './programs.ts';
 import { encodeStatelessDrops } from '../compile/stateless-drops.ts';
 import { type Counted, SlotCounters } from '../counting/slot-counters.ts';
 import type { UnionTable } from '../compile/unions.ts';
@@ -49,6 +49,8 @@ export interface MapSetParts {
   readonly shared: SharedMaps;
   readonly targets: readonly EarlyTarget[];
   readonly unions: UnionTable;
+  /** The programs that are used at once. */
+  readonly programs: readonly ProgramName[];
 }
 
 /**
@@ -56,7 +58,7 @@ export interface MapSetParts {
  * map is full, a larger set is filled and replaces this one in one step.
  */
 export class MapSet {
-  #programs: Programs | null = null;
+  readonly programs: Programs;
   readonly #maps: Readonly<Record<string, Descriptor>>;
   readonly #loaded = new Map<string, LoadedTarget>();
   readonly #freeSlots: number[] = [];
@@ -84,6 +86,7 @@ export class MapSet {
     const shapes = sized(artifact.maps, targets, this.slots, unions);
     const maps: Record<string, Descriptor> = { ...shared };
     this.#maps = maps;
+    this.programs = new Programs(artifact, maps);
     try {
       for (const [name, shape] of Object.entries(shapes)) {
         if (name in shared) continue;
@@ -105,7 +108,7 @@ export class MapSet {
     const set = new MapSet(parts);
     try {
       set.#fill(parts);
-      set.#programs = loadPrograms(parts.artifact, set.#maps);
+      for (const program of parts.programs) set.programs.get(program);
       return set;
     } catch (error) {
       set.close();
@@ -116,21 +119,14 @@ export class MapSet {
   /** Verifies the programs on other threads while this one fills the maps. */
   static async prepare(parts: MapSetParts): Promise<MapSet> {
     const set = new MapSet(parts);
-    const loading = loadProgramsOffThread(parts.artifact, set.#maps);
+    const loading = set.programs.prepare(parts.programs);
     const filling = (async () => set.#fill(parts))();
-    const [loaded, filled] = await Promise.allSettled([loading, filling]);
-    if (loaded.status === 'fulfilled') set.#programs = loaded.value;
-    for (const part of [loaded, filled]) {
+    for (const part of await Promise.allSettled([loading, filling])) {
       if (part.status === 'fulfilled') continue;
       set.close();
       throw part.reason;
     }
     return set;
-  }
-
-  get programs(): Programs {
-    if (this.#programs === null) throw new Error('the programs are not loaded yet');
-    return this.#programs;
   }
 
   /** Whether the set was made of these targets and did not change since. */
@@ -149,7 +145,7 @@ export class MapSet {
   /** The programs stay in force as long as a link refers to them. */
   close(): void {
     this.#owned.forEach(closeDescriptor);
-    if (this.#programs !== null) closePrograms(this.#programs);
+    this.programs.close();
   }
 
   get size(): number {

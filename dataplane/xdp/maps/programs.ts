@@ -7,49 +7,56 @@ import {
 } from '../../kernel/bpf/bpf-program.ts';
 
 /** The programs of early-drop.bpf.c. Each refers to the maps that it was loaded with. */
-export interface Programs {
-  readonly earlyDrop: Descriptor;
-  readonly rememberFlow: Descriptor;
-}
+const PROGRAMS = {
+  native: { name: 'pcl_early_drop', section: 'xdp' },
+  tc: { name: 'pcl_early_tc', section: 'tcx/ingress' },
+  egress: { name: 'pcl_remember', section: 'tcx/egress' },
+} as const;
+export type ProgramName = keyof typeof PROGRAMS;
 
 type Maps = Readonly<Record<string, Descriptor>>;
 
-/** Throws `SystemError` or `ProgramRefused`, and then loads nothing. */
-export function loadPrograms(artifact: BpfArtifact, maps: Maps): Programs {
-  const earlyDrop = loadProgram('pcl_early_drop', imageOf(artifact, 'xdp', maps));
-  try {
-    const rememberFlow = loadProgram('pcl_remember', imageOf(artifact, 'tcx/egress', maps));
-    return { earlyDrop, rememberFlow };
-  } catch (error) {
-    closeDescriptor(earlyDrop);
-    throw error;
+/** Loads each program once, at the latest when it is used: few hosts need all, and the verifier takes 200 to 400 ms. */
+export class Programs {
+  readonly #artifact: BpfArtifact;
+  readonly #maps: Maps;
+  readonly #loaded = new Map<ProgramName, Descriptor>();
+
+  constructor(artifact: BpfArtifact, maps: Maps) {
+    this.#artifact = artifact;
+    this.#maps = maps;
   }
-}
 
-/** Loads on other threads: the verifier takes about 200 ms. */
-export async function loadProgramsOffThread(artifact: BpfArtifact, maps: Maps): Promise<Programs> {
-  const [earlyDrop, rememberFlow] = await Promise.allSettled([
-    loadProgramOffThread('pcl_early_drop', imageOf(artifact, 'xdp', maps)),
-    loadProgramOffThread('pcl_remember', imageOf(artifact, 'tcx/egress', maps)),
-  ]);
-  if (earlyDrop.status === 'fulfilled' && rememberFlow.status === 'fulfilled') {
-    return { earlyDrop: earlyDrop.value, rememberFlow: rememberFlow.value };
+  /** Loads it if it is not loaded. Throws `SystemError` or `ProgramRefused`. */
+  get(program: ProgramName): Descriptor {
+    const loaded =
+      this.#loaded.get(program) ?? loadProgram(PROGRAMS[program].name, this.#imageOf(program));
+    this.#loaded.set(program, loaded);
+    return loaded;
   }
-  for (const one of [earlyDrop, rememberFlow])
-    if (one.status === 'fulfilled') closeDescriptor(one.value);
-  throw earlyDrop.status === 'rejected'
-    ? earlyDrop.reason
-    : (rememberFlow as PromiseRejectedResult).reason;
-}
 
-export function closePrograms({ earlyDrop, rememberFlow }: Programs): void {
-  closeDescriptor(earlyDrop);
-  closeDescriptor(rememberFlow);
-}
+  /** Loads on other threads. */
+  async prepare(programs: readonly ProgramName[]): Promise<void> {
+    const loading = programs.map(async (program) => {
+      const { name } = PROGRAMS[program];
+      this.#loaded.set(program, await loadProgramOffThread(name, this.#imageOf(program)));
+    });
+    const [failed] = (await Promise.allSettled(loading)).filter(
+      (one): one is PromiseRejectedResult => one.status === 'rejected',
+    );
+    if (failed !== undefined) throw failed.reason;
+  }
 
-function imageOf(artifact: BpfArtifact, section: string, maps: Maps): ProgramImage {
-  const program = artifact.programs[section];
-  if (program === undefined) throw new Error(`the artifact has no program ${section}`);
-  const instructions = relocated(program, maps);
-  return { type: program.type, instructions, license: artifact.license };
+  close(): void {
+    for (const program of this.#loaded.values()) closeDescriptor(program);
+    this.#loaded.clear();
+  }
+
+  #imageOf(program: ProgramName): ProgramImage {
+    const { section } = PROGRAMS[program];
+    const found = this.#artifact.programs[section];
+    if (found === undefined) throw new Error(`the artifact has no program ${section}`);
+    const instructions = relocated(found, this.#maps);
+    return { type: found.type, instructions, license: this.#artifact.license };
+  }
 }

@@ -11,6 +11,7 @@ import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
+import type { Hook } from '@portcullis/dataplane/xdp/devices/links.ts';
 import { BenchEdge, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
@@ -69,7 +70,7 @@ export class Subjects {
   }
 
   /** Both stages, by the edge's own process. */
-  async edge(fleet: Fleet, sees: Settings['sees'], mode: XdpMode = 'native'): Promise<Target> {
+  async edge(fleet: Fleet, sees: Settings['sees'], mode: Hook = 'native'): Promise<Target> {
     return this.edgeWith(policiesOf(fleet), { sees, mode, sets: sourceSetsOf(fleet) });
   }
 
@@ -82,11 +83,11 @@ export class Subjects {
       sets = {},
     }: {
       readonly sees?: Settings['sees'];
-      readonly mode?: XdpMode;
+      readonly mode?: Hook;
       readonly sets?: SourceSets['sets'];
     } = {},
   ): Promise<Target> {
-    const target = this.range.target({ generic: mode === 'generic' });
+    const target = this.range.target({ xdp: mode === 'native' });
     const { namespace } = target;
     const edge = new BenchEdge(namespace, policies, settingsOf(sees), sets);
     this.#edges.push(edge);

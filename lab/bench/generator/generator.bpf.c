@@ -28,6 +28,8 @@ struct plan {
 	u16 source_port, source_ports, port, ports;
 	/* So many numbers are drawn for nothing before each packet: a generator that is slower by that. */
 	u32 work;
+	/* So many bytes less than the 256 that XDP wants are free before each packet. */
+	u32 headroom_less;
 };
 
 /* The verifier counts to the end. */
@@ -202,11 +204,14 @@ INLINE int write6(struct frame6 *frame, struct plan *plan)
 SEC("xdp")
 int generate(struct xdp_md *context)
 {
-	void *data = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	u32 first = 0;
 	struct plan *plan = bpf_map_lookup_elem(&plans, &first);
 	if (!plan)
 		return XDP_ABORTED;
+	int moved = -(int)plan->headroom_less;
+	if (moved && (bpf_xdp_adjust_head(context, moved) || bpf_xdp_adjust_tail(context, moved)))
+		return XDP_ABORTED;
+	void *data = (void *)(long)context->data, *end = (void *)(long)context->data_end;
 	work(plan);
 	if (plan->family == 4)
 		return data + sizeof(struct frame4) > end ? XDP_ABORTED : write4(data, plan);

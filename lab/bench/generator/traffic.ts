@@ -39,8 +39,8 @@ export class Range {
     this.#drain = this.#network.create('drain');
   }
 
-  /** `generic`: XDP is refused by the driver, as by one that has none. */
-  target({ generic = false } = {}): Target {
+  /** Without `xdp` the driver refuses it, as one that has none. */
+  target({ xdp = true } = {}): Target {
     const index = this.#targets++;
     const namespace = this.#network.create(`target${index}`);
     const device = `wire${index}`;
@@ -52,7 +52,7 @@ export class Range {
     for (const [at, name] of [[this.#sender, device] as const, [namespace, DEVICE] as const])
       at.run('ethtool', '-K', name, 'gro', 'on');
     // A veth refuses XDP where it receives by fewer queues than its peer sends by.
-    if (generic) {
+    if (!xdp) {
       namespace.run('ethtool', '-L', DEVICE, 'rx', '1');
       this.#sender.run('ethtool', '-L', device, 'tx', '2');
     }

@@ -81,14 +81,14 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is on', async () => attachedMode(edge) === 'native');
     await assertVerdicts();
     await name(EDGE_DEVICE, 'vx0');
-    await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'generic');
+    await eventually('it is on the tunnel', async () => attachedMode(edge, 'vx0') === 'tc');
     assert.equal(attachedMode(edge), 'native');
-    const reported = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'generic');
+    const reported = await shown(([, upper]) => upper?.name === 'vx0' && upper.xdp === 'tc');
     assert.deepEqual(
       reported.map(({ name: device, xdp }) => [device, xdp]),
       [
         [EDGE_DEVICE, 'native'],
-        ['vx0', 'generic'],
+        ['vx0', 'tc'],
       ],
     );
     edge.run('ip', 'link', 'del', 'vx0');
@@ -107,9 +107,7 @@ describe('the devices of an edge', { skip: lacking ?? false }, () => {
     await eventually('it is on the bridge', async () => attachedMode(edge, 'br0') !== null);
     await eventually('it is off the port', async () => attachedMode(edge) === null);
     await assertVerdicts();
-    const [wan, bridge] = await shown(
-      ([, upper]) => upper?.name === 'br0' && upper.xdp === 'generic',
-    );
+    const [wan, bridge] = await shown(([, upper]) => upper?.name === 'br0' && upper.xdp === 'tc');
     assert.deepEqual([wan?.xdp, wan?.master], ['none', 'br0']);
     assert.match(wan?.reason ?? '', /nothing enters by a port/);
     assert.deepEqual([bridge?.kind, bridge?.xdp], ['bridge', attachedMode(edge, 'br0')]);
