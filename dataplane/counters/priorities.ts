@@ -34,6 +34,8 @@ const QUIET_READINGS = 20;
 const IDLE_READINGS = 40;
 /** The part of the previous share that remains after a reading. */
 const DECAY = 0.75;
+/** More busy addresses than these are the attack of a network, whose packets are all counted. */
+const MAX_FOLLOWED = 4_096;
 /** A new subject replaces another one if its share is this many times larger. */
 const REPLACEMENT_RATIO = 2;
 
@@ -57,12 +59,12 @@ export function updatePriorities(
   const { always } = shares;
   const addresses = decayed(followed, shares.addresses);
   const allNetworks = decayed(networks, shares.networks);
-  const unfollow = [...addresses]
-    .filter(([, { idle }]) => idle >= IDLE_READINGS)
-    .map(([name]) => name);
+  const unfollow: string[] = [];
+  for (const [name, { idle }] of addresses) if (idle >= IDLE_READINGS) unfollow.push(name);
   for (const name of unfollow) addresses.delete(name);
   const candidates = newCandidates(addresses, shares.addresses);
-  unfollow.push(...admit(addresses, candidates, always, capacity.followed - always.size));
+  const room = Math.min(MAX_FOLLOWED, capacity.followed - always.size);
+  if (candidates.length > 0) unfollow.push(...admit(addresses, candidates, always, room));
   const { stop: stopVectors, start: startVectors } = planVectors(
     [addresses, allNetworks],
     capacity.vectors,
@@ -104,9 +106,10 @@ function decayed(
 
 /** Ordered by share, largest first. */
 function newCandidates(followed: PriorityMap, addresses: ReadonlyMap<string, number>): Candidate[] {
-  return [...addresses]
-    .filter(([name, share]) => share >= FOLLOW_SHARE && !followed.has(name))
-    .toSorted(([, a], [, b]) => b - a);
+  const candidates: Candidate[] = [];
+  for (const one of addresses)
+    if (one[1] >= FOLLOW_SHARE && !followed.has(one[0])) candidates.push(one);
+  return candidates.toSorted(([, a], [, b]) => b - a);
 }
 
 /**
@@ -138,23 +141,29 @@ function admit(
   return replaced;
 }
 
+interface Entry {
+  readonly notes: PriorityMap;
+  readonly name: string;
+  readonly noted: SubjectPriority;
+}
+
 function planVectors(
   all: readonly PriorityMap[],
   capacity: number,
 ): { stop: string[]; start: string[] } {
-  const entries = all.flatMap((notes) =>
-    [...notes].map(([name, noted]) => ({ notes, name, noted })),
-  );
-  const stop = entries.filter(({ noted }) => noted.countsVectors && noted.quiet >= QUIET_READINGS);
-  const staying = entries.filter(
-    ({ noted }) => noted.countsVectors && noted.quiet < QUIET_READINGS,
-  );
-  const wanted = entries
-    .filter(({ noted }) => !noted.countsVectors && noted.share >= START_VECTORS_SHARE)
-    .toSorted((a, b) => b.noted.share - a.noted.share);
+  const [stop, staying, wanted]: [Entry[], Entry[], Entry[]] = [[], [], []];
+  // Thousands of subjects, four times a second: those that stay as they are cost nothing.
+  for (const notes of all)
+    for (const [name, noted] of notes) {
+      if (noted.countsVectors)
+        (noted.quiet >= QUIET_READINGS ? stop : staying).push({ notes, name, noted });
+      else if (noted.share >= START_VECTORS_SHARE) wanted.push({ notes, name, noted });
+    }
+  if (stop.length + wanted.length === 0) return { stop: [], start: [] };
+  wanted.sort((a, b) => b.noted.share - a.noted.share);
   const victims = staying.toSorted((a, b) => b.noted.share - a.noted.share);
   let free = capacity - staying.length;
-  const start: typeof entries = [];
+  const start: Entry[] = [];
   for (const one of wanted) {
     if (free > 0) free--;
     else {
@@ -167,6 +176,6 @@ function planVectors(
   for (const { notes, name, noted } of stop) notes.set(name, { ...noted, countsVectors: false });
   for (const { notes, name, noted } of start)
     notes.set(name, { ...noted, countsVectors: true, quiet: 0 });
-  const names = (some: typeof entries) => some.map(({ name }) => name);
+  const names = (some: readonly Entry[]) => some.map(({ name }) => name);
   return { stop: names(stop), start: names(start) };
 }

@@ -225,7 +225,7 @@ INLINE int see_6(void *at, void *end, u32 there, enum direction direction, struc
 }
 
 /* Returns whether the cell counts vectors. */
-INLINE int add_class(u32 cell, u32 vector, u32 packets, u32 length)
+INLINE int add_class(u32 cell, u32 vector, u32 packets, u64 bytes)
 {
 	if (!cell || vector >= VECTORS)
 		return 0;
@@ -237,14 +237,15 @@ INLINE int add_class(u32 cell, u32 vector, u32 packets, u32 length)
 	if (!there)
 		return 0;
 	there->of[vector].packets += packets;
-	there->of[vector].bytes += length;
+	there->of[vector].bytes += bytes;
 	return 1;
 }
 
-INLINE void sample_reported(const struct seen *p)
+/* `already`: the share of packets that was chosen before, as a shift. */
+INLINE void sample_reported(const struct seen *p, u32 already)
 {
 	u32 mask = counting_now.sample_mask;
-	if (LIKELY(bpf_get_prandom_u32() & mask))
+	if (LIKELY(bpf_get_prandom_u32() & (mask >> already)))
 		return;
 	struct reported_sample *sample = bpf_ringbuf_reserve(&reported_samples, sizeof(*sample), 0);
 	if (!sample)
@@ -341,10 +342,12 @@ INLINE void count_seen(const struct seen *p, int is_counted)
 	}
 	if (!is_counted)
 		add_to_cell(cell ? cell : around, vector, p->packets, p->length);
-	int reported = add_class(cell, vector, p->packets, p->length);
-	reported |= add_class(around, vector, p->packets, p->length);
+	u32 shift = is_counted ? counting_now.vector_shift & 31 : 0;
+	u64 bytes = (u64)p->length << shift;
+	int reported = add_class(cell, vector, p->packets, bytes);
+	reported |= add_class(around, vector, p->packets, bytes);
 	if (UNLIKELY(reported))
-		sample_reported(p);
+		sample_reported(p, shift);
 }
 
 INLINE int is_reported(u32 address_hash)

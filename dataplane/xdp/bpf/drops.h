@@ -2,7 +2,7 @@
 #ifndef PORTCULLIS_DROPS_H
 #define PORTCULLIS_DROPS_H
 
-#include "packet.h"
+#include "counting.h"
 
 /* ICMP errors come from any router on the path, and neighbour discovery must always work. */
 INLINE int is_icmp_message(const struct packet *p)
@@ -71,15 +71,19 @@ INLINE struct counter *counter_at(u32 place)
 	return counters_there ? &counters_there->of[bounded(place, COUNTERS_IN_VALUE)] : 0;
 }
 
-INLINE void count(void *ctx, enum hook hook, const struct settings *s, struct counter *counter, u32 place)
+/* Returns whether the packet is one of those whose vector is counted. */
+INLINE int count(void *ctx, enum hook hook, const struct settings *s, struct counter *counter, u32 place)
 {
 	u32 length = hook == AT_XDP ? end_of(ctx, hook) - data_of(ctx, hook) : length_of(ctx, hook);
 	u32 packets = packets_in(ctx, hook);
-	u32 before = counter->packets % SAMPLE_EVERY;
+	u32 nth = counter->packets;
+	u32 before = nth % SAMPLE_EVERY;
 	counter->packets += packets;
 	counter->bytes += length;
 	if (UNLIKELY(!before || before + packets > SAMPLE_EVERY) && s->slots)
 		keep_sample(ctx, hook, place % s->slots, place / s->slots, length);
+	/* Multiples of the golden ratio are spread evenly, whatever period the packets of a flood have. */
+	return !((u64)(nth * GOLDEN) >> (32 - (counting_now.vector_shift & 31)));
 }
 
 #endif

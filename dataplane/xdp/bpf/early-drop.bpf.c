@@ -80,20 +80,19 @@ INLINE int judge_whole(void *ctx, enum hook hook)
 		return XDP_PASS;
 	u32 place = DROP_REASON(verdict) * s->slots + slot;
 	struct counter *counter = counter_at(place);
-	if (counter)
-		count(ctx, hook, s, counter, place);
-	return verdict & OF_NETWORK ? XDP_DROP : REPORTED;
+	int is_chosen = counter && count(ctx, hook, s, counter, place);
+	return verdict & OF_NETWORK ? XDP_DROP : is_chosen ? REPORTED : COUNTED;
 }
 
 /* The verdict is decided. `action` may be REPORTED. */
 INLINE int count_rest(void *ctx, enum hook hook, int action)
 {
-	struct seen *p = counting_now.watching ? begin_seen() : 0;
+	struct seen *p = counting_now.watching && action != COUNTED ? begin_seen() : 0;
 	if (!p)
-		return action == REPORTED ? XDP_DROP : action;
+		return action < 0 ? XDP_DROP : action;
 	/* A value in a map is unknown to the verifier, so it checks the following code once. */
 	p->action = action;
-	p->packets = packets_in(ctx, hook);
+	p->packets = packets_in(ctx, hook) << (action == REPORTED ? counting_now.vector_shift & 31 : 0);
 	BARRIER();
 	void *end = end_of(ctx, hook);
 	struct network network = network_of(ctx, hook);

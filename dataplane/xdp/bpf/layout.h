@@ -59,7 +59,7 @@ struct line {
 };
 /* Packets that match no rule pass. */
 #define LINE_PASSES (1u << 31)
-/* All bits are set; the real ones are in `wides`, at index `wide`. */
+/* Too many ports or sources for `named`: more bits are in `wides`, at index `wide`. */
 #define LINE_WIDE (1u << 30)
 #define LINE_PLACE 0x3fffffffu
 
@@ -304,7 +304,9 @@ struct counting {
 	/* Whether anything is watched. */
 	u32 watching;
 	/* The sampling interval of subjects with counted vectors, minus one. The interval is a power of two. */
-	u32 sample_mask;
+	u16 sample_mask;
+	/* One in 2^vector_shift packets that rules of an address drop is counted by its vector, for all of them. */
+	u16 vector_shift;
 	/* A bit for each address hash: count vectors of its drops. */
 	u64 reported[REPORTED_WORDS];
 	/* The slot in `classes` of each cell, plus 1; 0 if its vectors are not counted. */

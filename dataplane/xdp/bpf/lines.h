@@ -8,8 +8,9 @@
 
 /* Evaluate the packet by all maps. No XDP action has this number. */
 #define DOUBT -1
-/* Dropped, and counted among the drops of its address. */
+/* Dropped, and counted among the drops of its address; with REPORTED its vector is counted too. */
 #define REPORTED -2
+#define COUNTED -3
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))
@@ -98,8 +99,8 @@ INLINE int judge_by_line(void *ctx, enum hook hook, const struct settings *s, co
 	struct counter *counter = counter_at(place);
 	if (!counter)
 		return DOUBT;
-	count(ctx, hook, s, counter, place);
-	return UNLIKELY(is_reported(address_hash)) ? REPORTED : XDP_DROP;
+	int is_chosen = count(ctx, hook, s, counter, place);
+	return UNLIKELY(is_chosen && is_reported(address_hash)) ? REPORTED : XDP_DROP;
 }
 
 /* Finds the line of an address, with its version from before the address was compared (`is_ours`). */

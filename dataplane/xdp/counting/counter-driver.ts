@@ -46,6 +46,10 @@ export interface AddressCells {
   readonly network: number;
   readonly threshold: ReportThreshold;
 }
+/** With more addresses than these above their threshold, the threshold is doubled, up to 2^MAX_CROWDING times. */
+const CROWD = 1_024;
+/** The detector ignores an address below this many times the least that is reported. */
+const MAX_CROWDING = 3;
 const NOT_RESOLVED = { cells: null, cellsVersion: -1 } as const;
 const MAX_CACHED_ADDRESSES = 131_072;
 
@@ -83,6 +87,7 @@ export class XdpCounters implements CounterDriver {
   #cells = 1;
   readonly #lastCells = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
   readonly #vectorSlots: VectorSlots;
+  #crowding = 0;
 
   constructor(maps: CounterMaps, drops: AddressDrops) {
     this.#maps = maps;
@@ -149,6 +154,7 @@ export class XdpCounters implements CounterDriver {
     const dropped = this.#addDrops();
     const vectors = this.#vectorSlots.read();
     const addresses = [...this.#addresses(vectors), ...dropped];
+    this.#noteCrowd(addresses.length);
     const networks: Counted[] = [];
     for (const subject of this.#networks.values()) {
       const news = this.#addedTo(subject.cell);
@@ -270,8 +276,7 @@ export class XdpCounters implements CounterDriver {
         const at = (home.cell || home.network) * CELL_FIELDS;
         news[at + PACKETS] = (news[at + PACKETS] as number) + packets;
         news[at + BYTES] = (news[at + BYTES] as number) + bytes;
-        const { threshold } = home;
-        if (home.cell !== 0 || (packets < threshold.packets && bytes < threshold.bytes)) return;
+        if (home.cell !== 0 || !this.#isEnough(home, packets, bytes)) return;
         const amount = new Float64Array(CELL_FIELDS);
         amount[PACKETS] = packets;
         amount[BYTES] = bytes;
@@ -297,13 +302,22 @@ export class XdpCounters implements CounterDriver {
       for (let field = 0; field < CELL_FIELDS; field++) {
         news[around + field] = (news[around + field] as number) + (news[at + field] as number);
       }
-      const { threshold } = home;
-      const isEnough =
-        packets >= threshold.packets || (news[at + BYTES] as number) >= threshold.bytes;
+      const isEnough = this.#isEnough(home, packets, news[at + BYTES] as number);
       if (packets === 0 || (!isEnough && !this.#vectorSlots.has(cell))) continue;
       addresses.push(counted(owner.subject, this.#addedTo(cell), vectors.get(cell)));
     }
     return addresses;
+  }
+
+  #isEnough({ threshold }: AddressCells, packets: number, bytes: number): boolean {
+    const factor = 2 ** this.#crowding;
+    return packets >= threshold.packets * factor || bytes >= threshold.bytes * factor;
+  }
+
+  /** A flood to thousands of addresses is reported by its networks and by those addresses that get the most. */
+  #noteCrowd(addresses: number): void {
+    if (addresses > CROWD) this.#crowding = Math.min(MAX_CROWDING, this.#crowding + 1);
+    else if (addresses < CROWD / 4) this.#crowding = Math.max(0, this.#crowding - 1);
   }
 
   #cellsOfOwner(owner: Subject): AddressCells | null {

@@ -81,8 +81,8 @@ export class CounterMaps {
       throw error;
     }
     this.#words = new Uint32Array(this.#counting.view.buffer, 0, COUNTING_BYTES / 4);
-    this.samples = new PacketSamples(this.#ring, (mask) => {
-      this.#words[1] = mask;
+    this.samples = new PacketSamples(this.#ring, (mask, vectorShift) => {
+      this.#words[1] = mask + vectorShift * 2 ** 16;
     });
     this.cells = new CounterArray(this.maps.cells, CELL_FIELDS);
     this.classes = new CounterArray(this.maps.classes, VECTOR_FIELDS);

@@ -11,6 +11,8 @@ const AT_ONCE = 1024;
 /** Fewer or more samples in a read change the sampling rate. */
 const [ENOUGH, TOO_MANY] = [64, 256];
 const MAX_MASK = 2 ** 15 - 1;
+/** So many times as many packets are counted by vector as are sampled, in powers of two. */
+const MORE_VECTORS = 4;
 
 /**
  * Samples of packets to subjects with counted vectors. The sampling rate adapts, so that the number of samples does
@@ -18,14 +20,14 @@ const MAX_MASK = 2 ** 15 - 1;
  */
 export class PacketSamples {
   readonly #ring: RingBuffer;
-  readonly #setMask: (mask: number) => void;
-  #mask = 63;
+  readonly #setRates: (mask: number, vectorShift: number) => void;
+  #mask = 2 ** MORE_VECTORS - 1;
 
-  /** `setMask`: samples one in `mask` + 1 packets. */
-  constructor(ring: RingBuffer, setMask: (mask: number) => void) {
+  /** `setRates`: samples one in `mask` + 1 packets, and counts one in 2^`vectorShift` drops by its vector. */
+  constructor(ring: RingBuffer, setRates: (mask: number, vectorShift: number) => void) {
     this.#ring = ring;
-    this.#setMask = setMask;
-    setMask(this.#mask);
+    this.#setRates = setRates;
+    setRates(this.#mask, 0);
   }
 
   read(): CounterSample[] {
@@ -38,7 +40,7 @@ export class PacketSamples {
   #change(mask: number): void {
     if (mask === this.#mask) return;
     this.#mask = mask;
-    this.#setMask(mask);
+    this.#setRates(mask, Math.max(0, Math.log2(mask + 1) - MORE_VECTORS));
   }
 }
 

@@ -34,7 +34,6 @@ async function dropRows(family: Family, say: Say): Promise<Row[]> {
     const raw = { name: 'raw', target: subjects.rawDrop('native'), ...toDenying };
     const fast: Case[] = [
       raw,
-      { name: 'raw generic', target: subjects.rawDrop('generic'), ...toDenying },
       { name: 'bare', target: subjects.bare(), ...toDenying },
       ...(await denyingCases(subjects, family, toDenying)),
       ...(await acceptingCases(subjects, family)),
@@ -80,7 +79,6 @@ async function denyingCases(
   const fleet = fleetOf(family, {});
   return [
     { name: 'XDP', target: await subjects.edge(fleet, 'both'), ...flood },
-    { name: 'XDP generic', target: await subjects.edge(fleet, 'both', 'generic'), ...flood },
     { name: 'nft', target: await subjects.nftables(fleet, 'inbound'), ...flood },
     { name: 'nft both', target: await subjects.nftables(fleet, 'both'), ...flood },
     { name: 'look-ups', target: subjects.lookups(fleet, true), ...flood },
@@ -105,8 +103,6 @@ function floodRows(times: Times, family: Family): Row[] {
   return [
     row(times, `${at}: XDP native beside raw XDP_DROP`, 'XDP', 'raw', 0.75),
     row(times, `${at}: XDP native beside bare ingress policy drop`, 'XDP', 'bare', 1.5),
-    row(times, `${at}: XDP generic beside raw generic XDP_DROP`, 'XDP generic', 'raw generic'),
-    row(times, `${at}: XDP generic beside bare`, 'XDP generic', 'bare'),
     row(times, `${at}: nftables alone, one direction seen, beside bare`, 'nft', 'bare', 0.55),
     row(
       times,

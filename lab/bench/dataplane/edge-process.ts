@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
+import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
@@ -20,6 +21,13 @@ const HEARTBEAT_MS = 1_000;
 const START_MS = 120_000;
 const LINK = 'link';
 
+export interface BenchEdgeOptions {
+  readonly sets?: SourceSets['sets'];
+  /** What the edge counts traffic of, and detects attacks on. */
+  readonly scopes?: readonly WatchScope[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 export type Settings = Omit<EdgeAssignment, 'name' | 'site'>;
 
 /** The edge's own process, as `portcullis edge` runs it, in a namespace, and a control plane for it alone. */
@@ -29,6 +37,8 @@ export class BenchEdge {
   readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
   readonly #policies: Map<string, Policy>;
   readonly #sets: SourceSets['sets'];
+  readonly #scopes: readonly WatchScope[];
+  readonly #env: NodeJS.ProcessEnv;
   #changed: { readonly generation: number; readonly target: string }[] = [];
   #generation = 1;
   #confirmed = 0;
@@ -41,9 +51,11 @@ export class BenchEdge {
     namespace: Namespace,
     policies: readonly Policy[],
     settings: Settings,
-    sets: SourceSets['sets'] = {},
+    { sets = {}, scopes = [], env = {} }: BenchEdgeOptions = {},
   ) {
     this.#sets = sets;
+    this.#scopes = scopes;
+    this.#env = env;
     this.#namespace = namespace;
     this.#policies = new Map(policies.map((policy) => [policy.target, policy]));
     this.#settings = { ...settings, name: 'bench', site: 'bench' };
@@ -63,7 +75,7 @@ export class BenchEdge {
       [process.execPath, join(root, 'edge', 'main.ts'), JSON.stringify(config)],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
-        env: { ...process.env, PORTCULLIS_LOG_LEVEL: 'error' },
+        env: { ...process.env, PORTCULLIS_LOG_LEVEL: 'error', ...this.#env },
       },
     );
     this.#child = child;
@@ -143,6 +155,8 @@ export class BenchEdge {
       };
     }
     if (request.kind === 'edge.sync') return this.#page(request);
+    if (request.kind === 'detection.getSettings')
+      return { kind: 'watch.settings', version: '1', scopes: [...this.#scopes], next: null };
     if (request.kind === 'edge.heartbeat') this.#report = request.report;
     if (request.kind === 'edge.confirm') {
       if (request.refused.length > 0)

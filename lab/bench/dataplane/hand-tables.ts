@@ -2,7 +2,7 @@ import type { Policy, PolicyRule } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { DEVICE } from '../generator/traffic.ts';
 
-/** Tables as people write them by hand, which tell nothing apart and count nothing: what ours is measured beside. */
+/** Tables as people write them by hand, which tell nothing apart: what ours is measured beside. */
 const HOOK = 'type filter hook prerouting priority -290; policy accept;';
 const TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 const IP: Readonly<Record<Family, string>> = { 4: 'ip', 6: 'ip6' };
@@ -40,18 +40,19 @@ function linearRule({ action, protocol, port, source }: PolicyRule): string {
 /**
  * A look-up for each form of rule, for addresses that end in deny: their other denies change no verdict and are left
  * out. `sources`: without them it lets in nobody by where he comes from, and takes the two look-ups that are the least.
+ * `counts`: each packet, in the element of its address or its port.
  */
 export function lookupTable(
   policies: readonly Policy[],
   family: Family,
-  { sources }: { readonly sources: boolean },
+  { sources, counts = false }: { readonly sources: boolean; readonly counts?: boolean },
 ): string {
   const maps = elementsOf(policies);
   const [ip, type, mask] = [IP[family], TYPE[family], MASK[family]];
   const port = `${ip} daddr . meta l4proto . th dport`;
   const found = sources ? 'goto by_source' : 'drop';
   const map = (name: string, fields: readonly string[], elements: readonly string[]): string =>
-    ` map ${name} { type ${fields.join(' . ')} : verdict; size 262144; elements = { ${elements.join(', ')} }; }`;
+    ` map ${name} { type ${fields.join(' . ')} : verdict; size 262144; ${counts && COUNTED.includes(name) ? 'counter; ' : ''}elements = { ${elements.join(', ')} }; }`;
   const rules = (name: string, statements: readonly string[]): string =>
     ` chain ${name} {\n${statements.join('\n')}\n }`;
   // What no policy names is not looked up either.
@@ -91,6 +92,8 @@ export function lookupTable(
   ].join('\n');
 }
 
+/** One of both has every packet. */
+const COUNTED: readonly string[] = ['ports', 'addresses'];
 const MAPS = ['ports', 'port_sources', 'hosts', 'networks'] as const;
 type MapName = (typeof MAPS)[number];
 type Elements = Readonly<Record<MapName, Map<string, string>>>;

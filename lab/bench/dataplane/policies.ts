@@ -14,6 +14,8 @@ export interface Fleet {
   readonly end: 'deny' | 'accept';
   /** Each address denies a country besides, and the flood comes from there. IPv4 only. */
   readonly geo?: true;
+  /** So many ports are open to anybody, and nothing else is allowed. */
+  readonly openPorts?: number;
 }
 
 const COUNTRY = 'country:ZZ';
@@ -49,8 +51,18 @@ export function policiesOf(fleet: Fleet): Policy[] {
 }
 
 export function policyOf(fleet: Fleet, index: number): Policy {
-  const { family, rules, end, geo } = fleet;
+  const { family, rules, end, geo, openPorts = 0 } = fleet;
   const draw = drawer(index + 1);
+  if (openPorts > 0) {
+    const open = Array.from({ length: openPorts }, (_, at) =>
+      rule('allow', at % 2 === 0 ? 'udp' : 'tcp', at === 0 ? OPEN_PORT : port(draw)),
+    );
+    return {
+      target: addressOf(family, index),
+      ...EMPTY_POLICY,
+      rules: [...open, rule('deny', 'any')],
+    };
+  }
   const mixed = Array.from({ length: rules - (end === 'deny' ? 2 : 1) }, (_, at) => {
     const make = KINDS[at % KINDS.length] as Kind;
     return make(draw, family);

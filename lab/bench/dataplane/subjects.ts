@@ -11,14 +11,23 @@ import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
-import type { Hook } from '@portcullis/dataplane/xdp/devices/links.ts';
-import { BenchEdge, type Settings } from './edge-process.ts';
+import type { DeviceMode } from '@portcullis/dataplane/xdp/devices/device.ts';
+import { BenchEdge, type BenchEdgeOptions, type Settings } from './edge-process.ts';
 import { linearTable, lookupTable } from './hand-tables.ts';
 import { type Fleet, flowsOf, policiesOf, sourceSetsOf } from './policies.ts';
 import { DEVICE, dropAtIngress, Range, type Target } from '../generator/traffic.ts';
 
 /** `r0 = XDP_DROP; exit` */
 const RETURN_DROP = Buffer.from([0xb7, 0, 0, 0, 1, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0]);
+
+interface EdgeOptions {
+  readonly sees?: Settings['sees'];
+  /** Where packets are dropped early. */
+  readonly mode?: DeviceMode['xdp'];
+  readonly sets?: SourceSets['sets'];
+  /** What it counts traffic of, and detects attacks on. */
+  readonly scopes?: BenchEdgeOptions['scopes'];
+}
 
 /** What is measured, each on a target of its own. Everything ends with `destroy`. */
 export class Subjects {
@@ -53,7 +62,7 @@ export class Subjects {
     return target;
   }
 
-  /** The least that XDP can do. */
+  /** The least that XDP can do; `generic` without help of the driver. */
   rawDrop(mode: XdpMode): Target {
     const target = this.range.target();
     this.#descriptors.push(
@@ -70,31 +79,32 @@ export class Subjects {
   }
 
   /** Both stages, by the edge's own process. */
-  async edge(fleet: Fleet, sees: Settings['sees'], mode: Hook = 'native'): Promise<Target> {
+  async edge(
+    fleet: Fleet,
+    sees: Settings['sees'],
+    mode: EdgeOptions['mode'] = 'native',
+  ): Promise<Target> {
     return this.edgeWith(policiesOf(fleet), { sees, mode, sets: sourceSetsOf(fleet) });
   }
 
   /** The same with these policies. */
-  async edgeWith(
+  async edgeWith(policies: readonly Policy[], options: EdgeOptions = {}): Promise<Target> {
+    return (await this.running(policies, options)).target;
+  }
+
+  /** The same, with its process. */
+  async running(
     policies: readonly Policy[],
-    {
-      sees = 'both',
-      mode = 'native',
-      sets = {},
-    }: {
-      readonly sees?: Settings['sees'];
-      readonly mode?: Hook;
-      readonly sets?: SourceSets['sets'];
-    } = {},
-  ): Promise<Target> {
-    const target = this.range.target({ xdp: mode === 'native' });
-    const { namespace } = target;
-    const edge = new BenchEdge(namespace, policies, settingsOf(sees), sets);
+    { sees = 'both', mode = 'native', sets = {}, scopes = [] }: EdgeOptions = {},
+  ): Promise<{ readonly target: Target; readonly edge: BenchEdge }> {
+    const target = this.range.target({ xdp: mode !== 'tc' });
+    const env = { PORTCULLIS_EARLY_DROP: mode === 'none' ? 'off' : 'on' };
+    const edge = new BenchEdge(target.namespace, policies, settingsOf(sees), { sets, scopes, env });
     this.#edges.push(edge);
     this.#startMs = await edge.start();
     const got = (await edge.reported()).devices?.find(({ name }) => name === DEVICE)?.xdp;
     if (got !== mode) throw new Error(`the early drop is ${got}, not ${mode}`);
-    return target;
+    return { target, edge };
   }
 
   /** Of the edge that was started last. */
@@ -125,11 +135,8 @@ export class Subjects {
     return target;
   }
 
-  /** nftables alone: early drop ends with the process, for nothing is pinned in these namespaces. */
-  async nftables(fleet: Fleet, sees: Settings['sees']): Promise<Target> {
-    const target = await this.edge(fleet, sees);
-    await this.#edges.at(-1)?.stop();
-    return target;
+  nftables(fleet: Fleet, sees: Settings['sees']): Promise<Target> {
+    return this.edge(fleet, sees, 'none');
   }
 
   linear(fleet: Fleet): Target {
@@ -138,9 +145,9 @@ export class Subjects {
     return target;
   }
 
-  lookups(fleet: Fleet, sources: boolean): Target {
+  lookups(fleet: Fleet, sources: boolean, counts = false): Target {
     const target = this.range.target();
-    load(target, lookupTable(policiesOf(fleet), fleet.family, { sources }));
+    load(target, lookupTable(policiesOf(fleet), fleet.family, { sources, counts }));
     return target;
   }
 

@@ -69,14 +69,12 @@ export function encodeLine(
   addressBytes(cidr).copy(line, 8);
   const sourceMask = commonMask(others, family);
   line.writeUInt32LE(sourceMask, MASK_AT[family]);
-  const bits = bitsOf(plan, sourceMask, isWide ? LAYOUT.WIDE_WORDS : null);
+  bitsOf(plan, sourceMask, null).copy(line, BITS_AT);
   if (isWide) {
     line.writeUInt32LE(wide, NAMED_AT);
-    line.fill(0xff, BITS_AT);
-    return { line, wide: bits };
+    return { line, wide: bitsOf(plan, sourceMask, LAYOUT.WIDE_WORDS) };
   }
   writeNamed(line, named, fallback === null ? reason : 'pass');
-  bits.copy(line, BITS_AT);
   return { line, wide: null };
 }
 
