@@ -4,13 +4,13 @@ import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import { piecesOf } from '../counters/nftables/pieces.ts';
 import { rangeOf } from '../counters/nftables/ruleset.ts';
 import { ADDRESS_TYPE, IP, PASSED_TABLE as TABLE } from '../nftables/names.ts';
-import { deviceMatch } from '../nftables/table/base-chain.ts';
+import { skipOtherDevices } from '../nftables/table/base-chain.ts';
 
 /** After the policies (-150 at the latest), before Docker's DNAT (-100). */
 const AFTER_POLICIES = -140;
 /** The most kinds of packets between two readings. A full set takes no new ones. */
 const MAX_ELEMENTS = 2048;
-/** Beyond it nothing is sampled, so that a flood that passes costs a lookup less. */
+/** Beyond it nothing is sampled, so that a flood that passes costs no lookup. */
 const MAX_PER_SECOND = 2000;
 
 const FAMILIES = [4, 6] as const;
@@ -45,17 +45,16 @@ export interface Sampling {
 
 /** Renders the whole table, replacing an existing one. Without a device or a network it only removes it. */
 export function renderSamples({ devices, networks, sees }: Sampling): string {
-  const entering = deviceMatch(devices);
-  if (entering === null || networks.length === 0) return REMOVE_SAMPLES;
+  if (devices.length === 0 || networks.length === 0) return REMOVE_SAMPLES;
   const rule = `add rule ${TABLE} enter`;
   const lines = [
     `add table ${TABLE}`,
     ...FAMILIES.flatMap((family) => declareFamily(family, networks)),
     `add chain ${TABLE} enter { type filter hook prerouting priority ${AFTER_POLICIES}; policy accept; }`,
+    `${rule} ${skipOtherDevices(devices)}`,
     ...(sees === 'both' ? withConntrack() : withoutConntrack()).map((text) => `${rule} ${text}`),
-    ...FAMILIES.map(
-      (family) => `${rule} ${entering} ${IP[family]} daddr @held${family} goto take${family}`,
-    ),
+    `${rule} limit rate over ${MAX_PER_SECOND}/second burst ${MAX_PER_SECOND} packets return`,
+    ...FAMILIES.map((family) => `${rule} ${IP[family]} daddr @held${family} goto take${family}`),
   ];
   return `${REMOVE_SAMPLES}${lines.join('\n')}\n`;
 }
@@ -90,7 +89,6 @@ function declareFamily(family: Family, networks: readonly Cidr[]): string[] {
         `add set ${TABLE} ${name} { type ${types.join(' . ')}; size ${MAX_ELEMENTS}; flags dynamic; counter; }`,
     ),
     `add chain ${TABLE} take${family}`,
-    `${chain} limit rate over ${MAX_PER_SECOND}/second burst ${MAX_PER_SECOND} packets return`,
     `${chain} meta l4proto { tcp, udp } update @ports${family} { ${addresses} . th dport }`,
     `${chain} meta l4proto != { tcp, udp } update @others${family} { ${addresses} }`,
   ];

@@ -196,7 +196,7 @@ export function deviceMatch(devices: readonly string[]): string | null {
 }
 
 /** Accepts packets from other devices. That costs them one rule, and saves our packets one. */
-function skipOtherDevices(devices: readonly string[]): string {
+export function skipOtherDevices(devices: readonly string[]): string {
   return `iifname != ${namesOf(devices)} accept`;
 }
 
