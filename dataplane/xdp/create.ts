@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
 import { eachConnection } from '../kernel/netlink/conntrack.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { deviceName, listDevices, readDevice } from './devices/device.ts';
+import { openLearnedReader } from '../nftables/elements/learned-reader.ts';
 import type { EarlySettings } from './driver/driver.ts';
 import { EarlyDrop } from './early-drop.ts';
 import type { Flow } from './flows/mark-keys.ts';
+import { addressBytes } from './maps/layout.ts';
 import { createKernelDriver } from './driver/kernel-driver.ts';
 
 /** The early drop of this host. */
@@ -21,9 +25,11 @@ export function createEarlyDrop(options: {
 }
 
 /**
- * Reports both directions of every connection as replies: connection tracking does not know which side is protected.
+ * Reports both directions of every connection as replies: connection tracking does not know which side is protected. And
+ * what validated sources send.
  */
-function openFlows(take: (flow: Flow) => void): Promise<boolean> {
+async function openFlows(take: (flow: Flow) => void): Promise<boolean> {
+  await validatedFlows(take);
   return eachConnection(({ reply }) =>
     take({
       family: reply.family,
@@ -36,10 +42,32 @@ function openFlows(take: (flow: Flow) => void): Promise<boolean> {
   );
 }
 
+/** Sources stay validated for longer than connection tracking knows them. */
+async function validatedFlows(take: (flow: Flow) => void): Promise<void> {
+  const reader = openLearnedReader();
+  const bytesOf = (text: string): Buffer | null => {
+    const address = parseAddress(text);
+    return address.ok ? addressBytes(address.value) : null;
+  };
+  try {
+    for (const family of [4, 6] as const)
+      for (const { fields } of (await reader.read('validated', family)) ?? []) {
+        const [source = '', sourcePort, destination = '', port] = fields;
+        const [remote, local] = [bytesOf(source), bytesOf(destination)];
+        if (remote === null || local === null) continue;
+        const ports = { localPort: Number(port), remotePort: Number(sourcePort) };
+        take({ family, protocol: UDP, local, remote, ...ports });
+      }
+  } finally {
+    reader.close();
+  }
+}
+
+const UDP = 17;
 const TIMEOUTS = '/proc/sys/net/netfilter';
 const REREAD_MS = 10_000;
 
-/** The timeouts of connection tracking plus a minute. Read again after some seconds. */
+/** The longest timeouts of connection tracking and of validated sources plus a minute. Read again after some seconds. */
 function createTimeouts(): () => EarlySettings['remember'] {
   let known = readTimeouts();
   let readMs = performance.now();
@@ -52,13 +80,16 @@ function createTimeouts(): () => EarlySettings['remember'] {
   };
 }
 
+/** For which a source may stay validated without traffic. */
+const VALIDATED_SECONDS = Math.max(120, ...FILTERS.map(({ udp }) => udp?.validatedSeconds ?? 0));
+
 function readTimeouts(): EarlySettings['remember'] {
   const names = listTimeouts();
   const longest = (pattern: RegExp, atLeast: number): number =>
     Math.max(atLeast, ...names.filter((name) => pattern.test(name)).map(timeout)) + 60;
   return {
     tcp: longest(/_tcp_timeout_established$/, 432_000),
-    udp: longest(/_udp_timeout/, 120),
+    udp: longest(/_udp_timeout/, VALIDATED_SECONDS),
     other: longest(/^nf_conntrack_(?!tcp_|udp_).*timeout/, 600),
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
-import type { Family } from '@portcullis/core/net/address.ts';
+import { type Family, parseAddress } from '@portcullis/core/net/address.ts';
 import { createLineLog } from '@portcullis/agent/log.ts';
 import {
   DEFAULT_LIMITS,
@@ -16,7 +16,9 @@ import { planUnions } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { deviceName, readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { EarlyDrop } from '@portcullis/dataplane/xdp/early-drop.ts';
-import type { Hook } from '@portcullis/dataplane/xdp/devices/links.ts';
+import { type Hook, HOOKS } from '@portcullis/dataplane/xdp/devices/links.ts';
+import type { Flow } from '@portcullis/dataplane/xdp/flows/mark-keys.ts';
+import { addressBytes } from '@portcullis/dataplane/xdp/maps/layout.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { driverWithin } from '../driver-within.ts';
 import {
@@ -71,6 +73,7 @@ function opened({ packet: { sourcePort } }: Numbered): boolean {
 export class JudgedEdge {
   readonly wire = new JudgedWire();
   readonly #reconciler: Reconciler;
+  readonly #drivers: readonly EarlyDropDriver[];
   readonly #earlyDrops: Readonly<Record<Hook, EarlyDrop>>;
   /** On no device: frames are shown to it one by one. */
   readonly #alone: EarlyDropDriver = createKernelDriver({ pins: '' });
@@ -86,13 +89,17 @@ export class JudgedEdge {
     this.#reconciler = new Reconciler(edge.within(createLibraryDriver), NO_LIMITS, {
       catalogue: CATALOGUE,
     });
-    this.#earlyDrops = { native: this.#earlyDropAt('native'), tc: this.#earlyDropAt('tc') };
+    const [native, tc] = HOOKS.map((hook) =>
+      driverWithin(edge, createKernelDriver({ pins: '', hooks: [hook] })),
+    ) as [EarlyDropDriver, EarlyDropDriver];
+    this.#drivers = [native, tc, this.#alone];
+    this.#earlyDrops = { native: this.#earlyDropOf(native), tc: this.#earlyDropOf(tc) };
   }
 
-  #earlyDropAt(hook: Hook): EarlyDrop {
+  #earlyDropOf(driver: EarlyDropDriver): EarlyDrop {
     const { edge } = this.wire;
     return new EarlyDrop({
-      driver: driverWithin(edge, createKernelDriver({ pins: '', hooks: [hook] })),
+      driver,
       deviceName: (ifindex) => edge.within(() => deviceName(ifindex)),
       readDevice: (name) => {
         const device = edge.within(() => readDevice(name));
@@ -145,6 +152,7 @@ export class JudgedEdge {
     returns: Known['returns'] = NOTHING_KNOWN.returns,
   ): Promise<number> {
     this.#validate(packets);
+    this.#answer(packets);
     const clients = packets.filter((one) => established(one) && !returns(one.packet));
     this.wire.establish(clients.map((one) => ({ ...one.packet, opened: opened(one) })));
     const known = { returns, validated, established, opened };
@@ -172,6 +180,23 @@ export class JudgedEdge {
       .map((family) => `add element ${TABLE} validated${family} { ${[...keys[family]].join()} }\n`);
     const [program, ...args] = this.wire.edge.command('nft', '-f', '-');
     execFileSync(program, args, { input: text.join('') });
+  }
+
+  /** A source is validated by a reply, which the early drop has seen leave. */
+  #answer(packets: readonly Numbered[]): void {
+    const flows = packets.flatMap(({ packet }): Flow[] => {
+      const { family, protocol, destinationPort, sourcePort } = packet;
+      const [local, remote] = [packet.destination, packet.source].map((text) => {
+        const address = parseAddress(text);
+        assert.ok(address.ok);
+        return addressBytes(address.value);
+      });
+      if (!validated(packet) || local === undefined || remote === undefined) return [];
+      if (destinationPort === null || sourcePort === null) return [];
+      const ports = { localPort: destinationPort, remotePort: sourcePort };
+      return [{ family, protocol, local, remote, ...ports }];
+    });
+    for (const driver of this.#drivers) driver.remember(flows);
   }
 
   /** Every frame alone: whole packets and parts. Answers how many packets are dropped without nftables. */

@@ -23,6 +23,7 @@ import {
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { capacitySuite } from '@portcullis/dataplane/xdp/driver/capacity-suite.ts';
+import { greetingsSuite } from '@portcullis/dataplane/xdp/driver/greetings-suite.ts';
 import { statelessDropsSuite } from '@portcullis/dataplane/xdp/driver/stateless-drops-suite.ts';
 import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { keysOf, withMapsOf } from '../kernel/bpf-maps.ts';
@@ -40,12 +41,14 @@ describe("the kernel's early drop", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
   countSuite(() => createKernelDriver({ pins: '' }));
   statelessDropsSuite(() => createKernelDriver({ pins: '' }));
+  greetingsSuite(() => createKernelDriver({ pins: '' }));
   capacitySuite((capacity) => createKernelDriver({ pins: '', capacity }), 20);
 });
 
 describe("the kernel's early drop at tc ingress", { skip: lacking ?? false }, () => {
   earlyDropSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }), 0);
   countSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }));
+  greetingsSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }));
 });
 
 const SETTINGS = {

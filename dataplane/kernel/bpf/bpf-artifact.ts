@@ -35,8 +35,10 @@ const VALUE_SECTION = 'value:';
 const INSTRUCTION_BYTES = 8;
 const SECTION_TYPES: Readonly<Record<string, ProgramType>> = {
   xdp: 'xdp',
+  'xdp/greeting': 'xdp',
   'tcx/egress': 'schedCls',
   'tcx/ingress': 'schedCls',
+  'tcx/ingress/greeting': 'schedCls',
 };
 
 export function readArtifact(path: string): BpfArtifact {

@@ -11,6 +11,7 @@ export type Descriptor = number;
 export const MAP_TYPES = {
   hash: 1,
   array: 2,
+  programArray: 3,
   percpuArray: 6,
   lpmTrie: 11,
   ringbuf: 27,

@@ -55,6 +55,8 @@ struct seen {
 	/* Host order; TCP and UDP only. */
 	u16 remote_port, local_port;
 	u8 protocol, flags, part;
+	/* Where the network header begins. */
+	u16 network;
 	/* 1, unless the kernel has merged several. */
 	u32 packets;
 	/* The XDP action of the packet. */

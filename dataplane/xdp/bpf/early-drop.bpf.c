@@ -7,16 +7,13 @@
 #include "counting.h"
 #include "drops.h"
 #include "flows.h"
+#include "greetings.h"
 #include "lines.h"
 #include "rules.h"
 
-/*
- * The network header of a packet. `at` is the offset after the Ethernet header and its tags, or 0 for a packet that is
- * not evaluated here.
- */
+/* The network header of a packet: its type, or 0 for a packet that is not evaluated here, and where it begins. */
 struct network {
-	void *at;
-	u16 ethertype;
+	u16 ethertype, offset;
 };
 
 INLINE struct network network_of(void *ctx, enum hook hook)
@@ -50,24 +47,41 @@ INLINE struct network network_of(void *ctx, enum hook hook)
 		if (!bpf_map_lookup_elem(&vlans, &vlan))
 			return none;
 	}
-	struct network found = {.at = at, .ethertype = ethertype};
+	struct network found = {.ethertype = ethertype, .offset = at - data_of(ctx, hook)};
 	return found;
+}
+
+/* Whatever its destination denies. */
+INLINE int must_pass(const struct settings *s, const struct packet *p)
+{
+	return is_icmp_message(p) || is_management(s, p) || is_dhcp(p) || may_be_reply(s, p);
+}
+
+INLINE int count_drop(void *ctx, enum hook hook, const struct settings *s, u32 reason, u32 slot, u32 of_network)
+{
+	u32 place = reason * s->slots + slot;
+	struct counter *counter = counter_at(place);
+	int is_chosen = counter && count(ctx, hook, s, counter, place);
+	return of_network ? XDP_DROP : is_chosen ? REPORTED : COUNTED;
 }
 
 /* Evaluates the packet by all maps. */
 INLINE int judge_whole(void *ctx, enum hook hook)
 {
-	void *end = end_of(ctx, hook);
 	const struct settings *s = &settings_now;
 	struct network network = network_of(ctx, hook);
 	struct packet *p = begin_packet();
-	if (!network.at || !p)
+	if (!network.ethertype || !p)
 		return XDP_PASS;
+	/* Read back from a map it is unknown to the verifier, which checks the headers once, however many tags there are. */
+	p->network = network.offset;
+	BARRIER();
+	void *at = data_of(ctx, hook) + bounded(p->network, 32), *end = end_of(ctx, hook);
 	if (network.ethertype == ETHERTYPE_IP) {
-		if (!parse_4(network.at, end, p, INGRESS))
+		if (!parse_4(at, end, p, INGRESS))
 			return XDP_PASS;
 	} else if (network.ethertype == ETHERTYPE_IPV6) {
-		if (!parse_6(network.at, end, p, INGRESS))
+		if (!parse_6(at, end, p, INGRESS))
 			return XDP_PASS;
 	} else {
 		return XDP_PASS;
@@ -76,12 +90,23 @@ INLINE int judge_whole(void *ctx, enum hook hook)
 	BARRIER();
 	u32 slot = 0;
 	u32 verdict = judge(p, s->flags, &slot);
-	if (!(verdict & DROP) || is_icmp_message(p) || is_management(s, p) || is_dhcp(p) || may_be_reply(s, p))
+	p->slot = slot;
+	if (!(verdict & DROP))
+		return verdict & HAS_FILTERS && p->protocol == UDP ? MUST_GREET : XDP_PASS;
+	if (must_pass(s, p))
 		return XDP_PASS;
-	u32 place = DROP_REASON(verdict) * s->slots + slot;
-	struct counter *counter = counter_at(place);
-	int is_chosen = counter && count(ctx, hook, s, counter, place);
-	return verdict & OF_NETWORK ? XDP_DROP : is_chosen ? REPORTED : COUNTED;
+	return count_drop(ctx, hook, s, DROP_REASON(verdict), slot, verdict & OF_NETWORK);
+}
+
+/* Evaluates the payload of the packet in `packet_now`. */
+INLINE int judge_greeting(void *ctx, enum hook hook)
+{
+	struct packet *p = this_packet();
+	const struct settings *s = &settings_now;
+	/* Where replies take another route, no source is validated, and filters limit rates only. */
+	if (!p || !(s->flags & KEEP_REPLIES) || !greets_wrongly(ctx, hook, p) || must_pass(s, p))
+		return XDP_PASS;
+	return count_drop(ctx, hook, s, REASON_GREETINGS, p->slot, 0);
 }
 
 /* The verdict is decided. `action` may be REPORTED. */
@@ -94,15 +119,15 @@ INLINE int count_rest(void *ctx, enum hook hook, int action)
 	p->action = action;
 	p->packets = packets_in(ctx, hook) << (action == REPORTED ? counting_now.vector_shift & 31 : 0);
 	BARRIER();
-	void *end = end_of(ctx, hook);
 	struct network network = network_of(ctx, hook);
-	if (network.at) {
-		u32 there = length_of(ctx, hook) - (u32)(network.at - data_of(ctx, hook));
-		if (network.ethertype == ETHERTYPE_IP ? see_4(network.at, end, there, INGRESS, p)
-						      : network.ethertype == ETHERTYPE_IPV6 &&
-								see_6(network.at, end, there, INGRESS, p))
-			count_seen(p, p->action == REPORTED);
-	}
+	p->network = network.offset;
+	BARRIER();
+	u32 before = bounded(p->network, 32);
+	void *at = data_of(ctx, hook) + before, *end = end_of(ctx, hook);
+	u32 there = length_of(ctx, hook) - before;
+	if (network.ethertype == ETHERTYPE_IP ? see_4(at, end, there, INGRESS, p)
+					      : network.ethertype == ETHERTYPE_IPV6 && see_6(at, end, there, INGRESS, p))
+		count_seen(p, p->action == REPORTED);
 	return p->action == REPORTED ? XDP_DROP : p->action;
 }
 
@@ -117,6 +142,15 @@ INLINE int receive(void *ctx, enum hook hook)
 	if (action == DOUBT)
 		action = judge_whole(ctx, hook);
 	BARRIER();
+	if (action == MUST_GREET) {
+		/* Does not return. Without an agent the kernel empties these arrays, and the packet passes. */
+		if (hook == AT_XDP)
+			bpf_tail_call(ctx, &greeters, 0);
+		else
+			bpf_tail_call(ctx, &greeters_tc, 0);
+		action = XDP_PASS;
+	}
+	BARRIER();
 	return count_rest(ctx, hook, action);
 }
 
@@ -124,6 +158,20 @@ SEC("xdp")
 int early_drop(struct xdp_md *ctx)
 {
 	return receive(ctx, AT_XDP);
+}
+
+/* A program of its own, because the verifier would check it again for every way in which a packet may be read. */
+INLINE int receive_greeting(void *ctx, enum hook hook)
+{
+	int action = judge_greeting(ctx, hook);
+	BARRIER();
+	return count_rest(ctx, hook, action);
+}
+
+SEC("xdp/greeting")
+int early_drop_greeting(struct xdp_md *ctx)
+{
+	return receive_greeting(ctx, AT_XDP);
 }
 
 /* The longest headers that are evaluated: Ethernet, two tags, IPv6 with options, TCP. */
@@ -139,12 +187,23 @@ int early_drop_later(struct __sk_buff *skb)
 	return receive(skb, AT_TC) == XDP_DROP ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
-/* The network header after the Ethernet header and tags of an outgoing packet. */
-INLINE struct network network_leaving(struct __sk_buff *skb)
+SEC("tcx/ingress/greeting")
+int early_drop_greeting_later(struct __sk_buff *skb)
+{
+	return receive_greeting(skb, AT_TC) == XDP_DROP ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+}
+
+/* The network header of an outgoing packet, after the Ethernet header and tags. */
+struct header {
+	void *at;
+	u16 ethertype;
+};
+
+INLINE struct header network_leaving(struct __sk_buff *skb)
 {
 	void *at = (void *)(long)skb->data;
 	void *end = (void *)(long)skb->data_end;
-	struct network none = {};
+	struct header none = {};
 	if (at + 14 > end)
 		return none;
 	u16 ethertype = *(u16 *)(at + 12);
@@ -157,7 +216,7 @@ INLINE struct network network_leaving(struct __sk_buff *skb)
 		ethertype = *(u16 *)(at + 2);
 		at += 4;
 	}
-	struct network found = {.at = at, .ethertype = ethertype};
+	struct header found = {.at = at, .ethertype = ethertype};
 	return found;
 }
 
@@ -167,7 +226,7 @@ INLINE void count_sent(struct __sk_buff *skb)
 	if (!counting_now.watching || skb->len <= DATA_BYTES)
 		return;
 	void *end = (void *)(long)skb->data_end;
-	struct network network = network_leaving(skb);
+	struct header network = network_leaving(skb);
 	struct seen *p = begin_seen();
 	if (!network.at || !p)
 		return;
@@ -198,7 +257,7 @@ int remember_flow(struct __sk_buff *skb)
 	count_sent(skb);
 	if (!(s->flags & KEEP_REPLIES))
 		return -1;
-	struct network network = network_leaving(skb);
+	struct header network = network_leaving(skb);
 	struct packet *p = begin_packet();
 	if (!network.at || !p)
 		return -1;

@@ -43,6 +43,7 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 		verdict = OF_FAMILY(judge_listed_)(&small->head, small->rule, SMALL_RULES, p, key);
 		if (UNLIKELY(small->head.flags & STRUCK))
 			verdict = after_mitigations(*slot, p, verdict);
+		verdict |= filters_of(&small->head);
 		return SEEN_WHOLE(&small->head, version, check_of(p)) ? verdict : PASS;
 	}
 	struct OF_FAMILY(large) *large;
@@ -63,6 +64,7 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 					      : OF_FAMILY(judge_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
 	if (UNLIKELY(large->head.flags & STRUCK))
 		verdict = after_mitigations(*slot, p, verdict);
+	verdict |= filters_of(&large->head);
 	if (!small && verdict & DROP)
 		verdict |= OF_NETWORK;
 	return SEEN_WHOLE(&large->head, version, check_of(p)) ? verdict : PASS;

@@ -128,6 +128,8 @@ struct head {
 #define ASKS_SETS 4u
 /* Stateless mitigation drops exist: `struck` is looked up before the rules. The address has no line. */
 #define STRUCK 8u
+/* Ports have filters: `filtered` is looked up for UDP packets that the rules pass. */
+#define FILTERED 16u
 
 /*
  * `match`: see KEY. The bits of `mask` within KEY are a mask; the verdict and its reason are above them. A rule on
@@ -183,6 +185,36 @@ struct struck {
 	} safe[SAFE_NETWORKS];
 };
 
+/*
+ * A port whose filter lets unvalidated sources send greetings only. A source is unvalidated unless the port has answered
+ * it, so replies from such ports are marked as flows. The value is an index in `greetings`.
+ */
+struct filtered_key {
+	u32 slot;
+	/* Host order. */
+	u32 port;
+};
+
+/* The bytes of a payload that greetings may name, eight at a time. */
+#define GREETING_BYTES 64
+#define GREETING_CHECKS 4
+struct greeting {
+	/* The shortest and longest payload. */
+	u16 min, max;
+	u32 unused;
+	struct {
+		u32 offset, unused;
+		/* As read from the packet into a register. */
+		u64 value, mask;
+	} check[GREETING_CHECKS];
+};
+#define MAX_GREETINGS 16
+struct greetings {
+	u32 count, unused;
+	struct greeting of[MAX_GREETINGS];
+};
+#define GREETING_SETS 256
+
 struct small4 {
 	struct head head;
 	struct rule4 rule[SMALL_RULES];
@@ -228,8 +260,9 @@ struct counter {
  * The counters of a slot: one for each reason, `slots` apart. Each map value holds many, because the kernel reaches
  * each value through a pointer; few pointers stay in the L1 cache.
  */
-#define REASONS 5
+#define REASONS 6
 #define REASON_MITIGATIONS 4u
+#define REASON_GREETINGS 5u
 #define REASON_BITS 7u
 #define COUNTERS_IN_VALUE 64
 struct counters {

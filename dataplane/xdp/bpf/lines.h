@@ -11,6 +11,8 @@
 /* Dropped, and counted among the drops of its address; with REPORTED its vector is counted too. */
 #define REPORTED -2
 #define COUNTED -3
+/* Rules pass it, and a filter may drop it. */
+#define MUST_GREET -4
 #define BARRIER() asm volatile("" ::: "memory")
 #define VERSION_OF(line) (*(const volatile u16 *)&(line)->version)
 #define IS_TCP_OR_UDP(protocol) ((protocol) < 32 && 1u << (protocol) & (1u << TCP | 1u << UDP))

@@ -35,6 +35,11 @@ MAP(sets_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), 8, 64, BPF_F_NO_P
 MAP(sets_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), 8, 64, BPF_F_NO_PREALLOC);
 MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREALLOC);
 MAP(struck_by, BPF_MAP_TYPE_HASH, sizeof(struct struck_key), sizeof(struct struck), 64, BPF_F_NO_PREALLOC);
+MAP(filtered, BPF_MAP_TYPE_HASH, sizeof(struct filtered_key), 4, 64, BPF_F_NO_PREALLOC);
+MAP(greetings, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct greetings), GREETING_SETS, 0);
+/* The program that evaluates greetings. An array holds programs of one type only. */
+MAP(greeters, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
+MAP(greeters_tc, BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1, 0);
 MAP(counters, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct counters), REASONS, 0);
 MAP(samples, BPF_MAP_TYPE_RINGBUF, 0, 0, 262144, 0);
 MAP(flow_marks, BPF_MAP_TYPE_ARRAY, 4, 4, FLOW_MARKS, 0);

@@ -67,11 +67,23 @@ struct packet {
 	u8 flags;
 	/* ICMP type, where the protocol is ICMP. */
 	u8 icmp;
+	/* Where the network header begins. */
+	u16 network;
+	/* Of UDP: where the payload begins after the network header, and its length as the header says. */
+	u16 payload, payload_length;
+	/* The slot of the counters of its destination. */
+	u32 slot;
 };
 #define TCP_SYN 2
 #define TCP_ACK 16
 
 MAP(packet_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct packet), 1, 0);
+
+INLINE struct packet *this_packet(void)
+{
+	u32 first = 0;
+	return bpf_map_lookup_elem(&packet_now, &first);
+}
 
 /*
  * Returns a cleared packet. It is in a map, not on the stack, like `seen_now`: a verifier that does not track how the
@@ -79,8 +91,7 @@ MAP(packet_now, BPF_MAP_TYPE_PERCPU_ARRAY, 4, sizeof(struct packet), 1, 0);
  */
 INLINE struct packet *begin_packet(void)
 {
-	u32 first = 0;
-	struct packet *p = bpf_map_lookup_elem(&packet_now, &first);
+	struct packet *p = this_packet();
 	if (p)
 		__builtin_memset(p, 0, sizeof(*p));
 	return p;
@@ -91,10 +102,10 @@ INLINE struct packet *begin_packet(void)
 enum direction { INGRESS, EGRESS };
 
 /*
- * Parses the header at `at`. Returns false for a packet that passes. The verifier must see that every read is inside
+ * Parses the header at `at`, `before` bytes from the network header. Returns false for a packet that passes. The verifier must see that every read is inside
  * the packet, so each read has its own check.
  */
-INLINE int parse_upper(void *at, void *end, struct packet *p, enum direction direction)
+INLINE int parse_upper(void *at, u32 before, void *end, struct packet *p, enum direction direction)
 {
 	if (p->protocol == TCP || p->protocol == UDP) {
 		u16 *ports = at;
@@ -102,8 +113,14 @@ INLINE int parse_upper(void *at, void *end, struct packet *p, enum direction dir
 			return 0;
 		p->remote_port = ports[direction == INGRESS ? 0 : 1];
 		p->local_port = ports[direction == INGRESS ? 1 : 0];
-		if (p->protocol == UDP)
-			return at + 8 <= end;
+		if (p->protocol == UDP) {
+			if (at + 8 > end)
+				return 0;
+			u32 length = NETWORK_16(ports[2]);
+			p->payload = before + 8;
+			p->payload_length = length < 8 ? 0 : length - 8;
+			return 1;
+		}
 		u8 *tcp = at;
 		if ((void *)(tcp + 20) > end)
 			return 0;
@@ -137,7 +154,7 @@ INLINE int parse_4(void *at, void *end, struct packet *p, enum direction directi
 	p->protocol = ip[9];
 	p->remote[0] = *(u32 *)(ip + (direction == INGRESS ? 12 : 16));
 	p->local[0] = *(u32 *)(ip + (direction == INGRESS ? 16 : 12));
-	return parse_upper(at + length, end, p, direction);
+	return parse_upper(at + length, length, end, p, direction);
 }
 
 INLINE int parse_6(void *at, void *end, struct packet *p, enum direction direction)
@@ -152,6 +169,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 	}
 	p->family = 6;
 	u8 next = ip[6];
+	u32 before = 40;
 	at += 40;
 #pragma unroll
 	for (int i = 0; i < MAX_EXTENSIONS; i++) {
@@ -162,6 +180,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 		if ((void *)(extension + 8) > end)
 			return 0;
 		next = extension[0];
+		before += (extension[1] + 1) * 8;
 		at += (extension[1] + 1) * 8;
 	}
 	/* Further extensions, fragments, authentication, no next header, mobility and others are not evaluated here. */
@@ -169,7 +188,7 @@ INLINE int parse_6(void *at, void *end, struct packet *p, enum direction directi
 	    next == 139 || next == 140)
 		return 0;
 	p->protocol = next;
-	return parse_upper(at, end, p, direction);
+	return parse_upper(at, before, end, p, direction);
 }
 
 /* Hashes neighbouring addresses far apart. address-hash.ts has the same function. */

@@ -16,6 +16,8 @@ INLINE u64 port_bit(u32 key)
 #define DROP_REASON(verdict) ((verdict) >> 2 & REASON_BITS)
 /* With DROP: by rules of a network, whose counter does not distinguish addresses. */
 #define OF_NETWORK (1u << 8)
+/* Ports of the destination have filters. Not OPEN: replies from it are marked, so that what it answers is known. */
+#define HAS_FILTERS (1u << 9)
 
 INLINE u32 verdict_of(u32 mask, u32 any_source)
 {
@@ -27,6 +29,12 @@ INLINE u32 verdict_of(u32 mask, u32 any_source)
 INLINE u32 fallback_of(const struct head *head)
 {
 	return head->fallback == FALLBACK_PASS ? OPEN : DROP | (u32)(head->fallback - FALLBACK_DROP) << 2;
+}
+
+/* Without a branch, which would double what the verifier checks. */
+INLINE u32 filters_of(const struct head *head)
+{
+	return (u32)(head->flags & FILTERED) << 5;
 }
 
 INLINE u64 source_bit(const struct packet *p)

@@ -9,6 +9,7 @@ import {
 } from '../../compile/match.ts';
 import { intoLevels, prune } from '../../compile/program.ts';
 import { addressBytes, keyMask, LAYOUT, maskBytes, packetKey } from '../maps/layout.ts';
+import { greetedPortsOf } from './greetings.ts';
 import { statelessDropsOf } from './stateless-drops.ts';
 
 /** Throws `PolicyError` if the policy is invalid. */
@@ -23,18 +24,23 @@ export function compileEarly(policy: Policy): EarlyTarget {
   const end = ordered.find((rule) => rule.protocol === null && rule.source === null);
   const fallback = end?.outcome === 'drop' ? reasonOf(end) : null;
   const { target } = policy;
-  const statelessDrops = statelessDropsOf(policy, cidr.family);
+  const common = {
+    target,
+    cidr,
+    statelessDrops: statelessDropsOf(policy, cidr.family),
+    greetedPorts: greetedPortsOf(policy, cidr),
+  };
   const { kept } = prune(ordered);
   if (kept.length <= LAYOUT.LARGE_RULES) {
     const { order, portless } = portsLast(kept);
     const rules = order.map((index) => earlyRule(kept[index] as MatchRule, reasonOf));
     const listed = { kind: 'listed', rules, portless, fallback } as const;
-    return { target, cidr, rules: listed, spilled: [], unions: unionsOf(kept), statelessDrops };
+    return { ...common, rules: listed, spilled: [], unions: unionsOf(kept) };
   }
   // Source sets cannot be hash look-ups, so nftables evaluates them.
   const byPacket = prune(ordered.filter((rule) => rule.source?.kind !== 'sets')).kept;
   const early = byPacket.map((rule) => earlyRule(rule, reasonOf));
-  return { target, cidr, ...spill(byPacket, early, fallback), unions: new Map(), statelessDrops };
+  return { ...common, ...spill(byPacket, early, fallback), unions: new Map() };
 }
 
 /** Everything passes to nftables. */
@@ -49,9 +55,15 @@ export function isTooComplex(target: EarlyTarget | undefined): boolean {
 }
 
 /** The reasons that packets may be dropped for. */
-export function reasonsOf({ rules, spilled, statelessDrops }: EarlyTarget): Set<Reason> {
+export function reasonsOf({
+  rules,
+  spilled,
+  statelessDrops,
+  greetedPorts,
+}: EarlyTarget): Set<Reason> {
   const reasons = new Set<Reason>();
   if (statelessDrops.length > 0) reasons.add('mitigations');
+  if (greetedPorts.length > 0) reasons.add('greetings');
   if (rules.fallback !== null) reasons.add(rules.fallback);
   const listed = rules.kind === 'listed' ? rules.rules : spilled;
   for (const { verdict } of listed) if (verdict !== 'pass') reasons.add(verdict);

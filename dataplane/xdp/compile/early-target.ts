@@ -1,12 +1,14 @@
+import type { Signature } from '@portcullis/core/filters/filter.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 
 /** In the order of the counters of a slot. */
-export const REASONS = ['rules', 'baseline', 'geo', 'blocked', 'mitigations'] as const;
+export const REASONS = ['rules', 'baseline', 'geo', 'blocked', 'mitigations', 'greetings'] as const;
 export type Reason = (typeof REASONS)[number];
 
 /**
- * The part of a policy that can be decided by a single packet: some mitigations, and rules. It never drops more than
- * the policy: mitigations only drop, so omitting some drops less, and filters run on what passes.
+ * The part of a policy that can be decided by a single packet and the flows that the port has answered: some
+ * mitigations, rules, and what filters ask of unvalidated sources. It never drops more than the policy: mitigations and
+ * filters only drop, so omitting some drops less.
  */
 export interface EarlyTarget {
   readonly target: string;
@@ -18,6 +20,14 @@ export interface EarlyTarget {
   readonly unions: ReadonlyMap<string, readonly string[]>;
   /** Drops of mitigations, which are evaluated before the rules. */
   readonly statelessDrops: readonly StatelessDrop[];
+  /** Filtered ports, which are evaluated after the rules. */
+  readonly greetedPorts: readonly GreetedPort[];
+}
+
+/** A UDP port that drops what an unvalidated source sends, unless it fits one of these. */
+export interface GreetedPort {
+  readonly port: number;
+  readonly greetings: readonly Signature[];
 }
 
 /** The first match decides. If nothing matches, `fallback` is the reason of the drop, or null to pass. */

@@ -12,6 +12,7 @@ const CAUSES: Readonly<Record<Reason, Pick<DropEntry, 'stage' | 'reason'>>> = {
   geo: { stage: 'policy', reason: 'geo' },
   blocked: { stage: 'policy', reason: 'blocked' },
   mitigations: { stage: 'mitigations', reason: 'mitigated' },
+  greetings: { stage: 'filters', reason: 'no-greeting' },
 };
 
 type DeviceName = (ifindex: number) => string | null;

@@ -14,6 +14,8 @@ export interface FrameFacts {
   readonly icmp: number | null;
   /** TCP flags. */
   readonly flags: number;
+  /** Of UDP; null if it is cut off. */
+  readonly payload: Buffer | null;
   /** The offset of the IP header. */
   readonly ip: number;
 }
@@ -77,8 +79,8 @@ function upper6(ip: Buffer): Upper | null {
 function upperFields(
   upper: Buffer,
   protocol: number,
-): Pick<FrameFacts, 'sourcePort' | 'destinationPort' | 'icmp' | 'flags'> | null {
-  const none = { sourcePort: null, destinationPort: null, icmp: null, flags: 0 };
+): Pick<FrameFacts, 'sourcePort' | 'destinationPort' | 'icmp' | 'flags' | 'payload'> | null {
+  const none = { sourcePort: null, destinationPort: null, icmp: null, flags: 0, payload: null };
   if (protocol === 1 || protocol === 58) {
     return upper.length < 8 ? null : { ...none, icmp: upper[0] ?? 0 };
   }
@@ -89,7 +91,13 @@ function upperFields(
     destinationPort: upper.readUInt16BE(2),
     icmp: null,
     flags: protocol === 6 ? (upper[13] ?? 0) : 0,
+    payload: protocol === 17 ? payloadOf(upper) : null,
   };
+}
+
+function payloadOf(udp: Buffer): Buffer | null {
+  const end = Math.max(8, udp.readUInt16BE(4));
+  return end > udp.length ? null : udp.subarray(8, end);
 }
 
 function addressAt(ip: Buffer, at: number, family: 4 | 6): Cidr {

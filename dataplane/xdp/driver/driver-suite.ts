@@ -335,7 +335,14 @@ const STATE = {
   fragmentsWithinLimit: true,
   answered: false,
   aboveLimit: [],
-  filtered: null,
+  // As a frame carries it, of a source that no reply has validated.
+  filtered: {
+    payload: Buffer.alloc(16),
+    validated: false,
+    established: true,
+    opened: true,
+    above: [],
+  },
 } as const;
 
 function settingsOf({ settings }: Situation): Partial<EarlySettings> {

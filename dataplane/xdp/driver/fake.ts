@@ -1,3 +1,4 @@
+import { fits } from '@portcullis/core/filters/evaluate.ts';
 import { containsCidr } from '@portcullis/core/net/cidr.ts';
 import { FakeCounterDriver } from '../../counters/fake-driver.ts';
 import type { EarlyRule, EarlyTarget, Reason, StatelessDrop } from '../compile/early-target.ts';
@@ -183,7 +184,10 @@ class Fake implements FakeEarlyDrop {
   /** Returns the target whose rules drop the frame, or null if it passes. */
   #drop(facts: FrameFacts, frame: Buffer): EarlyTarget | null {
     const target = this.#targetFor(facts);
-    const reason = target === null ? 'pass' : verdict(target, facts, this.#unions);
+    const ruled = target === null ? 'pass' : verdict(target, facts, this.#unions);
+    const keeps = this.#settings?.keepReplies === true;
+    const reason =
+      ruled === 'pass' && keeps && mustGreet(target, facts) ? ('greetings' as const) : ruled;
     if (target === null || reason === 'pass' || this.#mustPass(facts)) return null;
     const key = `${target.target} ${reason}`;
     const { packets = 0, bytes = 0 } = this.#counts.get(key) ?? {};
@@ -247,6 +251,14 @@ class Fake implements FakeEarlyDrop {
 }
 
 const DHCP: readonly string[] = ['67 68', '547 546'];
+
+/** A filter of the port drops the packet, unless its source is validated. */
+function mustGreet(target: EarlyTarget | null, facts: FrameFacts): boolean {
+  const { protocol, destinationPort, payload } = facts;
+  const found = target?.greetedPorts.find(({ port }) => port === destinationPort);
+  if (found === undefined || protocol !== 17 || payload === null) return false;
+  return !found.greetings.some((one) => fits(one, payload));
+}
 
 function verdict(
   { rules, spilled, statelessDrops }: EarlyTarget,

@@ -13,6 +13,8 @@ export function needsFlows(
   if (before === undefined) return true;
   if (before.statelessDrops.length === 0 && after.statelessDrops.length > 0) return true;
   if (before.rules.fallback === null && after.rules.fallback !== null) return true;
+  const filtered = new Set(before.greetedPorts.map(({ port }) => port));
+  if (after.greetedPorts.some(({ port }) => !filtered.has(port))) return true;
   const open = openPorts(after);
   return [...openPorts(before)].some((port) => !open.has(port));
 }

@@ -7,17 +7,19 @@ import type { UnionTable } from '../compile/unions.ts';
 type Visit = (what: string, count: number) => unknown;
 
 /**
- * Reports what a target uses: a counter slot, an element in each of its maps, its look-ups and its stateless drops.
+ * Reports what a target uses: a counter slot, an element in each of its maps, its look-ups, its stateless drops and its
+ * filtered ports.
  */
 function eachUse(target: EarlyTarget, visit: Visit): void {
   visit('slots', 1);
   for (const map of mapsOf(target)) visit(map, 1);
   if (target.spilled.length > 0) visit('spilled', target.spilled.length);
   if (target.statelessDrops.length > 0) visit('struck_by', target.statelessDrops.length);
+  if (target.greetedPorts.length > 0) visit('filtered', target.greetedPorts.length);
 }
 
 /** When a target changes, its new elements are added before the old ones are removed. */
-const DOUBLED_ON_CHANGE: readonly string[] = ['spilled', 'struck_by'];
+const DOUBLED_ON_CHANGE: readonly string[] = ['spilled', 'struck_by', 'filtered'];
 
 /** The elements that targets use, by map. */
 export class MapUsage {
@@ -77,7 +79,8 @@ export function sized(
   const add: Visit = (map, count) => counts.set(map, (counts.get(map) ?? 0) + count);
   for (const target of targets) eachUse(target, add);
   for (const family of [4, 6] as const) add(`sets_${family}`, unions.networks[family].length);
-  const growing = /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^struck_by$|^wides$/;
+  const growing =
+    /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^struck_by$|^filtered$|^wides$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
       if (name === 'counters')

@@ -32,14 +32,20 @@ export const LAYOUT = {
   SPILLED: 2,
   ASKS_SETS: 4,
   STRUCK: 8,
+  FILTERED: 16,
   SAFE_NETWORKS: 8,
   KEY_HAS_PORT: 2 ** 24,
   RULE_DROPS: 2 ** 31,
   RULE_REASON_SHIFT: 28,
   RULE_SETS: 2 ** 27,
   RULE_INSIDE: 2 ** 26,
-  REASONS: 5,
+  REASONS: 6,
   REASON_MITIGATIONS: 4,
+  REASON_GREETINGS: 5,
+  GREETING_BYTES: 64,
+  GREETING_CHECKS: 4,
+  MAX_GREETINGS: 16,
+  GREETING_SETS: 256,
   COUNTERS_IN_VALUE: 64,
   SAMPLE_BYTES: 96,
   CELLS: 16_384,
@@ -91,7 +97,9 @@ interface Written extends Placement {
 /** The elements of a target. The first contains the rules; an element in the small map may only refer to it. */
 export function encodeTarget(target: EarlyTarget, placement: Placement): Encoded[] {
   const { cidr, rules } = target;
-  const flags = target.statelessDrops.length > 0 ? LAYOUT.STRUCK : 0;
+  const flags =
+    (target.statelessDrops.length > 0 ? LAYOUT.STRUCK : 0) +
+    (target.greetedPorts.length > 0 ? LAYOUT.FILTERED : 0);
   const written = { ...placement, check: checkOf(cidr), flags };
   const { family } = cidr;
   const single = cidr.length === BITS[family];

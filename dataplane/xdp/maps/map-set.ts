@@ -11,12 +11,25 @@ import {
   updateElements,
 } from '../../kernel/bpf/bpf.ts';
 import type { BpfArtifact } from '../../kernel/bpf/bpf-artifact.ts';
-import { type EarlyTarget, type Reason, REASONS } from '../compile/early-target.ts';
+import {
+  type EarlyTarget,
+  type GreetedPort,
+  type Reason,
+  REASONS,
+} from '../compile/early-target.ts';
 import { reasonsOf } from '../compile/compile.ts';
-import { type Encoded, encodeSpilled, encodeTarget, prefixKey, type Unions } from './layout.ts';
+import {
+  type Encoded,
+  encodeSpilled,
+  encodeTarget,
+  LAYOUT,
+  prefixKey,
+  type Unions,
+} from './layout.ts';
 import { LineMaps } from './lines/maps.ts';
 import { MapUsage, sized, sizeFor } from './capacity.ts';
 import { type ProgramName, Programs } from './programs.ts';
+import { encodeGreetings, filteredKey } from '../compile/greetings.ts';
 import { encodeStatelessDrops } from '../compile/stateless-drops.ts';
 import { type Counted, SlotCounters } from '../counting/slot-counters.ts';
 import type { UnionTable } from '../compile/unions.ts';
@@ -76,6 +89,8 @@ export class MapSet {
   readonly #lines: LineMaps;
   readonly #counters: SlotCounters;
   readonly #reasons = new Set<number>();
+  /** Indices in `greetings`, by content. Ports of a game share one, and none is ever taken away. */
+  readonly #greetings = new Map<string, number>();
   #nextSlot = 0;
   #version = 1;
 
@@ -230,7 +245,13 @@ export class MapSet {
       const read = Buffer.alloc(value.length);
       return lookupElement(this.map(map), key, read) && read.equals(value);
     };
-    return this.#encode(loaded).every(isPresent) && this.#lines.isIntact(loaded);
+    const greetings = loaded.target.greetedPorts.flatMap((one): Encoded[] => {
+      const value = encodeGreetings(one.greetings);
+      const [element] = this.#encodeGreeted(one, loaded.slot);
+      return element === undefined ? [] : [{ map: 'greetings', key: element.value, value }];
+    });
+    const elements = [...this.#encode(loaded), ...greetings];
+    return elements.every(isPresent) && this.#lines.isIntact(loaded);
   }
 
   remove(name: string): void {
@@ -324,8 +345,22 @@ export class MapSet {
     return [
       ...encodeSpilled(target.spilled, slot, version),
       ...encodeStatelessDrops(target.statelessDrops, slot),
+      ...target.greetedPorts.flatMap((one) => this.#encodeGreeted(one, slot)),
       ...encodeTarget(target, placement),
     ];
+  }
+
+  /** Without room for its greetings, nftables alone evaluates the port. */
+  #encodeGreeted({ port, greetings }: GreetedPort, slot: number): Encoded[] {
+    const content = encodeGreetings(greetings);
+    const name = content.toString('latin1');
+    const index = this.#greetings.get(name) ?? this.#greetings.size;
+    if (index === LAYOUT.GREETING_SETS) return [];
+    const value = Buffer.alloc(4);
+    value.writeUInt32LE(index, 0);
+    if (!this.#greetings.has(name)) updateElement(this.map('greetings'), value, content);
+    this.#greetings.set(name, index);
+    return [{ map: 'filtered', key: filteredKey(slot, port), value }];
   }
 
   #removeElements(gone: readonly ElementName[], kept: readonly ElementName[]): void {

@@ -13,6 +13,15 @@ const PLAYED = 27_700;
 /** Two heartbeats of the edge, with a margin for a slow machine. */
 const REPORTED_MS = 45_000;
 const MANAGED = 28_015;
+const SOURCE = 27_900;
+/** A2S_PLAYER with a challenge, and an answer to it. */
+const QUERY = 'ffffffff55a1b2c3d4';
+const PLAYERS = 'ffffffff4400';
+
+interface Drop {
+  readonly reason: string;
+  readonly by: string;
+}
 
 let fixture: StackFixture;
 
@@ -47,6 +56,43 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
         },
         REPORTED_MS,
       );
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
+  it('source drops before nftables what is no greeting, and passes players, also when the agent starts again', async () => {
+    const { internet, stack } = fixture;
+    await stack.api.createFilter(SERVER[4], 'source', String(SOURCE));
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      const game = await server.open(SERVER[4], SOURCE, PLAYERS);
+      await server.open(SERVER[4], SOURCE + 1, '');
+      const [player, stranger] = [await client.open(CLIENT[4]), await client.open(CLIENT[4])];
+      await player.send(SERVER[4], SOURCE, 1, QUERY);
+      await eventually('it is answered', async () => (await game.received()) === 1);
+      const flood = async (): Promise<void> => {
+        const before = await game.received();
+        await player.send(SERVER[4], SOURCE, 50);
+        await stranger.send(SERVER[4], SOURCE, 500);
+        await player.exchange(SERVER[4], SOURCE + 1);
+        await stranger.exchange(SERVER[4], SOURCE + 1);
+        assert.equal((await game.received()) - before, 50);
+      };
+      await flood();
+      await eventually(
+        'the drops are reported',
+        async () => {
+          const { body } = await stack.api.call('GET', `/api/x1/firewall/ips/${SERVER[4]}/drops`);
+          const { totals } = (body as { data: { totals: readonly Drop[] } }).data;
+          return totals.some(({ reason, by }) => reason === 'no-greeting' && by === 'xdp');
+        },
+        REPORTED_MS,
+      );
+      await killAgent();
+      await flood();
     } finally {
       await client.stop();
       await server.stop();
@@ -116,6 +162,20 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     assert.equal(loose.trim(), '0');
   });
 });
+
+/** Resolves when another agent runs. */
+async function killAgent(): Promise<void> {
+  const { stack } = fixture;
+  const pid = stack.pidOf('edge/main.ts');
+  process.kill(pid, 'SIGKILL');
+  await eventually('there is another agent', async () => {
+    try {
+      return stack.pidOf('edge/main.ts') !== pid;
+    } catch {
+      return false;
+    }
+  });
+}
 
 /** Null if there is no table. */
 function validated(): string | null {

@@ -26,14 +26,15 @@ const ALL_NEED_RULES = 2 ** LAYOUT.LINE_PORTS - 1;
 
 /** Returns null if the target has no line, so that the other maps evaluate it. */
 export function planLine(target: EarlyTarget): PlannedLine | null {
-  const { cidr, rules, statelessDrops } = target;
+  const { cidr, rules, statelessDrops, greetedPorts } = target;
   // Lines contain no source ports.
   if (statelessDrops.length > 0) return null;
   if (cidr.length !== BITS[cidr.family] || rules.kind === 'spilled') return null;
   const { fallback } = rules;
   const relevant = rules.rules.filter(({ protocol }) => protocol === null || isPorted(protocol));
   const others = relevant.filter(({ port }) => port === null);
-  const named = namedPorts(relevant, fallback);
+  const filtered = greetedPorts.map(({ port }) => packetKey(UDP, port));
+  const named = namedPorts(relevant, fallback, filtered);
   const isWide = others.length > MAX_SOURCES || named.length > LAYOUT.LINE_PORTS;
   return { cidr, fallback, named, others, isWide };
 }
@@ -101,8 +102,12 @@ function isPorted(protocol: number): boolean {
   return protocol === TCP || protocol === UDP;
 }
 
-/** Merges the rules of each port. */
-function namedPorts(rules: readonly EarlyRule[], fallback: Reason | null): NamedPort[] {
+/** Merges the rules of each port. Packets to filtered ports are evaluated whole. */
+function namedPorts(
+  rules: readonly EarlyRule[],
+  fallback: Reason | null,
+  filtered: readonly number[],
+): NamedPort[] {
   const byKey = new Map<number, NamedPort & { readonly rules: EarlyRule[] }>();
   for (const rule of rules) {
     const { port } = rule;
@@ -114,12 +119,19 @@ function namedPorts(rules: readonly EarlyRule[], fallback: Reason | null): Named
       byKey.set(key, known);
     }
   }
-  return [...byKey.values()].map(({ protocol, port, rules: ofPort }) => {
+  for (const key of filtered)
+    if (!byKey.has(key))
+      byKey.set(key, { protocol: UDP, port: key & 0xffff, verdict: null, rules: [] });
+  return [...byKey].map(([key, { protocol, port, rules: ofPort }]) => {
     const [verdict = null] = ofPort.map((rule) => rule.verdict);
     const agree = ofPort.every((rule) => rule.verdict === verdict);
     const forAll = ofPort.some(({ source, sets }) => source === null && sets === null);
     const differs = (verdict === 'pass') !== (fallback === null);
-    return { protocol, port, verdict: agree && forAll && differs ? verdict : null };
+    return {
+      protocol,
+      port,
+      verdict: agree && forAll && differs && !filtered.includes(key) ? verdict : null,
+    };
   });
 }
 
