@@ -55,10 +55,8 @@ export class Programs {
         const { name } = PROGRAMS[program];
         this.#loaded.set(program, await loadProgramOffThread(name, this.#imageOf(program)));
       });
-    const [failed] = (await Promise.allSettled(loading)).filter(
-      (one): one is PromiseRejectedResult => one.status === 'rejected',
-    );
-    if (failed !== undefined) throw failed.reason;
+    for (const one of await Promise.allSettled(loading))
+      if (one.status === 'rejected') throw one.reason;
     for (const program of programs) this.#connect(program);
   }
 

@@ -2,11 +2,12 @@ import { DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { Mitigation } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
+import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { missing } from '../../requirements.ts';
 import { type Case, median, rateOf } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import type { BenchEdge } from './edge-process.ts';
-import { type Fleet, floodOf, OPEN_PORT, policiesOf, policyOf } from './policies.ts';
+import { addressOf, type Fleet, floodOf, OPEN_PORT, policiesOf, policyOf } from './policies.ts';
 import { Subjects } from './subjects.ts';
 
 const UNIT = 'M packets/s';
@@ -111,7 +112,17 @@ async function xdpCases(subjects: Subjects, family: Family): Promise<FloodCase[]
     { name: 'XDP passing', ...first, ...passing(few) },
     { name: 'XDP reflected', ...third, plan: reflected, expected: 'drop', mitigated: true },
     of('XDP mitigated', third, few, ATTACKED / few.addresses),
+    await filteredCase(subjects, family),
   ];
+}
+
+/** Packets that are no greeting, to the port of a game with its filter. */
+async function filteredCase(subjects: Subjects, family: Family): Promise<FloodCase> {
+  const fleet = { ...fleetOf(family), addresses: 1 };
+  const policies = [filteredPolicy(addressOf(family, 0), ['source', OPEN_PORT])];
+  const running = await subjects.running(policies, { scopes: scopesOf(family) });
+  const plan = { ...floodOf(fleet), ports: [OPEN_PORT, OPEN_PORT], tcpShare: 0 } as const;
+  return { name: 'XDP filtered', ...running, plan, expected: 'drop' };
 }
 
 async function tcCases(subjects: Subjects, family: Family): Promise<FloodCase[]> {
@@ -228,80 +239,49 @@ const MITIGATIONS: readonly Mitigation[] = [
   },
 ];
 
+type Compared = readonly [what: string, name: string, baseline: string, goal: number | null];
+
+const RAW = 'raw XDP_DROP';
+const BARE = 'a bare ingress drop';
+const FORWARDING = 'forwarding that follows connections';
+/** What is compared: the words, the case, its baseline and the least ratio. */
+const COMPARED: readonly Compared[] = [
+  [`random addresses: XDP beside ${RAW}`, 'XDP', 'raw', 0.75],
+  [`ten addresses: XDP beside ${RAW}`, 'XDP ten', 'raw', null],
+  [`one address: XDP beside ${RAW}`, 'XDP one', 'raw', 0.9],
+  [`random addresses, nine named ports: XDP beside ${RAW}`, 'XDP nine ports', 'raw', 0.75],
+  [`random addresses: XDP beside ${BARE}`, 'XDP', 'bare', 1.1],
+  [`one address: XDP beside ${BARE}`, 'XDP one', 'bare', 1.35],
+  [`ten addresses, mitigated reflection: XDP beside ${RAW}`, 'XDP reflected', 'raw', null],
+  [`ten mitigated addresses, any flood: XDP beside ${RAW}`, 'XDP mitigated', 'raw', null],
+  [`a game's port with its filter: XDP beside ${RAW}`, 'XDP filtered', 'raw', null],
+  [`random addresses: tc ingress beside ${BARE}`, 'tc', 'bare late', 0.7],
+  [`one address: tc ingress beside ${BARE}`, 'tc one', 'bare late', 0.85],
+  ['random addresses: tc ingress beside raw generic XDP_DROP', 'tc', 'raw generic', null],
+  ['random addresses: nftables alone beside a hand-written table', 'nft', 'hand-written', 0.8],
+  ['the same, connections followed', 'nft both', 'hand-written', null],
+  [`passing: XDP and nftables beside ${FORWARDING}`, 'XDP passing', 'forwarding', 0.7],
+  [`passing: nftables alone beside ${FORWARDING}`, 'nft passing', 'forwarding', 0.7],
+];
+
 function rowsOf(results: Results, family: Family, mitigatedMs: number): Row[] {
-  const ns = (name: string): number => median((results.get(name) ?? []).map((one) => one.ns));
+  const rate = (name: string): number =>
+    rateOf(median((results.get(name) ?? []).map((one) => one.ns)));
   const at = NAMES[family];
-  const beside = (what: string, name: string, baseline: string, goal: number | null): Row => ({
-    name: `${at}, ${what}`,
-    value: rateOf(ns(name)),
-    unit: UNIT,
-    baseline: rateOf(ns(baseline)),
-    goal,
-  });
+  const compared = COMPARED.map(
+    ([what, name, baseline, goal]): Row => ({
+      name: `${at}, ${what}`,
+      value: rate(name),
+      unit: UNIT,
+      baseline: rate(baseline),
+      goal,
+    }),
+  );
   const agent = Math.max(...[...results.values()].flat().map(({ cpuPercent }) => cpuPercent));
   return [
-    beside('random addresses: XDP beside raw XDP_DROP', 'XDP', 'raw', 0.75),
-    beside('ten addresses: XDP beside raw XDP_DROP', 'XDP ten', 'raw', null),
-    beside('one address: XDP beside raw XDP_DROP', 'XDP one', 'raw', 0.9),
-    beside(
-      'random addresses, nine named ports: XDP beside raw XDP_DROP',
-      'XDP nine ports',
-      'raw',
-      0.75,
-    ),
-    beside('random addresses: XDP beside a bare ingress drop', 'XDP', 'bare', 1.1),
-    beside('one address: XDP beside a bare ingress drop', 'XDP one', 'bare', 1.35),
-    beside(
-      'ten addresses, a reflection that mitigations drop: XDP beside raw XDP_DROP',
-      'XDP reflected',
-      'raw',
-      null,
-    ),
-    beside(
-      'ten addresses with mitigations, a flood that their rules drop: XDP beside raw XDP_DROP',
-      'XDP mitigated',
-      'raw',
-      null,
-    ),
-    beside('random addresses: tc ingress beside a bare ingress drop', 'tc', 'bare late', 0.7),
-    beside('one address: tc ingress beside a bare ingress drop', 'tc one', 'bare late', 0.85),
-    beside('random addresses: tc ingress beside raw generic XDP_DROP', 'tc', 'raw generic', null),
-    beside(
-      'random addresses: nftables alone, one direction seen, beside a hand-written table that counts',
-      'nft',
-      'hand-written',
-      0.8,
-    ),
-    beside(
-      'random addresses: nftables alone, connections followed, beside the same',
-      'nft both',
-      'hand-written',
-      null,
-    ),
-    beside(
-      'packets that pass: XDP and nftables beside forwarding that follows connections',
-      'XDP passing',
-      'forwarding',
-      0.7,
-    ),
-    beside(
-      'packets that pass: nftables alone beside forwarding that follows connections',
-      'nft passing',
-      'forwarding',
-      0.7,
-    ),
-    upper(
-      `${at}, the most processor time of an agent in a flood`,
-      agent,
-      '% of a core',
-      AGENT_PERCENT,
-    ),
-    upper(
-      `${at}, mitigations of ten addresses until the kernel has them, in a flood`,
-      mitigatedMs,
-      'ms',
-      MITIGATED_MS,
-    ),
+    ...compared,
+    upper(`${at}, processor time of an agent at most`, agent, '% of a core', AGENT_PERCENT),
+    upper(`${at}, mitigations of ten addresses, in a flood`, mitigatedMs, 'ms', MITIGATED_MS),
   ];
 }
 
