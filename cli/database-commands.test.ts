@@ -49,7 +49,7 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
   };
   await edge.beat('enforce', report);
   const listed = await portcullis('edges', 'list');
-  assert.match(listed.out, /fra1 .*in service .*\b3\b.*2 \(\d+ ms\).*eth0\.7:generic/);
+  assert.match(listed.out, /fra1 .*in service .*\b3\b.*2 \(\d+ ms\).*eth0\.7:tc/);
   const json = JSON.parse((await portcullis('edges', 'list', '--json')).out) as {
     data: { lag_generations: number; report: { devices: unknown[] } }[];
   };
@@ -60,7 +60,7 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
   for (const pattern of [
     /last error +no capacity/,
     /problem +The kernel has no synproxy/,
-    /eth0\.7 +vlan +yes +generic +- +a VLAN has no driver/,
+    /eth0\.7 +vlan +yes +tc +- +a VLAN has no driver/,
     /203\.0\.113\.9 +2 +too many/,
     /12 policies, 345 elements/,
   ])

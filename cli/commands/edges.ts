@@ -81,7 +81,7 @@ async function listEdges(options: DatabaseOptions): Promise<void> {
     xdpOf(edge.report?.devices ?? []),
     formatAgo(edge.lastSeenAt),
   ]);
-  const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'XDP', 'LAST SEEN'];
+  const head = ['NAME', 'SITE', 'SERVICE', 'GENERATION', 'LAG', 'REFUSED', 'EARLY', 'LAST SEEN'];
   await printTable(head, rows);
   const { state, detail } = await describe(edges);
   // Without it, generations and lags could be read as enforcement.
@@ -125,7 +125,7 @@ const REASON_OF_MODE = {
 } as const;
 
 const DETECTION = {
-  xdp: 'traffic is counted by XDP',
+  xdp: 'traffic is counted by the early drop',
   nftables: 'traffic is counted by nftables',
   none: 'traffic is not counted, so this edge detects no attacks',
 } as const;
@@ -167,7 +167,7 @@ async function describeDevices(devices: readonly EdgeDevice[]): Promise<void> {
   if (devices.length === 0) return;
   print();
   await printTable(
-    ['DEVICE', 'KIND', 'PRESENT', 'XDP', 'MASTER', 'REASON'],
+    ['DEVICE', 'KIND', 'PRESENT', 'EARLY', 'MASTER', 'REASON'],
     devices.map(({ name, kind, present, receives, xdp, master, reason }) => [
       name,
       kind,

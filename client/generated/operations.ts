@@ -575,7 +575,7 @@ export type DropTotal = {
   readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
   /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
   readonly reason: string;
-  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  /** `xdp`: early, before the network stack, by XDP or at tc ingress. `nftables`: in the packet filter of the edge. Later versions may add values. */
   readonly by: 'xdp' | 'nftables' | (string & {});
   /** Packets dropped. */
   readonly packets: number;
@@ -592,7 +592,7 @@ export type DroppedPacket = {
   readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
   /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
   readonly reason: string;
-  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  /** `xdp`: early, before the network stack, by XDP or at tc ingress. `nftables`: in the packet filter of the edge. Later versions may add values. */
   readonly by: 'xdp' | 'nftables' | (string & {});
   readonly source_ip: IpAddress;
   readonly source_port: number | null;
@@ -1662,7 +1662,7 @@ export type PrefixDropTotal = {
   readonly stage: 'fragment-limits' | 'mitigations' | 'policy' | 'filters' | (string & {});
   /** Why, as a slug, such as `denied`, `geo`, `rate` or `unvalidated`. New ones may be added: show what is there. */
   readonly reason: string;
-  /** `xdp`: early, in the driver. `nftables`: in the packet filter of the edge. Later versions may add values. */
+  /** `xdp`: early, before the network stack, by XDP or at tc ingress. `nftables`: in the packet filter of the edge. Later versions may add values. */
   readonly by: 'xdp' | 'nftables' | (string & {});
   /** Packets dropped. */
   readonly packets: number;

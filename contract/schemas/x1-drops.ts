@@ -46,7 +46,8 @@ const cause = {
     examples: ['denied'],
   }),
   by: openChoice(DROPPED_BY, {
-    description: '`xdp`: early, in the driver. `nftables`: in the packet filter of the edge.',
+    description:
+      '`xdp`: early, before the network stack, by XDP or at tc ingress. `nftables`: in the packet filter of the edge.',
   }),
 } as const;
 

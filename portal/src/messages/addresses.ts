@@ -229,7 +229,7 @@ export const addressMessages = {
       `Packets dropped per minute, ${many(packets, 'packet', 'packets')} in all`,
     why: 'Why',
     whyLead: 'The part of the firewall that dropped them.',
-    early: 'early (XDP)',
+    early: 'early',
     reason: (stage: string, reason: string) =>
       ({
         denied: 'Denied by rules',

@@ -221,8 +221,10 @@ export const operatorMessages = {
         disturbed: 'changed in the kernel by something else',
       })[state] ?? 'not checked in the kernel',
     devices: 'Devices',
-    xdp: (mode: string, reason: string | null) =>
-      `XDP ${mode}${reason === null ? '' : `: ${reason}`}`,
+    early: (mode: string, reason: string | null) => {
+      const hooks: Readonly<Record<string, string>> = { native: 'XDP', tc: 'tc ingress' };
+      return `${hooks[mode] ?? 'no early drop'}${reason === null ? '' : `: ${reason}`}`;
+    },
     absent: 'is not on this machine',
     noReport: 'not reported',
     nodesLead: 'They run game servers.',

@@ -60,7 +60,7 @@ export function EdgeCard({ edge }: { readonly edge: Edge }) {
               {report.devices.map(({ name, isPresent, xdp, reason }) => (
                 <div key={name}>
                   <span className="mono">{name}</span>{' '}
-                  {isPresent ? text.xdp(xdp, reason) : text.absent}
+                  {isPresent ? text.early(xdp, reason) : text.absent}
                 </div>
               ))}
             </dd>
