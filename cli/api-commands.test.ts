@@ -87,6 +87,7 @@ test('explain prints the accepted verdict, the verdict of each edge, and their d
   );
   assert.match(out, /fra1 +no answer/);
   assert.match(out, /fra1 did not answer/);
+  assert.match(out, /filters +no-greeting +xdp +48211/);
 });
 
 test('firewall block names sources, target, note and end, and prints the message', async (t) => {

@@ -55,6 +55,12 @@ interface Explanation {
       readonly answer: EdgeAnswer | null;
     }[];
     readonly differences: readonly string[];
+    readonly dropped: readonly {
+      readonly stage: string;
+      readonly reason: string;
+      readonly by: string;
+      readonly packets: number;
+    }[];
   };
 }
 
@@ -65,7 +71,7 @@ async function explain(ip: string, options: ExplainOptions): Promise<void> {
     printJson(answer.data);
     return;
   }
-  const { verdict, explanation, edges, differences } = answer.data;
+  const { verdict, explanation, edges, differences, dropped } = answer.data;
   print(verdict === 'pass' ? styled('green', 'pass') : styled('red', 'drop'));
   print(explanation);
   print(decidedBy(answer.data));
@@ -79,6 +85,12 @@ async function explain(ip: string, options: ExplainOptions): Promise<void> {
     );
   }
   for (const difference of differences) print(styled('yellow', difference));
+  if (dropped.length === 0) return;
+  print('\nDropped of all packets to it in the last hour:');
+  await printTable(
+    ['STAGE', 'REASON', 'BY', 'PACKETS'],
+    dropped.map(({ stage, reason, by, packets }) => [stage, reason, by, String(packets)]),
+  );
 }
 
 function edgeRow(answer: EdgeAnswer): string[] {

@@ -794,6 +794,8 @@ export type Explanation = {
     readonly edges: readonly EdgeVerdict[];
     /** Where edges and what is accepted do not agree, a sentence each. */
     readonly differences: readonly string[];
+    /** What edges dropped of all packets to the address in the last hour, by what dropped and why, largest first: filters too, which no single packet decides. */
+    readonly dropped: readonly DropTotal[];
   };
 };
 

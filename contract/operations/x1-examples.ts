@@ -142,6 +142,9 @@ export const EXPLANATION = {
       { name: 'fra1', in_service: false, answer: null },
     ],
     differences: ['fra1 did not answer: it may be away, or connected to another control plane.'],
+    dropped: [
+      { stage: 'filters', reason: 'no-greeting', by: 'xdp', packets: 48_211, bytes: 2_411_208 },
+    ],
   },
 };
 

@@ -54,7 +54,7 @@ const cause = {
 const packets = natural({ description: 'Packets dropped.' });
 const bytes = natural({ description: 'Their bytes, from the IP header on.' });
 
-const DropTotal = object('DropTotal', { ...cause, packets, bytes });
+export const DropTotal = object('DropTotal', { ...cause, packets, bytes });
 
 const PrefixDropTotal = object('PrefixDropTotal', { prefix: Prefix, ...cause, packets, bytes });
 

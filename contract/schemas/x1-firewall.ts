@@ -7,6 +7,7 @@ import {
   ruleFields,
   RuleInput,
 } from './firewall.ts';
+import { DropTotal } from './x1-drops.ts';
 import { FilterSettings, FilterSettingsInput } from './x1-filter-settings.ts';
 import {
   answer,
@@ -351,6 +352,11 @@ export const Explanation = answer('Explanation', 'What happens to a packet, and 
   }),
   differences: Type.Array(Type.String(), {
     description: 'Where edges and what is accepted do not agree, a sentence each.',
+  }),
+  dropped: Type.Array(DropTotal, {
+    maxItems: 20,
+    description:
+      'What edges dropped of all packets to the address in the last hour, by what dropped and why, largest first: filters too, which no single packet decides.',
   }),
 });
 

@@ -121,12 +121,13 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function explanationView(explained: Explained) {
-  const { state, edges, differences } = explained;
+  const { state, edges, differences, dropped } = explained;
   return {
     data: {
       ...decisionView(explained, state),
       edges: edges.map((edge) => edgeVerdictView(edge, state)),
       differences,
+      dropped: [...dropped],
     },
   };
 }

@@ -135,6 +135,27 @@ test('reports drops by reason, minute and edge, with the newest samples first', 
   );
 });
 
+test('explain says what was dropped in the last hour, whatever its packet', async (t) => {
+  const { acme, db } = await startEnvironment(t);
+  await EDGES.execute(db);
+  await count(db, { minutesAgo: 70, packets: 900 });
+  await count(db, { minutesAgo: 5, packets: 3 });
+  await count(db, { minutesAgo: 4, packets: 9, edge: 2, reason: 'no-greeting' });
+  await count(db, { minutesAgo: 4, packets: 8, reason: 'greeted' });
+  await count(db, { minutesAgo: 4, packets: 7, target: '203.0.113.11/32' });
+  const packet = { protocol: 'udp', source_ip: '198.51.100.7', destination_port: 27_015 };
+  const { status, body } = await acme.post(`/api/x1/firewall/ips/${IP}/explain`, packet);
+  assert.equal(status, 200);
+  const { dropped } = (body as { data: { dropped: Body['data']['totals'] } }).data;
+  assert.deepEqual(
+    dropped.map(({ reason, packets }) => [reason, packets]),
+    [
+      ['no-greeting', 9],
+      ['denied', 3],
+    ],
+  );
+});
+
 test('reports observed packets separately from dropped ones', async (t) => {
   const { acme, db } = await startEnvironment(t);
   await EDGES.execute(db);

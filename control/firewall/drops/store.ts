@@ -75,6 +75,24 @@ export async function loadHeldSince(db: Db | Tx, holdingId: number): Promise<Dat
   return rows[0]?.since ?? null;
 }
 
+const HOUR_MS = 3_600_000;
+const MAX_TOTALS = 20;
+
+/** What was dropped of all packets to exactly this address in the last hour, largest first. */
+export async function loadLastHour(
+  tx: Tx,
+  { holdingId, ip }: Pick<DropsQuery, 'holdingId' | 'ip'>,
+): Promise<DropTotal[]> {
+  const { rows } = await sql<DropTotal>`
+    select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
+           sum(c.bytes)::bigint as bytes
+      from drop_counts c
+     where c.holding_id = ${holdingId} and c.target = ${ip}::cidr and ${IS_DROPPED}
+       and c.minute >= ${new Date(Date.now() - HOUR_MS)}
+     group by 1, 2, 3 order by packets desc, 1, 2, 3 limit ${MAX_TOTALS}`.execute(tx);
+  return rows;
+}
+
 /** What was counted for exactly this address. Give it a snapshot, or else its parts are of different moments. */
 export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   // An edge that left the fleet is in the counts, without a name.

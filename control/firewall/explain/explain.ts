@@ -13,6 +13,7 @@ import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
+import { type DropTotal, loadLastHour } from '../drops/store.ts';
 import { queryServingEdges, differences, type EdgeVerdict } from './edge-verdicts.ts';
 import { loadServingEdges } from '../held-store.ts';
 import { resolvePorts } from '../named-ports/index.ts';
@@ -34,6 +35,8 @@ export interface Explained {
   readonly edges: readonly EdgeVerdict[];
   /** Sentences about differences between the edges and the accepted state. */
   readonly differences: readonly string[];
+  /** In the last hour, of all packets to the address. */
+  readonly dropped: readonly DropTotal[];
 }
 
 export interface ExplainDeps {
@@ -83,6 +86,7 @@ export async function explainPacket(
       port: await readPort(tx, call, request),
       policy: live ?? accepted,
       edges: await loadServingEdges(tx, call.ip),
+      dropped: await loadLastHour(tx, { holdingId: state.holdingId, ip: call.ip }),
     };
   });
   const { state, accepted, policy, port } = found;
@@ -104,6 +108,7 @@ export async function explainPacket(
       ...(state.enforcement === 'none' ? [NOTHING_ENFORCED] : []),
       ...differences(policy === accepted ? verdict : await evaluate(accepted), edges),
     ],
+    dropped: found.dropped,
   };
 }
 

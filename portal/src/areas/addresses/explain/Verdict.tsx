@@ -1,5 +1,6 @@
 import type { Explanation } from '@portcullis/client/index.ts';
 import { CircleCheck, CircleX } from 'lucide-react';
+import { DropBars } from '../../../components/figures/Bars.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
@@ -47,6 +48,16 @@ export function Verdict({ result, view }: Props) {
             <p key={difference}>{difference}</p>
           ))}
         </Notice>
+      )}
+      {result.dropped.length > 0 && (
+        <section className="card card-pad">
+          <h2>{text.lastHour}</h2>
+          <p>{text.lastHourLead}</p>
+          <DropBars
+            totals={result.dropped}
+            packets={result.dropped.reduce((sum, { packets }) => sum + packets, 0)}
+          />
+        </section>
       )}
       <div className="two">
         <section className="card card-pad">
