@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Stack } from '../stack/stack.ts';
+import { eventually } from '../system/stack-fixture.ts';
 
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
@@ -148,8 +149,11 @@ interface AxeResult {
 
 /** Waits for it, because charts follow a new width a moment later. Throws if the page stays wider than the window. */
 export async function requireNoSidewaysScroll(page: Page): Promise<void> {
-  await page.waitForFunction(
-    'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
+  // Not by `waitForFunction`, which evaluates in the page, where its policy forbids that.
+  await eventually('the page is as wide as its window', () =>
+    page.evaluate<boolean>(
+      'document.documentElement.scrollWidth <= document.documentElement.clientWidth',
+    ),
   );
 }
 

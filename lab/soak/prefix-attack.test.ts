@@ -100,7 +100,7 @@ describe('a flood that is spread thinly over a prefix, beside one to an address 
     undo.push(() => stack.stop());
     await eventually('the edge counts', async () => {
       const said = await stack.command('edges', 'show', 'lab');
-      return said.includes('traffic is counted by XDP');
+      return said.includes('traffic is counted by the early drop');
     });
     const journal = await AttackJournal.open(stack);
     undo.push(() => journal.close());

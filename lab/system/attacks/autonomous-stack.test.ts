@@ -53,7 +53,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
     const arrived = countAtServer();
     await eventually('the edge counts', async () => {
       const said = await stack.command('edges', 'show', 'lab');
-      return said.includes('traffic is counted by XDP');
+      return said.includes('traffic is counted by the early drop');
     });
     const control = stack.pidOf('control/main.ts');
     // Its sockets stay open, so only a caller that waits for an answer notices.
