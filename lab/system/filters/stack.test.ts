@@ -62,6 +62,39 @@ describe('filters from the interface to the wire', { skip: whyNot() }, () => {
     }
   });
 
+  it('a filter that comes stops players who play, and takes them when they connect again', async (t) => {
+    const { internet, stack } = fixture;
+    const port = SOURCE + 10;
+    const server = new UdpPeer(internet.server);
+    const client = new UdpPeer(internet.client);
+    try {
+      const game = await server.open(SERVER[4], port, PLAYERS);
+      await server.open(SERVER[4], port + 1, '');
+      const player = await client.open(CLIENT[4]);
+      const played = async (): Promise<number> => {
+        const before = await game.received();
+        await player.send(SERVER[4], port, 20);
+        await player.exchange(SERVER[4], port + 1);
+        return (await game.received()) - before;
+      };
+      assert.equal(await played(), 20);
+      const begin = performance.now();
+      await stack.api.createFilter(SERVER[4], 'source', String(port));
+      const liveMs = performance.now() - begin;
+      assert.equal(await played(), 0, 'live, and the old flow goes on');
+      const again = performance.now();
+      const before = await game.received();
+      await player.send(SERVER[4], port, 1, QUERY);
+      await eventually('it is answered', async () => (await game.received()) === before + 1);
+      await eventually('the player plays', async () => (await played()) === 20);
+      const playsMs = performance.now() - again;
+      t.diagnostic(`live in ${Math.round(liveMs)} ms, plays again in ${Math.round(playsMs)} ms`);
+    } finally {
+      await client.stop();
+      await server.stop();
+    }
+  });
+
   it('source drops before nftables what is no greeting, and passes players, also when the agent starts again', async () => {
     const { internet, stack } = fixture;
     await stack.api.createFilter(SERVER[4], 'source', String(SOURCE));
