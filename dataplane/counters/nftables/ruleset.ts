@@ -37,17 +37,18 @@ export function renderCounters(layout: CounterLayout): string | null {
     `add chain ${TABLE} enter { type filter hook prerouting priority ${FIRST_PRIORITY}; }`,
     `add chain ${TABLE} leave { type filter hook postrouting priority ${FIRST_PRIORITY}; }`,
   );
-  for (const family of [4, 6] as const) {
-    const { daddr, saddr } = fields(family);
-    lines.push(
-      `add rule ${TABLE} enter ${entering} ${daddr} @networks${family} jump watched${family}`,
-      `add rule ${TABLE} enter ${entering} ${daddr} @alone${family} jump watched${family}`,
-      `add rule ${TABLE} leave meta l4proto tcp meta length > ${DATA_BYTES} ${saddr} @sent${family}`,
-    );
-  }
   const sets = Map.groupBy(layout.pieces, ({ family, network }) =>
     network === null ? `alone${family}` : `networks${family}`,
   );
+  for (const family of [4, 6] as const) {
+    const { daddr, saddr } = fields(family);
+    // What holds nothing is not looked up either.
+    for (const set of [`networks${family}`, `alone${family}`].filter((name) => sets.has(name)))
+      lines.push(`add rule ${TABLE} enter ${entering} ${daddr} @${set} jump watched${family}`);
+    lines.push(
+      `add rule ${TABLE} leave meta l4proto tcp meta length > ${DATA_BYTES} ${saddr} @sent${family}`,
+    );
+  }
   for (const [set, pieces] of sets) lines.push(addElements(set, pieces.map(rangeOf)));
   lines.push(renderFollow(layout.followed));
   for (const [slot, keys] of layout.vectorSlots)
@@ -78,11 +79,11 @@ export function renderUnfollow(addresses: readonly string[]): string {
 export function renderVectorChain(slot: number): string {
   const chain = `vectors${slot}`;
   const counters = VECTORS.map((vector) => `add counter ${TABLE} ${counterName(slot, vector)}`);
-  const rules = vectorRules().map(
-    ([match, vector]) =>
-      `add rule ${TABLE} ${chain} ${match} counter name ${counterName(slot, vector)} return`,
+  const rules = Object.entries(vectorRules(slot, chain)).flatMap(([name, statements]) =>
+    statements.map((statement) => `add rule ${TABLE} ${name} ${statement}`),
   );
-  return [...counters, `add chain ${TABLE} ${chain}`, ...rules].join('\n');
+  const chains = PARTS.map((part) => `add chain ${TABLE} ${chain}${part}`);
+  return [...counters, ...chains, ...rules].join('\n');
 }
 
 /** `keys`: an address, or the ranges of a network. */
@@ -131,28 +132,42 @@ function fields(family: Family): { readonly daddr: string; readonly saddr: strin
   return { daddr: `${IP[family]} daddr`, saddr: `${IP[family]} saddr` };
 }
 
-/** In the order of `vectorOf` in core/attacks/vectors.ts. The first match decides. */
-function vectorRules(): (readonly [match: string, vector: string])[] {
+const PARTS = ['', '_parts', '_udp', '_tcp'] as const;
+
+/** As `vectorOf` in core/attacks/vectors.ts, in few steps for the packets of a flood. */
+function vectorRules(slot: number, chain: string): Readonly<Record<string, readonly string[]>> {
   const known = 'fin|syn|rst|psh|ack';
-  return [
-    ['ip frag-off & 0x1fff != 0', 'fragment'],
-    ['frag frag-off != 0', 'fragment'],
-    ...Object.entries(REFLECTORS).map(
-      ([name, port]) => [`udp sport ${port}`, `udp_${name}`] as const,
-    ),
-    ['ip frag-off & 0x2000 != 0', 'fragment_first'],
-    ['frag more-fragments 1', 'fragment_first'],
-    ['meta l4proto udp', 'udp'],
-    [`tcp flags & (${known}) == syn`, 'tcp_syn'],
-    [`tcp flags & (${known}) == (syn|ack)`, 'tcp_syn_ack'],
-    ['tcp flags & (syn|rst|psh) == rst', 'tcp_rst'],
-    ['tcp flags & ack == 0', 'tcp_other'],
-    [`meta l4proto tcp meta length > ${DATA_BYTES}`, 'tcp_data'],
-    ['meta l4proto tcp', 'tcp_ack'],
-    ['meta l4proto { icmp, ipv6-icmp }', 'icmp'],
-    ['meta l4proto gre', 'gre'],
-    ['meta length > 0', 'other'],
-  ];
+  const counted = (vector: string): string => `counter name ${counterName(slot, vector)} return`;
+  const ports = Object.entries(REFLECTORS).map(
+    ([name, port]) => `${port} : "${counterName(slot, `udp_${name}`)}"`,
+  );
+  const reflected = `counter name udp sport map { ${ports.join(', ')} } return`;
+  return {
+    [chain]: [
+      `ip frag-off & 0x3fff != 0 goto ${chain}_parts`,
+      `frag frag-off != 0 goto ${chain}_parts`,
+      `frag more-fragments 1 goto ${chain}_parts`,
+      `meta l4proto vmap { udp : goto ${chain}_udp, tcp : goto ${chain}_tcp }`,
+      `meta l4proto { icmp, ipv6-icmp } ${counted('icmp')}`,
+      `meta l4proto gre ${counted('gre')}`,
+      counted('other'),
+    ],
+    [`${chain}_parts`]: [
+      `ip frag-off & 0x1fff != 0 ${counted('fragment')}`,
+      `frag frag-off != 0 ${counted('fragment')}`,
+      reflected,
+      counted('fragment_first'),
+    ],
+    [`${chain}_udp`]: [reflected, counted('udp')],
+    [`${chain}_tcp`]: [
+      `tcp flags & (${known}) == syn ${counted('tcp_syn')}`,
+      `tcp flags & (${known}) == (syn|ack) ${counted('tcp_syn_ack')}`,
+      `tcp flags & (syn|rst|psh) == rst ${counted('tcp_rst')}`,
+      `tcp flags & ack == 0 ${counted('tcp_other')}`,
+      `meta length > ${DATA_BYTES} ${counted('tcp_data')}`,
+      counted('tcp_ack'),
+    ],
+  };
 }
 
 function byFamily(
