@@ -88,6 +88,8 @@ export class XdpCounters implements CounterDriver {
   readonly #lastCells = new Float64Array(LAYOUT.CELLS * CELL_FIELDS);
   readonly #vectorSlots: VectorSlots;
   #crowding = 0;
+  /** Addresses above their own threshold in this reading. */
+  #busy = 0;
 
   constructor(maps: CounterMaps, drops: AddressDrops) {
     this.#maps = maps;
@@ -154,7 +156,7 @@ export class XdpCounters implements CounterDriver {
     const dropped = this.#addDrops();
     const vectors = this.#vectorSlots.read();
     const addresses = [...this.#addresses(vectors), ...dropped];
-    this.#noteCrowd(addresses.length);
+    this.#noteCrowd();
     const networks: Counted[] = [];
     for (const subject of this.#networks.values()) {
       const news = this.#addedTo(subject.cell);
@@ -310,14 +312,17 @@ export class XdpCounters implements CounterDriver {
   }
 
   #isEnough({ threshold }: AddressCells, packets: number, bytes: number): boolean {
+    if (packets < threshold.packets && bytes < threshold.bytes) return false;
+    this.#busy++;
     const factor = 2 ** this.#crowding;
     return packets >= threshold.packets * factor || bytes >= threshold.bytes * factor;
   }
 
   /** A flood to thousands of addresses is reported by its networks and by those addresses that get the most. */
-  #noteCrowd(addresses: number): void {
-    if (addresses > CROWD) this.#crowding = Math.min(MAX_CROWDING, this.#crowding + 1);
-    else if (addresses < CROWD / 4) this.#crowding = Math.max(0, this.#crowding - 1);
+  #noteCrowd(): void {
+    if (this.#busy > CROWD) this.#crowding = Math.min(MAX_CROWDING, this.#crowding + 1);
+    else if (this.#busy < CROWD / 4) this.#crowding = Math.max(0, this.#crowding - 1);
+    this.#busy = 0;
   }
 
   #cellsOfOwner(owner: Subject): AddressCells | null {

@@ -13,8 +13,8 @@ import { Subjects } from './subjects.ts';
 const UNIT = 'M packets/s';
 const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' };
 /** A flood of each case lasts so long in each of so many turns. */
-const TURN_MS = 5_000;
-const TURNS = 2;
+const TURN_MS = 4_000;
+const TURNS = 3;
 /** Packets to learn the speed of a case by, and to warm up. */
 const PROBE = 200_000;
 /** Bytes before a packet as drivers without XDP leave them. */
