@@ -4,6 +4,7 @@ python3 send.py DEVICE            as fast as they leave
 python3 send.py DEVICE SECONDS    evenly over that time; says `begun` on stdout when an eighth of them has left
 """
 
+import errno
 import os
 import socket
 import struct
@@ -22,6 +23,22 @@ while at < len(data):
     frames.append(data[at + 2 : at + 2 + length])
     at += 2 + length
 
+PATIENCE_SECONDS = 20
+
+
+def send(frame):
+    """Again while the queue of the other end is full: what was refused was not sent."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            device.send(frame)
+            return
+        except OSError as error:
+            if error.errno != errno.ENOBUFS or time.monotonic() > deadline:
+                raise
+            time.sleep(0.001)
+
+
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0
 begin = time.monotonic()
 for index, frame in enumerate(frames):
@@ -32,4 +49,4 @@ for index, frame in enumerate(frames):
         # Asleep for a while rather than awake at every frame.
         if early > 0.001:
             time.sleep(early)
-    device.send(frame)
+    send(frame)
