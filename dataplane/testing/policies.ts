@@ -1,6 +1,7 @@
 import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { EMPTY_POLICY } from '@portcullis/core/firewall/policy.ts';
 import type { Policy, PolicyFilter, PolicyRule } from '@portcullis/core/firewall/policy.ts';
+import type { EarlySettings } from '../xdp/driver/driver.ts';
 import { DEFAULT_LIMITS, type EdgeRules } from '../nftables/table/edge-rules.ts';
 
 /** Edge rules for tests. */
@@ -14,6 +15,16 @@ export function edgeRules(change: Partial<EdgeRules> = {}): EdgeRules {
     ...change,
   };
 }
+
+/** An early drop that knows all open flows, with the timeouts of connection tracking. */
+export const EARLY_SETTINGS: EarlySettings = {
+  keepReplies: true,
+  flowsComplete: true,
+  marksAll: false,
+  management: [],
+  vlans: [],
+  remember: { tcp: 432_000, udp: 180, other: 600 },
+};
 
 /** A policy with filters only. */
 type WantedFilter = readonly [type: PolicyFilter['type'], port: number, settings?: FilterSettings];

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
 import { NftCounters } from '@portcullis/dataplane/counters/nftables/driver.ts';
 import { type CounterFixture, counterSuite } from '@portcullis/dataplane/counters/driver-suite.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
@@ -15,18 +16,10 @@ import { CountedWire } from './counted-wire.ts';
 
 const skip = skipUnless(['root', 'netns', 'bpf', 'nft', 'python3']);
 const ANY_DEVICE = 1;
-const SETTINGS = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-} as const;
 
 function loaded(): EarlyDropDriver {
   const driver = createKernelDriver({ pins: '' });
-  driver.load([], SETTINGS, NO_UNIONS);
+  driver.load([], EARLY_SETTINGS, NO_UNIONS);
   driver.enforce();
   return driver;
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
@@ -51,14 +51,6 @@ describe("the kernel's early drop at tc ingress", { skip: lacking ?? false }, ()
   greetingsSuite(() => createKernelDriver({ pins: '', hooks: ['tc'] }));
 });
 
-const SETTINGS = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-} as const;
 const OURS = { 4: '203.0.113.1', 6: '2001:db8:5::1' } as const;
 const THEIRS = { 4: '203.0.113.2', 6: '2001:db8:5::2' } as const;
 
@@ -96,7 +88,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const driver = createKernelDriver({ pins: join(bpffs, way), tc: [way] });
       const policies = [denyAll(OURS[4]), denyAll(OURS[6])];
       within((ifindex) => {
-        driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
+        driver.load(policies.map(compileEarly), EARLY_SETTINGS, NO_UNIONS);
         driver.enforce();
         assert.deepEqual(driver.watch([ifindex]), []);
         assert.equal(driver.watchesExactly([ifindex]), true);
@@ -117,7 +109,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       const first = createKernelDriver(options);
       within((ifindex) => {
         assert.equal(first.hasPredecessor(), false);
-        first.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+        first.load([compileEarly(denyAll(OURS[4]))], EARLY_SETTINGS, NO_UNIONS);
         first.enforce();
         first.watch([ifindex]);
         first.attach(ifindex);
@@ -128,7 +120,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
       within((ifindex) => {
         assert.deepEqual(next.devices(), [ifindex]);
         assert.equal(next.hasPredecessor(), true);
-        next.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+        next.load([compileEarly(denyAll(OURS[4]))], EARLY_SETTINGS, NO_UNIONS);
         assert.equal(next.hasPredecessor(), false);
         next.watch([ifindex]);
         next.enforce();
@@ -148,7 +140,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
   it('remembers what leaves an open address too while all is marked, and not otherwise', async () => {
     const driver = createKernelDriver({ pins: join(bpffs, 'marks-all') });
     within((ifindex) => {
-      driver.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+      driver.load([compileEarly(denyAll(OURS[4]))], EARLY_SETTINGS, NO_UNIONS);
       driver.enforce();
       driver.watch([ifindex]);
     });
@@ -157,10 +149,10 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     driver.change([], [OURS[4]]);
     const ports: number[] = [];
     for (const marksAll of [false, true]) {
-      driver.configure({ ...SETTINGS, marksAll });
+      driver.configure({ ...EARLY_SETTINGS, marksAll });
       ports.push(await sendAway(4));
     }
-    driver.configure(SETTINGS);
+    driver.configure(EARLY_SETTINGS);
     driver.change([compileEarly(denyAll(OURS[4]))], []);
     assert.deepEqual(
       ports.map((port) => judgeReply(driver, 4, port)),
@@ -182,7 +174,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
     const begun = (name: string) => {
       const driver = createKernelDriver({ pins: join(frozen, name) });
       assert.equal(driver.probe(), null);
-      driver.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+      driver.load([compileEarly(denyAll(OURS[4]))], EARLY_SETTINGS, NO_UNIONS);
       driver.enforce();
       return driver;
     };
@@ -218,7 +210,7 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
         allowPort('udp', 1_000 + 3 * index),
       );
       const target = denyAll(OURS[4], ports);
-      driver.load([target, denyAll(THEIRS[4])].map(compileEarly), SETTINGS, NO_UNIONS);
+      driver.load([target, denyAll(THEIRS[4])].map(compileEarly), EARLY_SETTINGS, NO_UNIONS);
       driver.enforce();
       assert.equal(driver.isIntact(OURS[4]), true);
       const changed = withMapsOf(process.pid, (maps) =>
@@ -240,14 +232,14 @@ describe("the kernel's early drop on a device", { skip: lacking ?? false }, () =
         const driver = createKernelDriver(options);
         driver.load(
           [OURS[4], OURS[6]].map((target) => compileEarly(denyAll(target))),
-          SETTINGS,
+          EARLY_SETTINGS,
           NO_UNIONS,
         );
         driver.enforce();
         return driver;
       };
       const later = within((ifindex) => {
-        other.load([], SETTINGS, NO_UNIONS);
+        other.load([], EARLY_SETTINGS, NO_UNIONS);
         other.enforce();
         assert.equal(other.attach(ifindex).mode, 'native');
         const driver = begun();
@@ -288,7 +280,7 @@ for port in ${JSON.stringify(ports)}: s.sendto(b"x", ("${OURS[4]}", port))`;
 
   it('passes replies to flows that were learnt at any moment of a second', () => {
     const driver = createKernelDriver({ pins: '' });
-    driver.load([compileEarly(denyAll(OURS[4]))], SETTINGS, NO_UNIONS);
+    driver.load([compileEarly(denyAll(OURS[4]))], EARLY_SETTINGS, NO_UNIONS);
     const address = (text: string): Buffer => Buffer.from(text.split('.').map(Number));
     const flow = { family: 4, protocol: 17, remotePort: 5353 } as const;
     const ends = { local: address(OURS[4]), remote: address(THEIRS[4]) };

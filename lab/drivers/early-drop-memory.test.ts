@@ -8,7 +8,7 @@ import {
 } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
 import { SystemError } from '@portcullis/dataplane/kernel/native.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
 import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
@@ -17,14 +17,7 @@ import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
 import { keysOf, withMapsOf } from '../kernel/bpf-maps.ts';
 import { missing } from '../requirements.ts';
 
-const SETTINGS = {
-  keepReplies: false,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-} as const;
+const SETTINGS = { ...EARLY_SETTINGS, keepReplies: false };
 const CLIENT = '203.0.113.2';
 const OTHER = '203.0.113.1';
 

@@ -6,7 +6,7 @@ import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Counted, CounterDriver } from '@portcullis/dataplane/counters/driver.ts';
 import { packetsTo } from '@portcullis/dataplane/counters/driver-suite.ts';
 import { frameOf, udpPacket } from '@portcullis/dataplane/testing/frames.ts';
-import { allowPort, denyAll } from '@portcullis/dataplane/testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS } from '@portcullis/dataplane/testing/policies.ts';
 import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
 import { type EarlyTarget } from '@portcullis/dataplane/xdp/compile/early-target.ts';
 import { addressBytes } from '@portcullis/dataplane/xdp/maps/layout.ts';
@@ -25,15 +25,6 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
   throw new Error(`these tests may not be skipped here, and cannot run: ${lacking}`);
 }
 
-const SETTINGS = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-} as const;
-
 const NET = '203.0.113.0/24';
 const NET_6 = '2001:db8:5::/64';
 /** Addresses: with rules of its own, with none, of IPv6, and in a network that drops. */
@@ -45,7 +36,7 @@ const ROUNDS = 2_800;
 
 function loaded(targets: readonly EarlyTarget[] = []): EarlyDropDriver {
   const driver = createKernelDriver({ pins: '' });
-  driver.load(targets, SETTINGS, NO_UNIONS);
+  driver.load(targets, EARLY_SETTINGS, NO_UNIONS);
   driver.enforce();
   return driver;
 }

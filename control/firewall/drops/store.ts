@@ -83,13 +83,21 @@ export async function loadLastHour(
   tx: Tx,
   { holdingId, ip }: Pick<DropsQuery, 'holdingId' | 'ip'>,
 ): Promise<DropTotal[]> {
+  const totals = await loadTotals(
+    tx,
+    sql`from drop_counts c
+       where c.holding_id = ${holdingId} and c.target = ${ip}::cidr and ${IS_DROPPED}
+         and c.minute >= ${new Date(Date.now() - HOUR_MS)}`,
+  );
+  return totals.slice(0, MAX_TOTALS);
+}
+
+/** By what dropped and why, largest first. */
+async function loadTotals(tx: Tx, counted: RawBuilder<unknown>): Promise<DropTotal[]> {
   const { rows } = await sql<DropTotal>`
     select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
-           sum(c.bytes)::bigint as bytes
-      from drop_counts c
-     where c.holding_id = ${holdingId} and c.target = ${ip}::cidr and ${IS_DROPPED}
-       and c.minute >= ${new Date(Date.now() - HOUR_MS)}
-     group by 1, 2, 3 order by packets desc, 1, 2, 3 limit ${MAX_TOTALS}`.execute(tx);
+           sum(c.bytes)::bigint as bytes ${counted}
+     group by 1, 2, 3 order by packets desc, 1, 2, 3`.execute(tx);
   return rows;
 }
 
@@ -110,10 +118,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
     const { packets = 0, bytes = 0 } = passed.rows.find((one) => one.reason === reason) ?? {};
     return { packets, bytes };
   };
-  const totals = await sql<DropTotal>`
-    select c.stage, c.reason, c.dropped_by as by, sum(c.packets)::bigint as packets,
-           sum(c.bytes)::bigint as bytes ${counted}
-     group by 1, 2, 3 order by packets desc, 1, 2, 3`.execute(tx);
+  const totals = await loadTotals(tx, counted);
   const series = await sql<DropMinute>`
     select c.minute as at, sum(c.packets)::bigint as packets, sum(c.bytes)::bigint as bytes ${counted}
      group by 1 order by 1`.execute(tx);
@@ -130,7 +135,7 @@ export async function loadDrops(tx: Tx, query: DropsQuery): Promise<Drops> {
   return {
     observed: passedBy(OBSERVED_REASON),
     filters: { greeted: passedBy('greeted').packets, validated: passedBy('validated').packets },
-    totals: totals.rows,
+    totals,
     prefixes: prefixes.rows,
     series: series.rows,
     samples,

@@ -126,8 +126,8 @@ struct head {
 #define SPILLED 2u
 /* Some rule tests source sets, so the sets of the source are looked up first. */
 #define ASKS_SETS 4u
-/* Stateless mitigation drops exist: `struck` is looked up before the rules. The address has no line. */
-#define STRUCK 8u
+/* Stateless mitigation drops exist: `stateless_drops` is looked up before the rules. The address has no line. */
+#define MITIGATED 8u
 /* Ports have filters: `filtered` is looked up for UDP packets that the rules pass. */
 #define FILTERED 16u
 
@@ -171,14 +171,14 @@ struct spilled_key {
  * The key of a stateless mitigation drop, with the counter slot of its destination: a protocol (bits 16 to 23 of
  * `match`) from one source, or UDP from a source port (low bits, host order) with source 0 for any.
  */
-struct struck_key {
+struct stateless_key {
 	u32 slot;
 	u32 match;
 	u32 source[4];
 };
 /* Packets from the first `count` networks pass. */
 #define SAFE_NETWORKS 8
-struct struck {
+struct stateless_drop {
 	u32 count;
 	struct {
 		u32 address[4], mask[4];

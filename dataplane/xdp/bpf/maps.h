@@ -34,7 +34,7 @@ MAP(prefix_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), sizeof(struct l
 MAP(sets_4, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key4), 8, 64, BPF_F_NO_PREALLOC);
 MAP(sets_6, BPF_MAP_TYPE_LPM_TRIE, sizeof(struct prefix_key6), 8, 64, BPF_F_NO_PREALLOC);
 MAP(spilled, BPF_MAP_TYPE_HASH, sizeof(struct spilled_key), 4, 64, BPF_F_NO_PREALLOC);
-MAP(struck_by, BPF_MAP_TYPE_HASH, sizeof(struct struck_key), sizeof(struct struck), 64, BPF_F_NO_PREALLOC);
+MAP(stateless_drops, BPF_MAP_TYPE_HASH, sizeof(struct stateless_key), sizeof(struct stateless_drop), 64, BPF_F_NO_PREALLOC);
 MAP(filtered, BPF_MAP_TYPE_HASH, sizeof(struct filtered_key), 4, 64, BPF_F_NO_PREALLOC);
 MAP(greetings, BPF_MAP_TYPE_ARRAY, 4, sizeof(struct greetings), GREETING_SETS, 0);
 /* The program that evaluates greetings. An array holds programs of one type only. */

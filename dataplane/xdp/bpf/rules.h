@@ -102,13 +102,13 @@ INLINE u32 judge_spilled(const struct head *head, const struct form *forms, cons
 	return fallback_of(head);
 }
 
-INLINE int is_spared(const struct struck *struck, const u32 *remote)
+INLINE int is_spared(const struct stateless_drop *found, const u32 *remote)
 {
-	u32 count = struck->count;
+	u32 count = found->count;
 	for (u32 i = 0; i < SAFE_NETWORKS; i++) {
 		if (i >= count)
 			break;
-		const u32 *address = struck->safe[i].address, *mask = struck->safe[i].mask;
+		const u32 *address = found->safe[i].address, *mask = found->safe[i].mask;
 		if (!(((remote[0] ^ address[0]) & mask[0]) | ((remote[1] ^ address[1]) & mask[1]) |
 		      ((remote[2] ^ address[2]) & mask[2]) | ((remote[3] ^ address[3]) & mask[3])))
 			return 1;
@@ -122,15 +122,15 @@ INLINE int is_spared(const struct struck *struck, const u32 *remote)
  */
 INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 verdict)
 {
-	struct struck_key key = {.slot = slot, .match = (u32)p->protocol << 16};
+	struct stateless_key key = {.slot = slot, .match = (u32)p->protocol << 16};
 	__builtin_memcpy(key.source, p->remote, sizeof(key.source));
-	struct struck *struck = bpf_map_lookup_elem(&struck_by, &key);
-	if (!struck && p->protocol == UDP) {
+	struct stateless_drop *found = bpf_map_lookup_elem(&stateless_drops, &key);
+	if (!found && p->protocol == UDP) {
 		key.match |= NETWORK_16(p->remote_port);
 		__builtin_memset(key.source, 0, sizeof(key.source));
-		struck = bpf_map_lookup_elem(&struck_by, &key);
+		found = bpf_map_lookup_elem(&stateless_drops, &key);
 	}
-	if (struck && !is_spared(struck, p->remote))
+	if (found && !is_spared(found, p->remote))
 		return DROP | REASON_MITIGATIONS << 2;
 	return verdict == OPEN ? PASS : verdict;
 }

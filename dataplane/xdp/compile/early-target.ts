@@ -27,7 +27,14 @@ export interface EarlyTarget {
 /** A UDP port that drops what an unvalidated source sends, unless it fits one of these. */
 export interface GreetedPort {
   readonly port: number;
-  readonly greetings: readonly Signature[];
+  readonly greetings: Greetings;
+}
+
+/** One object for all ports with the same filters. */
+export interface Greetings {
+  readonly signatures: readonly Signature[];
+  /** `struct greetings` of layout.h. */
+  readonly encoded: Buffer;
 }
 
 /** The first match decides. If nothing matches, `fallback` is the reason of the drop, or null to pass. */

@@ -1,11 +1,10 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter, Signature } from '@portcullis/core/filters/filter.ts';
 import { combineFilters } from '@portcullis/core/filters/program.ts';
-import { withSettings } from '@portcullis/core/filters/settings.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { BITS } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import type { GreetedPort } from './early-target.ts';
+import type { GreetedPort, Greetings } from './early-target.ts';
 import { LAYOUT } from '../maps/layout.ts';
 
 /**
@@ -17,19 +16,31 @@ export function greetedPortsOf({ filters }: Policy, cidr: Cidr): GreetedPort[] {
   const byPort = Map.groupBy(filters, ({ port }) => port);
   return [...byPort].flatMap(([port, ofPort]): GreetedPort[] => {
     if (ofPort.some(({ safelist }) => safelist.length > 0)) return [];
-    const known = ofPort.flatMap(({ type, settings }) => {
-      const filter = (FILTERS as readonly Filter[]).find((one) => one.type === type);
-      return filter === undefined ? [] : withSettings(filter, settings);
-    });
-    const program = combineFilters(known, 'udp');
-    if (program === null || program.transport !== 'udp') return [];
-    const { greetings } = program;
-    if (greetings.length === 0 || greetings.length > LAYOUT.MAX_GREETINGS) return [];
-    return [{ port, greetings }];
+    const greetings = greetingsOf([...new Set(ofPort.map(({ type }) => type))].toSorted());
+    return greetings === null ? [] : [{ port, greetings }];
   });
 }
 
-export const FILTERED_KEY_BYTES = 8;
+/** Most ports of a fleet have one of few combinations of filters. Settings change no greetings. */
+const known = new Map<string, Greetings | null>();
+const MAX_KNOWN = 1_024;
+
+/** Null if the filters of these types leave the port to nftables. */
+function greetingsOf(types: readonly string[]): Greetings | null {
+  const name = types.join(' ');
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const filters = (FILTERS as readonly Filter[]).filter(({ type }) => types.includes(type));
+  const program = combineFilters(filters, 'udp');
+  const signatures = program?.transport === 'udp' ? program.greetings : [];
+  const isEarly = signatures.length > 0 && signatures.length <= LAYOUT.MAX_GREETINGS;
+  const greetings = isEarly ? { signatures, encoded: encodeGreetings(signatures) } : null;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(name, greetings);
+  return greetings;
+}
+
+const FILTERED_KEY_BYTES = 8;
 const CHECK_BYTES = 24;
 const GREETING_BYTES = 8 + LAYOUT.GREETING_CHECKS * CHECK_BYTES;
 /** `struct greetings` of layout.h. */
@@ -49,7 +60,7 @@ export function filteredKey(slot: number, port: number): Buffer {
  * Encodes a `struct greetings`. Bytes that a packet is not asked for, because they are too many or too far behind, let
  * more pass to nftables.
  */
-export function encodeGreetings(greetings: readonly Signature[]): Buffer {
+function encodeGreetings(greetings: readonly Signature[]): Buffer {
   const bytes = Buffer.alloc(GREETINGS_BYTES);
   bytes.writeUInt32LE(greetings.length, 0);
   // Where greetings are read some at a time, the rest must fit no packet.

@@ -50,7 +50,7 @@ export function encodeStatelessDrops(
   slot: number,
 ): { readonly map: string; readonly key: Buffer; readonly value: Buffer }[] {
   return drops.map((drop) => ({
-    map: 'struck_by',
+    map: 'stateless_drops',
     key: keyOf(drop, slot),
     value: valueOf(drop),
   }));

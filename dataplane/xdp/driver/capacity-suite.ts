@@ -5,7 +5,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import fc from 'fast-check';
 import { frameOf, udpPacket } from '../../testing/frames.ts';
-import { allowPort, denyAll } from '../../testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import { NO_UNIONS } from '../compile/unions.ts';
@@ -19,14 +19,7 @@ const ELSEWHERE = '198.51.100.0/24';
 const PORTS = [1, 2] as const;
 /** More rules than fit in a value, so they need lookups. */
 const LONG = Array.from({ length: 200 }, (_, index) => allowPort('udp', 1_000 + 3 * index));
-const SETTINGS: EarlySettings = {
-  keepReplies: false,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-};
+const SETTINGS: EarlySettings = { ...EARLY_SETTINGS, keepReplies: false };
 
 /** The guarantees of every driver at capacity. `fresh` returns an empty one. */
 export function capacitySuite(fresh: (room: number) => EarlyDropDriver, numRuns: number): void {

@@ -1,29 +1,21 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { frameOf, udpPacket } from '../../testing/frames.ts';
-import { denyAll } from '../../testing/policies.ts';
+import { denyAll, EARLY_SETTINGS } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
-import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { EarlyDropDriver } from './driver.ts';
 import { NO_UNIONS } from '../compile/unions.ts';
 
 const DEVICE = 1;
 const CLIENT = '192.0.2.9';
 const [FIRST, SECOND, THIRD] = ['203.0.113.10', '203.0.113.11', '203.0.113.12'] as const;
-const SETTINGS: EarlySettings = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-};
 
 /** The guarantees of every driver about drop counts. `fresh` returns an empty one. */
 export function countSuite(fresh: () => EarlyDropDriver): void {
   it('reports every drop once, also of targets removed or reloaded before the read', () => {
     const driver = fresh();
     const load = (...addresses: readonly string[]): void =>
-      driver.load(addresses.map(closed), SETTINGS, NO_UNIONS);
+      driver.load(addresses.map(closed), EARLY_SETTINGS, NO_UNIONS);
     const drop = (address: string): void =>
       assert.equal(driver.evaluate(frameOf(udpPacket(CLIENT, address, 9)), DEVICE), 'drop');
     load(FIRST, SECOND);

@@ -9,7 +9,7 @@ import type { Policy, PolicyRule, SourceSets } from '@portcullis/core/firewall/p
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { type FrameOptions, frameOf, udpPacket } from '../../testing/frames.ts';
-import { allowPort, denyAll } from '../../testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
 import type { EarlyDropDriver, EarlySettings } from './driver.ts';
 import type { Flow } from '../flows/mark-keys.ts';
@@ -19,14 +19,7 @@ import { NO_UNIONS, planUnions } from '../compile/unions.ts';
 const DEVICE = 1;
 const ONLY_RULES = { mitigations: [], filters: [] };
 const NO_SETS: SourceSets = { version: '', sets: {} };
-const SETTINGS: EarlySettings = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [{ protocol: 'tcp', port: 22 }],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-};
+const SETTINGS: EarlySettings = { ...EARLY_SETTINGS, management: [{ protocol: 'tcp', port: 22 }] };
 
 /**
  * The guarantees of every driver about frames. `fresh` returns an empty one; `numRuns` applies to each property;

@@ -257,7 +257,7 @@ function mustGreet(target: EarlyTarget | null, facts: FrameFacts): boolean {
   const { protocol, destinationPort, payload } = facts;
   const found = target?.greetedPorts.find(({ port }) => port === destinationPort);
   if (found === undefined || protocol !== 17 || payload === null) return false;
-  return !found.greetings.some((one) => fits(one, payload));
+  return !found.greetings.signatures.some((one) => fits(one, payload));
 }
 
 function verdict(

@@ -8,7 +8,7 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import fc from 'fast-check';
 import { type FrameOptions, frameOf, udpPacket } from '../../testing/frames.ts';
-import { allowPort, denyAll, filteredPolicy } from '../../testing/policies.ts';
+import { allowPort, denyAll, EARLY_SETTINGS, filteredPolicy } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
 import { NO_UNIONS } from '../compile/unions.ts';
 import { addressBytes } from '../maps/layout.ts';
@@ -18,12 +18,9 @@ const DEVICE = 1;
 const GAME = 27_015;
 const PEER = 40_000;
 const SETTINGS: EarlySettings = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
+  ...EARLY_SETTINGS,
   management: [{ protocol: 'udp', port: 5_000 }],
   vlans: [{ ifindex: DEVICE, outer: 100, inner: 0 }],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
 };
 const ENDS = [
   { server: '203.0.113.10', client: '192.0.2.9' },

@@ -4,23 +4,15 @@ import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Mitigation, Policy } from '@portcullis/core/firewall/policy.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { frameOf, udpPacket } from '../../testing/frames.ts';
-import { allowPort, filteredPolicy } from '../../testing/policies.ts';
+import { allowPort, EARLY_SETTINGS, filteredPolicy } from '../../testing/policies.ts';
 import { compileEarly } from '../compile/compile.ts';
-import type { EarlyDropDriver, EarlySettings } from './driver.ts';
+import type { EarlyDropDriver } from './driver.ts';
 import { addressBytes } from '../maps/layout.ts';
 import { NO_UNIONS } from '../compile/unions.ts';
 
 const DEVICE = 1;
 const GAME = 27_015;
 const DNS = 53;
-const SETTINGS: EarlySettings = {
-  keepReplies: true,
-  flowsComplete: true,
-  marksAll: false,
-  management: [],
-  vlans: [],
-  remember: { tcp: 432_000, udp: 180, other: 600 },
-};
 const ADDRESSES = [
   { server: '203.0.113.10', around: '203.0.113.0/24', other: '203.0.113.99', from: '192.0.2.' },
   {
@@ -35,7 +27,7 @@ const ADDRESSES = [
 export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
   const loaded = (...policies: readonly Policy[]): EarlyDropDriver => {
     const driver = fresh();
-    driver.load(policies.map(compileEarly), SETTINGS, NO_UNIONS);
+    driver.load(policies.map(compileEarly), EARLY_SETTINGS, NO_UNIONS);
     driver.enforce();
     return driver;
   };

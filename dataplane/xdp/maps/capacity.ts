@@ -14,12 +14,12 @@ function eachUse(target: EarlyTarget, visit: Visit): void {
   visit('slots', 1);
   for (const map of mapsOf(target)) visit(map, 1);
   if (target.spilled.length > 0) visit('spilled', target.spilled.length);
-  if (target.statelessDrops.length > 0) visit('struck_by', target.statelessDrops.length);
+  if (target.statelessDrops.length > 0) visit('stateless_drops', target.statelessDrops.length);
   if (target.greetedPorts.length > 0) visit('filtered', target.greetedPorts.length);
 }
 
 /** When a target changes, its new elements are added before the old ones are removed. */
-const DOUBLED_ON_CHANGE: readonly string[] = ['spilled', 'struck_by', 'filtered'];
+const DOUBLED_ON_CHANGE: readonly string[] = ['spilled', 'stateless_drops', 'filtered'];
 
 /** The elements that targets use, by map. */
 export class MapUsage {
@@ -80,7 +80,7 @@ export function sized(
   for (const target of targets) eachUse(target, add);
   for (const family of [4, 6] as const) add(`sets_${family}`, unions.networks[family].length);
   const growing =
-    /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^struck_by$|^filtered$|^wides$/;
+    /^(?:lines|small|large|prefix|sets)_[46]$|^spilled$|^stateless_drops$|^filtered$|^wides$/;
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
       if (name === 'counters')

@@ -10,6 +10,7 @@ import {
   COUNTING_BYTES,
   SUSPECT_BYTES,
 } from '../counting/counter-maps.ts';
+import { GREETINGS_BYTES } from '../compile/greetings.ts';
 import { LAYOUT, valueBytes } from './layout.ts';
 import { LINE_BYTES, WIDE_BYTES } from './lines/encode.ts';
 import { SETTINGS_BYTES } from './settings.ts';
@@ -47,6 +48,7 @@ test('values have the length that the programs define', () => {
   assert.equal(artifact.maps['counting']?.valueSize, COUNTING_BYTES);
   assert.equal(artifact.maps['suspects']?.valueSize, LAYOUT.SUSPECTS * SUSPECT_BYTES);
   assert.equal(artifact.maps['wides']?.valueSize, WIDE_BYTES);
-  assert.equal(artifact.maps['struck_by']?.valueSize, STATELESS_DROP_BYTES);
+  assert.equal(artifact.maps['stateless_drops']?.valueSize, STATELESS_DROP_BYTES);
+  assert.equal(artifact.maps['greetings']?.valueSize, GREETINGS_BYTES);
   assert.equal(artifact.maps['settings']?.valueSize, SETTINGS_BYTES);
 });

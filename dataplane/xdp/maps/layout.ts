@@ -31,7 +31,7 @@ export const LAYOUT = {
   IN_LARGE: 1,
   SPILLED: 2,
   ASKS_SETS: 4,
-  STRUCK: 8,
+  MITIGATED: 8,
   FILTERED: 16,
   SAFE_NETWORKS: 8,
   KEY_HAS_PORT: 2 ** 24,
@@ -98,7 +98,7 @@ interface Written extends Placement {
 export function encodeTarget(target: EarlyTarget, placement: Placement): Encoded[] {
   const { cidr, rules } = target;
   const flags =
-    (target.statelessDrops.length > 0 ? LAYOUT.STRUCK : 0) +
+    (target.statelessDrops.length > 0 ? LAYOUT.MITIGATED : 0) +
     (target.greetedPorts.length > 0 ? LAYOUT.FILTERED : 0);
   const written = { ...placement, check: checkOf(cidr), flags };
   const { family } = cidr;

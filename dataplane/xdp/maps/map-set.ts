@@ -29,7 +29,7 @@ import {
 import { LineMaps } from './lines/maps.ts';
 import { MapUsage, sized, sizeFor } from './capacity.ts';
 import { type ProgramName, Programs } from './programs.ts';
-import { encodeGreetings, filteredKey } from '../compile/greetings.ts';
+import { filteredKey } from '../compile/greetings.ts';
 import { encodeStatelessDrops } from '../compile/stateless-drops.ts';
 import { type Counted, SlotCounters } from '../counting/slot-counters.ts';
 import type { UnionTable } from '../compile/unions.ts';
@@ -89,8 +89,8 @@ export class MapSet {
   readonly #lines: LineMaps;
   readonly #counters: SlotCounters;
   readonly #reasons = new Set<number>();
-  /** Indices in `greetings`, by content. Ports of a game share one, and none is ever taken away. */
-  readonly #greetings = new Map<string, number>();
+  /** The elements of `greetings`. Ports with the same filters share one, and none is ever taken away. */
+  readonly #greetings: Buffer[] = [];
   #nextSlot = 0;
   #version = 1;
 
@@ -245,13 +245,12 @@ export class MapSet {
       const read = Buffer.alloc(value.length);
       return lookupElement(this.map(map), key, read) && read.equals(value);
     };
-    const greetings = loaded.target.greetedPorts.flatMap((one): Encoded[] => {
-      const value = encodeGreetings(one.greetings);
-      const [element] = this.#encodeGreeted(one, loaded.slot);
-      return element === undefined ? [] : [{ map: 'greetings', key: element.value, value }];
+    const elements = this.#encode(loaded);
+    const greetings = elements.flatMap(({ map, value: key }): Encoded[] => {
+      const value = map === 'filtered' ? this.#greetings[key.readUInt32LE(0)] : undefined;
+      return value === undefined ? [] : [{ map: 'greetings', key, value }];
     });
-    const elements = [...this.#encode(loaded), ...greetings];
-    return elements.every(isPresent) && this.#lines.isIntact(loaded);
+    return [...elements, ...greetings].every(isPresent) && this.#lines.isIntact(loaded);
   }
 
   remove(name: string): void {
@@ -351,15 +350,16 @@ export class MapSet {
   }
 
   /** Without room for its greetings, nftables alone evaluates the port. */
-  #encodeGreeted({ port, greetings }: GreetedPort, slot: number): Encoded[] {
-    const content = encodeGreetings(greetings);
-    const name = content.toString('latin1');
-    const index = this.#greetings.get(name) ?? this.#greetings.size;
+  #encodeGreeted({ port, greetings: { encoded } }: GreetedPort, slot: number): Encoded[] {
+    const known = this.#greetings.indexOf(encoded);
+    const index = known < 0 ? this.#greetings.length : known;
     if (index === LAYOUT.GREETING_SETS) return [];
     const value = Buffer.alloc(4);
     value.writeUInt32LE(index, 0);
-    if (!this.#greetings.has(name)) updateElement(this.map('greetings'), value, content);
-    this.#greetings.set(name, index);
+    if (known < 0) {
+      updateElement(this.map('greetings'), value, encoded);
+      this.#greetings.push(encoded);
+    }
     return [{ map: 'filtered', key: filteredKey(slot, port), value }];
   }
 

@@ -1,8 +1,7 @@
 import type { Family } from '@portcullis/core/net/address.ts';
 import { missing } from '../../requirements.ts';
 import { type Case, measure, rateOf } from '../measure.ts';
-import { CARRIED_NS, workThatTakes } from './slower.ts';
-import { CLOSED_PORT, type Fleet, floodOf, OPEN_PORT } from './policies.ts';
+import { CLOSED_PORT, type Fleet, floodOf } from './policies.ts';
 import type { Bench, Row } from '../report.ts';
 import { Subjects } from './subjects.ts';
 
@@ -14,7 +13,7 @@ const NAMES: Readonly<Record<Family, string>> = { 4: 'IPv4', 6: 'IPv6' };
 type Times = ReadonlyMap<string, number>;
 type Say = (line: string) => void;
 
-/** What a packet costs, of every way to judge it, on one core with the generator. */
+/** What a dropped packet costs, of every way to judge it, on one core with the generator and without detection. */
 export const dataplaneBench: Bench = {
   name: 'dataplane',
   missing: () => missing(['root', 'netns', 'nft', 'bpf', 'ethtool']),
@@ -22,8 +21,6 @@ export const dataplaneBench: Bench = {
     ...(await dropRows(4, say)),
     ...(await dropRows(6, say)),
     ...(await burdenRows(say)),
-    ...(await passRows(4, say)),
-    ...(await passRows(6, say)),
   ],
 };
 
@@ -31,44 +28,18 @@ async function dropRows(family: Family, say: Say): Promise<Row[]> {
   const subjects = new Subjects(`drop${family}`);
   const toDenying = { plan: floodOf(fleetOf(family, {})), expected: 'drop' } as const;
   try {
-    const raw = { name: 'raw', target: subjects.rawDrop('native'), ...toDenying };
-    const fast: Case[] = [
-      raw,
+    const cases: Case[] = [
+      { name: 'raw', target: subjects.rawDrop('native'), ...toDenying },
       { name: 'bare', target: subjects.bare(), ...toDenying },
       ...(await denyingCases(subjects, family, toDenying)),
       ...(await acceptingCases(subjects, family)),
-    ];
-    const work = await workThatTakes(CARRIED_NS, subjects.range, raw);
-    const cases = [
-      ...fast,
       ...(family === 4 ? await shapeCases(subjects, toDenying) : []),
-      ...fast.filter(({ name }) => SLOWLY.includes(name)).map((one) => madeSlowly(one, work)),
     ];
     const times = await measure(subjects.range, cases, say);
     return [...floodRows(times, family), ...(family === 4 ? shapeRows(times) : [])];
   } finally {
     await subjects.destroy();
   }
-}
-
-/** What is measured with the generator of the goals too. */
-const SLOWLY: readonly string[] = [
-  'raw',
-  'bare',
-  'XDP',
-  'nft',
-  'nft both',
-  'nft accepting',
-  'look-ups',
-  'two look-ups',
-];
-
-function madeSlowly(one: Case, work: number): Case {
-  return { ...one, name: slowly(one.name), plan: { ...one.plan, work } };
-}
-
-function slowly(name: string): string {
-  return `${name}, made in ${CARRIED_NS} ns`;
 }
 
 async function denyingCases(
@@ -101,16 +72,10 @@ function floodRows(times: Times, family: Family): Row[] {
   const at = `${NAMES[family]}, 10,000 addresses x 10 rules`;
   const accepting = `${at}, default accept`;
   return [
-    row(times, `${at}: XDP native beside raw XDP_DROP`, 'XDP', 'raw', 0.75),
-    row(times, `${at}: XDP native beside bare ingress policy drop`, 'XDP', 'bare', 1.5),
-    row(times, `${at}: nftables alone, one direction seen, beside bare`, 'nft', 'bare', 0.55),
-    row(
-      times,
-      `${at}: nftables alone, connections followed, beside bare`,
-      'nft both',
-      'bare',
-      0.55,
-    ),
+    row(times, `${at}: XDP native beside raw XDP_DROP`, 'XDP', 'raw'),
+    row(times, `${at}: XDP native beside bare ingress policy drop`, 'XDP', 'bare'),
+    row(times, `${at}: nftables alone, one direction seen, beside bare`, 'nft', 'bare'),
+    row(times, `${at}: nftables alone, connections followed, beside bare`, 'nft both', 'bare'),
     row(
       times,
       `${at}: a hand-written table, a look-up for each form of rule, beside bare`,
@@ -123,10 +88,10 @@ function floodRows(times: Times, family: Family): Row[] {
       'two look-ups',
       'bare',
     ),
-    row(times, `${accepting}: XDP native beside raw XDP_DROP`, 'XDP accepting', 'raw', 0.75),
-    row(times, `${accepting}: XDP native beside bare`, 'XDP accepting', 'bare', 1.5),
-    row(times, `${accepting}: nftables alone beside bare`, 'nft accepting', 'bare', 0.55),
-  ].flat();
+    row(times, `${accepting}: XDP native beside raw XDP_DROP`, 'XDP accepting', 'raw'),
+    row(times, `${accepting}: XDP native beside bare`, 'XDP accepting', 'bare'),
+    row(times, `${accepting}: nftables alone beside bare`, 'nft accepting', 'bare'),
+  ];
 }
 
 /** Fewer addresses of more rules, and rules one after the other. */
@@ -152,7 +117,7 @@ function shapeRows(times: Times): Row[] {
     row(times, `${beside}: nftables alone`, 'nft 1000x100', 'nft', 0.8),
     row(times, 'a linear chain an address, 10,000 x 10, beside bare', 'linear', 'bare'),
     row(times, 'a linear chain an address, 1,000 x 100, beside bare', 'linear 1000x100', 'bare'),
-  ].flat();
+  ];
 }
 
 /** What else the stages may have to hold: a large country, and flows of the protected side. */
@@ -174,8 +139,8 @@ async function burdenRows(say: Say): Promise<Row[]> {
     const times = await measure(subjects.range, [bare, without, early, nft, flows], say);
     const at = 'IPv4, 10,000 addresses that deny a country of 65,536 networks, flood from there';
     return [
-      ...row(times, `${at}: XDP native beside bare`, 'XDP geo', 'bare'),
-      ...row(times, `${at}: nftables alone beside bare`, 'nft geo', 'bare'),
+      row(times, `${at}: XDP native beside bare`, 'XDP geo', 'bare'),
+      row(times, `${at}: nftables alone beside bare`, 'nft geo', 'bare'),
       {
         name: `${at}: start of the edge to all of it enforced, beside the same without the country`,
         value: withMs,
@@ -183,7 +148,7 @@ async function burdenRows(say: Say): Promise<Row[]> {
         baseline: withoutMs,
         goal: null,
       },
-      ...row(
+      row(
         times,
         `IPv4, 10,000 addresses x 10 rules that opened ${FLOWS.toLocaleString('en')} flows: XDP native beside the same without`,
         'XDP flows',
@@ -195,75 +160,11 @@ async function burdenRows(say: Say): Promise<Row[]> {
   }
 }
 
-async function passRows(family: Family, say: Say): Promise<Row[]> {
-  const subjects = new Subjects(`pass${family}`);
-  const fleet = fleetOf(family, { end: 'deny' });
-  const passing = {
-    expected: 'pass',
-    plan: {
-      ...floodOf(fleet),
-      // Four clients of each address: connection tracking has room for them all.
-      sourceRandom: 3,
-      sourcePorts: [40_000, 40_000],
-      ports: [OPEN_PORT, OPEN_PORT],
-      tcpShare: 0,
-    },
-  } as const;
-  try {
-    const times = await measure(
-      subjects.range,
-      [
-        { name: 'plain', target: subjects.plain(), ...passing },
-        { name: 'tracking', target: subjects.tracking(), ...passing },
-        { name: 'both', target: await subjects.edge(fleet, 'both'), ...passing },
-        { name: 'nft', target: await subjects.nftables(fleet, 'both'), ...passing },
-      ],
-      say,
-    );
-    const at = `${NAMES[family]}, packets that pass`;
-    return [
-      row(times, `${at}: both stages beside plain forwarding`, 'both', 'plain'),
-      row(
-        times,
-        `${at}: both stages beside forwarding that follows connections`,
-        'both',
-        'tracking',
-      ),
-      row(
-        times,
-        `${at}: nftables alone beside forwarding that follows connections`,
-        'nft',
-        'tracking',
-      ),
-    ].flat();
-  } finally {
-    await subjects.destroy();
-  }
-}
-
 function fleetOf(family: Family, change: Partial<Fleet>): Fleet {
   return { family, addresses: 10_000, rules: 10, end: 'deny', ...change };
 }
 
-/** Beside it, where that was measured, the same with the generator that the goals were set with. */
-function row(times: Times, name: string, value: string, baseline: string, goal?: number): Row[] {
-  const one = (label: string, ns: number, beside: number): Row => {
-    const rates = { value: rateOf(ns), baseline: rateOf(beside) };
-    return { name: label, unit: UNIT, goal: goal ?? null, ...rates };
-  };
-  const of = (subject: string): number => times.get(subject) ?? Number.NaN;
-  const carriedNs = times.get(slowly('raw'));
-  const measured = times.has(slowly(value)) && times.has(slowly(baseline));
-  return [
-    one(name, of(value), of(baseline)),
-    ...(measured
-      ? [
-          one(
-            `${name}, packets made and carried in ${carriedNs} ns, as the goal was set with`,
-            of(slowly(value)),
-            of(slowly(baseline)),
-          ),
-        ]
-      : []),
-  ];
+function row(times: Times, name: string, value: string, baseline: string, goal?: number): Row {
+  const rate = (subject: string): number => rateOf(times.get(subject) ?? Number.NaN);
+  return { name, unit: UNIT, goal: goal ?? null, value: rate(value), baseline: rate(baseline) };
 }

@@ -7,7 +7,15 @@ import { missing } from '../../requirements.ts';
 import { type Case, median, rateOf } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import type { BenchEdge } from './edge-process.ts';
-import { addressOf, type Fleet, floodOf, OPEN_PORT, policiesOf, policyOf } from './policies.ts';
+import {
+  addressOf,
+  type Fleet,
+  floodOf,
+  OPEN_PORT,
+  passingOf,
+  policiesOf,
+  policyOf,
+} from './policies.ts';
 import { Subjects } from './subjects.ts';
 
 const UNIT = 'M packets/s';
@@ -74,7 +82,13 @@ function baselines(subjects: Subjects, family: Family): FloodCase[] {
     { name: 'bare', target: subjects.bare(), ...denied },
     { name: 'bare late', target: subjects.bare(), ...late },
     { name: 'hand-written', target: subjects.lookups(fleet, true, true), ...denied },
-    { name: 'forwarding', target: subjects.tracking(), ...passing(fleet), edge: null },
+    {
+      name: 'forwarding',
+      target: subjects.tracking(),
+      plan: passingOf(fleet),
+      expected: 'pass',
+      edge: null,
+    },
   ];
 }
 
@@ -109,7 +123,7 @@ async function xdpCases(subjects: Subjects, family: Family): Promise<FloodCase[]
     of('XDP ten', first, few, ATTACKED / few.addresses),
     of('XDP one', first, few, 1 / few.addresses),
     of('XDP nine ports', second, many),
-    { name: 'XDP passing', ...first, ...passing(few) },
+    { name: 'XDP passing', ...first, plan: passingOf(few), expected: 'pass' },
     { name: 'XDP reflected', ...third, plan: reflected, expected: 'drop', mitigated: true },
     of('XDP mitigated', third, few, ATTACKED / few.addresses),
     await filteredCase(subjects, family),
@@ -149,20 +163,8 @@ async function nftCases(subjects: Subjects, family: Family): Promise<FloodCase[]
   return [
     { name: 'nft', ...inbound, ...flood },
     { name: 'nft both', ...both, ...flood },
-    { name: 'nft passing', ...both, ...passing(fleet) },
+    { name: 'nft passing', ...both, plan: passingOf(fleet), expected: 'pass' },
   ];
-}
-
-function passing(fleet: Fleet): Pick<Case, 'plan' | 'expected'> {
-  const plan = {
-    ...floodOf(fleet),
-    // Four clients of each address: connection tracking has room for them all.
-    sourceRandom: 3,
-    sourcePorts: [40_000, 40_000],
-    ports: [OPEN_PORT, OPEN_PORT],
-    tcpShare: 0,
-  } as const;
-  return { plan, expected: 'pass' };
 }
 
 /** All cases take turns. Mitigations are set while their flood is on. */
@@ -213,28 +215,23 @@ async function mitigate(edge: BenchEdge, family: Family): Promise<number> {
   return performance.now() - begin;
 }
 
+const UDP_MITIGATION = {
+  mode: 'enforce',
+  protocol: 'udp',
+  sourcePort: null,
+  destinationPort: null,
+  source: null,
+  safelist: [],
+  fragment: 'any',
+  limit: null,
+} as const;
 /** Against a reflection, and against sources that send too much. */
 const MITIGATIONS: readonly Mitigation[] = [
+  { ...UDP_MITIGATION, ref: 'mitigation:1', sourcePort: 53 },
   {
-    ref: 'mitigation:1',
-    mode: 'enforce',
-    protocol: 'udp',
-    sourcePort: 53,
-    destinationPort: null,
-    source: null,
-    safelist: [],
-    fragment: 'any',
-    limit: null,
-  },
-  {
+    ...UDP_MITIGATION,
     ref: 'mitigation:2',
-    mode: 'enforce',
-    protocol: 'udp',
-    sourcePort: null,
     destinationPort: OPEN_PORT,
-    source: null,
-    safelist: [],
-    fragment: 'any',
     limit: { per: 'source', pps: 500, strangersOnly: true },
   },
 ];

@@ -92,6 +92,17 @@ export function floodOf({ family, addresses, geo }: Fleet): Omit<Plan, 'to' | 'f
   };
 }
 
+/** What addresses that deny everything else let in, from four clients of each: connection tracking has room for them. */
+export function passingOf(fleet: Fleet): Omit<Plan, 'to' | 'from'> {
+  return {
+    ...floodOf(fleet),
+    sourceRandom: 3,
+    sourcePorts: [40_000, 40_000],
+    ports: [OPEN_PORT, OPEN_PORT],
+    tcpShare: 0,
+  };
+}
+
 /** Opened by the addresses of an IPv4 fleet, each as often as any other, to anywhere. */
 export function flowsOf({ addresses }: Fleet, count: number): Flow[] {
   const draw = drawer(count);

@@ -41,11 +41,6 @@ export class Subjects {
     this.range = new Range(label);
   }
 
-  /** Forwards everything, with no rule at all. */
-  plain(): Target {
-    return this.range.target();
-  }
-
   /** Forwards everything and follows connections. */
   tracking(): Target {
     const target = this.range.target();

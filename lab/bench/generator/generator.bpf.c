@@ -26,14 +26,9 @@ struct plan {
 	/* The last word of the source is `source` with random bits under this mask. */
 	u32 source[4], source_random;
 	u16 source_port, source_ports, port, ports;
-	/* So many numbers are drawn for nothing before each packet: a generator that is slower by that. */
-	u32 work;
-	/* So many bytes less than the 256 that XDP wants are free before each packet. */
+	/* How many of the 256 bytes that XDP reserves before a packet are not free. */
 	u32 headroom_less;
 };
-
-/* The verifier counts to the end. */
-#define MAX_WORK 4096
 
 struct {
 	u32 type, key_size, value_size, max_entries, flags;
@@ -94,12 +89,6 @@ INLINE u64 draw(struct plan *plan)
 	x ^= x >> 27;
 	plan->random = x;
 	return x * 0x2545F4914F6CDD1DULL;
-}
-
-INLINE void work(struct plan *plan)
-{
-	for (u32 drawn = 0; drawn < MAX_WORK && drawn < plan->work; drawn++)
-		draw(plan);
 }
 
 INLINE u32 below(u32 random, u32 count)
@@ -169,6 +158,8 @@ INLINE int write4(struct frame4 *frame, struct plan *plan)
 	u32 addresses = halves(ip->source) + halves(ip->destination);
 	u32 sum = NETWORK_16(0x4500) + ip->length + NETWORK_16(TTL << 8 | ip->protocol) + addresses;
 	ip->checksum = folded(sum);
+	/* Part of the payload, and of other data where the frame begins earlier in its buffer. */
+	__builtin_memset(frame->padding, 0, sizeof(frame->padding));
 	write_upper(&frame->upper, plan, tcp, length - sizeof(*ip), addresses, draw(plan));
 	return XDP_TX;
 }
@@ -212,7 +203,6 @@ int generate(struct xdp_md *context)
 	if (moved && (bpf_xdp_adjust_head(context, moved) || bpf_xdp_adjust_tail(context, moved)))
 		return XDP_ABORTED;
 	void *data = (void *)(long)context->data, *end = (void *)(long)context->data_end;
-	work(plan);
 	if (plan->family == 4)
 		return data + sizeof(struct frame4) > end ? XDP_ABORTED : write4(data, plan);
 	return data + sizeof(struct frame6) > end ? XDP_ABORTED : write6(data, plan);

@@ -16,10 +16,9 @@ export interface Plan {
   readonly ports: readonly [first: number, last: number];
   /** Share of packets that are TCP; the others are UDP. */
   readonly tcpShare: number;
-  /** Numbers drawn for nothing before each packet, at most 4096: what a slower generator takes longer. */
-  readonly work?: number;
   /**
-   * Bytes before each packet, 256 unless told. Drivers without XDP leave less, and generic XDP then copies each packet.
+   * The free bytes before each packet, 256 by default. Drivers without XDP reserve fewer, and generic XDP then copies each
+   * packet.
    */
   readonly headroom?: number;
   readonly to: string;
@@ -61,8 +60,7 @@ export function encodePlan(plan: Plan): Buffer {
   bytes.writeUInt32BE(plan.sourceRandom >>> 0, 84);
   writeRange(bytes, plan.sourcePorts, 88);
   writeRange(bytes, plan.ports, 92);
-  bytes.writeUInt32LE(plan.work ?? 0, 96);
-  bytes.writeUInt32LE(XDP_HEADROOM - (plan.headroom ?? XDP_HEADROOM), 100);
+  bytes.writeUInt32LE(XDP_HEADROOM - (plan.headroom ?? XDP_HEADROOM), 96);
   return bytes;
 }
 
