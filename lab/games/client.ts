@@ -62,8 +62,13 @@ export class GameClient {
     }
   }
 
+  /** A client ends when its server stops talking to it. */
+  get isIn(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   async close(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (!this.isIn) return;
     const gone = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await gone;

@@ -83,7 +83,13 @@ export function collect(stream: ReturnType<typeof run>, files: readonly string[]
   };
   stream.on('test:stdout', print);
   stream.on('test:stderr', print);
+  stream.on('test:diagnostic', ({ message, nesting }) => sayMeasured(report, message, nesting));
   return report;
+}
+
+/** Prints at once what a test measured. The totals of a process come too, without nesting, and are not of a file. */
+function sayMeasured({ current }: Report, message: string, nesting: number): void {
+  if (nesting > 0) console.log(`  ${current}: ${message}`);
 }
 
 export function describeFailure({ file, name, detail }: Outcome): string {

@@ -27,6 +27,8 @@ const OWN_PROCESS = new Set([
 ]);
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
+/** What runs longer in the soak. */
+const REPEATED = /from '[^']*\/(?:testing\/repeated|filtered-server)\.ts'/;
 /** A test file that imports from a `testing.ts` needs a database; a file in a `testing/` folder may import from one. */
 const TESTING = /from '([^']*\/testing(?:\.ts|\/[^']+\.ts))'/g;
 
@@ -44,7 +46,7 @@ export function findFiles(
     readonly workspaces: readonly string[];
   };
   const isRepeated = (file: string): boolean =>
-    readFileSync(join(root, file), 'utf8').includes("/testing/repeated.ts'");
+    REPEATED.test(readFileSync(join(root, file), 'utf8'));
   return globSync(
     workspaces.map((room) => `${room}/**/*.test.ts`),
     { cwd: root, exclude: (path) => path.includes('node_modules') },

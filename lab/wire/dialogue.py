@@ -1,16 +1,17 @@
-"""dialogue.py serve|ask udp|tcp ADDRESS PORT LINES
+"""dialogue.py serve|ask udp|tcp ADDRESS PORT LINES [SECONDS]
 
 Both ends of a protocol as its description has it, for games whose server is at no hand. LINES is JSON.
 serve: [[PREFIX, ANSWER], ...] as hex: whatever begins with a prefix gets its answer. Says `ready`.
 ask: [[SAID, PREFIX], ...]: says each line and waits, at most 5 s, for an answer that begins with the prefix; null waits
-for none. Says `done`, or how far it came.
+for none. Says `done`, or how far it came. Silent for SECONDS before the last line.
 """
 import json
 import select
 import socket
 import sys
+import time
 
-role, transport, address, port, lines = sys.argv[1:]
+role, transport, address, port, lines, *silence = sys.argv[1:]
 lines = [[None if one is None else bytes.fromhex(one) for one in line] for line in json.loads(lines)]
 kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
 end = socket.socket(socket.AF_INET, kind)
@@ -49,6 +50,8 @@ def ask():
     end.settimeout(PATIENCE)
     end.connect((address, int(port)))
     for number, (said, prefix) in enumerate(lines):
+        if silence and number == len(lines) - 1:
+            time.sleep(float(silence[0]))
         end.send(said)
         if prefix is None:
             continue

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
@@ -15,12 +16,14 @@ import { fits } from '@portcullis/core/filters/evaluate.ts';
 import { filled } from '@portcullis/core/filters/testing/payloads.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
 import { framesOf, PLAIN } from '../../differential/frames.ts';
 import { FLAGS } from '../../differential/segments.ts';
 import { FrameRing, PacketSocket } from '../../floods/packet-socket.ts';
 import { GameClient, type Game } from '../../games/client.ts';
 import { type Need, require } from '../../requirements.ts';
+import { ranNs } from '../../stack/game-servers.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import type { Namespace } from '../../stack/netns.ts';
 import { TcpEnd } from '../../wire/tcp-end.ts';
@@ -28,7 +31,11 @@ import { eventually } from '../stack-fixture.ts';
 import { FilterEdge } from './filter-edge.ts';
 
 const DIALOGUE = join(import.meta.dirname, '..', '..', 'wire', 'dialogue.py');
-const FLOOD = 60_000;
+const IS_SOAK = repeated(1) > 1;
+/** Packets of one flood: a second or less, and some ten in the soak. */
+const FLOOD = IS_SOAK ? 1_200_000 : 60_000;
+/** A dialogue of so many lines plays, and pauses before its last line in the soak. */
+const PLAYING = 50;
 const MAX_LEAK = 0.001;
 const RUN_MS = 60_000;
 /** Forged sources that a flood comes from; nobody else has them. */
@@ -43,8 +50,10 @@ export class FilteredServer {
   readonly address = SERVER[4];
   readonly port: number;
   readonly type: FilterType;
+  readonly #test: TestContext;
   readonly #home = mkdtempSync(join(tmpdir(), 'portcullis-filtered-'));
   readonly #children: ChildProcess[] = [];
+  readonly #players: GameClient[] = [];
   #socket: PacketSocket | null = null;
 
   /** Null if the machine lacks something, which the test then says. */
@@ -55,12 +64,13 @@ export class FilteredServer {
     needs: readonly Need[] = [],
   ): FilteredServer | null {
     if (!require(t, ['root', 'netns', 'nft', 'conntrack', 'python3', ...needs])) return null;
-    const server = new FilteredServer(type, port);
+    const server = new FilteredServer(t, type, port);
     t.after(() => server.#destroy());
     return server;
   }
 
-  private constructor(type: FilterType, port: number) {
+  private constructor(t: TestContext, type: FilterType, port: number) {
+    this.#test = t;
     this.type = type;
     this.port = port;
     this.edge = new FilterEdge(type.slice(0, 8));
@@ -119,7 +129,9 @@ export class FilteredServer {
       player = await joining.catch(() => null);
       return player !== null;
     });
-    return player ?? assert.fail();
+    if (player === null) assert.fail();
+    this.#players.push(player);
+    return player;
   }
 
   /** Starts a server that answers what begins with one of these, as hex. */
@@ -143,13 +155,25 @@ export class FilteredServer {
     await once(child.stdout as Readable, 'data');
   }
 
-  /** Says these lines to the server; each is answered by what begins with the second, as hex. Null: by nothing. */
+  /**
+   * Says these lines to the server; each is answered by what begins with the second, as hex. Null: by nothing. In the
+   * soak, those who play are silent before the last line for most of the time that the filter remembers them.
+   */
   async ask(
     transport: Transport,
     lines: readonly (readonly [said: string, answer: string | null])[],
   ): Promise<void> {
     const place = [this.address, String(this.port)];
-    await this.run('python3', DIALOGUE, 'ask', transport, ...place, JSON.stringify(lines));
+    const seconds = IS_SOAK && lines.length >= PLAYING ? this.#idleSeconds : 0;
+    await this.run(
+      'python3',
+      DIALOGUE,
+      'ask',
+      transport,
+      ...place,
+      JSON.stringify(lines),
+      `${seconds}`,
+    );
   }
 
   /** Client addresses and ports that the server has validated. */
@@ -177,9 +201,40 @@ export class FilteredServer {
   /**
    * Floods the port from forged sources by random payloads, by what servers of this kind reply, by greetings, and by
    * SYNs and segments of connections that are not there. At most one packet in a thousand gets to the server, and of
-   * greetings no more than the filter's budget.
+   * greetings no more than the filter's budget. Those who joined play on. The soak floods longer, waits while nothing
+   * happens, and prints the server's own processor time, then that of the same floods without the filter.
    */
   async assertFloodsDropped(): Promise<void> {
+    await this.#floods(true);
+    if (IS_SOAK) {
+      await setTimeout(this.#idleSeconds * 1000);
+      this.#assertPlaying();
+      await this.edge.apply([filteredPolicy(this.address)]);
+      await this.#floods(false);
+      await this.filter();
+    }
+  }
+
+  async #floods(isFiltered: boolean): Promise<void> {
+    const before = this.#processorNs();
+    await this.#floodInAllWays(isFiltered);
+    if (isFiltered) this.#assertPlaying();
+    if (IS_SOAK) {
+      const ms = Math.round((this.#processorNs() - before) / 1e6);
+      const filter = isFiltered ? 'with' : 'without';
+      this.#test.diagnostic(
+        `${ms} ms of the server's processor time in floods, ${filter} the filter`,
+      );
+    }
+  }
+
+  async #floodInAllWays(isFiltered: boolean): Promise<void> {
+    const flood = (
+      what: string,
+      flags: number | 'udp',
+      payloads: readonly Buffer[],
+      budgetPps: number,
+    ): Promise<void> => this.#flood(what, flags, payloads, isFiltered ? budgetPps : Infinity);
     const { udp, tcp } = findFilter(this.type) ?? assert.fail(this.type);
     if (udp !== null) {
       const greetings = udp.greetings.map((one) => Buffer.from(filled(one, randomBytes(16))));
@@ -187,17 +242,34 @@ export class FilteredServer {
       const random = Array.from({ length: 64 }, () => randomBytes(randomInt(40, 1200)));
       const strangers = random.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
       const reflected = replies.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
-      if (udp.greetings.length > 0) await this.#flood('random payloads', 'udp', strangers, 0);
-      if (reflected.length > 0) await this.#flood('reflected replies', 'udp', reflected, 0);
+      if (udp.greetings.length > 0) await flood('random payloads', 'udp', strangers, 0);
+      if (reflected.length > 0) await flood('reflected replies', 'udp', reflected, 0);
       const forged = greetings.length > 0 ? greetings : random;
-      await this.#flood('replayed greetings', 'udp', forged, udp.budgetPps);
+      await flood('replayed greetings', 'udp', forged, udp.budgetPps);
     }
     if (tcp !== null) {
       const openings = tcp.openings.map((one) => Buffer.from(filled(one, randomBytes(16))));
       const payloads = openings.length > 0 ? openings : [randomBytes(64)];
-      await this.#flood('SYNs', FLAGS.syn, [Buffer.alloc(0)], 0);
-      await this.#flood('segments without a connection', FLAGS.ack | FLAGS.psh, payloads, 0);
+      await flood('SYNs', FLAGS.syn, [Buffer.alloc(0)], 0);
+      await flood('segments without a connection', FLAGS.ack | FLAGS.psh, payloads, 0);
     }
+  }
+
+  #assertPlaying(): void {
+    for (const player of this.#players) assert.ok(player.isIn, 'the player is still in');
+  }
+
+  get #idleSeconds(): number {
+    return 0.8 * (findFilter(this.type)?.udp?.validatedSeconds ?? 60);
+  }
+
+  /** Of the server's processes, over all threads. Those that have ended count nothing. */
+  #processorNs(): number {
+    return this.#children.reduce((sum, { pid }) => {
+      const tasks = `/proc/${pid}/task`;
+      if (!existsSync(tasks)) return sum;
+      return readdirSync(tasks).reduce((all, task) => all + ranNs(join(tasks, task)), sum);
+    }, 0);
   }
 
   /** A real connection whose first payload is no opening: the server gets none of it. */
