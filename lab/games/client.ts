@@ -62,13 +62,8 @@ export class GameClient {
     }
   }
 
-  /** A client ends when its server stops talking to it. */
-  get isIn(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
-  }
-
   async close(): Promise<void> {
-    if (!this.isIn) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const gone = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await gone;

@@ -46,15 +46,18 @@ function running(namespace: Namespace, command: readonly string[], home: string)
   });
   return {
     // `ip netns exec` becomes the server itself.
-    processorNs: () => {
-      const tasks = `/proc/${child.pid}/task`;
-      return readdirSync(tasks).reduce((sum, task) => sum + ranNs(join(tasks, task)), 0);
-    },
+    processorNs: () => processorNs(child),
     stop: () => {
       child.kill('SIGKILL');
       rmSync(home, { recursive: true, force: true });
     },
   };
+}
+
+/** CPU time of a process, over all threads. */
+export function processorNs({ pid }: ChildProcess): number {
+  const tasks = `/proc/${pid}/task`;
+  return readdirSync(tasks).reduce((sum, task) => sum + ranNs(join(tasks, task)), 0);
 }
 
 /** CPU time of a task; `about` is its folder below /proc. Exact for short times too, unlike clock ticks. */

@@ -9,8 +9,7 @@ export function startSshd(where: Namespace, listen: readonly string[]): { stop()
   const folder = mkdtempSync(join(tmpdir(), 'pcl-sshd-'));
   const key = join(folder, 'key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
-  // Where sshd confines what it does before a login.
-  mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  confineSshd();
   const addresses = listen.flatMap((address) => ['-o', `ListenAddress=${address}`]);
   const options = ['-o', 'PidFile=none', '-o', 'UsePAM=no', '-o', 'LoginGraceTime=600'];
   const daemon = where.spawn(
@@ -23,6 +22,11 @@ export function startSshd(where: Namespace, listen: readonly string[]): { stop()
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Makes the folder in which sshd confines what it does before a login; without it sshd does not start. */
+export function confineSshd(): void {
+  mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
 }
 
 /** Whether sshd says its name to a client within two seconds. */

@@ -28,7 +28,7 @@ const OWN_PROCESS = new Set([
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
 /** What runs longer in the soak. */
-const REPEATED = /from '[^']*\/(?:testing\/repeated|filtered-server)\.ts'/;
+const REPEATED = /\/(?:testing\/repeated|filtered-server)\.ts'/;
 /** A test file that imports from a `testing.ts` needs a database; a file in a `testing/` folder may import from one. */
 const TESTING = /from '([^']*\/testing(?:\.ts|\/[^']+\.ts))'/g;
 
