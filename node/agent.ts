@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AgentSession } from '@portcullis/agent/session.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import type {
-  CallAnswer,
+  NodeAnswer,
   NodeCall,
   NodeEngine,
   ServerBuild,
@@ -97,8 +97,8 @@ export class NodeAgent {
     link.onRefused((reason) => this.#log.error({ reason }, 'control refuses this node'));
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
-      else if (notice.kind === 'node.call') void this.#answer(notice);
     });
+    link.onCall(async (call) => (call.kind === 'node.call' ? this.#answer(call) : null));
     this.#compareTimer = setInterval(() => void this.#compare(), COMPARE_MS);
     this.#session.start();
     this.#disk.start();
@@ -229,15 +229,15 @@ export class NodeAgent {
   }
 
   /** Does not start a call that is late, and does not answer one after its time: the caller has given up. */
-  async #answer({ id, uuid, withinMs, call }: NodeCall): Promise<void> {
+  async #answer({ uuid, withinMs, call }: NodeCall): Promise<NodeAnswer | null> {
     const untilMs = performance.now() + withinMs;
     const isExpired = (): boolean => performance.now() >= untilMs;
     try {
       const answer = await this.#do(uuid, call, { withinMs, isExpired });
-      if (answer === null || isExpired() || !this.#session.greeted) return;
-      await this.#control.answer({ id, answer });
+      return isExpired() ? null : answer;
     } catch (error) {
       this.#log.warn({ uuid, error: describeError(error) }, 'a call could not be answered');
+      return null;
     }
   }
 
@@ -245,7 +245,7 @@ export class NodeAgent {
     uuid: string,
     call: NodeCall['call'],
     { withinMs, isExpired }: { readonly withinMs: number; readonly isExpired: () => boolean },
-  ): Promise<CallAnswer | null> {
+  ): Promise<NodeAnswer | null> {
     const server = this.#servers.get(uuid);
     if (server === undefined) {
       return { kind: 'refused', reason: 'The node does not have this server.' };

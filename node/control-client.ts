@@ -2,12 +2,7 @@ import { request } from '@portcullis/agent/request.ts';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { PROTOCOL_VERSION } from '@portcullis/link/messages/messages.ts';
-import type {
-  NodeAnswer,
-  NodeHeartbeat,
-  NodePage,
-  NodeWelcome,
-} from '@portcullis/link/messages/node.ts';
+import type { NodeHeartbeat, NodePage, NodeWelcome } from '@portcullis/link/messages/node.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Assignments } from './journal/record.ts';
 
@@ -52,11 +47,6 @@ export class ControlClient {
   async heartbeat(message: Omit<NodeHeartbeat, 'kind' | 'instance'>): Promise<void> {
     const heartbeat = { kind: 'node.heartbeat', instance: this.#instance, ...message } as const;
     await request(this.#link, heartbeat, 'done');
-  }
-
-  async answer(message: Omit<NodeAnswer, 'kind' | 'instance'>): Promise<void> {
-    const answer = { kind: 'node.answer', instance: this.#instance, ...message } as const;
-    await request(this.#link, answer, 'done');
   }
 
   #page(revision: string | null, cursor: string | null): Promise<NodePage> {

@@ -6,7 +6,7 @@ import { createEdgeHandler, type DetectionService, NO_DETECTION } from './edges/
 import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
 import { createFleetEvents } from './events.ts';
 import { registerFleetGauges } from './edges/gauges.ts';
-import { type QueryEdges, EdgeQueries } from './edges/queries.ts';
+import { createEdgeQueries, type QueryEdges } from './edges/queries.ts';
 import { startHoldingScheduler } from './timers/holdings.ts';
 import type { Sweep } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
@@ -62,13 +62,13 @@ export function createFleet({
   const events = createFleetEvents(log, registry);
   const enforcement = createEnforcement({ db });
   const sync = new SyncService({ db, loadSourceSets });
-  const queries = new EdgeQueries();
+  let link: ControlSide | null = null;
   registerFleetGauges(registry, enforcement);
   return {
     enforcement,
-    agentHandler: createEdgeHandler({ db, sync, events, queries, watch }),
-    queryEdges: queries.query,
-    attachLink: (link) => queries.attachLink(link),
+    agentHandler: createEdgeHandler({ db, sync, events, watch }),
+    queryEdges: createEdgeQueries(() => link),
+    attachLink: (attached) => (link = attached),
     startTimers() {
       const scheduler = startHoldingScheduler({ db, events });
       const sweeps = startSweeps({ db, sync, events, sweepAttacks });

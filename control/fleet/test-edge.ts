@@ -7,7 +7,7 @@ import type { EdgeDrops, EdgeReport } from '@portcullis/link/messages/edge-repor
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler } from './edges/handler.ts';
-import { EdgeQueries } from './edges/queries.ts';
+import { createEdgeQueries } from './edges/queries.ts';
 import { SyncService, type SyncOptions } from './sync/sync.ts';
 import { silentEvents } from './testing.ts';
 
@@ -33,11 +33,9 @@ const REPORT: EdgeReport = {
 /** Control's side of a link for tests, on a database. */
 export function serveEdges(db: Db, options: Partial<SyncOptions> = {}) {
   const sync = new SyncService({ db, loadSourceSets: fakeSourceSets, ...options });
-  const queries = new EdgeQueries();
-  const handler = createEdgeHandler({ db, sync, events: silentEvents(), queries });
+  const handler = createEdgeHandler({ db, sync, events: silentEvents() });
   const link = createMemoryLink(handler);
-  queries.attachLink(link.control);
-  return { sync, handler, link, queries };
+  return { sync, handler, link, queryEdges: createEdgeQueries(() => link.control) };
 }
 
 export async function fakeSourceSets(names: readonly string[]): Promise<SourceSets> {

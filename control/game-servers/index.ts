@@ -42,7 +42,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
   const powers = new PowerStates();
   const events = createGameServerEvents(log, registry, powers);
   const calls = new NodeCalls(events, deps.timeouts);
-  const nodes = new NodeHandler({ db, calls, powers, events });
+  const nodes = new NodeHandler({ db, powers, events });
   return {
     handlers: createHandlers(calls),
     async agentHandler(from, request) {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Call } from '../http/operations/operation.ts';
@@ -34,7 +34,7 @@ export async function instruct(
   return acknowledged;
 }
 
-function acknowledge(outcome: CallAnswer | Silence, withinMs: number): Acknowledged {
+function acknowledge(outcome: NodeAnswer | Silence, withinMs: number): Acknowledged {
   switch (outcome.kind) {
     case 'accepted':
       return { status: 200, body: { ok: true, message: '' } };

@@ -1,6 +1,6 @@
 import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { ServerResources, ServerState } from '@portcullis/core/game-servers/power.ts';
-import type { CallAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { NodeCalls } from './nodes/calls.ts';
 import type { ServerRow } from './store.ts';
 
@@ -49,7 +49,7 @@ async function ask(
   calls: NodeCalls,
   server: Reached,
   call: NodeCall['call'],
-): Promise<CallAnswer | null> {
+): Promise<NodeAnswer | null> {
   if (!server.provisioned) return null;
   const outcome = await calls.call(server, call, calls.timeouts.readMs);
   return outcome.kind === 'silent' ? null : outcome;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
-import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeMode, Question } from '@portcullis/link/messages/edge.ts';
+import type { ManagementPort, Packet } from '@portcullis/core/firewall/packet.ts';
+import type { EdgeAnswer, EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
 import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
@@ -46,7 +46,6 @@ class Agent implements EdgeAgent {
   readonly #applying: Coalesced;
   readonly #confirmation: Confirmation;
   /** The edge's name; empty before the first welcome. */
-  #name = '';
   #desired: Desired | null = null;
   /** Control has sent the whole state to this instance; before, `#desired` comes from disk. */
   #synced = false;
@@ -126,9 +125,8 @@ class Agent implements EdgeAgent {
     watch?.start({ instance: this.#instance, changed: () => this.#applying.poke() });
     link.onNotice((notice) => {
       if (notice.kind === 'generation') this.#session.poke();
-      else if (notice.kind === 'question' && notice.edges.includes(this.#name))
-        void this.#answer(notice);
     });
+    link.onCall(async (call) => (call.kind === 'edge.explain' ? this.#explain(call.packet) : null));
     this.#watch = setInterval(() => this.#poll(), this.#options.watchMs ?? WATCH_MS);
     this.#session.start();
     this.#applying.poke();
@@ -193,7 +191,6 @@ class Agent implements EdgeAgent {
     const welcome = await this.#control.hello(mode, reason);
     this.#reporter.greeted();
     this.#options.watch?.greeted();
-    this.#name = welcome.settings.name;
     this.#confirmation.forget();
     const { generation } = welcome;
     this.#options.log.info({ mode, reason, generation }, 'joined control');
@@ -268,17 +265,13 @@ class Agent implements EdgeAgent {
       this.#applying.poke();
   }
 
-  /** Without an answer in time control answers the caller by itself. */
-  async #answer({ id, packet }: Question): Promise<void> {
-    const answer = this.#enforcer.explain(packet);
-    if (answer === null || !this.#session.greeted) return;
+  /** Null before this edge has loaded anything: control answers the caller by itself. */
+  #explain(packet: Packet): EdgeAnswer | null {
+    const verdict = this.#enforcer.explain(packet);
+    if (verdict === null) return null;
     const { mode } = this.#currentMode();
     const kernel = (this.#options.facts?.kernel ?? this.#enforcer.kernel).state();
-    await this.#control
-      .answer({ id, answer: { mode, kernel, ...answer } })
-      .catch((error: unknown) =>
-        this.#options.log.debug({ error }, 'control did not receive an answer'),
-      );
+    return { kind: 'edge.verdict', live: { mode, kernel, ...verdict } };
   }
 
   async #report(): Promise<void> {

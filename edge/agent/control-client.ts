@@ -1,6 +1,5 @@
 import { request } from '@portcullis/agent/request.ts';
 import type {
-  EdgeAnswer,
   EdgeConfirm,
   EdgeDropReport,
   EdgeHeartbeat,
@@ -79,10 +78,6 @@ export class ControlClient {
     return this.#send({ kind: 'edge.drops', instance: this.#instance, ...message });
   }
 
-  answer(message: Omit<EdgeAnswer, 'kind' | 'instance'>): Promise<void> {
-    return this.#send({ kind: 'edge.answer', instance: this.#instance, ...message });
-  }
-
   async #page(held: Desired | null, after: number, cursor: string | null): Promise<EdgePage> {
     return request(
       this.#link,
@@ -97,7 +92,7 @@ export class ControlClient {
     );
   }
 
-  async #send(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport | EdgeAnswer): Promise<void> {
+  async #send(message: EdgeConfirm | EdgeHeartbeat | EdgeDropReport): Promise<void> {
     await request(this.#link, message, 'done');
   }
 }

@@ -45,6 +45,7 @@ function reporting() {
       return world.answer();
     },
     onNotice() {},
+    onCall() {},
     onConnect() {},
     onRefused() {},
     close: async () => {},

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MAX_DROP_ENTRIES, MAX_DROP_SAMPLES } from './edge-report.ts';
-import { parseNotice, parseRequest } from './messages.ts';
+import { parseCall, parseRequest } from './messages.ts';
 
 const BEAT = {
   kind: 'edge.heartbeat',
@@ -96,12 +96,9 @@ test('rejects a sample with an address that is not canonical', () => {
   }
 });
 
-test('accepts a question with its edges and one packet', () => {
-  const question = {
-    kind: 'question',
-    id: 'f3b1',
-    edges: ['fra1'],
-    withinMs: 1_000,
+test('accepts a call to explain one packet', () => {
+  const call = {
+    kind: 'edge.explain',
     packet: {
       family: 6,
       source: '2001:db8::1',
@@ -114,7 +111,7 @@ test('accepts a question with its edges and one packet', () => {
       fragment: 'none',
     },
   };
-  assert.deepEqual(parseNotice(question), { ok: true, value: question });
+  assert.deepEqual(parseCall(call), { ok: true, value: call });
   for (const family of [5, '4', null])
-    assert.equal(parseNotice({ ...question, packet: { ...question.packet, family } }).ok, false);
+    assert.equal(parseCall({ ...call, packet: { ...call.packet, family } }).ok, false);
 });

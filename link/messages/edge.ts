@@ -23,7 +23,6 @@ import {
 import {
   address,
   agentName,
-  answerTimeoutMs,
   cursor,
   devicePattern,
   instance,
@@ -36,7 +35,6 @@ import {
   protocolVersion,
   reason,
   ref,
-  requestId,
   sequence,
   version,
 } from './values.ts';
@@ -132,8 +130,6 @@ export const EDGE_REQUESTS = {
       atMs: moment,
       drops: edgeDrops,
     },
-    /** Answers a `question`. */
-    'edge.answer': { instance, id: requestId, answer: liveVerdict },
   }),
   ...WATCH_REQUESTS,
 };
@@ -143,7 +139,6 @@ export type EdgeSync = Static<(typeof EDGE_REQUESTS)['edge.sync']>;
 export type EdgeConfirm = Static<(typeof EDGE_REQUESTS)['edge.confirm']>;
 export type EdgeHeartbeat = Static<(typeof EDGE_REQUESTS)['edge.heartbeat']>;
 export type EdgeDropReport = Static<(typeof EDGE_REQUESTS)['edge.drops']>;
-export type EdgeAnswer = Static<(typeof EDGE_REQUESTS)['edge.answer']>;
 
 /** The operator's settings for an edge. */
 export const edgeAssignment = object<EdgeAssignment>({
@@ -187,7 +182,14 @@ export type EdgePage = Static<(typeof EDGE_REPLIES)['edge.page']>;
 export const EDGE_NOTICES = kinds({
   /** There is a new generation; saves waiting for the resync timer. */
   generation: { generation: natural },
-  /** Control needs a verdict now; the named edges answer with `edge.answer`. */
-  question: { id: requestId, edges: array(agentName, 10_000), withinMs: answerTimeoutMs, packet },
 });
-export type Question = Static<(typeof EDGE_NOTICES)['question']>;
+
+/** Calls of control to an edge. */
+export const EDGE_CALLS = kinds({
+  /** What the edge does with this packet. */
+  'edge.explain': { packet },
+});
+export type EdgeCall = StaticUnion<typeof EDGE_CALLS>;
+
+export const EDGE_ANSWERS = kinds({ 'edge.verdict': { live: liveVerdict } });
+export type EdgeAnswer = StaticUnion<typeof EDGE_ANSWERS>;

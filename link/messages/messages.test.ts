@@ -4,7 +4,14 @@ import { source } from '@portcullis/core/filters/games/source.ts';
 import { parseSettings } from '@portcullis/core/filters/settings.ts';
 import fc from 'fast-check';
 import { mutations } from '../testing/mutations.ts';
-import { parseAgentRef, parseNotice, parseReply, parseRequest } from './messages.ts';
+import {
+  parseAgentRef,
+  parseAnswer,
+  parseCall,
+  parseNotice,
+  parseReply,
+  parseRequest,
+} from './messages.ts';
 
 const RULE = { ref: 'rule:1', action: 'deny', protocol: 'udp', port: 53, source: null };
 const POLICY = {
@@ -107,7 +114,15 @@ describe('parseRequest', () => {
   it('never throws on any JSON', () => {
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), mutations([PAGE])), (value) => {
-        for (const parse of [parseReply, parseNotice, parseAgentRef, parseEdge, parseNode]) {
+        for (const parse of [
+          parseReply,
+          parseNotice,
+          parseCall,
+          parseAnswer,
+          parseAgentRef,
+          parseEdge,
+          parseNode,
+        ]) {
           assert.equal(typeof parse(value).ok, 'boolean');
         }
       }),
@@ -143,16 +158,13 @@ it('prose of a peer cannot control a terminal, and output of a game keeps its co
   });
   assert.ok(refused.ok && refused.value.kind === 'edge.confirm');
   assert.equal(refused.value.refused[0]?.reason, '\ufffd]0;owned\ufffd\ufffd2Jtext\ufffd\n\tend');
-  const console = parseRequest('node', {
-    kind: 'node.answer',
-    instance: 'one',
-    id: '1',
-    answer: { kind: 'lines', lines: ['\u001b[31mred\u0000'], lastNumber: 1 },
+  const console = parseAnswer({
+    kind: 'lines',
+    lines: ['\u001b[31mred\u0000'],
+    lastNumber: 1,
   });
-  assert.ok(console.ok && console.value.kind === 'node.answer');
-  const { answer } = console.value;
-  assert.ok(answer.kind === 'lines');
-  assert.deepEqual(answer.lines, ['\u001b[31mred\ufffd']);
+  assert.ok(console.ok && console.value.kind === 'lines');
+  assert.deepEqual(console.value.lines, ['\u001b[31mred\ufffd']);
 });
 
 it('prose of a peer can be stored: no NUL, no lone surrogate where it was cut', () => {

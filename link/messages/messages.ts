@@ -6,8 +6,26 @@ import {
   COLLECTOR_REQUESTS,
   type CollectorRequest,
 } from './collector.ts';
-import { EDGE_NOTICES, EDGE_REPLIES, EDGE_REQUESTS, type EdgeRequest } from './edge.ts';
-import { NODE_NOTICES, NODE_REPLIES, NODE_REQUESTS, type NodeRequest } from './node.ts';
+import {
+  EDGE_ANSWERS,
+  EDGE_CALLS,
+  EDGE_NOTICES,
+  EDGE_REPLIES,
+  EDGE_REQUESTS,
+  type EdgeAnswer,
+  type EdgeCall,
+  type EdgeRequest,
+} from './edge.ts';
+import {
+  NODE_ANSWERS,
+  NODE_CALLS,
+  NODE_NOTICES,
+  NODE_REPLIES,
+  NODE_REQUESTS,
+  type NodeAnswer,
+  type NodeCall,
+  type NodeRequest,
+} from './node.ts';
 import {
   anyObject,
   check,
@@ -62,10 +80,15 @@ const REPLIES = {
 export type ControlReply = StaticUnion<Omit<typeof REPLIES, 'watch.settings'>> | WatchSettings;
 export type Refused = Static<(typeof REPLIES)['refused']>;
 
+/** Calls of control to one agent: each has one answer. */
+const CALLS = { ...EDGE_CALLS, ...NODE_CALLS };
+export type AgentCall = EdgeCall | NodeCall;
+const ANSWERS = { ...EDGE_ANSWERS, ...NODE_ANSWERS };
+export type AgentAnswer = EdgeAnswer | NodeAnswer;
+
 /**
- * Control to agents. A lost notice loses nothing: the agent's timer asks anyway, or control does without the answer.
- * An agent receives only notices that are for it (`isFor`): a call to a node holds what an organisation types into
- * its server.
+ * Control to agents, without an answer. A lost notice loses nothing: the agent's timer asks anyway. An agent receives
+ * only notices that are for it (`isFor`).
  */
 const NOTICES = { ...EDGE_NOTICES, ...WATCH_NOTICES, ...COLLECTOR_NOTICES, ...NODE_NOTICES };
 export type Notice = StaticUnion<typeof NOTICES>;
@@ -74,16 +97,12 @@ export function isFor(notice: Notice, agent: AgentRef): boolean {
   switch (notice.kind) {
     case 'generation':
       return agent.kind === 'edge';
-    case 'question':
-      return agent.kind === 'edge' && notice.edges.includes(agent.name);
     case 'watch':
       return agent.kind !== 'node';
     case 'collectors':
       return agent.kind === 'collector';
     case 'node.assignments':
       return agent.kind === 'node' && notice.nodes.includes(agent.name);
-    case 'node.call':
-      return agent.kind === 'node' && notice.node === agent.name;
     default:
       return false;
   }
@@ -106,6 +125,12 @@ export function parseRequest(from: AgentRef['kind'], value: unknown): ParsedMess
 }
 export function parseReply(value: unknown): ParsedMessage<ControlReply> {
   return parseByKind<ControlReply>(REPLIES, value);
+}
+export function parseCall(value: unknown): ParsedMessage<AgentCall> {
+  return parseByKind<AgentCall>(CALLS, value);
+}
+export function parseAnswer(value: unknown): ParsedMessage<AgentAnswer> {
+  return parseByKind<AgentAnswer>(ANSWERS, value);
 }
 export function parseNotice(value: unknown): ParsedMessage<Notice> {
   return parseByKind<Notice>(NOTICES, value);

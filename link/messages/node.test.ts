@@ -5,7 +5,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import type { NodeCall, NodeHeartbeat, NodePage, ServerBuild } from './node.ts';
 import { mutations } from '../testing/mutations.ts';
-import { parseNotice, parseReply, parseRequest } from './messages.ts';
+import { parseAnswer, parseCall, parseReply, parseRequest } from './messages.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 const DIGEST = 'a'.repeat(64);
@@ -102,8 +102,7 @@ describe('node messages', () => {
       { kind: 'state', state: 'offline', resources: null, problem: 'It ended.' },
       { kind: 'lines', lines: ['one', 'two'], lastNumber: 7 },
     ]) {
-      const message = { kind: 'node.answer', instance: 'one', id: 'x', answer };
-      assert.deepEqual(parseRequest('node', message), { ok: true, value: message });
+      assert.deepEqual(parseAnswer(answer), { ok: true, value: answer });
     }
   });
 
@@ -139,8 +138,8 @@ it('messages of nodes never make the parser throw', () => {
 
 describe('calls to nodes', () => {
   const call = (what: unknown): NodeCall =>
-    ({ kind: 'node.call', id: 'x', node: 'n', withinMs: 1, uuid: UUID, call: what }) as NodeCall;
-  const command = (line: string) => parseNotice(call({ kind: 'command', command: line })).ok;
+    ({ kind: 'node.call', withinMs: 1, uuid: UUID, call: what }) as NodeCall;
+  const command = (line: string) => parseCall(call({ kind: 'command', command: line })).ok;
 
   it('accepts a command of up to 2048 characters, counted in code points', () => {
     assert.ok(command('x'.repeat(2_048)) && command('😀'.repeat(2_048)));
@@ -155,8 +154,8 @@ describe('calls to nodes', () => {
   });
 
   it('rejects an unknown signal', () => {
-    assert.ok(parseNotice(call({ kind: 'power', signal: 'kill' })).ok);
-    assert.ok(!parseNotice(call({ kind: 'power', signal: 'KILL' })).ok);
-    assert.ok(!parseNotice(call({ kind: 'toString' })).ok);
+    assert.ok(parseCall(call({ kind: 'power', signal: 'kill' })).ok);
+    assert.ok(!parseCall(call({ kind: 'power', signal: 'KILL' })).ok);
+    assert.ok(!parseCall(call({ kind: 'toString' })).ok);
   });
 });

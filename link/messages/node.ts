@@ -33,7 +33,6 @@ import {
   port,
   protocolVersion,
   reason,
-  requestId,
 } from './values.ts';
 
 /** Of one node; a heartbeat names them all in one message. */
@@ -90,7 +89,7 @@ const build = object({
 });
 export type ServerBuild = Static<typeof build>;
 
-const ANSWERS = kinds({
+export const NODE_ANSWERS = kinds({
   state: {
     state: serverState,
     /** Null when they were not measured yet. */
@@ -107,7 +106,7 @@ const ANSWERS = kinds({
     lastNumber: nullable(natural),
   },
 });
-export type CallAnswer = StaticUnion<typeof ANSWERS>;
+export type NodeAnswer = StaticUnion<typeof NODE_ANSWERS>;
 
 /** Requests of a node. All are idempotent. Control ignores what a node reports about servers of other nodes. */
 export const NODE_REQUESTS = kinds({
@@ -122,14 +121,11 @@ export const NODE_REQUESTS = kinds({
   },
   /** Sent every `heartbeatMs`, and at once when a build changes. Names every server of the node. */
   'node.heartbeat': { instance, engine, builds: array(build, MAX_SERVERS_OF_NODE) },
-  /** Answers a `node.call`. */
-  'node.answer': { instance, id: requestId, answer: union<CallAnswer>(ANSWERS) },
 });
 export type NodeRequest = StaticUnion<typeof NODE_REQUESTS>;
 export type NodeHello = Static<(typeof NODE_REQUESTS)['node.hello']>;
 export type NodeSync = Static<(typeof NODE_REQUESTS)['node.sync']>;
 export type NodeHeartbeat = Static<(typeof NODE_REQUESTS)['node.heartbeat']>;
-export type NodeAnswer = Static<(typeof NODE_REQUESTS)['node.answer']>;
 
 export const MAX_PORTS_OF_SERVER = 64;
 const serverPort = object<ServerPort>({
@@ -176,7 +172,7 @@ export const NODE_REPLIES = kinds({
 export type NodeWelcome = Static<(typeof NODE_REPLIES)['node.welcome']>;
 export type NodePage = Static<(typeof NODE_REPLIES)['node.page']>;
 
-const CALLS = kinds({
+const INSTRUCTIONS = kinds({
   look: {},
   power: { signal: oneOf('start', 'stop', 'restart', 'kill') },
   command: { command: consoleCommand },
@@ -190,14 +186,15 @@ const CALLS = kinds({
 export const NODE_NOTICES = kinds({
   /** Servers of these nodes changed. */
   'node.assignments': { nodes: array(agentName, 10_000) },
-  /** Control needs something done or reported now; the named node answers with `node.answer`. */
+});
+
+/** Calls of control to a node. */
+export const NODE_CALLS = kinds({
   'node.call': {
-    id: requestId,
-    node: agentName,
     /** A node that could only start after this time does not start. */
     withinMs: answerTimeoutMs,
     uuid,
-    call: union<StaticUnion<typeof CALLS>>(CALLS),
+    call: union<StaticUnion<typeof INSTRUCTIONS>>(INSTRUCTIONS),
   },
 });
-export type NodeCall = Static<(typeof NODE_NOTICES)['node.call']>;
+export type NodeCall = StaticUnion<typeof NODE_CALLS>;

@@ -9,8 +9,6 @@ export const agentName = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'the name
 export const instance = matching(/^[\x21-\x7e]{1,128}$/, 'an instance');
 /** The `next` of a page; opaque to the agent. */
 export const cursor = matching(/^[\x21-\x7e]{1,1024}$/, 'a cursor');
-/** Random; an answer names the call or question that it belongs to. */
-export const requestId = matching(/^[A-Za-z0-9-]{1,64}$/, 'an id');
 /** The version of a set of settings or source sets. */
 export const version = matching(/^[\x21-\x7e]{1,128}$/, 'a version');
 export const protocolVersion = integer(0, 1_000_000);

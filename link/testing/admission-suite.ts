@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { AgentRequest } from '../messages/messages.ts';
-import type { NodeCall } from '../messages/node.ts';
 import {
-  answer,
   confirm,
   connected,
   DONE,
@@ -12,6 +10,7 @@ import {
   type Meet,
   nextConnect,
   NODE,
+  nodeHello,
   serve,
   TIMEOUT_MS,
 } from './meeting.ts';
@@ -34,12 +33,12 @@ export function kindTests(meet: Meet): void {
     const edge = await connected(t, meeting);
     const node = await connected(t, meeting, NODE);
     const collector = await connected(t, meeting, { kind: 'collector', name: 'flows' });
-    assert.deepEqual(await node.request(answer('1'), TIMEOUT_MS), DONE);
+    assert.deepEqual(await node.request(nodeHello(), TIMEOUT_MS), DONE);
     for (const [agent, request] of [
       [node, confirm(1)],
-      [edge, answer('1')],
+      [edge, nodeHello()],
       [collector, confirm(1)],
-      [collector, answer('1')],
+      [collector, nodeHello()],
       [edge, COLLECTOR_HELLO],
       [node, COLLECTOR_HELLO],
     ] as const) {
@@ -49,13 +48,13 @@ export function kindTests(meet: Meet): void {
     assert.deepEqual(await edge.request(confirm(1), TIMEOUT_MS), DONE);
     assert.deepEqual(await collector.request(COLLECTOR_HELLO, TIMEOUT_MS), DONE);
     assert.deepEqual(seen, [
-      'node node-1: node.answer',
+      'node node-1: node.hello',
       'edge fra1: edge.confirm',
       'collector flows: collector.hello',
     ]);
   });
 
-  it('delivers a call only to the node that it names', async (t) => {
+  it('delivers a notice only to the agents that it is for', async (t) => {
     const meeting = await meet(t);
     const control = await serve(t, meeting, async () => DONE);
     const received: string[] = [];
@@ -68,37 +67,17 @@ export function kindTests(meet: Meet): void {
         },
       ),
     );
-    assert.equal(control.notify(call('node-1', 'op player')), 1);
-    assert.equal(control.notify(call('node-3', 'op player')), 0);
     assert.equal(control.notify({ kind: 'node.assignments', nodes: ['node-2'] }), 1);
     assert.equal(control.notify({ kind: 'generation', generation: 1 }), 2);
     // A reply comes after the notices before it.
     await Promise.all(
-      agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : answer('1'), TIMEOUT_MS)),
+      agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : nodeHello(), TIMEOUT_MS)),
     );
     assert.deepEqual(received.toSorted(), [
       'edge fra1: generation',
       'edge node-1: generation',
-      'node node-1: node.call',
       'node node-2: node.assignments',
     ]);
-  });
-
-  it('delivers every call of a burst', async (t) => {
-    const meeting = await meet(t);
-    const control = await serve(t, meeting, async () => DONE);
-    const node = await connected(t, meeting, NODE);
-    let received = 0;
-    const all = new Promise<void>((resolve) => {
-      node.onNotice(() => {
-        received += 1;
-        if (received === 500) resolve();
-      });
-    });
-    for (let sent = 0; sent < 500; sent += 1) {
-      assert.equal(control.notify(call('node-1', 'x'.repeat(1_000))), 1);
-    }
-    await all;
   });
 }
 
@@ -120,14 +99,14 @@ export function admissionTests(meet: Meet): void {
     const good = meeting.connect(NODE, 'secret of node-1');
     t.after(() => good.close());
     await nextConnect(good);
-    assert.deepEqual(await good.request(answer('1'), TIMEOUT_MS), DONE);
+    assert.deepEqual(await good.request(nodeHello(), TIMEOUT_MS), DONE);
     for (const credential of [undefined, '', 'wrong', 'secret of node-1']) {
       const bad = meeting.connect({ kind: 'node', name: 'node-2' }, credential);
       t.after(() => bad.close());
       bad.onConnect(() => seen.push('admitted'));
       const reason = await new Promise((resolve) => bad.onRefused(resolve));
       assert.equal(reason, 'not the credential of node-2');
-      await assert.rejects(bad.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+      await assert.rejects(bad.request(nodeHello(), TIMEOUT_MS), linkError('disconnected'));
       await bad.close();
     }
     assert.deepEqual(seen, ['node-1']);
@@ -147,7 +126,7 @@ export function admissionTests(meet: Meet): void {
     await new Promise((resolve) => agent.onRefused(resolve));
     enrolled = true;
     await nextConnect(agent);
-    assert.deepEqual(await agent.request(answer('1'), TIMEOUT_MS), DONE);
+    assert.deepEqual(await agent.request(nodeHello(), TIMEOUT_MS), DONE);
   });
 
   it('disconnects an agent that is no longer admitted, and no other agent', async (t) => {
@@ -166,8 +145,8 @@ export function admissionTests(meet: Meet): void {
     const refused = new Promise((resolve) => removed.onRefused(resolve));
     control.recheck(() => true);
     assert.equal(await refused, 'its credential was replaced');
-    await assert.rejects(removed.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
-    assert.deepEqual(await kept.request(answer('1'), TIMEOUT_MS), DONE);
+    await assert.rejects(removed.request(nodeHello(), TIMEOUT_MS), linkError('disconnected'));
+    assert.deepEqual(await kept.request(nodeHello(), TIMEOUT_MS), DONE);
   });
 
   it('refuses an agent without a reason when the admission check throws', async (t) => {
@@ -184,19 +163,6 @@ export function admissionTests(meet: Meet): void {
     t.after(() => agent.close());
     const reason = await new Promise((resolve) => agent.onRefused(resolve));
     assert.doesNotMatch(String(reason), /secret/);
-    await assert.rejects(agent.request(answer('1'), TIMEOUT_MS), linkError('disconnected'));
+    await assert.rejects(agent.request(nodeHello(), TIMEOUT_MS), linkError('disconnected'));
   });
-}
-
-function call(node: string, command: string): NodeCall {
-  const uuid = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
-  const id = 'call-1';
-  return {
-    kind: 'node.call',
-    id,
-    node,
-    withinMs: 5_000,
-    uuid,
-    call: { kind: 'command', command },
-  };
 }

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { AgentRef, ControlReply } from '../messages/messages.ts';
 import type { EdgeConfirm } from '../messages/edge.ts';
-import type { NodeAnswer } from '../messages/node.ts';
+import type { NodeHello } from '../messages/node.ts';
 import {
   type Admit,
   type AgentHandler,
@@ -46,8 +46,15 @@ export async function connected(
   return side;
 }
 
-export function nextConnect(agent: AgentSide): Promise<void> {
-  return new Promise((resolve) => agent.onConnect(resolve));
+/** Resolves at this connection from now; an existing one counts as the first. */
+export function nextConnect(agent: AgentSide, count = 1): Promise<void> {
+  let seen = 0;
+  return new Promise((resolve) => {
+    agent.onConnect(() => {
+      seen += 1;
+      if (seen === count) resolve();
+    });
+  });
 }
 
 export function linkError(code: LinkError['code']): (error: unknown) => boolean {
@@ -58,6 +65,6 @@ export function confirm(generation: number): EdgeConfirm {
   return { kind: 'edge.confirm', instance: 'instance-1', generation, refused: [] };
 }
 
-export function answer(id: string): NodeAnswer {
-  return { kind: 'node.answer', instance: 'instance-1', id, answer: { kind: 'accepted' } };
+export function nodeHello(): NodeHello {
+  return { kind: 'node.hello', protocolVersion: 1, instance: 'instance-1' };
 }

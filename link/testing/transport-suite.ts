@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/messages.ts';
 import type { EdgeConfirm } from '../messages/edge.ts';
 import { admissionTests, kindTests } from './admission-suite.ts';
+import { callTests } from './call-suite.ts';
 import {
   confirm,
   connected,
@@ -29,6 +30,7 @@ export function transportSuite(name: string, open: () => Promise<Meeting>): void
     limitTests(meet);
     restartTests(meet);
     noticeTests(meet);
+    callTests(meet);
     kindTests(meet);
     admissionTests(meet);
   });

@@ -4,11 +4,13 @@ import {
   type AgentRequest,
   type ControlReply,
   type Notice,
+  parseCall,
   parseNotice,
   parseReply,
 } from '../messages/messages.ts';
 import { FramedStream } from './framed-stream.ts';
-import { type AgentSide, LinkError } from './transport.ts';
+import { PendingRequests } from './pending-requests.ts';
+import { type AgentSide, type CallHandler, LinkError } from './transport.ts';
 
 export interface AgentConnectOptions {
   readonly agent: AgentRef;
@@ -24,10 +26,11 @@ const MAX_REASON_LENGTH = 2_000;
 export class AgentConnection implements AgentSide {
   readonly #options: AgentConnectOptions;
   readonly #open: () => Duplex | null;
-  readonly #pending = new PendingRequests();
+  readonly #pending = new PendingRequests<ControlReply>('control');
   readonly #noticeListeners: ((notice: Notice) => void)[] = [];
   readonly #connectListeners: (() => void)[] = [];
   readonly #refusedListeners: ((reason: string) => void)[] = [];
+  #onCall: CallHandler = async () => null;
   #stream: FramedStream | null = null;
   #ready = false;
   #closed = false;
@@ -58,13 +61,11 @@ export class AgentConnection implements AgentSide {
   async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
     if (this.#closed) throw new LinkError('closed', 'this link was closed');
     if (!this.#ready) throw new LinkError('disconnected', 'control is not connected');
-    const { id, reply } = this.#pending.add(timeoutMs);
-    try {
-      this.#stream?.send({ id, request });
-    } catch (error) {
-      this.#pending.fail(id, error as LinkError);
-    }
-    return reply;
+    return this.#pending.start(timeoutMs, (id) => this.#stream?.send({ id, request }));
+  }
+
+  onCall(handler: CallHandler): void {
+    this.#onCall = handler;
   }
 
   onNotice(listener: (notice: Notice) => void): void {
@@ -93,6 +94,8 @@ export class AgentConnection implements AgentSide {
     if ('ready' in envelope) this.#becomeReady();
     else if (typeof envelope['refused'] === 'string') this.#refused(envelope['refused'], stream);
     else if ('notice' in envelope) this.#deliver(envelope['notice']);
+    else if (typeof envelope['call'] === 'number')
+      void this.#called(envelope['call'], envelope['request'], stream);
     else if (typeof envelope['id'] === 'number') this.#answer(envelope['id'], envelope['reply']);
     else stream.destroy('control sent an invalid message');
   }
@@ -113,6 +116,18 @@ export class AgentConnection implements AgentSide {
   #deliver(value: unknown): void {
     const notice = parseNotice(value);
     if (notice.ok) for (const listener of this.#noticeListeners) listener(notice.value);
+  }
+
+  /** A call of an unknown kind gets no answer, as from an agent that is away: control does without. */
+  async #called(call: number, value: unknown, stream: FramedStream): Promise<void> {
+    const parsed = parseCall(value);
+    const answer = parsed.ok ? await this.#onCall(parsed.value) : null;
+    if (answer === null) return;
+    try {
+      stream.send({ call, answer });
+    } catch {
+      // Too large: control hears nothing, and does without.
+    }
   }
 
   #answer(id: number, value: unknown): void {
@@ -136,49 +151,5 @@ export class AgentConnection implements AgentSide {
     const waitMs = this.#retryMs * (0.5 + Math.random() / 2);
     this.#retryMs = Math.min(this.#retryMs * 2, LONGEST_RETRY_MS);
     this.#retry = setTimeout(() => this.connect(), waitMs);
-  }
-}
-
-interface Waiting {
-  readonly resolve: (reply: ControlReply) => void;
-  readonly reject: (error: LinkError) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
-/** Unanswered requests of an agent. Each settles exactly once: by its reply, its timeout, or the end of the link. */
-class PendingRequests {
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
-
-  add(timeoutMs: number): { readonly id: number; readonly reply: Promise<ControlReply> } {
-    const id = ++this.#lastId;
-    const { promise, resolve, reject } = Promise.withResolvers<ControlReply>();
-    const timer = setTimeout(() => {
-      this.#waiting.delete(id);
-      reject(new LinkError('timeout', `control did not answer within ${timeoutMs} ms`));
-    }, timeoutMs);
-    this.#waiting.set(id, { resolve, reject, timer });
-    return { id, reply: promise };
-  }
-
-  /** A reply to a request that has timed out is dropped. */
-  answer(id: number, reply: ControlReply): void {
-    this.#take(id)?.resolve(reply);
-  }
-
-  fail(id: number, error: LinkError): void {
-    this.#take(id)?.reject(error);
-  }
-
-  failAll(error: LinkError): void {
-    for (const id of this.#waiting.keys()) this.fail(id, error);
-  }
-
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    if (waiting === undefined) return undefined;
-    this.#waiting.delete(id);
-    clearTimeout(waiting.timer);
-    return waiting;
   }
 }

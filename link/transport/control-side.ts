@@ -1,20 +1,25 @@
 import type { Duplex } from 'node:stream';
 import {
+  type AgentAnswer,
+  type AgentCall,
   type AgentRef,
   type ControlReply,
   isFor,
   type Notice,
   parseAgentRef,
+  parseAnswer,
   parseRequest,
 } from '../messages/messages.ts';
 import { anyObject, check } from '../messages/schema.ts';
 import { FramedStream } from './framed-stream.ts';
 import { PendingConnections, type PeerUid } from './pending-connections.ts';
+import { PendingRequests } from './pending-requests.ts';
 import {
   type Admission,
   type Admit,
   type AgentHandler,
   type ControlSide,
+  LinkError,
   MAX_CREDENTIAL_LENGTH,
 } from './transport.ts';
 
@@ -61,11 +66,22 @@ export class AgentConnections implements ControlSide {
     this.#pending.add(connection, peer)?.destroy('too many connections without admission');
   }
 
-  #closeOldest({ kind, name }: AgentRef): void {
-    const own = [...this.#connections].filter(
+  /** Oldest first. */
+  #of({ kind, name }: AgentRef): ServedAgent[] {
+    return [...this.#connections].filter(
       ({ agent }) => agent?.kind === kind && agent.name === name,
     );
+  }
+
+  #closeOldest(agent: AgentRef): void {
+    const own = this.#of(agent);
     if (own.length > MAX_PER_AGENT) own[0]?.destroy('the agent has newer connections');
+  }
+
+  async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+    const newest = this.#of(agent).at(-1);
+    if (newest === undefined) throw new LinkError('disconnected', `${agent.name} is not connected`);
+    return newest.call(call, timeoutMs);
   }
 
   notify(notice: Notice): number {
@@ -81,7 +97,7 @@ export class AgentConnections implements ControlSide {
   }
 }
 
-/** One connection: greeting, admission, then requests. */
+/** One connection: greeting, admission, then requests and calls. */
 class ServedAgent {
   readonly #options: ServeOptions;
   readonly #stream: FramedStream;
@@ -92,6 +108,7 @@ class ServedAgent {
   /** The same once it is admitted. */
   #agent: AgentRef | null = null;
   #refused = false;
+  readonly #calls = new PendingRequests<AgentAnswer>('the agent');
   #pending = 0;
   #onIdle: (() => void) | null = null;
 
@@ -106,8 +123,11 @@ class ServedAgent {
     this.#onAdmitted = onAdmitted;
     this.#stream = new FramedStream(stream, {
       onMessage: (message) => this.#receive(message),
-      onEnd: () => {
+      onEnd: (reason) => {
         clearTimeout(this.#greetingTimer);
+        this.#calls.failAll(
+          new LinkError('disconnected', `the agent's connection ended: ${reason}`),
+        );
         onGone();
       },
     });
@@ -127,10 +147,18 @@ class ServedAgent {
     this.#stream.destroy(reason);
   }
 
+  async call(call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+    if (!this.#reads) throw new LinkError('disconnected', 'the agent does not read');
+    return this.#calls.start(timeoutMs, (id) => this.#stream.send({ call: id, request: call }));
+  }
+
+  /** Messages to an agent that does not read would accumulate. */
+  get #reads(): boolean {
+    return this.#stream.unsentBytes <= MAX_UNREAD_BYTES;
+  }
+
   notify(notice: Notice): boolean {
-    if (this.#agent === null || !isFor(notice, this.#agent)) return false;
-    // Notices to an agent that does not read would accumulate.
-    if (this.#stream.unsentBytes > MAX_UNREAD_BYTES) return false;
+    if (this.#agent === null || !isFor(notice, this.#agent) || !this.#reads) return false;
     this.#stream.send({ notice });
     return true;
   }
@@ -160,6 +188,7 @@ class ServedAgent {
     const checked = check(anyObject, message);
     const envelope = checked.ok ? checked.value : {};
     if (this.#agent === null) this.#greet(envelope);
+    else if ('call' in envelope) this.#answered(envelope);
     else this.#take(this.#agent, envelope);
   }
 
@@ -211,6 +240,13 @@ class ServedAgent {
       this.#options.onError?.(error);
       return { ok: false, reason: 'Control failed at this; its log says why.' };
     }
+  }
+
+  #answered({ call, answer }: Record<string, unknown>): void {
+    const parsed = parseAnswer(answer);
+    if (typeof call !== 'number' || !parsed.ok) {
+      this.#stream.destroy(parsed.ok ? 'an answer without an id' : parsed.reason);
+    } else this.#calls.answer(call, parsed.value);
   }
 
   #take(agent: AgentRef, envelope: Record<string, unknown>): void {

@@ -11,11 +11,11 @@ import { encodeFrame } from './frame.ts';
 import { connectIpc } from './ipc.ts';
 import { serveIpc } from './ipc.ts';
 import type { ControlReply } from '../messages/messages.ts';
-import { answer } from '../testing/meeting.ts';
+import { nodeHello } from '../testing/meeting.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 
 const DONE: ControlReply = { kind: 'done' };
-const ANSWER = answer('1');
+const HELLO = nodeHello();
 /** Opens 400 connections and says nothing on them; prints how many of them were closed. */
 const STRANGER = `
   const { connect } = require('node:net');
@@ -88,7 +88,7 @@ describe('serveIpc', () => {
     );
     t.after(() => Promise.all(agents.map((agent) => agent.close())));
     await Promise.all(agents.map((agent) => new Promise<void>((ready) => agent.onConnect(ready))));
-    const answers = await Promise.all(agents.map((agent) => agent.request(ANSWER, 60_000)));
+    const answers = await Promise.all(agents.map((agent) => agent.request(HELLO, 60_000)));
     assert.ok(answers.every(({ kind }) => kind === 'done'));
   });
 

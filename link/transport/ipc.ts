@@ -36,6 +36,7 @@ export async function serveIpc({ path, mode, ...options }: IpcServer): Promise<C
   await listen(server, path);
   await chmod(path, mode ?? 0o660);
   return {
+    call: (agent, call, timeoutMs) => connections.call(agent, call, timeoutMs),
     notify: (notice) => connections.notify(notice),
     recheck: (matches) => connections.recheck(matches),
     close: async () => {

@@ -30,6 +30,7 @@ export function createMemoryLink(handler: AgentHandler, admit?: Admit): MemoryLi
     served = connections;
     for (const agent of agents) agent.connect();
     return {
+      call: (agent, call, timeoutMs) => connections.call(agent, call, timeoutMs),
       notify: (notice) => connections.notify(notice),
       recheck: (matches) => connections.recheck(matches),
       close: async () => {

@@ -1,4 +1,11 @@
-import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/messages.ts';
+import type {
+  AgentAnswer,
+  AgentCall,
+  AgentRef,
+  AgentRequest,
+  ControlReply,
+  Notice,
+} from '../messages/messages.ts';
 
 /**
  * What a transport guarantees; `testing/transport-suite.ts` tests each of them.
@@ -6,6 +13,8 @@ import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/m
  * - A request gets exactly one reply, or fails with `LinkError` within its timeout. A failed request may still have
  *   been handled: requests are idempotent.
  * - The handler gets the requests of one agent in the order sent; replies may come in any order.
+ * - A call goes to the newest connection of one agent, and gets that connection's answer, or fails with `LinkError`:
+ *   `disconnected` when there is none, `timeout` when it does not answer.
  * - Notices are hints: they may be lost. An agent receives only those that are for it (`isFor`).
  * - No request of an agent is handled before the agent is admitted. A refused agent gets the reason (`onRefused`),
  *   and tries again.
@@ -16,6 +25,7 @@ import type { AgentRef, AgentRequest, ControlReply, Notice } from '../messages/m
 export interface ControlSide {
   /** Waits for running handlers, but not for long, then closes every connection. */
   close(): Promise<void>;
+  call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer>;
   /** Returns to how many agents the notice was sent. They may still lose it. */
   notify(notice: Notice): number;
   /** Checks admission of these agents again, and disconnects those that are no longer admitted. */
@@ -32,8 +42,13 @@ export const MAX_CREDENTIAL_LENGTH = 256;
 
 export type AgentHandler = (from: AgentRef, request: AgentRequest) => Promise<ControlReply>;
 
+/** Null: the agent does not answer this call, for example because its time is over. */
+export type CallHandler = (call: AgentCall) => Promise<AgentAnswer | null>;
+
 export interface AgentSide {
   request(request: AgentRequest, timeoutMs: number): Promise<ControlReply>;
+  /** The one handler of control's calls. It does not reject. */
+  onCall(handler: CallHandler): void;
   onNotice(listener: (notice: Notice) => void): void;
   /** The listener is called at every connection, and at once if there is one. */
   onConnect(listener: () => void): void;

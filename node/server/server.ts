@@ -16,7 +16,7 @@ import type {
   ServerResources,
 } from '@portcullis/core/game-servers/power.ts';
 import type { Log } from '@portcullis/core/log.ts';
-import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import { build } from '../build/build.ts';
 import { Builder } from '../build/builder.ts';
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
@@ -195,13 +195,13 @@ export class Server {
   }
 
   /** Returns null if the caller's time had passed and nothing was begun. */
-  async power(signal: PowerSignal, isExpired: () => boolean): Promise<CallAnswer | null> {
+  async power(signal: PowerSignal, isExpired: () => boolean): Promise<NodeAnswer | null> {
     const answer = await this.#queue.signal(signal, isExpired);
     if (answer === null) return null;
     return answer.accepted ? { kind: 'accepted' } : refused(answer.reason);
   }
 
-  describe(): CallAnswer {
+  describe(): NodeAnswer {
     const { state } = this.#queue;
     if (!isKnown(state)) return refused('The node does not know now whether the server runs.');
     const resources = this.#resources();
@@ -219,7 +219,7 @@ export class Server {
     });
   }
 
-  async command(command: string, isExpired: () => boolean): Promise<CallAnswer> {
+  async command(command: string, isExpired: () => boolean): Promise<NodeAnswer> {
     const { state } = this.#queue;
     const power = serverState(state);
     if (power !== 'running' || !isKnown(state)) {
@@ -240,7 +240,7 @@ export class Server {
     }
   }
 
-  lines(last: number, colours: boolean): CallAnswer {
+  lines(last: number, colours: boolean): NodeAnswer {
     const { console } = this.#connection;
     const lines = colours ? console.lastColoured(last) : console.last(last);
     return { kind: 'lines', lines, lastNumber: console.lastNumber };
@@ -403,6 +403,6 @@ export class Server {
   }
 }
 
-function refused(reason: string): CallAnswer {
+function refused(reason: string): NodeAnswer {
   return { kind: 'refused', reason };
 }

@@ -1,28 +1,31 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
-  CallAnswer,
+  NodeAnswer,
   NodeCall,
   NodeHeartbeat,
   NodePage,
   NodeSync,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
-import type { AgentSide, ControlSide } from '@portcullis/link/transport/transport.ts';
+import {
+  type AgentSide,
+  type ControlSide,
+  LinkError,
+} from '@portcullis/link/transport/transport.ts';
 
 export const NODE = 'node-1';
 
 /** The control side of a node for tests: sends assignments and calls, and records reports. */
 export class TestControl {
   readonly #link: MemoryLink = createMemoryLink(async (_from, request) => this.#answer(request));
-  #side: Pick<ControlSide, 'notify' | 'close'> = this.#link.control;
+  #side: Pick<ControlSide, 'call' | 'notify' | 'close'> = this.#link.control;
   #servers: readonly ServerAssignment[] = [];
   #eggs: Readonly<Record<string, Egg>> = {};
-  readonly #open = new Map<string, (answer: CallAnswer | null) => void>();
   readonly #waiting = new Set<() => void>();
   report: NodeHeartbeat | null = null;
   #joined = Promise.withResolvers<void>();
@@ -51,17 +54,17 @@ export class TestControl {
   }
 
   /** Null if there is no answer in that time. */
-  async call(uuid: string, call: NodeCall['call'], withinMs = 10_000): Promise<CallAnswer | null> {
+  async call(uuid: string, call: NodeCall['call'], withinMs = 10_000): Promise<NodeAnswer | null> {
     await this.#joined.promise;
-    const id = randomUUID();
-    const { promise, resolve } = Promise.withResolvers<CallAnswer | null>();
-    const late = setTimeout(() => resolve(null), withinMs);
-    this.#open.set(id, resolve);
-    this.#side.notify({ kind: 'node.call', id, node: NODE, withinMs, uuid, call });
-    const answer = await promise;
-    clearTimeout(late);
-    this.#open.delete(id);
-    return answer;
+    const request = { kind: 'node.call', withinMs, uuid, call } as const;
+    const node = { kind: 'node', name: NODE } as const;
+    try {
+      const answer = await this.#side.call(node, request, withinMs);
+      return answer.kind === 'edge.verdict' ? null : answer;
+    } catch (error) {
+      if (error instanceof LinkError) return null;
+      throw error;
+    }
   }
 
   /** Resolves with the first matching report on this server, including past ones. */
@@ -86,8 +89,6 @@ export class TestControl {
       this.report = request;
       for (const wake of this.#waiting) wake();
       this.#waiting.clear();
-    } else if (request.kind === 'node.answer') {
-      this.#open.get(request.id)?.(request.answer);
     }
     return { kind: 'done' };
   }

@@ -9,7 +9,7 @@ import type {
   ServerAssignment,
   ServerState,
 } from '@portcullis/core/game-servers/power.ts';
-import type { CallAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { NodeAgent } from '../agent.ts';
 import { createNode, type NodeOptions } from '../create-node.ts';
 import { FakeEngine } from '../engine/fake.ts';
@@ -84,7 +84,7 @@ export class TestHost {
     return this.control.reported(uuid, ({ state }) => state === 'built' || state === 'failed');
   }
 
-  power(uuid: string, signal: PowerSignal): Promise<CallAnswer | null> {
+  power(uuid: string, signal: PowerSignal): Promise<NodeAnswer | null> {
     return this.control.call(uuid, { kind: 'power', signal });
   }
 

@@ -51,8 +51,8 @@ async function worldWithEdge(t: TestContext) {
   let ask: QueryEdges = async () => new Map();
   const world = await startEnvironment(t, {}, undefined, (edges, packet) => ask(edges, packet));
   await insertEdge(world.db, 'fra1');
-  const { link, queries } = serveEdges(world.db);
-  ask = queries.query;
+  const { link, queryEdges } = serveEdges(world.db);
+  ask = queryEdges;
   const kernel = createFakeKernel();
   const stateDir = mkdtempSync(join(tmpdir(), 'portcullis-explain-'));
   let state: KernelState = 'undisturbed';

@@ -17,14 +17,14 @@ const MESSAGES: readonly AgentRequest[] = [
 
 test('passes measurements of an edge to the service with the authenticated name', async (t) => {
   const { db } = await testDatabase(t);
-  const { sync, queries } = serveEdges(db);
+  const { sync } = serveEdges(db);
   const taken: unknown[] = [];
   const take = async (from: AgentRef, message: AgentRequest): Promise<ControlReply> => {
     taken.push([from, message]);
     return DONE;
   };
   const watch: DetectionService = { settings: take, samples: take, attacks: take };
-  const handler = createEdgeHandler({ db, sync, queries, events: silentEvents(), watch });
+  const handler = createEdgeHandler({ db, sync, events: silentEvents(), watch });
   const agent = createMemoryLink(handler).connect(FRA1);
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (const message of MESSAGES) assert.deepEqual(await agent.request(message, 10_000), DONE);

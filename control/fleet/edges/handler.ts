@@ -33,7 +33,6 @@ import {
   recordHello,
 } from './store.ts';
 import type { FleetEvents } from '../events.ts';
-import type { EdgeQueries } from './queries.ts';
 import type { SyncService } from '../sync/sync.ts';
 
 /**
@@ -85,7 +84,6 @@ interface EdgeHandlerOptions {
   readonly db: Db;
   readonly sync: SyncService;
   readonly events: FleetEvents;
-  readonly queries: EdgeQueries;
   /** When absent, measurements are answered with `unsupported`. */
   readonly watch?: DetectionService;
   readonly heartbeatMs?: number;
@@ -132,10 +130,6 @@ class EdgeSession {
         return this.#heartbeat(name, request);
       case 'edge.drops':
         return this.#drops(name, request);
-      case 'edge.answer':
-        // Accepted from any instance of the edge: the answer is about its kernel.
-        this.#options.queries.receiveAnswer(name, request);
-        return { kind: 'done' };
       case 'detection.getSettings':
       case 'watch.samples':
       case 'edge.attacks':
@@ -149,7 +143,6 @@ class EdgeSession {
       case 'node.hello':
       case 'node.sync':
       case 'node.heartbeat':
-      case 'node.answer':
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }

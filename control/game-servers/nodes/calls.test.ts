@@ -1,60 +1,49 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeCall } from '@portcullis/link/messages/node.ts';
-import type { Notice } from '@portcullis/link/messages/messages.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createMemoryLink } from '@portcullis/link/transport/memory.ts';
 import { NodeCalls } from './calls.ts';
 
-function calling(handed = 1) {
-  const calls = new NodeCalls({ called: () => {} });
-  const sent: NodeCall[] = [];
-  calls.speakThrough({
-    notify: (notice: Notice) => {
-      if (notice.kind === 'node.call') sent.push(notice);
-      return handed;
-    },
+const START = { kind: 'power', signal: 'start' } as const;
+const PLACE = { node: 'n', uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11' };
+const ACCEPTED = { kind: 'accepted' } as const;
+
+/** Nodes `n`, which does not answer while `hangs`, and `m`. */
+async function calling() {
+  const link = createMemoryLink(async () => ({ kind: 'done' }));
+  const nodes = { hangs: false };
+  for (const name of ['n', 'm']) {
+    const node = link.connect({ kind: 'node', name });
+    node.onCall(async () => (name === 'n' && nodes.hangs ? null : ACCEPTED));
+    await new Promise<void>((resolve) => node.onConnect(resolve));
+  }
+  const outcomes: string[] = [];
+  const calls = new NodeCalls({
+    called: (node, kind, outcome) => outcomes.push(`${node} ${kind} ${outcome}`),
   });
-  return { calls, sent };
+  calls.speakThrough(link.control);
+  return { calls, nodes, outcomes };
 }
-const start = { kind: 'power', signal: 'start' } as const;
-const PLACE = { node: 'n', uuid: 'u' };
-const accepted = { kind: 'accepted' } as const;
-const answerTo = (id: string) =>
-  ({ kind: 'node.answer', instance: 'one', id, answer: accepted }) as const;
 
-test('accepts an answer once and only from the called node', async () => {
-  const { calls, sent } = calling();
-  const outcome = calls.call(PLACE, start, 50);
-  const id = sent[0]?.id ?? '';
-  calls.answered('m', answerTo(id));
-  calls.answered('n', answerTo('other'));
-  calls.answered('n', answerTo(id));
-  calls.answered('n', answerTo(id));
-  assert.deepEqual(await outcome, accepted);
-  assert.equal(calls.open, 0);
+test('returns the answer, silence after the timeout, and at once when the node is absent', async () => {
+  const { calls, nodes, outcomes } = await calling();
+  assert.deepEqual(await calls.call(PLACE, START, 5_000), ACCEPTED);
+  nodes.hangs = true;
+  assert.deepEqual(await calls.call(PLACE, START, 20), { kind: 'silent', why: 'late' });
+  const absent = { kind: 'silent', why: 'absent' };
+  assert.deepEqual(await calls.call({ ...PLACE, node: 'x' }, START, 60_000), absent);
+  assert.deepEqual(await new NodeCalls({ called: () => {} }).call(PLACE, START, 60_000), absent);
+  assert.deepEqual(outcomes, ['n power accepted', 'n power late', 'x power absent']);
 });
 
-test('ends an unanswered call after its timeout, and a call to an absent node at once', async () => {
-  const { calls } = calling();
-  assert.deepEqual(await calls.call(PLACE, start, 20), { kind: 'silent', why: 'late' });
-  const alone = calling(0);
-  assert.deepEqual(await alone.calls.call(PLACE, start, 60_000), {
-    kind: 'silent',
-    why: 'absent',
-  });
-  assert.deepEqual(await new NodeCalls({ called: () => {} }).call(PLACE, start, 1_000), {
-    kind: 'silent',
-    why: 'absent',
-  });
-  assert.equal(calls.open + alone.calls.open, 0);
-});
-
-test('bounds pending calls and rejects further ones at once', async () => {
-  const { calls, sent } = calling();
-  const open = Array.from({ length: 1_000 }, () => calls.call(PLACE, start, 50));
-  assert.deepEqual(await calls.call(PLACE, start, 1_000), { kind: 'silent', why: 'busy' });
-  const elsewhere = calls.call({ ...PLACE, node: 'm' }, start, 1_000);
-  calls.answered('m', answerTo(sent.at(-1)?.id ?? ''));
-  assert.deepEqual(await elsewhere, accepted);
+test('bounds the calls to one node and refuses further ones at once, until some have ended', async () => {
+  const { calls, nodes } = await calling();
+  nodes.hangs = true;
+  const open = Array.from({ length: 1_000 }, () => calls.call(PLACE, START, 2_000));
+  assert.deepEqual(await calls.call(PLACE, START, 60_000), { kind: 'silent', why: 'busy' });
+  assert.deepEqual(await calls.call({ ...PLACE, node: 'm' }, START, 60_000), ACCEPTED);
   for (const outcome of await Promise.all(open)) assert.equal(outcome.kind, 'silent');
-  assert.equal(calls.open, 0);
+  nodes.hangs = false;
+  await delay(0);
+  assert.deepEqual(await calls.call(PLACE, START, 60_000), ACCEPTED);
 });

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { CallAnswer, NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
-import type { ControlSide } from '@portcullis/link/transport/transport.ts';
+import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import type { GameServerEvents } from '../events.ts';
 
 /** Why there is no answer: not connected, too many calls, or a timeout. */
@@ -21,25 +20,15 @@ export interface Timeouts {
 /** decisions.md: null when the node did not answer within 2 s, 502 when it did not within 5 s. */
 const TIMEOUTS: Timeouts = { readMs: 2_000, instructMs: 5_000 };
 
-/** The most concurrent calls per node and in total; more are refused. */
+/** The most concurrent calls per node; more are refused. */
 const MAX_OPEN_OF_NODE = 1_000;
-const MAX_OPEN = 10_000;
 
-interface Open {
-  readonly node: string;
-  readonly settle: (answer: CallAnswer | Silence) => void;
-}
-
-/**
- * Calls from this process to its connected nodes. An answer counts once, from the called node, in time; others are
- * dropped.
- */
+/** Calls to nodes: at most so many at once to each, each counted with its outcome. */
 export class NodeCalls {
-  readonly #open = new Map<string, Open>();
   readonly #ofNode = new Map<string, number>();
   readonly #events: Pick<GameServerEvents, 'called'>;
   readonly timeouts: Timeouts;
-  #link: Pick<ControlSide, 'notify'> | null = null;
+  #link: Pick<ControlSide, 'call'> | null = null;
 
   constructor(events: Pick<GameServerEvents, 'called'>, timeouts: Timeouts = TIMEOUTS) {
     this.#events = events;
@@ -47,12 +36,8 @@ export class NodeCalls {
   }
 
   /** Sets the link over which nodes are called. */
-  speakThrough(link: Pick<ControlSide, 'notify'>): void {
+  speakThrough(link: Pick<ControlSide, 'call'>): void {
     this.#link = link;
-  }
-
-  get open(): number {
-    return this.#open.size;
   }
 
   /** Calls one node, or returns why there is no answer. Never rejects. */
@@ -60,7 +45,7 @@ export class NodeCalls {
     place: ServerPlace,
     call: NodeCall['call'],
     withinMs: number,
-  ): Promise<CallAnswer | Silence> {
+  ): Promise<NodeAnswer | Silence> {
     const startMs = performance.now();
     const outcome = await this.#send(place, call, withinMs);
     const isSilent = outcome.kind === 'silent';
@@ -69,33 +54,23 @@ export class NodeCalls {
     return outcome;
   }
 
-  /** Takes an answer of a node. */
-  answered(node: string, { id, answer }: NodeAnswer): void {
-    const open = this.#open.get(id);
-    if (open?.node === node) open.settle(answer);
-  }
-
   async #send(
     { node, uuid }: ServerPlace,
     call: NodeCall['call'],
     withinMs: number,
-  ): Promise<CallAnswer | Silence> {
+  ): Promise<NodeAnswer | Silence> {
     const ofNode = this.#ofNode.get(node) ?? 0;
-    if (this.#open.size >= MAX_OPEN || ofNode >= MAX_OPEN_OF_NODE) {
-      return { kind: 'silent', why: 'busy' };
-    }
-    const { promise, resolve: settle } = Promise.withResolvers<CallAnswer | Silence>();
-    const id = randomUUID();
-    this.#open.set(id, { node, settle });
+    if (ofNode >= MAX_OPEN_OF_NODE) return { kind: 'silent', why: 'busy' };
+    if (this.#link === null) return { kind: 'silent', why: 'absent' };
     this.#ofNode.set(node, ofNode + 1);
-    const late = setTimeout(() => settle({ kind: 'silent', why: 'late' }), withinMs);
     try {
-      const handed = this.#link?.notify({ kind: 'node.call', id, node, withinMs, uuid, call }) ?? 0;
-      if (handed === 0) return { kind: 'silent', why: 'absent' };
-      return await promise;
+      const request = { kind: 'node.call', withinMs, uuid, call } as const;
+      const answer = await this.#link.call({ kind: 'node', name: node }, request, withinMs);
+      return answer.kind === 'edge.verdict' ? { kind: 'silent', why: 'late' } : answer;
+    } catch (error) {
+      const isLate = error instanceof LinkError && error.code === 'timeout';
+      return { kind: 'silent', why: isLate ? 'late' : 'absent' };
     } finally {
-      clearTimeout(late);
-      this.#open.delete(id);
       const left = (this.#ofNode.get(node) ?? 1) - 1;
       if (left === 0) this.#ofNode.delete(node);
       else this.#ofNode.set(node, left);

@@ -14,7 +14,6 @@ import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';
 import { loadPage } from './assignments.ts';
-import type { NodeCalls } from './calls.ts';
 import type { PowerStates } from './power-states.ts';
 import { loadNode, recordHeartbeat, recordHello } from './store.ts';
 
@@ -25,7 +24,6 @@ const RESYNC_MS = 30_000;
 
 export interface NodeHandlerDeps {
   readonly db: Db;
-  readonly calls: NodeCalls;
   readonly powers: PowerStates;
   readonly events: GameServerEvents;
 }
@@ -34,7 +32,6 @@ export interface NodeHandlerDeps {
 export class NodeHandler {
   readonly #deps: NodeHandlerDeps;
   /** The instance of the last hello: only its answers count. */
-  readonly #speaks = new Map<string, string>();
 
   constructor(deps: NodeHandlerDeps) {
     this.#deps = deps;
@@ -63,10 +60,6 @@ export class NodeHandler {
         return this.#sync(name, request);
       case 'node.heartbeat':
         return this.#heartbeat(name, request);
-      case 'node.answer':
-        if (this.#speaks.get(name) !== request.instance) return sayHello();
-        this.#deps.calls.answered(name, request);
-        return { kind: 'done' };
       default:
         return refuse('unsupported', 'This control plane does not know that kind of message.');
     }
@@ -81,7 +74,6 @@ export class NodeHandler {
     }
     const { db, events } = this.#deps;
     if (!(await recordHello(db, name, hello.instance))) return unknownNode(name);
-    this.#speaks.set(name, hello.instance);
     events.nodeGreeted(name);
     return {
       kind: 'node.welcome',

@@ -4,7 +4,7 @@ import type { ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
-  CallAnswer,
+  NodeAnswer,
   NodeCall,
   NodeRequest,
   ServerBuild,
@@ -19,7 +19,7 @@ export class TestNode {
   readonly instance: string;
   readonly calls: NodeCall[] = [];
   /** Null: it hangs. */
-  answer: (call: NodeCall) => CallAnswer | null = () => ({ kind: 'accepted' });
+  answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -34,9 +34,7 @@ export class TestNode {
     this.name = name;
     this.instance = instance;
     this.link = nodes.connect({ kind: 'node', name }, credential);
-    this.link.onNotice((notice) => {
-      if (notice.kind === 'node.call') void this.#take(notice);
-    });
+    this.link.onCall(async (call) => (call.kind === 'node.call' ? this.#take(call) : null));
   }
 
   /** Connected and greeted. */
@@ -77,14 +75,12 @@ export class TestNode {
     while (this.calls.length < times) await once(this.#heard, 'call', { signal });
   }
 
-  async #take(call: NodeCall): Promise<void> {
+  async #take(call: NodeCall): Promise<NodeAnswer | null> {
     this.calls.push(call);
     this.#heard.emit('call');
     const answer = this.answer(call);
-    if (answer === null) return;
     if (this.delayMs > 0) await delay(this.delayMs);
-    const { instance } = this;
-    await this.say({ kind: 'node.answer', instance, id: call.id, answer }).catch(() => {});
+    return answer;
   }
 }
 
@@ -98,6 +94,6 @@ export const RESOURCES = {
   uptimeMs: 61_000,
 } as const;
 
-export function stateAnswer(state: ServerState, problem: string | null = null): CallAnswer {
+export function stateAnswer(state: ServerState, problem: string | null = null): NodeAnswer {
   return { kind: 'state', state, resources: RESOURCES, problem };
 }

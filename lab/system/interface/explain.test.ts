@@ -81,7 +81,7 @@ async function explainAfter(act: () => void): Promise<string> {
     try {
       act();
       asked = explained();
-      await eventually('the question waits', async () => waitsFor(agent, '"question"'));
+      await eventually('the call waits', async () => waitsFor(agent, '"edge.explain"'));
     } finally {
       process.kill(agent, 'SIGCONT');
     }

@@ -13,7 +13,7 @@ import type {
   ServerResources,
   ServerState,
 } from '@portcullis/core/game-servers/power.ts';
-import type { CallAnswer } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer } from '@portcullis/link/messages/node.ts';
 import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
 import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
@@ -266,15 +266,15 @@ class Host {
     await this.becomes('running');
   }
 
-  call(call: Parameters<TestControl['call']>[1], withinMs = 5_000): Promise<CallAnswer | null> {
+  call(call: Parameters<TestControl['call']>[1], withinMs = 5_000): Promise<NodeAnswer | null> {
     return this.#control.call(UUID, call, withinMs);
   }
 
-  power(signal: PowerSignal): Promise<CallAnswer | null> {
+  power(signal: PowerSignal): Promise<NodeAnswer | null> {
     return this.call({ kind: 'power', signal });
   }
 
-  command(command: string): Promise<CallAnswer | null> {
+  command(command: string): Promise<NodeAnswer | null> {
     return this.call({ kind: 'command', command });
   }
 
