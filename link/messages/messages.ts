@@ -93,19 +93,27 @@ export type AgentAnswer = EdgeAnswer | NodeAnswer;
 const NOTICES = { ...EDGE_NOTICES, ...WATCH_NOTICES, ...COLLECTOR_NOTICES, ...NODE_NOTICES };
 export type Notice = StaticUnion<typeof NOTICES>;
 
-export function isFor(notice: Notice, agent: AgentRef): boolean {
+/** The kinds of agents that a notice is for; `names` are null for all of these kinds. */
+export function audienceOf(notice: Notice): {
+  readonly kinds: readonly AgentRef['kind'][];
+  readonly names: readonly string[] | null;
+} {
   switch (notice.kind) {
     case 'generation':
-      return agent.kind === 'edge';
+      return { kinds: ['edge'], names: null };
     case 'watch':
-      return agent.kind !== 'node';
+      return { kinds: ['edge', 'collector'], names: null };
     case 'collectors':
-      return agent.kind === 'collector';
+      return { kinds: ['collector'], names: null };
     case 'node.assignments':
-      return agent.kind === 'node' && notice.nodes.includes(agent.name);
     default:
-      return false;
+      return { kinds: ['node'], names: notice.nodes };
   }
+}
+
+export function isFor(notice: Notice, { kind, name }: AgentRef): boolean {
+  const { kinds, names } = audienceOf(notice);
+  return kinds.includes(kind) && (names === null || names.includes(name));
 }
 
 /**

@@ -3,39 +3,27 @@ import {
   type AgentAnswer,
   type AgentCall,
   type AgentRef,
-  type ControlReply,
   isFor,
   type Notice,
   parseAgentRef,
   parseAnswer,
-  parseRequest,
 } from '../messages/messages.ts';
 import { anyObject, check } from '../messages/schema.ts';
 import { FramedStream } from './framed-stream.ts';
 import { PendingConnections, type PeerUid } from './pending-connections.ts';
 import { PendingRequests } from './pending-requests.ts';
 import {
-  type Admission,
-  type Admit,
-  type AgentHandler,
-  type ControlSide,
-  LinkError,
-  MAX_CREDENTIAL_LENGTH,
-} from './transport.ts';
+  CLOSE_TIMEOUT_MS,
+  MAX_PER_AGENT,
+  readCredential,
+  requestAdmission,
+  type ServeOptions,
+  startRequest,
+} from './handling.ts';
+import { type ControlSide, LinkError } from './transport.ts';
 
-export interface ServeOptions {
-  readonly handler: AgentHandler;
-  /** Without it every agent that can connect is admitted. */
-  readonly admit?: Admit;
-  /** Called when a handler threw or a reply was too large; the agent receives `unavailable`. */
-  readonly onError?: (error: unknown) => void;
-}
-
-/** An agent has one connection, and for a moment its next one too. */
-const MAX_PER_AGENT = 4;
 const MAX_PENDING = 256;
 const GREETING_TIMEOUT_MS = 5_000;
-const CLOSE_TIMEOUT_MS = 2_000;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /** Control's side of every connection. */
@@ -84,8 +72,8 @@ export class AgentConnections implements ControlSide {
     return newest.call(call, timeoutMs);
   }
 
-  notify(notice: Notice): number {
-    return [...this.#connections].filter((connection) => connection.notify(notice)).length;
+  notify(notice: Notice): void {
+    for (const connection of this.#connections) connection.notify(notice);
   }
 
   recheck(matches: (agent: AgentRef) => boolean): void {
@@ -157,17 +145,16 @@ class ServedAgent {
     return this.#stream.unsentBytes <= MAX_UNREAD_BYTES;
   }
 
-  notify(notice: Notice): boolean {
-    if (this.#agent === null || !isFor(notice, this.#agent) || !this.#reads) return false;
+  notify(notice: Notice): void {
+    if (this.#agent === null || !isFor(notice, this.#agent) || !this.#reads) return;
     this.#stream.send({ notice });
-    return true;
   }
 
   /** Includes an agent whose admission is pending: its credential may have been replaced meanwhile. */
   recheck(matches: (agent: AgentRef) => boolean): void {
     const agent = this.#greeted;
     if (agent === null || !matches(agent)) return;
-    void this.#requestAdmission(agent, this.#credential).then((admission) => {
+    void requestAdmission(this.#options, agent, this.#credential).then((admission) => {
       if (!admission.ok) this.#refuse(admission.reason);
     });
   }
@@ -194,11 +181,8 @@ class ServedAgent {
 
   #greet(envelope: Record<string, unknown>): void {
     const agent = parseAgentRef(envelope['agent']);
-    const credential = envelope['credential'] ?? null;
-    const isCredential =
-      credential === null ||
-      (typeof credential === 'string' && credential.length <= MAX_CREDENTIAL_LENGTH);
-    if (!agent.ok || !isCredential || this.#greeted !== null) {
+    const credential = readCredential(envelope['credential']);
+    if (!agent.ok || credential === undefined || this.#greeted !== null) {
       this.#stream.destroy(agent.ok ? 'no credential' : agent.reason);
       return;
     }
@@ -210,7 +194,7 @@ class ServedAgent {
   }
 
   async #admit(agent: AgentRef, credential: string | null): Promise<void> {
-    const admission = await this.#requestAdmission(agent, credential);
+    const admission = await requestAdmission(this.#options, agent, credential);
     clearTimeout(this.#greetingTimer);
     if (!admission.ok) {
       this.#refuse(admission.reason);
@@ -233,15 +217,6 @@ class ServedAgent {
     void this.#stream.end();
   }
 
-  async #requestAdmission(agent: AgentRef, credential: string | null): Promise<Admission> {
-    try {
-      return (await this.#options.admit?.(agent, credential)) ?? { ok: true };
-    } catch (error) {
-      this.#options.onError?.(error);
-      return { ok: false, reason: 'Control failed at this; its log says why.' };
-    }
-  }
-
   #answered({ call, answer }: Record<string, unknown>): void {
     const parsed = parseAnswer(answer);
     if (typeof call !== 'number' || !parsed.ok) {
@@ -251,34 +226,23 @@ class ServedAgent {
 
   #take(agent: AgentRef, envelope: Record<string, unknown>): void {
     const id = envelope['id'];
-    const request = parseRequest(agent.kind, envelope['request']);
-    if (typeof id !== 'number' || (!request.ok && request.unknownKind === null)) {
-      this.#stream.destroy(request.ok ? 'a request without an id' : request.reason);
+    if (typeof id !== 'number') {
+      this.#stream.destroy('a request without an id');
       return;
     }
-    if (!request.ok) {
-      this.#reply(id, { kind: 'refused', code: 'unsupported', detail: request.reason });
+    const started = startRequest(this.#options, agent, envelope['request'], (reply) => {
+      if (!this.#refused) this.#stream.send({ id, reply });
+    });
+    if ('invalid' in started) {
+      this.#stream.destroy(started.invalid);
       return;
     }
     this.#pending += 1;
     if (this.#pending >= MAX_PENDING) this.#stream.pause();
-    void this.#answer(id, () => this.#options.handler(agent, request.value));
-  }
-
-  async #answer(id: number, handle: () => Promise<ControlReply>): Promise<void> {
-    try {
-      this.#reply(id, await handle());
-    } catch (error) {
-      this.#options.onError?.(error);
-      const detail = 'control failed at this request; its log says why';
-      this.#reply(id, { kind: 'refused', code: 'unavailable', detail });
-    }
-    this.#pending -= 1;
-    if (this.#onIdle === null && !this.#refused) this.#stream.resume();
-    else if (this.#pending === 0) this.#onIdle?.();
-  }
-
-  #reply(id: number, reply: ControlReply): void {
-    if (!this.#refused) this.#stream.send({ id, reply });
+    void started.ended.then(() => {
+      this.#pending -= 1;
+      if (this.#onIdle === null && !this.#refused) this.#stream.resume();
+      else if (this.#pending === 0) this.#onIdle?.();
+    });
   }
 }

@@ -1,7 +1,8 @@
 import { chmod, lstat, unlink } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { type AgentConnectOptions, AgentConnection } from './agent-side.ts';
-import { AgentConnections, type ServeOptions } from './control-side.ts';
+import { AgentConnections } from './control-side.ts';
+import type { ServeOptions } from './handling.ts';
 import { peerUid } from './peer-uid.ts';
 import type { AgentSide, ControlSide } from './transport.ts';
 

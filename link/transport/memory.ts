@@ -1,7 +1,8 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import type { AgentRef } from '../messages/messages.ts';
 import { AgentConnection } from './agent-side.ts';
-import { AgentConnections, type ServeOptions } from './control-side.ts';
+import { AgentConnections } from './control-side.ts';
+import type { ServeOptions } from './handling.ts';
 import type { Admit, AgentHandler, AgentSide, ControlSide } from './transport.ts';
 
 export interface MemoryLink {

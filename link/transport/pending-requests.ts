@@ -29,7 +29,7 @@ export class PendingRequests<T> {
     try {
       send(id);
     } catch (error) {
-      this.#take(id)?.reject(error as LinkError);
+      this.fail(id, error as LinkError);
     }
     return promise;
   }
@@ -39,8 +39,12 @@ export class PendingRequests<T> {
     this.#take(id)?.resolve(reply);
   }
 
+  fail(id: number, error: LinkError): void {
+    this.#take(id)?.reject(error);
+  }
+
   failAll(error: LinkError): void {
-    for (const id of this.#waiting.keys()) this.#take(id)?.reject(error);
+    for (const id of this.#waiting.keys()) this.fail(id, error);
   }
 
   #take(id: number): Waiting<T> | undefined {

@@ -26,8 +26,7 @@ export interface ControlSide {
   /** Waits for running handlers, but not for long, then closes every connection. */
   close(): Promise<void>;
   call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer>;
-  /** Returns to how many agents the notice was sent. They may still lose it. */
-  notify(notice: Notice): number;
+  notify(notice: Notice): void;
   /** Checks admission of these agents again, and disconnects those that are no longer admitted. */
   recheck(matches: (agent: AgentRef) => boolean): void;
 }
