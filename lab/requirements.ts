@@ -36,7 +36,8 @@ export type Need =
   | 'postgres'
   | 'python3'
   | 'flow-exporters'
-  | 'fastnetmon';
+  | 'fastnetmon'
+  | 'nats-server';
 
 const CHECKS: Readonly<Record<Need, () => string | null>> = {
   root: () => (process.getuid?.() === 0 ? null : 'must run as root'),
@@ -95,6 +96,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
     ['softflowd', 'pmacctd', 'nfcapd', 'sfcapd'].map(onPath).find((reason) => reason !== null) ??
     null,
   fastnetmon: () => onPath('fastnetmon'),
+  'nats-server': () => onPath('nats-server'),
 };
 
 /** A busy machine takes its time: what can be used must not count as missing. */

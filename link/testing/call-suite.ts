@@ -77,8 +77,8 @@ export function callTests(meet: Meet): void {
     const first = await meeting.serve(async () => DONE);
     const node = await connected(t, meeting, NODE);
     node.onCall(async () => ACCEPTED);
+    const back = nextConnect(node, 2);
     await first.close();
-    const back = nextConnect(node);
     const second = await serve(t, meeting, async () => DONE);
     await back;
     assert.deepEqual(await second.call(NODE, command('a'), TIMEOUT_MS), ACCEPTED);

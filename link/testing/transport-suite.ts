@@ -153,15 +153,16 @@ function restartTests(meet: Meet): void {
     const meeting = await meet(t);
     const first = await meeting.serve(async () => refusal('first'));
     const agent = await connected(t, meeting);
+    let back = nextConnect(agent, 2);
     await first.close();
     await eventually(() =>
       assert.rejects(agent.request(confirm(1), TIMEOUT_MS), linkError('disconnected')),
     );
     for (let round = 0; round < 3; round += 1) {
-      const back = nextConnect(agent);
       const control = await meeting.serve(async () => refusal(`round ${round}`));
       await back;
       assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), refusal(`round ${round}`));
+      back = nextConnect(agent, 2);
       await control.close();
     }
   });
@@ -199,8 +200,8 @@ function noticeTests(meet: Meet): void {
     const meeting = await meet(t);
     const first = await meeting.serve(async () => DONE);
     const agent = await connected(t, meeting);
+    const back = nextConnect(agent, 2);
     await first.close();
-    const back = nextConnect(agent);
     const second = await serve(t, meeting, async () => DONE);
     await back;
     const received = nextNotice(agent);

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  accountClaims,
+  agentClaims,
+  controlClaims,
+  operatorClaims,
+} from '@portcullis/link/nats/claims.ts';
+import type { NatsAccess } from '@portcullis/link/nats/connection.ts';
+import { NatsKey } from '@portcullis/link/nats/keys.ts';
+import { renderServerConfig } from '@portcullis/link/nats/server-config.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const START_MS = 60_000;
+
+/** A NATS server of this host, whose accounts are made for it alone. */
+export class NatsServer {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-nats-'));
+  readonly #account = new NatsKey('account');
+  readonly #config: string;
+  #process: ChildProcess | null = null;
+  #url = '';
+
+  /** `config` replaces the configuration. */
+  constructor(config?: string) {
+    const [operator, system] = [new NatsKey('operator'), new NatsKey('account')];
+    const named = (key: NatsKey, name: string): [string, string] => [
+      key.publicName,
+      accountClaims(operator, { name, publicName: key.publicName }),
+    ];
+    this.#config =
+      config ??
+      renderServerConfig({
+        listen: '127.0.0.1:-1',
+        operator: operatorClaims(operator, system.publicName),
+        accounts: Object.fromEntries([named(system, 'system'), named(this.#account, 'fleet')]),
+        tls: null,
+        cluster: null,
+      });
+  }
+
+  /** On the port of the last time, if it was started before. */
+  async start(): Promise<this> {
+    const file = join(this.#folder, 'nats.conf');
+    const port = this.#url === '' ? '-1' : new URL(this.#url).port;
+    writeFileSync(file, this.#config.replace('127.0.0.1:-1', `127.0.0.1:${port}`));
+    const args = ['-c', file, '--ports_file_dir', this.#folder];
+    const child = spawn('nats-server', args, {
+      cwd: this.#folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#process = child;
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    const until = Date.now() + START_MS;
+    const isPorts = (name: string): boolean => name.endsWith(`_${child.pid}.ports`);
+    while (!log.includes('Server is ready') || !readdirSync(this.#folder).some(isPorts)) {
+      if (child.exitCode !== null || Date.now() > until) throw new Error(`nats-server: ${log}`);
+      await delay(10);
+    }
+    const ports = readdirSync(this.#folder).find(isPorts) ?? '';
+    const { nats } = JSON.parse(readFileSync(join(this.#folder, ports), 'utf8'));
+    this.#url = nats[0];
+    return this;
+  }
+
+  /** Ends it as a crash would. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  /** As control. */
+  get control(): NatsAccess {
+    const key = new NatsKey('user');
+    return this.#access(key, controlClaims(this.#account, key.publicName));
+  }
+
+  /** As this agent. */
+  agent(agent: AgentRef): NatsAccess {
+    const key = new NatsKey('user');
+    return this.#access(key, agentClaims(this.#account, key.publicName, agent));
+  }
+
+  #access(key: NatsKey, jwt: string): NatsAccess {
+    return { servers: [this.#url], key, jwt, ca: null };
+  }
+}

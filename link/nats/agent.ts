@@ -1,0 +1,208 @@
+import {
+  AuthorizationError,
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  type Subscription,
+} from '@nats-io/transport-node';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AgentRequest, ControlReply } from '../messages/messages.ts';
+import { AgentEvents, readReply } from '../transport/agent-events.ts';
+import type { AgentConnectOptions } from '../transport/agent-side.ts';
+import { PendingRequests } from '../transport/pending-requests.ts';
+import { type AgentSide, LinkError } from '../transport/transport.ts';
+import { decode, encode, type NatsAccess, openConnection, UnfitServer } from './connection.ts';
+import { type AgentSubjects, CONTROL_CLOSED, subjectsOf } from './subjects.ts';
+
+const GREETING_TIMEOUT_MS = 10_000;
+
+/**
+ * An agent's side over NATS. It greets control on its own subject; the replica that admits it then gets its requests. When
+ * that replica closes, does not respond, or ends the session, the agent greets again.
+ */
+export class NatsAgent extends AgentEvents implements AgentSide {
+  readonly #options: AgentConnectOptions;
+  readonly #access: NatsAccess;
+  readonly #subjects: AgentSubjects;
+  /** Names this process in its session with control. */
+  readonly #connectionId = randomUUID();
+  readonly #pending = new PendingRequests<ControlReply>('control');
+  readonly #aborted = new AbortController();
+  #connection: NatsConnection | null = null;
+  /** Of greetings; a newer one replaces the others. */
+  #attempts = 0;
+  #replica: string | null = null;
+  #calls: Subscription | null = null;
+
+  constructor(options: AgentConnectOptions, access: NatsAccess) {
+    super();
+    this.#options = options;
+    this.#access = access;
+    this.#subjects = subjectsOf(options.agent);
+    void this.#connect();
+  }
+
+  async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
+    if (this.closed) throw new LinkError('closed', 'this link was closed');
+    const [connection, replica] = [this.#connection, this.#replica];
+    if (connection === null || replica === null) {
+      throw new LinkError('disconnected', 'control is not connected');
+    }
+    const subject = this.#subjects.request(replica);
+    return this.#pending.start(timeoutMs, (id) => {
+      const body = encode({ connection: this.#connectionId, request });
+      connection.request(subject, body, { timeout: timeoutMs }).then(
+        ({ data }) => {
+          const { reply, ended } = decode(data);
+          if (ended === undefined) this.#pending.answer(id, readReply(reply));
+          else this.#lost(String(ended), replica);
+        },
+        (error: unknown) => {
+          if (error instanceof NoRespondersError) this.#lost('it does not respond', replica);
+          // The request's own timer ends it.
+        },
+      );
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.ready = false;
+    this.#replica = null;
+    this.#aborted.abort();
+    this.#pending.failAll(new LinkError('closed', 'this link was closed'));
+    await this.#connection?.close();
+  }
+
+  /** Connects to a server for the first time; then the connection reconnects by itself. */
+  async #connect(): Promise<void> {
+    const { agent } = this.#options;
+    const { inboxPrefix } = this.#subjects;
+    while (!this.closed) {
+      try {
+        const name = `${agent.kind}:${agent.name}`;
+        this.#connection = await openConnection(this.#access, { name, inboxPrefix });
+        break;
+      } catch (error) {
+        if (error instanceof UnfitServer) this.refused(error.message);
+        if (error instanceof AuthorizationError) this.refused(REFUSED_BY_SERVER);
+        await this.#pause();
+      }
+    }
+    if (this.closed) await this.#connection?.close();
+    else if (this.#connection !== null) this.#serve(this.#connection);
+  }
+
+  #serve(connection: NatsConnection): void {
+    const { session, notice, kindNotice } = this.#subjects;
+    this.#listen(connection, session, ({ data }) => this.#sessionMessage(decode(data)));
+    this.#listen(connection, CONTROL_CLOSED, ({ data }) => {
+      const { replica } = decode(data);
+      if (replica === this.#replica) this.#lost('it closed', this.#replica);
+    });
+    for (const subject of [notice, kindNotice]) {
+      this.#listen(connection, subject, ({ data }) => this.deliver(decode(data)['notice']));
+    }
+    void this.#watch(connection);
+    void this.#greet(connection);
+  }
+
+  #listen(connection: NatsConnection, subject: string, take: (message: Msg) => void): Subscription {
+    return connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null && this.ready) take(message);
+      },
+    });
+  }
+
+  async #watch(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect') this.#lost('no NATS server', this.#replica);
+      else if (status.type === 'reconnect') void this.#greet(connection);
+      else if (status.type === 'error' && status.error instanceof AuthorizationError) {
+        this.refused(REFUSED_BY_SERVER);
+      }
+    }
+  }
+
+  /** Asks for admission until it is admitted, the connection is lost, or it is closed. */
+  async #greet(connection: NatsConnection): Promise<void> {
+    const attempt = ++this.#attempts;
+    const isCurrent = (): boolean => !this.closed && !this.ready && attempt === this.#attempts;
+    const { credential } = this.#options;
+    const body = encode({ connection: this.#connectionId, ...(credential && { credential }) });
+    while (isCurrent()) {
+      try {
+        const timeout = GREETING_TIMEOUT_MS;
+        const { data } = await connection.request(this.#subjects.greet, body, { timeout });
+        if (!isCurrent()) return;
+        const { replica, refused } = decode(data);
+        if (typeof replica === 'string') await this.#admitted(connection, replica);
+        else if (typeof refused === 'string') this.refused(refused);
+      } catch {
+        // No replica is there, or no server.
+      }
+      if (isCurrent()) await this.#pause();
+    }
+  }
+
+  async #admitted(connection: NatsConnection, replica: string): Promise<void> {
+    this.#stopCalls();
+    this.#calls = this.#listen(connection, this.#subjects.call, (message) => {
+      void this.#called(message);
+    });
+    // Control may call as soon as the agent counts as connected.
+    await connection.flush();
+    if (this.closed) return;
+    this.#replica = replica;
+    this.becomeReady();
+  }
+
+  async #called(message: Msg): Promise<void> {
+    const { request, connection = this.#connectionId } = decode(message.data);
+    if (connection !== this.#connectionId) return;
+    const answer = await this.answerCall(request);
+    if (answer === null) return;
+    try {
+      message.respond(encode({ answer }));
+    } catch {
+      // Too large, or closed meanwhile: control hears nothing, and does without.
+    }
+  }
+
+  #sessionMessage({ newest, ended, refused }: Record<string, unknown>): void {
+    if (ended === this.#connectionId) {
+      if (typeof refused === 'string') this.refused(refused);
+      this.#lost('control ended this session', this.#replica);
+    } else if (typeof newest === 'string' && newest !== this.#connectionId) this.#stopCalls();
+  }
+
+  #stopCalls(): void {
+    this.#calls?.unsubscribe();
+    this.#calls = null;
+  }
+
+  /** Does nothing if another replica admitted the agent meanwhile. */
+  #lost(reason: string, replica: string | null): void {
+    if (replica === null || replica !== this.#replica || this.closed) return;
+    this.#replica = null;
+    this.ready = false;
+    this.#stopCalls();
+    // The library delivers replies that arrived before this end later in the same turn: they still count.
+    setImmediate(() => {
+      if (this.closed) return;
+      this.#pending.failAll(
+        new LinkError('disconnected', `the connection to control ended: ${reason}`),
+      );
+      if (this.#connection !== null) void this.#greet(this.#connection);
+    });
+  }
+
+  async #pause(): Promise<void> {
+    await delay(this.nextRetryMs(), null, { signal: this.#aborted.signal }).catch(() => {});
+  }
+}
+
+const REFUSED_BY_SERVER =
+  'The NATS server refuses the credential of this agent: it was revoked or replaced, or belongs to another installation.';

@@ -1,0 +1,93 @@
+import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
+import { LinkError, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
+import type { NatsKey } from './keys.ts';
+
+/** How a process reaches the NATS servers. */
+export interface NatsAccess {
+  /** URLs such as `tls://nats.example.net:4222`; any one of a cluster suffices. */
+  readonly servers: readonly string[];
+  /** What it signs with: the key that `jwt` is about. */
+  readonly key: NatsKey;
+  readonly jwt: string;
+  /** The certificate authority in PEM; null: plain TCP, or the authorities of the system for `tls://`. */
+  readonly ca: string | null;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const PING_MS = 5_000;
+const RECONNECT_MS = 500;
+
+/** The server cannot be used as it is configured, in words for its operator. */
+export class UnfitServer extends Error {
+  override readonly name = 'UnfitServer';
+}
+
+/**
+ * Connects once; afterwards the connection reconnects by itself until it is closed. Rejects with `UnfitServer`, or with
+ * an error of the library when no server can be reached or none admits this key.
+ */
+export async function openConnection(
+  access: NatsAccess,
+  options: Pick<ConnectionOptions, 'name' | 'inboxPrefix'>,
+): Promise<NatsConnection> {
+  const { key, jwt } = access;
+  const connection = await connect({
+    ...serverOptions(access),
+    ...options,
+    authenticator: (nonce) => ({ jwt, sig: key.sign(nonce ?? '') }),
+    maxReconnectAttempts: -1,
+    // A credential that is revoked may be replaced by the time of the next attempt.
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: RECONNECT_MS,
+    reconnectJitter: RECONNECT_MS,
+    reconnectJitterTLS: RECONNECT_MS,
+    pingInterval: PING_MS,
+    maxPingOut: 2,
+  });
+  const { max_payload: maxPayload = 0 } = connection.info ?? {};
+  if (maxPayload < MAX_MESSAGE_BYTES) {
+    await connection.close();
+    throw new UnfitServer(
+      `The NATS server takes messages of ${maxPayload} bytes at most. Set max_payload to ${MAX_MESSAGE_BYTES} or more in its configuration.`,
+    );
+  }
+  return connection;
+}
+
+/** Rejects with `UnfitServer` if the server admits a client without a credential. */
+export async function requireAuthentication(access: NatsAccess): Promise<void> {
+  const connection = await connect({ ...serverOptions(access), reconnect: false }).catch(
+    () => null,
+  );
+  if (connection === null) return;
+  await connection.close();
+  throw new UnfitServer(
+    'The NATS server admits everybody, so anything could pose as control or an edge. Give it the configuration that "portcullis nats config" writes.',
+  );
+}
+
+function serverOptions({ servers, ca }: NatsAccess): ConnectionOptions {
+  return {
+    servers: [...servers],
+    timeout: CONNECT_TIMEOUT_MS,
+    ...(ca !== null && { tls: { ca } }),
+  };
+}
+
+export function encode(envelope: object): Buffer {
+  const body = Buffer.from(JSON.stringify(envelope), 'utf8');
+  if (body.length <= MAX_MESSAGE_BYTES) return body;
+  throw new LinkError(
+    'too_large',
+    `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the limit`,
+  );
+}
+
+/** What is not a JSON object becomes an empty one, which no reader takes for a message. */
+export function decode(body: Uint8Array): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString()));
+  } catch {
+    return {};
+  }
+}
