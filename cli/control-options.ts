@@ -26,6 +26,7 @@ export interface ControlOptions {
   readonly acmeDirectory?: string;
   readonly acmeListen?: string;
   readonly databasePool?: string;
+  readonly nats?: string;
   readonly logLevel?: string;
 }
 
@@ -56,6 +57,10 @@ export function withControlOptions(command: Command): Command {
       '--acme-listen <host:port>',
       'where it asks by plain HTTP (default: port 80 of --listen)',
     )
+    .option(
+      '--nats <urls>',
+      'also serve agents over these NATS servers, with commas: tls://nats.example.net:4222',
+    )
     .option('--database-pool <number>', 'connections to the database at most (default: 10)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug');
 }
@@ -76,6 +81,7 @@ const VARIABLES = {
   acmeDirectory: 'PORTCULLIS_ACME_DIRECTORY',
   acmeListen: 'PORTCULLIS_ACME_LISTEN',
   databasePool: 'PORTCULLIS_DATABASE_POOL',
+  nats: 'PORTCULLIS_NATS',
   logLevel: 'PORTCULLIS_LOG_LEVEL',
 } as const satisfies Readonly<Record<keyof ControlOptions, keyof NodeJS.ProcessEnv>>;
 

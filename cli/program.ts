@@ -11,6 +11,7 @@ import { addExplain } from './commands/explain.ts';
 import { addFirewall } from './commands/firewall.ts';
 import { addFleet } from './commands/fleet.ts';
 import { addKeys } from './commands/keys.ts';
+import { addNats } from './commands/nats.ts';
 import { addNode } from './commands/node.ts';
 import { addNodes } from './commands/nodes.ts';
 import { addPortal } from './commands/portal.ts';
@@ -34,6 +35,7 @@ const GROUPS = {
     addEdges,
     addNodes,
     addCollectors,
+    addNats,
     addAttacks,
     addThresholds,
     addBackup,

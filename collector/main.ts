@@ -1,18 +1,18 @@
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc.ts';
+import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { CollectorAgent } from './agent.ts';
 import { readConfig } from './config.ts';
 
 /** The collector process. It needs no privileges and no files, and stops on SIGTERM or when its supervisor exits. */
 const { config, log } = readEverything();
 const agent = new CollectorAgent({
-  link: connectIpc({
+  link: await connectControl({
     path: config.linkPath,
     agent: { kind: 'collector', name: config.name },
     credential: config.credential,
-  }),
+  }).catch(giveUp),
   log,
 });
 agent.start();

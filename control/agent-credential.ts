@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Admission } from '@portcullis/link/transport/transport.ts';
+import { agentKey } from '@portcullis/link/nats/keys.ts';
 import { type Actor, recordAudit } from './access/index.ts';
 import type { Db, Tx } from './db/database.ts';
 
@@ -26,12 +27,29 @@ export async function enrolAgent(
   const credential = prefix + randomBytes(RANDOM_BYTES).toString('base64url');
   const { rows } = await sql`
     update ${sql.table(table)}
-       set credential_hash = ${hashOf(credential)}, enrolled_at = now(), instance = null
+       set credential_hash = ${hashOf(credential)}, enrolled_at = now(), instance = null,
+           nats_key = ${agentKey(credential).publicName}
      where name = ${name} returning 1`.execute(tx);
   if (rows.length === 0) return null;
   const target = `${kind}:${name}`;
   await recordAudit(tx, { actor, organisationId: null, action: `${kind}.enrol`, target });
   return credential;
+}
+
+/** Takes its credential away from an agent. False if the fleet has no such agent. */
+export async function revokeAgent(
+  tx: Tx,
+  { kind, name }: AgentRef,
+  actor: Actor,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update ${sql.table(KINDS[kind].table)}
+       set credential_hash = null, enrolled_at = null, instance = null, nats_key = null
+     where name = ${name} returning 1`.execute(tx);
+  if (rows.length === 0) return false;
+  const target = `${kind}:${name}`;
+  await recordAudit(tx, { actor, organisationId: null, action: `${kind}.revoke`, target });
+  return true;
 }
 
 /**

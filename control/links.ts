@@ -1,6 +1,8 @@
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
+import { joinTransports } from '@portcullis/link/transport/joined.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import type { ControlSide } from '@portcullis/link/transport/transport.ts';
+import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
+import type { Logger } from 'pino';
 import { admitAgent } from './agent-credential.ts';
 import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
@@ -12,11 +14,12 @@ import type { GameServers } from './game-servers/index.ts';
 import type { StopStack } from './stop-stack.ts';
 
 export interface LinkDeps {
-  readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket'>;
+  readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket' | 'natsServers'>;
   readonly db: Db;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
   readonly collectors: Collectors;
+  readonly log: Logger;
   readonly stops: StopStack;
 }
 
@@ -28,18 +31,12 @@ export interface Links {
 }
 
 /**
- * Serves the enrolled agents of this host on two sockets. File permissions protect the edges' socket too, because an
+ * Serves the enrolled agents of this host on two sockets, and those of all hosts over NATS if its servers are given. File permissions protect the edges' socket too, because an
  * edge programs the firewall. Any process may open the socket of nodes and collectors: they run next to untrusted games
  * and parse untrusted packets, so they can neither open the edges' socket nor send messages of edges.
  */
-export async function serveLinks({
-  config,
-  db,
-  fleet,
-  gameServers,
-  collectors,
-  stops,
-}: LinkDeps): Promise<Links> {
+export async function serveLinks(deps: LinkDeps): Promise<Links> {
+  const { config, db, fleet, gameServers, collectors, stops } = deps;
   const edges = await serveIpc({
     path: config.linkSocket,
     handler: fleet.agentHandler,
@@ -50,7 +47,6 @@ export async function serveLinks({
     onError: (error) => fleet.failed('answering an edge', error),
   });
   stops.push('link to edges', () => edges.close());
-  fleet.attachLink(edges);
   const servedBy = ({ kind }: AgentRef): Pick<Collectors, 'agentHandler' | 'admit'> =>
     kind === 'collector' ? collectors : gameServers;
   const nodes = await serveIpc({
@@ -61,22 +57,22 @@ export async function serveLinks({
     onError: (error) => gameServers.failed('answering a node or collector', error),
   });
   stops.push('link to nodes', () => nodes.close());
-  gameServers.speakThrough(nodes);
+  const nats = config.natsServers.length === 0 ? [] : [await serveNats(deps)];
+  const all = joinTransports([edges, nodes, ...nats]);
+  fleet.attachLink(all);
+  gameServers.speakThrough(all);
   return {
-    announceWatch(version) {
-      for (const link of [edges, nodes]) link.notify({ kind: 'watch', version });
-    },
+    announceWatch: (version) => all.notify({ kind: 'watch', version }),
     notify(channel, payload) {
       if (channel === 'portcullis_generation') {
-        void announce(edges, db, payload).catch((error) => fleet.failed('announcing', error));
+        void announce(all, db, payload).catch((error) => fleet.failed('announcing', error));
       } else if (channel === 'portcullis_nodes' && payload !== null) {
-        nodes.notify({ kind: 'node.assignments', nodes: [payload] });
+        all.notify({ kind: 'node.assignments', nodes: [payload] });
       } else if (channel === 'portcullis_enrolment') {
         const isNamed = ({ name }: AgentRef): boolean => payload === null || name === payload;
-        edges.recheck(isNamed);
-        nodes.recheck((agent) => agent.kind === 'node' && isNamed(agent));
+        all.recheck((agent) => agent.kind !== 'collector' && isNamed(agent));
       } else if (channel === 'portcullis_collectors') {
-        notifyCollectors(nodes, payload);
+        notifyCollectors(all, payload);
       }
     },
   };
@@ -86,4 +82,32 @@ export async function serveLinks({
 async function announce(link: ControlSide, db: Db, payload: string | null): Promise<void> {
   const generation = payload === null ? await currentGeneration(db) : Number(payload);
   if (Number.isSafeInteger(generation)) link.notify({ kind: 'generation', generation });
+}
+
+/** Agents of all kinds, each with its own requests; NATS lets each use its own subjects only. */
+async function serveNats({
+  config,
+  db,
+  fleet,
+  gameServers,
+  collectors,
+  log,
+  stops,
+}: LinkDeps): Promise<ControlSide> {
+  const handlers: Readonly<Record<AgentRef['kind'], AgentHandler>> = {
+    edge: fleet.agentHandler,
+    node: (from, request) => gameServers.agentHandler(from, request),
+    collector: (from, request) => collectors.agentHandler(from, request),
+  };
+  const { NatsLink } = await import('./nats/link.ts');
+  const nats = new NatsLink({
+    db,
+    log,
+    servers: config.natsServers,
+    handler: (from, request) => handlers[from.kind](from, request),
+    admit: (agent, credential) => admitAgent(db, agent, credential),
+    onError: (error) => fleet.failed('answering an agent over NATS', error),
+  });
+  stops.push('NATS', () => nats.close());
+  return nats;
 }

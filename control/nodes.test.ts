@@ -55,6 +55,7 @@ async function prepare(t: TestContext): Promise<Site> {
     publicUrl: 'http://127.0.0.1',
     trustedProxies: [],
     webhookNetworks: [],
+    natsServers: [],
     mail: null,
     tlsFiles: null,
     tlsAuto: null,

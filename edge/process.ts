@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc.ts';
+import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
 import {
@@ -115,11 +115,11 @@ const sysctls = createSysctls();
 const filters = new FilterSupervisor({ driver, log, sysctls, removeConnections: removeWhere });
 const fragmentLimits = fitToMemory(DEFAULT_LIMITS.fragmentLimits, totalmem() / MEMORY_SHARE);
 const reassembly = new Reassembly({ sysctls, limits: fragmentLimits, stateDir, log });
-const link = connectIpc({
+const link = await connectControl({
   path: config.linkPath,
   agent: { kind: 'edge', name: config.name },
-  ...(config.credential !== null && { credential: config.credential }),
-});
+  credential: config.credential,
+}).catch(exitWith);
 link.onRefused((reason) => log.error({ reason }, 'control refuses this edge'));
 const counters = new KernelCounterSource([
   ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),

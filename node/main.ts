@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
-import { connectIpc } from '@portcullis/link/transport/ipc.ts';
+import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
 import { GAME_ACCOUNT, type NodeConfig, readConfig } from './config.ts';
@@ -40,7 +40,7 @@ await lockState({
   );
 });
 cancelExit();
-const agent = startAgent();
+const agent = await startAgent();
 log.info({ name: config.name, engine: config.engine }, 'started');
 if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
 
@@ -60,13 +60,13 @@ function readConfigAndLog() {
   }
 }
 
-function startAgent(): NodeAgent {
+async function startAgent(): Promise<NodeAgent> {
   try {
     const { name, linkPath, credential, stateDir } = config;
     const isRoot = process.getuid?.() === 0;
     const node = createNode({
       name,
-      link: connectIpc({ path: linkPath, agent: { kind: 'node', name }, credential }),
+      link: await connectControl({ path: linkPath, agent: { kind: 'node', name }, credential }),
       engine: openEngine(config, isRoot),
       stateDir: resolve(stateDir),
       owner: isRoot ? GAME_ACCOUNT : null,

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { print, printJson, warn } from '../output.ts';
+import { parseCredential } from '@portcullis/link/credential.ts';
 
 /** The default credential file of the edge or the node of this host. */
 export function credentialFile(dataDir: string, kind: 'edge' | 'node'): string {
@@ -27,21 +27,8 @@ export function readCredential(file: string): string | null {
   }
 }
 
-/** Shows a new credential, or saves it to a file. */
-export function saveOrPrint(enrolled: {
-  readonly kind: 'edge' | 'node' | 'collector';
-  readonly name: string;
-  readonly credential: string;
-  readonly file: string | undefined;
-  readonly asJson: boolean;
-}): void {
-  const { kind, name, credential, file, asJson } = enrolled;
-  if (file !== undefined) saveCredential(file, credential);
-  if (asJson) printJson({ [kind]: name, ...(file === undefined ? { credential } : { file }) });
-  else if (file === undefined) {
-    print(credential);
-    warn('This credential is not shown again. A previous one stops working.');
-  } else {
-    print(`The credential of ${name} is in ${file}. A previous one stops working.`);
-  }
+/** The name in a credential for another host than control's; null: it has none. */
+export function nameIn(credential: string | null): string | null {
+  const parsed = parseCredential(credential ?? '');
+  return parsed.ok ? (parsed.value.remote?.name ?? null) : null;
 }

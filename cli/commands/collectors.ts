@@ -1,15 +1,10 @@
 import type { KnownCollector } from '@portcullis/control/collectors/index.ts';
 import type { ExporterStatus } from '@portcullis/link/messages/collector.ts';
 import type { Command } from 'commander';
-import { saveOrPrint } from '../agents/credential-file.ts';
-import { withDatabase, withTransaction } from '../database.ts';
-import { failed } from '../exit.ts';
+import { addEnrolment } from '../agents/enrolment.ts';
+import { withDatabase } from '../database.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
-
-interface EnrolOptions extends DatabaseOptions {
-  readonly save?: string;
-}
 
 export function addCollectors(program: Command): void {
   const collectors = program
@@ -28,17 +23,7 @@ authenticates with its own credential, which allows it to report its counts and 
   withDatabaseOptions(
     collectors.command('list').description('every collector and its exporters'),
   ).action(listCollectors);
-  withDatabaseOptions(
-    collectors
-      .command('enrol')
-      .description('create a new credential for a collector of the fleet')
-      .argument('<name>', 'as in the fleet file'),
-  )
-    .option(
-      '--save <file>',
-      'write it to this file, readable only by its owner, instead of printing it',
-    )
-    .action(enrolCollectorCommand);
+  addEnrolment(collectors, 'collector');
 }
 
 async function listCollectors(options: DatabaseOptions): Promise<void> {
@@ -88,18 +73,6 @@ async function describeExporters(collectors: readonly KnownCollector[]): Promise
   print();
   const head = ['COLLECTOR', 'EXPORTER', 'LAST SEEN', 'DATAGRAMS', 'RECORDS', 'LOST', 'MALFORMED'];
   await printTable([...head, 'TEMPLATES', 'NO TEMPLATE'], rows);
-}
-
-async function enrolCollectorCommand(name: string, options: EnrolOptions): Promise<void> {
-  const { enrolAgent } = await import('@portcullis/control/agent-credential.ts');
-  const credential = await withTransaction(options, (tx, actor) =>
-    enrolAgent(tx, { kind: 'collector', name }, actor),
-  );
-  if (credential === null) {
-    throw failed(`the fleet has no collector ${name}: add it to the fleet file`);
-  }
-  const { save: file, json } = options;
-  saveOrPrint({ kind: 'collector', name, credential, file, asJson: json === true });
 }
 
 function collectorView({ report, ...one }: KnownCollector): object {

@@ -1,8 +1,7 @@
 import type { EdgeStatus } from '@portcullis/control/fleet/edges/status.ts';
 import type { Command } from 'commander';
-import { credentialFile, saveOrPrint } from '../agents/credential-file.ts';
-import { dataDirectory } from '../control-options.ts';
-import { withDatabase, withTransaction } from '../database.ts';
+import { addEnrolment } from '../agents/enrolment.ts';
+import { withDatabase } from '../database.ts';
 import { failed } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { formatAgo, print, printJson, printTable, styled } from '../output.ts';
@@ -18,6 +17,8 @@ export function addEdges(program: Command): void {
   portcullis edges show fra1         its devices, refused addresses, counts and problems
   portcullis edges enrol fra1        a new credential, shown only once; the previous one stops working
   portcullis edges enrol fra1 --save    for an edge on this host: saved where "portcullis edge" reads it
+  portcullis edges enrol fra1 --remote --save fra1.json    for another host, by NATS: portcullis edge --credential-file fra1.json
+  portcullis edges revoke fra1       its credential stops working at once
   portcullis edges list --json | jq '.data[] | select(.lag_generations > 0).name'
 
 show exits with 1 if there is no such edge.`,
@@ -28,31 +29,7 @@ show exits with 1 if there is no such edge.`,
   withDatabaseOptions(
     edges.command('show').description('all about one edge').argument('<name>', 'as in the fleet'),
   ).action(showEdge);
-  withDatabaseOptions(
-    edges
-      .command('enrol')
-      .description('create a new credential for an edge of the fleet')
-      .argument('<name>', 'as in the fleet file'),
-  )
-    .option(
-      '--save [file]',
-      'write it to this file, readable only by its owner, instead of printing it',
-    )
-    .action(enrolEdge);
-}
-
-async function enrolEdge(
-  name: string,
-  options: DatabaseOptions & { readonly save?: string | true },
-): Promise<void> {
-  const { enrolAgent } = await import('@portcullis/control/agent-credential.ts');
-  const credential = await withTransaction(options, (tx, actor) =>
-    enrolAgent(tx, { kind: 'edge', name }, actor),
-  );
-  if (credential === null) throw failed(`the fleet has no edge ${name}: add it to the fleet file`);
-  const file =
-    options.save === true ? credentialFile(await dataDirectory(options), 'edge') : options.save;
-  saveOrPrint({ kind: 'edge', name, credential, file, asJson: options.json === true });
+  addEnrolment(edges, 'edge');
 }
 
 type EdgeDevice = NonNullable<EdgeStatus['report']>['devices'][number];

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import type { Command } from 'commander';
-import { credentialFile, readCredential } from '../agents/credential-file.ts';
+import { credentialFile, nameIn, readCredential } from '../agents/credential-file.ts';
 import { dataDirectory } from '../control-options.ts';
 import { usageError } from '../exit.ts';
 import { LOCAL_NAME } from '../options.ts';
@@ -23,7 +23,7 @@ export function addNode(program: Command): void {
   program
     .command('node')
     .description('the agent that runs game servers on this host')
-    .option('--name <name>', 'its name in the fleet (default: local)')
+    .option('--name <name>', 'its name in the fleet (default: that in its credential, else local)')
     .option(
       '--link <path>',
       'socket of the control plane for nodes (default: in the data directory)',
@@ -75,9 +75,9 @@ async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
   const { readVariable } = await import('@portcullis/control/config/config.ts');
   const dataDir = await dataDirectory(options);
   const link = options.link ?? readVariable(process.env, 'PORTCULLIS_NODE_SOCKET');
-  const name = options.name ?? LOCAL_NAME;
   const file = options.credentialFile ?? credentialFile(dataDir, 'node');
   const credential = process.env['PORTCULLIS_NODE_CREDENTIAL'] ?? readCredential(file);
+  const name = options.name ?? nameIn(credential) ?? LOCAL_NAME;
   if (credential === null) {
     throw usageError(
       `there is no credential in ${file}: portcullis nodes enrol ${name} --save makes one on the host of control; give it here with --credential-file or PORTCULLIS_NODE_CREDENTIAL`,

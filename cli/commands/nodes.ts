@@ -1,16 +1,10 @@
 import type { NodeStatus } from '@portcullis/control/game-servers/nodes/status.ts';
 import type { Command } from 'commander';
-import { credentialFile, saveOrPrint } from '../agents/credential-file.ts';
-import { dataDirectory } from '../control-options.ts';
-import { withDatabase, withTransaction } from '../database.ts';
-import { failed } from '../exit.ts';
+import { addEnrolment } from '../agents/enrolment.ts';
+import { withDatabase } from '../database.ts';
 import { addNodeFolders } from './node-folders.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
-
-interface EnrolOptions extends DatabaseOptions {
-  readonly save?: string | true;
-}
 
 export function addNodes(program: Command): void {
   const nodes = program
@@ -24,6 +18,8 @@ A node authenticates with its own credential, which gives access to its own serv
   portcullis nodes list                        one line per node, and the builds that failed
   portcullis nodes enrol node-1                a new credential, shown only once; the previous one stops working
   portcullis nodes enrol node-1 --save         for a node on this host: saved where "portcullis node" reads it
+  portcullis nodes enrol node-1 --remote --save node-1.json    for another host, by NATS
+  portcullis nodes revoke node-1               its credential stops working at once
   sudo portcullis nodes folders                what removed servers left on this host
   sudo portcullis nodes purge UUID --yes       deletes such a folder for good
   portcullis nodes list --json | jq '.data[] | select(.connected | not).name'`,
@@ -31,17 +27,7 @@ A node authenticates with its own credential, which gives access to its own serv
   withDatabaseOptions(nodes.command('list').description('every node, one line each')).action(
     listNodes,
   );
-  withDatabaseOptions(
-    nodes
-      .command('enrol')
-      .description('create a new credential for a node of the fleet')
-      .argument('<name>', 'as in the fleet file'),
-  )
-    .option(
-      '--save [file]',
-      'write it to this file, readable only by its owner, instead of printing it',
-    )
-    .action(enrolNodeCommand);
+  addEnrolment(nodes, 'node');
   addNodeFolders(nodes);
 }
 
@@ -78,17 +64,6 @@ async function listNodes(options: DatabaseOptions): Promise<void> {
       );
     }
   }
-}
-
-async function enrolNodeCommand(name: string, options: EnrolOptions): Promise<void> {
-  const { enrolAgent } = await import('@portcullis/control/agent-credential.ts');
-  const credential = await withTransaction(options, (tx, actor) =>
-    enrolAgent(tx, { kind: 'node', name }, actor),
-  );
-  if (credential === null) throw failed(`the fleet has no node ${name}: add it to the fleet file`);
-  const file =
-    options.save === true ? credentialFile(await dataDirectory(options), 'node') : options.save;
-  saveOrPrint({ kind: 'node', name, credential, file, asJson: options.json === true });
 }
 
 function engineOf({ engine }: NodeStatus): string {

@@ -43,6 +43,8 @@ export interface ControlConfig {
   readonly linkSocket: string;
   /** `PORTCULLIS_NODE_SOCKET`: Unix socket for nodes of this host. */
   readonly nodeSocket: string;
+  /** `PORTCULLIS_NATS`: URLs of NATS servers, separated by commas; none: agents are served on the sockets alone. */
+  readonly natsServers: readonly string[];
   /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
@@ -108,6 +110,7 @@ export function decideConfig(
     nodeSocket: resolve(
       text('PORTCULLIS_NODE_SOCKET') ?? join(dataDir, 'node-link', 'control.sock'),
     ),
+    natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     account: text('PORTCULLIS_ACCOUNT'),
     awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
@@ -193,6 +196,24 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
     networks.push(network.value);
   }
   return ok(networks);
+}
+
+const LOOPBACK = /^(?:localhost|127\.[0-9.]+|\[::1\])$/;
+
+/** What is not encrypted must not leave this host. */
+function decideNats(text: string | null): Parsed<readonly string[]> {
+  const servers = itemsOf(text);
+  for (const server of servers) {
+    const url = URL.parse(server);
+    const isPlain = url?.protocol === 'nats:' && LOOPBACK.test(url.hostname);
+    const known = url?.protocol === 'tls:' || isPlain;
+    if (!known || url === null || url.hostname === '' || url.username + url.password !== '') {
+      return no(
+        `PORTCULLIS_NATS: "${server}" is not like tls://nats.example.net:4222, or nats://127.0.0.1:4222 on this host.`,
+      );
+    }
+  }
+  return ok(servers);
 }
 
 const MAIL_ADDRESS = /^[^\s@<>,]+@[^\s@<>,]+$/;

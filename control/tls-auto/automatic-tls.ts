@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { Account } from '../db/embedded/account.ts';
 import type { TlsConfig } from '../http/server/config.ts';
 import { Challenges } from './challenges.ts';
-import { createSelfSigned, type KeyAndCertificate } from './self-signed.ts';
+import { createSelfSigned, type KeyAndCertificate } from '../certificates.ts';
 
 export interface AutomaticTlsConfig {
   /** The name in the certificate: the host of the public URL. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectIpc } from '@portcullis/link/transport/ipc.ts';
+import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { ControlClient } from '../agent/control-client.ts';
 import type { EdgeConfig } from '../config.ts';
 
@@ -27,11 +27,7 @@ export async function endClaim(stateDir: string, reason: string): Promise<boolea
   const claim = readClaim(stateDir);
   if (claim === null) return false;
   const { name, linkPath, credential } = claim;
-  const link = connectIpc({
-    path: linkPath,
-    agent: { kind: 'edge', name },
-    ...(credential !== null && { credential }),
-  });
+  const link = await connectControl({ path: linkPath, agent: { kind: 'edge', name }, credential });
   const tooLate = AbortSignal.timeout(TIMEOUT_MS);
   try {
     await new Promise<void>((resolve, reject) => {

@@ -2,6 +2,8 @@ import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/t
 import { LinkError, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 import type { NatsKey } from './keys.ts';
 
+export type { NatsConnection };
+
 /** How a process reaches the NATS servers. */
 export interface NatsAccess {
   /** URLs such as `tls://nats.example.net:4222`; any one of a cluster suffices. */

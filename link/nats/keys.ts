@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  hash,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 
 /** First byte of an encoded public key; it gives the first letter. Source: github.com/nats-io/nkeys. */
 const PREFIXES = { operator: 14 << 3, account: 0, user: 20 << 3 } as const;
@@ -54,4 +61,9 @@ function crc16(bytes: Buffer): number {
     }
     return next & 0xff_ff;
   }, 0);
+}
+
+/** The key by which NATS knows an agent, made of the credential that it presents to control. */
+export function agentKey(credential: string): NatsKey {
+  return new NatsKey('user', hash('sha256', `portcullis nats ${credential}`, 'buffer'));
 }

@@ -5,7 +5,7 @@ import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Command } from 'commander';
-import { readCredential } from '../../agents/credential-file.ts';
+import { nameIn, readCredential } from '../../agents/credential-file.ts';
 import { unavailable, usageError } from '../../exit.ts';
 import { parseDuration } from '../../options.ts';
 import { print, styled, warn } from '../../output.ts';
@@ -49,7 +49,7 @@ export function addCollector(program: Command): void {
     .option('--name <name>', 'with --link: as in the fleet file')
     .option(
       '--credential-file <file>',
-      'with --link: written by "portcullis collectors enrol" (default: PORTCULLIS_COLLECTOR_CREDENTIAL)',
+      'a collector of the fleet: written by "portcullis collectors enrol" (default: PORTCULLIS_COLLECTOR_CREDENTIAL)',
     )
     .option('--pps <count>', 'an attack has this many packets per second to a destination', '20000')
     .option('--mbps <count>', 'or this many megabits per second to a destination', '1000')
@@ -86,7 +86,7 @@ const MAX_PPS = 999_999_999;
 const MAX_MBPS = 999_999_999;
 
 async function runCollector(options: CollectorOptions): Promise<void> {
-  if (options.link !== undefined) return runFleetCollector(options, options.link);
+  if ((options.link ?? options.credentialFile) !== undefined) return runFleetCollector(options);
   const { listen, exporter } = options;
   if (listen === undefined || exporter === undefined) {
     throw usageError('give --listen and --exporter, or --link and --name');
@@ -131,25 +131,31 @@ async function runCollector(options: CollectorOptions): Promise<void> {
 }
 
 /** Runs a collector of the fleet, which control tells its listeners, exporters and prefixes. */
-async function runFleetCollector(options: CollectorOptions, link: string): Promise<void> {
-  const { name, listen, exporter, prefix, credentialFile } = options;
-  if (name === undefined) throw usageError('--link needs --name: which collector of the fleet');
+async function runFleetCollector(options: CollectorOptions): Promise<void> {
+  const { link, listen, exporter, prefix, credentialFile } = options;
   if ((listen ?? exporter ?? prefix) !== undefined) {
     throw usageError(
-      'with --link, the fleet file defines --listen, --exporter and --prefix: leave them out',
+      'with --link or --credential-file, the fleet file defines --listen, --exporter and --prefix: leave them out',
     );
   }
   const credential =
     credentialFile === undefined
       ? process.env['PORTCULLIS_COLLECTOR_CREDENTIAL']
       : readCredential(credentialFile);
+  const name = options.name ?? nameIn(credential ?? null);
+  if (name === null) throw usageError('--link needs --name: which collector of the fleet');
+  if (link === undefined && nameIn(credential ?? null) === null) {
+    throw usageError('this credential is for the socket of control on this host: give --link');
+  }
   if (!credential) {
     throw usageError(
       `there is no credential: portcullis collectors enrol ${name} --save FILE makes one on the host of control; give it here with --credential-file or PORTCULLIS_COLLECTOR_CREDENTIAL`,
     );
   }
   const { collectorProcess, runAgent } = await import('../../agents/processes.ts');
-  await runAgent(collectorProcess({ name, linkPath: resolve(link), credential }, process.env));
+  await runAgent(
+    collectorProcess({ name, linkPath: resolve(link ?? '.'), credential }, process.env),
+  );
 }
 
 function reportJson(summary: FlowSummary, counters: CollectorCounters): void {

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { Command } from 'commander';
-import { credentialFile, readCredential } from '../../agents/credential-file.ts';
+import { credentialFile, nameIn, readCredential } from '../../agents/credential-file.ts';
 import { dataDirectory } from '../../control-options.ts';
 import { usageError } from '../../exit.ts';
 import { LOCAL_NAME, MANAGEMENT_HELP, parseDuration } from '../../options.ts';
@@ -26,7 +26,7 @@ export function addEdge(program: Command): void {
   const edge = program
     .command('edge')
     .description('the agent that makes this host enforce')
-    .option('--name <name>', 'its name in the fleet (default: local)')
+    .option('--name <name>', 'its name in the fleet (default: that in its credential, else local)')
     .option('--link <path>', 'socket of the control plane (default: in the data directory)')
     .option('--data <dir>', 'data directory of this host')
     .option(
@@ -90,9 +90,9 @@ async function edgeConfig(
   const within = options.confirmWithin;
   if (within !== undefined && options.enforce !== true)
     throw usageError('--confirm-within needs --enforce: give both');
-  const name = options.name ?? LOCAL_NAME;
   const file = options.credentialFile ?? credentialFile(dataDir, 'edge');
   const credential = process.env['PORTCULLIS_EDGE_CREDENTIAL'] ?? readCredential(file);
+  const name = options.name ?? nameIn(credential) ?? LOCAL_NAME;
   if (credential === null) {
     throw usageError(
       `there is no credential in ${file}: make one with ${commandLine(['edges', 'enrol', name, '--save'], { dataDir, asRoot: true })}`,

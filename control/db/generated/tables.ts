@@ -148,6 +148,7 @@ export interface Schema {
     owner: 'fleet' | 'portal';
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
+    nats_key: string | null;
     instance: string | null;
     last_seen_at: Date | null;
     report: Json<ColumnTypes['collectors.report']> | null;
@@ -232,6 +233,7 @@ export interface Schema {
     owner: 'fleet' | 'portal';
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
+    nats_key: string | null;
     enforcing_since: Date | null;
     instance: string | null;
     mode: 'enforce' | 'observe' | 'no_device' | null;
@@ -421,12 +423,26 @@ export interface Schema {
     deleted_at: Date | null;
     ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
   };
+  nats: {
+    single: Generated<boolean>;
+    operator_seed: Buffer;
+    system_seed: Buffer;
+    account_seed: Buffer;
+    authority_key: string;
+    authority_cert: string;
+    servers: Generated<string[]>;
+  };
+  nats_revocations: {
+    key: string;
+    revoked_at: Generated<Date>;
+  };
   nodes: {
     id: GeneratedAlways<number>;
     name: string;
     owner: 'fleet' | 'portal';
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
+    nats_key: string | null;
     instance: string | null;
     last_seen_at: Date | null;
     engine: Json<ColumnTypes['nodes.engine']> | null;

@@ -519,6 +519,8 @@ create table nodes (
   -- SHA-256 of what the node presents; null: not enrolled yet, so it is refused
   credential_hash bytea check (length(credential_hash) = 32),
   enrolled_at timestamptz,
+  -- public key by which NATS knows it, made of the same credential
+  nats_key text,
   -- the process that speaks for the node: the last one that said hello
   instance text,
   last_seen_at timestamptz,
@@ -528,6 +530,37 @@ create table nodes (
   lost_at timestamptz,
   check ((credential_hash is null) = (enrolled_at is null))
 );
+
+-- The keys from which every credential for NATS is derived, and the authority of its servers' certificates. Made when first
+-- needed; whoever reads them can pose as control.
+create table nats (
+  single boolean primary key default true check (single),
+  operator_seed bytea not null check (length(operator_seed) = 32),
+  system_seed bytea not null check (length(system_seed) = 32),
+  account_seed bytea not null check (length(account_seed) = 32),
+  -- PEM
+  authority_key text not null,
+  authority_cert text not null,
+  -- URLs for agents, as control was last started with
+  servers text[] not null default '{}'
+);
+
+-- Keys of credentials that were replaced or removed; NATS refuses them.
+create table nats_revocations (
+  key text primary key,
+  revoked_at timestamptz not null default now()
+);
+
+create function revoke_nats_key() returns trigger language plpgsql as $$
+begin
+  if old.nats_key is not null and (tg_op = 'DELETE' or new.nats_key is distinct from old.nats_key) then
+    insert into nats_revocations (key) values (old.nats_key) on conflict do nothing;
+  end if;
+  return null;
+end
+$$;
+create trigger nodes_nats_key after delete or update of nats_key
+  on nodes for each row execute function revoke_nats_key();
 
 -- A node, collector or edge whose credential was replaced or removed must authenticate again.
 create function notify_enrolment() returns trigger language plpgsql as $$
@@ -735,6 +768,7 @@ create table edges (
   -- as of nodes
   credential_hash bytea,
   enrolled_at timestamptz,
+  nats_key text,
   -- first time an agent of this name enforced, or would have with a device; null: it never did, and never counts
   enforcing_since timestamptz,
   instance text,
@@ -754,6 +788,8 @@ create table edges (
   lacks_device boolean generated always as
     (coalesce(jsonb_path_exists(report, '$.devices[*] ? (@.receives == false)'), false)) stored
 );
+create trigger edges_nats_key after delete or update of nats_key
+  on edges for each row execute function revoke_nats_key();
 create trigger edges_enrolment after delete or update of credential_hash, name
   on edges for each row execute function notify_enrolment();
 
@@ -844,12 +880,16 @@ create table collectors (
   -- as of nodes
   credential_hash bytea check (length(credential_hash) = 32),
   enrolled_at timestamptz,
+  nats_key text,
   -- the process that spoke last; another one says hello first
   instance text,
   last_seen_at timestamptz,
   report jsonb,
   check ((credential_hash is null) = (enrolled_at is null))
 );
+
+create trigger collectors_nats_key after delete or update of nats_key
+  on collectors for each row execute function revoke_nats_key();
 
 -- By name, because the row may be gone when the notification arrives.
 create function notify_collectors() returns trigger language plpgsql as $$

@@ -1,0 +1,139 @@
+import {
+  type NatsConnection,
+  UnfitServer,
+  openConnection,
+  requireAuthentication,
+} from '@portcullis/link/nats/connection.ts';
+import { NatsControl } from '@portcullis/link/nats/control.ts';
+import type {
+  AgentAnswer,
+  AgentCall,
+  AgentRef,
+  Notice,
+} from '@portcullis/link/messages/messages.ts';
+import type { ServeOptions } from '@portcullis/link/transport/handling.ts';
+import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
+import type { Logger } from 'pino';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../db/database.ts';
+import {
+  controlAccess,
+  ensureInstallation,
+  type NatsInstallation,
+  saveServers,
+  signAccounts,
+} from './installation.ts';
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 15_000;
+const UPDATE_TIMEOUT_MS = 5_000;
+/** NATS servers store an account that is published here. */
+const UPDATE_SUBJECT = '$SYS.REQ.CLAIMS.UPDATE';
+
+interface NatsLinkOptions extends ServeOptions {
+  readonly db: Db;
+  readonly servers: readonly string[];
+  readonly log: Logger;
+}
+
+/**
+ * Control's side over NATS. It waits for the servers, which may start later, and publishes to them whose credentials
+ * were revoked.
+ */
+export class NatsLink implements ControlSide {
+  readonly #options: NatsLinkOptions;
+  readonly #stopping = new AbortController();
+  readonly #running: Promise<void>;
+  #serving: NatsControl | null = null;
+  #system: NatsConnection | null = null;
+  #installation: NatsInstallation | null = null;
+  /** Publications of accounts, one after the other. */
+  #published: Promise<void> = Promise.resolve();
+
+  constructor(options: NatsLinkOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+    if (this.#serving === null) throw new LinkError('disconnected', 'NATS is not connected');
+    return this.#serving.call(agent, call, timeoutMs);
+  }
+
+  notify(notice: Notice): void {
+    this.#serving?.notify(notice);
+  }
+
+  recheck(matches: (agent: AgentRef) => boolean): void {
+    this.#serving?.recheck(matches);
+    this.publishRevocations();
+  }
+
+  /** Makes NATS refuse the credentials that were replaced or removed, and disconnect who uses them. */
+  publishRevocations(): void {
+    this.#published = this.#published.then(() => this.#publish());
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#serving?.close();
+    await this.#published;
+    await this.#system?.close();
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; ) {
+      try {
+        await this.#connect();
+        return;
+      } catch (error) {
+        if (error instanceof UnfitServer) log.error({ reason: error.message }, 'NATS is not used');
+        else log.warn({ error }, 'NATS is not reachable yet; retrying');
+      }
+      await delay(retryMs, null, { signal }).catch(() => {});
+      retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const { db, servers, log } = this.#options;
+    const installation = await ensureInstallation(db);
+    await saveServers(db, servers);
+    const access = controlAccess(installation, servers, 'control');
+    await requireAuthentication(access);
+    this.#installation = installation;
+    this.#system ??= await openConnection(controlAccess(installation, servers, 'system'), {
+      name: 'control-system',
+    });
+    const connection = await openConnection(access, { name: 'control' });
+    this.#serving = new NatsControl(connection, this.#options);
+    void this.#watch(this.#system);
+    this.publishRevocations();
+    log.info({ server: connection.getServer() }, 'serving agents over NATS');
+  }
+
+  /** A server that comes back may have missed a revocation. */
+  async #watch(system: NatsConnection): Promise<void> {
+    for await (const { type } of system.status()) {
+      if (type === 'reconnect') this.publishRevocations();
+    }
+  }
+
+  async #publish(): Promise<void> {
+    const { db, log } = this.#options;
+    const [system, installation] = [this.#system, this.#installation];
+    if (system === null || installation === null || this.#stopping.signal.aborted) return;
+    try {
+      const { accounts } = await signAccounts(db, installation);
+      const jwt = accounts[installation.account.publicName] ?? '';
+      const reply = await system.request(UPDATE_SUBJECT, jwt, { timeout: UPDATE_TIMEOUT_MS });
+      const { error } = reply.json<{ readonly error?: { readonly description?: string } }>();
+      if (error !== undefined) throw new Error(error.description ?? 'NATS refused the account');
+    } catch (error) {
+      log.warn({ error }, 'revocations could not be published to NATS; control still refuses them');
+    }
+  }
+}
