@@ -13,6 +13,7 @@ import type {
 } from '@portcullis/link/messages/messages.ts';
 import type { ServeOptions } from '@portcullis/link/transport/handling.ts';
 import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
+import { describeError } from '@portcullis/core/log.ts';
 import type { Logger } from 'pino';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../db/database.ts';
@@ -45,8 +46,9 @@ export class NatsLink implements ControlSide {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #serving: NatsControl | null = null;
-  #system: NatsConnection | null = null;
-  #installation: NatsInstallation | null = null;
+  /** In the account of NATS itself. */
+  #system: { readonly connection: NatsConnection; readonly installation: NatsInstallation } | null =
+    null;
   /** Publications of accounts, one after the other. */
   #published: Promise<void> = Promise.resolve();
 
@@ -77,42 +79,54 @@ export class NatsLink implements ControlSide {
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
-    await this.#serving?.close();
-    await this.#published;
-    await this.#system?.close();
   }
 
   async #run(): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;
-    for (let retryMs = FIRST_RETRY_MS; !signal.aborted; ) {
+    let retryMs = FIRST_RETRY_MS;
+    while (!signal.aborted) {
       try {
-        await this.#connect();
-        return;
+        await this.#serve();
+        retryMs = FIRST_RETRY_MS;
       } catch (error) {
         if (error instanceof UnfitServer) log.error({ reason: error.message }, 'NATS is not used');
-        else log.warn({ error }, 'NATS is not reachable yet; retrying');
+        else log.warn({ reason: describeError(error) }, 'NATS is not reachable yet; retrying');
       }
       await delay(retryMs, null, { signal }).catch(() => {});
       retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
     }
   }
 
-  async #connect(): Promise<void> {
+  /** Until control stops. The connections reconnect by themselves; the library closes one that it gives up. */
+  async #serve(): Promise<void> {
     const { db, servers, log } = this.#options;
+    const { signal } = this.#stopping;
     const installation = await ensureInstallation(db);
     await saveServers(db, servers);
     const access = controlAccess(installation, servers, 'control');
     await requireAuthentication(access);
-    this.#installation = installation;
-    this.#system ??= await openConnection(controlAccess(installation, servers, 'system'), {
-      name: 'control-system',
-    });
     const connection = await openConnection(access, { name: 'control' });
-    this.#serving = new NatsControl(connection, this.#options);
-    void this.#watch(this.#system);
-    this.publishRevocations();
-    log.info({ server: connection.getServer() }, 'serving agents over NATS');
+    const serving = new NatsControl(connection, this.#options);
+    try {
+      const systemAccess = controlAccess(installation, servers, 'system');
+      const system = await openConnection(systemAccess, { name: 'control-system' });
+      this.#system = { connection: system, installation };
+      this.#serving = serving;
+      void this.#watch(system);
+      this.publishRevocations();
+      log.info({ server: connection.getServer() }, 'serving agents over NATS');
+      const stopped = new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      if (!signal.aborted) await Promise.race([connection.closed(), system.closed(), stopped]);
+    } finally {
+      this.#serving = null;
+      await serving.close();
+      await this.#published;
+      await this.#system?.connection.close();
+      this.#system = null;
+    }
   }
 
   /** A server that comes back may have missed a revocation. */
@@ -124,12 +138,12 @@ export class NatsLink implements ControlSide {
 
   async #publish(): Promise<void> {
     const { db, log } = this.#options;
-    const [system, installation] = [this.#system, this.#installation];
-    if (system === null || installation === null || this.#stopping.signal.aborted) return;
+    if (this.#system === null || this.#stopping.signal.aborted) return;
+    const { connection, installation } = this.#system;
     try {
       const { accounts } = await signAccounts(db, installation);
       const jwt = accounts[installation.account.publicName] ?? '';
-      const reply = await system.request(UPDATE_SUBJECT, jwt, { timeout: UPDATE_TIMEOUT_MS });
+      const reply = await connection.request(UPDATE_SUBJECT, jwt, { timeout: UPDATE_TIMEOUT_MS });
       const { error } = reply.json<{ readonly error?: { readonly description?: string } }>();
       if (error !== undefined) throw new Error(error.description ?? 'NATS refused the account');
     } catch (error) {

@@ -288,7 +288,7 @@ function commandLineOf(pid: number): string {
 }
 
 /** Works also when it has already ended: Ctrl-C reaches every process of the terminal. */
-async function ended(child: ChildProcess): Promise<void> {
+export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
@@ -297,7 +297,7 @@ function pidsOn(edge: Namespace, but: number | undefined): number[] {
 }
 
 /** The edge host's loopback is in another network namespace; a Unix socket crosses it. */
-async function startBridge(edge: Namespace, socket: string): Promise<ChildProcess> {
+export async function startBridge(edge: Namespace, socket: string): Promise<ChildProcess> {
   const bridge = edge.spawn(
     [process.execPath, join(import.meta.dirname, 'bridge.ts'), socket, String(API_PORT)],
     {

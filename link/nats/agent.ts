@@ -2,7 +2,7 @@ import {
   AuthorizationError,
   type Msg,
   type NatsConnection,
-  NoRespondersError,
+  RequestError,
   type Subscription,
 } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
@@ -59,7 +59,8 @@ export class NatsAgent extends AgentEvents implements AgentSide {
           else this.#lost(String(ended), replica);
         },
         (error: unknown) => {
-          if (error instanceof NoRespondersError) this.#lost('it does not respond', replica);
+          if (error instanceof RequestError && error.isNoResponders())
+            this.#lost('it does not respond', replica);
           // The request's own timer ends it.
         },
       );
@@ -124,6 +125,8 @@ export class NatsAgent extends AgentEvents implements AgentSide {
         this.refused(REFUSED_BY_SERVER);
       }
     }
+    // Given up by the library, for example because a server did not encrypt any more.
+    if (!this.closed) void this.#connect();
   }
 
   /** Asks for admission until it is admitted, the connection is lost, or it is closed. */

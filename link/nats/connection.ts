@@ -1,4 +1,10 @@
-import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node';
+import {
+  connect,
+  type ConnectionOptions,
+  type NatsConnection,
+  type TlsOptions,
+} from '@nats-io/transport-node';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { LinkError, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 import type { NatsKey } from './keys.ts';
 
@@ -33,10 +39,15 @@ export async function openConnection(
   options: Pick<ConnectionOptions, 'name' | 'inboxPrefix'>,
 ): Promise<NatsConnection> {
   const { key, jwt } = access;
+  let opened: NatsConnection | null = null;
   const connection = await connect({
     ...serverOptions(access),
     ...options,
-    authenticator: (nonce) => ({ jwt, sig: key.sign(nonce ?? '') }),
+    authenticator: (nonce) => {
+      // At a reconnect the library would go on without encryption if a server offered none.
+      if (opened !== null) requireEncryption(access, opened);
+      return { jwt, sig: key.sign(nonce ?? '') };
+    },
     maxReconnectAttempts: -1,
     // A credential that is revoked may be replaced by the time of the next attempt.
     ignoreAuthErrorAbort: true,
@@ -46,14 +57,36 @@ export async function openConnection(
     pingInterval: PING_MS,
     maxPingOut: 2,
   });
-  const { max_payload: maxPayload = 0 } = connection.info ?? {};
-  if (maxPayload < MAX_MESSAGE_BYTES) {
+  opened = connection;
+  try {
+    requireEncryption(access, connection);
+    requirePayload(connection);
+  } catch (error) {
     await connection.close();
-    throw new UnfitServer(
-      `The NATS server takes messages of ${maxPayload} bytes at most. Set max_payload to ${MAX_MESSAGE_BYTES} or more in its configuration.`,
-    );
+    throw error;
   }
   return connection;
+}
+
+/** The library encrypts if the server says that it can, and checks its certificate then. */
+function requireEncryption({ servers }: NatsAccess, { info }: NatsConnection): void {
+  const encrypts = info?.tls_required === true || info?.tls_available === true;
+  if (encrypts || !isEncrypted(servers)) return;
+  throw new UnfitServer(
+    'The NATS server does not encrypt. Give it the configuration that "portcullis nats config" writes.',
+  );
+}
+
+function requirePayload({ info }: NatsConnection): void {
+  const bytes = info?.max_payload ?? 0;
+  if (bytes >= MAX_MESSAGE_BYTES) return;
+  throw new UnfitServer(
+    `The NATS server takes messages of ${bytes} bytes at most. Set max_payload to ${MAX_MESSAGE_BYTES} or more in its configuration.`,
+  );
+}
+
+function isEncrypted(servers: readonly string[]): boolean {
+  return servers.some((url) => url.startsWith('tls:'));
 }
 
 /** Rejects with `UnfitServer` if the server admits a client without a credential. */
@@ -72,8 +105,24 @@ function serverOptions({ servers, ca }: NatsAccess): ConnectionOptions {
   return {
     servers: [...servers],
     timeout: CONNECT_TIMEOUT_MS,
-    ...(ca !== null && { tls: { ca } }),
+    ...(isEncrypted(servers) && { tls: tlsOptions(servers, ca) }),
   };
+}
+
+/**
+ * Accepts a certificate for any of the servers: in a cluster the library also connects to addresses that the servers name,
+ * and for an address it would compare with "localhost".
+ */
+function tlsOptions(servers: readonly string[], ca: string | null): TlsOptions {
+  const hosts = servers.map((url) => new URL(url).hostname.replaceAll(/^\[|\]$/g, ''));
+  const options = {
+    ...(ca !== null && { ca }),
+    checkServerIdentity(_host: string, certificate: PeerCertificate): Error | undefined {
+      const failures = hosts.map((host) => checkServerIdentity(host, certificate));
+      return failures.includes(undefined) ? undefined : failures[0];
+    },
+  };
+  return options;
 }
 
 export function encode(envelope: object): Buffer {

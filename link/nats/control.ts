@@ -1,7 +1,7 @@
 import {
   type Msg,
   type NatsConnection,
-  NoRespondersError,
+  RequestError,
   type Subscription,
   TimeoutError,
 } from '@nats-io/transport-node';
@@ -59,6 +59,7 @@ export class NatsControl implements ControlSide {
   readonly #sessions = new Map<string, Session>();
   readonly #subscriptions: readonly Subscription[];
   readonly #running = new Set<Promise<void>>();
+  #isConnected = true;
 
   constructor(connection: NatsConnection, options: ServeOptions) {
     this.#connection = connection;
@@ -74,12 +75,14 @@ export class NatsControl implements ControlSide {
       listen(GREETINGS, (message) => void this.#greeted(message), CONTROL_QUEUE),
       listen(requestsOf(this.#replica), (message) => this.#requested(message)),
     ];
+    void this.#watch();
   }
 
   async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
     // Another connection of the agent, which may not have heard yet that it is not the newest, leaves it unanswered.
     const newest = this.#of(agent).at(-1)?.id;
     const body = encode({ request: call, connection: newest });
+    if (!this.#isConnected) throw new LinkError('disconnected', 'NATS is not connected');
     const { call: subject } = subjectsOf(agent);
     try {
       const { data } = await this.#connection.request(subject, body, { timeout: timeoutMs });
@@ -195,9 +198,16 @@ export class NatsControl implements ControlSide {
     );
   }
 
-  /** A notice that cannot be sent is lost, as notices may be. */
+  async #watch(): Promise<void> {
+    for await (const { type } of this.#connection.status()) {
+      if (type === 'reconnect') this.#isConnected = true;
+      else if (type === 'disconnect') this.#isConnected = false;
+    }
+  }
+
+  /** What cannot be sent is lost, as notices may be: the library would keep it in memory until a server is back. */
   #publish(subject: string, body: Buffer): void {
-    if (!this.#connection.isClosed()) this.#connection.publish(subject, body);
+    if (this.#isConnected && !this.#connection.isClosed()) this.#connection.publish(subject, body);
   }
 }
 
@@ -213,7 +223,7 @@ function isSame(a: AgentRef, b: AgentRef): boolean {
 }
 
 function callFailure(error: unknown, name: string, timeoutMs: number): unknown {
-  if (error instanceof NoRespondersError) {
+  if (error instanceof RequestError && error.isNoResponders()) {
     return new LinkError('disconnected', `${name} is not connected`, { cause: error });
   }
   if (error instanceof TimeoutError) {

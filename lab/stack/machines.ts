@@ -1,0 +1,263 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { generateSecret } from '@portcullis/control/access/index.ts';
+import { scratchRoot } from '@portcullis/control/db/scratch.ts';
+import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
+import { ApiClient } from './api-client.ts';
+import { type Namespace, Network } from './netns.ts';
+import { API_PORT, ended, startBridge } from './stack.ts';
+
+const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
+const START_MS = 60_000;
+const NATS_PORT = 4222;
+/** Of the host of control and NATS, on the wire that all hosts share. */
+const CONTROL = '10.77.0.1';
+/** What the fleet protects. */
+export const PROTECTED = '203.0.113.10';
+
+/** A host of its own: a network namespace, and the folder of its Portcullis. */
+export interface Machine {
+  readonly name: string;
+  readonly namespace: Namespace;
+}
+
+interface Program {
+  readonly child: ChildProcess;
+  readonly log: string;
+}
+
+/** Several hosts on one wire: control and a NATS server on the first, and an edge on each other one. */
+export class Machines {
+  readonly #network: Network;
+  readonly #home = mkdtempSync(join(scratchRoot(), 'portcullis-machines-'));
+  readonly #programs = new Map<string, Program>();
+  readonly #key = generateSecret();
+  readonly control: Machine;
+  readonly edges: readonly Machine[];
+  readonly api: ApiClient;
+  #bridge: ChildProcess | null = null;
+
+  private constructor(label: string, edges: readonly string[]) {
+    this.#network = new Network(label);
+    // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
+    chmodSync(this.#home, 0o711);
+    this.control = { name: 'control', namespace: this.#network.create('control') };
+    this.edges = edges.map((name) => ({ name, namespace: this.#network.create(name) }));
+    this.api = new ApiClient(join(this.#home, 'api.sock'), this.#key);
+  }
+
+  /** Everything runs, and every edge is in service. */
+  static async start(label: string, edges: readonly string[]): Promise<Machines> {
+    const machines = new Machines(label, edges);
+    try {
+      await machines.#startAll();
+    } catch (error) {
+      await machines.stop();
+      throw error;
+    }
+    return machines;
+  }
+
+  async #startAll(): Promise<void> {
+    this.#wire();
+    this.#bridge = await startBridge(this.control.namespace, join(this.#home, 'api.sock'));
+    await this.startControl();
+    writeFileSync(join(this.#home, 'fleet.yaml'), this.#fleet());
+    await this.command('fleet', 'apply', join(this.#home, 'fleet.yaml'), '--yes');
+    const nats = join(this.#home, 'nats');
+    await this.command('nats', 'config', '--listen', `${CONTROL}:${NATS_PORT}`, '--out', nats);
+    await this.startNats();
+    await this.logged('control', 'serving agents over NATS');
+    for (const { name } of this.edges) {
+      const file = join(this.#home, `${name}.json`);
+      await this.command('edges', 'enrol', name, '--remote', '--save', file);
+      this.startEdge(name);
+    }
+    for (const { name } of this.edges) await this.logged(name, 'joined control');
+    await this.api.enforced(PROTECTED);
+  }
+
+  #wire(): void {
+    const { namespace } = this.control;
+    namespace.run('ip', 'link', 'add', 'wire', 'type', 'bridge');
+    namespace.run('ip', 'address', 'add', `${CONTROL}/24`, 'dev', 'wire');
+    namespace.run('ip', 'link', 'set', 'wire', 'up');
+    for (const [index, edge] of this.edges.entries()) {
+      const addresses = [`10.77.0.${index + 10}/24`];
+      const ours = { device: `to-${edge.name}`, addresses: [] };
+      this.#network.join(namespace, ours, edge.namespace, { device: 'mgmt0', addresses });
+      namespace.run('ip', 'link', 'set', ours.device, 'master', 'wire');
+      const outside = [
+        { device: 'ext0', addresses: [] },
+        { device: 'ext1', addresses: [] },
+      ] as const;
+      this.#network.join(edge.namespace, outside[0], edge.namespace, outside[1]);
+      mountBpffs(this.#bpffs(edge.name));
+    }
+  }
+
+  #fleet(): string {
+    const edges = this.edges.map(({ name }) => `  - { name: ${name}, devices: [ext0] }`);
+    return `organisations:
+  acme:
+    name: Acme Hosting
+    flags: [firewall_api]
+    limits: { requests_per_minute: 1000000 }
+    prefixes: [{ cidr: 203.0.113.0/24, since: "2026-01-01T00:00:00+00:00" }]
+    keys:
+      - { name: lab, abilities: [firewall.read, firewall.manage], secret: "\${LAB_KEY}" }
+edges:
+${edges.join('\n')}
+`;
+  }
+
+  async startControl(): Promise<void> {
+    const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
+    const nats = ['--nats', `tls://${CONTROL}:${NATS_PORT}`];
+    this.#run(this.control, 'control', [LAUNCHER, 'control', ...listen, ...nats]);
+    await this.logged('control', 'control is ready');
+  }
+
+  async startNats(): Promise<void> {
+    const folder = join(this.#home, 'nats');
+    this.#run(this.control, 'nats', ['nats-server', '-c', 'nats.conf'], folder);
+    await this.logged('nats', 'Server is ready');
+  }
+
+  startEdge(name: string): void {
+    const file = join(this.#home, `${name}.json`);
+    const command = [LAUNCHER, 'edge', '--credential-file', file, '--enforce'];
+    this.#run(this.#edge(name), name, command);
+  }
+
+  #edge(name: string): Machine {
+    const edge = this.edges.find((one) => one.name === name);
+    if (edge === undefined) throw new Error(`there is no edge ${name}`);
+    return edge;
+  }
+
+  #bpffs(name: string): string {
+    return join(this.#home, `${name}.bpffs`);
+  }
+
+  #environment(machine: Machine): NodeJS.ProcessEnv {
+    return {
+      ...process.env,
+      LAB_KEY: this.#key,
+      PORTCULLIS_DATA: join(this.#home, machine.name),
+      PORTCULLIS_BPFFS: this.#bpffs(machine.name),
+      PORTCULLIS_EARLY_DROP: 'off',
+    };
+  }
+
+  #run(machine: Machine, name: string, command: readonly string[], cwd = this.#home): void {
+    const log = join(this.#home, `${name}.log`);
+    const file = openSync(log, 'w');
+    const env = this.#environment(machine);
+    const child = machine.namespace.spawn(command, { env, cwd, stdio: ['ignore', file, file] });
+    closeSync(file);
+    this.#programs.set(name, { child, log });
+  }
+
+  /** Runs an operator's command on the host of control; its stdout. */
+  async command(...args: readonly string[]): Promise<string> {
+    const [program, ...rest] = this.control.namespace.command(LAUNCHER, ...args);
+    const child = spawn(program, rest, {
+      env: this.#environment(this.control),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** The credential file of an edge. */
+  credential(name: string): string {
+    return readFileSync(join(this.#home, `${name}.json`), 'utf8').trim();
+  }
+
+  /** Why an agent with a copy of this credential is refused on the host of control; it joins as the edge of this name. */
+  async joinAs(name: string, credential: string): Promise<string> {
+    const agent = { kind: 'edge', name } as const;
+    // Its sockets belong to the namespace in which they are opened, so a process of that namespace opens them.
+    const script = `
+      const { connectControl } = await import(${JSON.stringify(import.meta.resolve('@portcullis/link/transport/connect.ts'))});
+      const link = await connectControl(JSON.parse(process.env.PLACE));
+      link.onConnect(() => { console.log('admitted'); process.exit(); });
+      link.onRefused((reason) => { console.log(reason); process.exit(); });`;
+    const place = JSON.stringify({ agent, credential, path: '' });
+    const [program, ...rest] = this.control.namespace.command(
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    );
+    const child = spawn(program, rest, {
+      env: { ...process.env, PLACE: place },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    await ended(child);
+    return said.toString();
+  }
+
+  /** What the program has logged since it was started last. */
+  logOf(name: string): string {
+    const program = this.#programs.get(name);
+    return program === undefined ? '' : readFileSync(program.log, 'utf8');
+  }
+
+  /** Waits until a program has logged a text. */
+  async logged(name: string, text: string): Promise<void> {
+    const until = performance.now() + START_MS;
+    while (!this.logOf(name).includes(text)) {
+      if (performance.now() > until || !this.#isRunning(name)) {
+        throw new Error(`${name} did not say "${text}":\n${this.logOf(name).slice(-4_000)}`);
+      }
+      await delay(20);
+    }
+  }
+
+  #isRunning(name: string): boolean {
+    const child = this.#programs.get(name)?.child;
+    return child?.exitCode === null && child.signalCode === null;
+  }
+
+  /** Ends a program with a signal, and waits for its end. */
+  async end(name: string, signal: NodeJS.Signals): Promise<void> {
+    const child = this.#programs.get(name)?.child;
+    if (child === undefined) return;
+    child.kill(signal);
+    await ended(child);
+  }
+
+  /** Cuts the wire of one host, or mends it. */
+  setWire(name: string, state: 'up' | 'down'): void {
+    this.control.namespace.run('ip', 'link', 'set', `to-${name}`, state);
+  }
+
+  async stop(): Promise<void> {
+    for (const { name } of this.edges) await this.end(name, 'SIGTERM');
+    await this.end('control', 'SIGTERM');
+    await this.end('nats', 'SIGKILL');
+    this.#bridge?.kill();
+    if (this.#bridge !== null) await ended(this.#bridge);
+    for (const { name } of this.edges) unmountBpffs(this.#bpffs(name));
+    this.#network.destroy();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+}
