@@ -125,7 +125,7 @@ export class NatsAgent extends AgentEvents implements AgentSide {
         this.refused(REFUSED_BY_SERVER);
       }
     }
-    // Given up by the library, for example because a server did not encrypt any more.
+    // The library has given up.
     if (!this.closed) void this.#connect();
   }
 

@@ -39,15 +39,10 @@ export async function openConnection(
   options: Pick<ConnectionOptions, 'name' | 'inboxPrefix'>,
 ): Promise<NatsConnection> {
   const { key, jwt } = access;
-  let opened: NatsConnection | null = null;
   const connection = await connect({
     ...serverOptions(access),
     ...options,
-    authenticator: (nonce) => {
-      // At a reconnect the library would go on without encryption if a server offered none.
-      if (opened !== null) requireEncryption(access, opened);
-      return { jwt, sig: key.sign(nonce ?? '') };
-    },
+    authenticator: (nonce) => ({ jwt, sig: key.sign(nonce ?? '') }),
     maxReconnectAttempts: -1,
     // A credential that is revoked may be replaced by the time of the next attempt.
     ignoreAuthErrorAbort: true,
@@ -57,32 +52,14 @@ export async function openConnection(
     pingInterval: PING_MS,
     maxPingOut: 2,
   });
-  opened = connection;
-  try {
-    requireEncryption(access, connection);
-    requirePayload(connection);
-  } catch (error) {
+  const { max_payload: maxPayload = 0 } = connection.info ?? {};
+  if (maxPayload < MAX_MESSAGE_BYTES) {
     await connection.close();
-    throw error;
+    throw new UnfitServer(
+      `The NATS server takes messages of ${maxPayload} bytes at most. Set max_payload to ${MAX_MESSAGE_BYTES} or more in its configuration.`,
+    );
   }
   return connection;
-}
-
-/** The library encrypts if the server says that it can, and checks its certificate then. */
-function requireEncryption({ servers }: NatsAccess, { info }: NatsConnection): void {
-  const encrypts = info?.tls_required === true || info?.tls_available === true;
-  if (encrypts || !isEncrypted(servers)) return;
-  throw new UnfitServer(
-    'The NATS server does not encrypt. Give it the configuration that "portcullis nats config" writes.',
-  );
-}
-
-function requirePayload({ info }: NatsConnection): void {
-  const bytes = info?.max_payload ?? 0;
-  if (bytes >= MAX_MESSAGE_BYTES) return;
-  throw new UnfitServer(
-    `The NATS server takes messages of ${bytes} bytes at most. Set max_payload to ${MAX_MESSAGE_BYTES} or more in its configuration.`,
-  );
 }
 
 function isEncrypted(servers: readonly string[]): boolean {
@@ -105,6 +82,7 @@ function serverOptions({ servers, ca }: NatsAccess): ConnectionOptions {
   return {
     servers: [...servers],
     timeout: CONNECT_TIMEOUT_MS,
+    // With these options the library refuses a server that does not encrypt.
     ...(isEncrypted(servers) && { tls: tlsOptions(servers, ca) }),
   };
 }
