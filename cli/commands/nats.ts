@@ -41,7 +41,7 @@ Of a cluster, each server gets a folder of its own:
       .option(
         '--name <host>',
         'a name or address by which it is reached; repeatable (default: the host of --listen)',
-        (value: string, previous: readonly string[] = []) => [...previous, value],
+        append,
       )
       .option('--cluster-listen <host:port>', 'in a cluster: where the other servers connect')
       .option(
@@ -49,6 +49,10 @@ Of a cluster, each server gets a folder of its own:
         "in a cluster: the others' cluster ports, HOST:PORT, with commas",
       ),
   ).action(writeConfig);
+}
+
+function append(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value];
 }
 
 async function writeConfig(options: ConfigOptions): Promise<void> {

@@ -49,6 +49,7 @@ test('an empty environment means loopback and an embedded database', () => {
     publicUrl: 'http://127.0.0.1:8080',
     trustedProxies: [],
     webhookNetworks: [],
+    natsServers: [],
     mail: null,
     tlsFiles: null,
     tlsAuto: null,

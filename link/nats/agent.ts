@@ -55,8 +55,8 @@ export class NatsAgent extends AgentEvents implements AgentSide {
       connection.request(subject, body, { timeout: timeoutMs }).then(
         ({ data }) => {
           const { reply, ended } = decode(data);
-          if (ended === undefined) this.#pending.answer(id, readReply(reply));
-          else this.#lost(String(ended), replica);
+          if (typeof ended === 'string') this.#lost(ended, replica);
+          else this.#pending.answer(id, readReply(reply));
         },
         (error: unknown) => {
           if (error instanceof RequestError && error.isNoResponders())

@@ -16,9 +16,15 @@ function layoutOf(policies: readonly Policy[], sets: SourceSets): Layout {
   return planLayout(edgeRules(), new Map(targets), sets);
 }
 
-/** Independent of the order. */
+/** Independent of the order. Each line is with the block that it is in: two sets may have exchanged their elements. */
 function linesOf(layout: Layout): string {
-  return renderWhole(layout).text.replaceAll(',\n', '\n').split('\n').toSorted().join('\n');
+  let block = '';
+  const lines = renderWhole(layout).text.replaceAll(',\n', '\n').split('\n');
+  const placed = lines.map((line) => {
+    if (line.endsWith('{')) block = line;
+    return `${block} ${line}`;
+  });
+  return placed.toSorted().join('\n');
 }
 
 test('covers everything that is written, and nothing else', async () => {
