@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { addAttacks } from './commands/attacks/attacks.ts';
 import { addBackup, addRestore } from './commands/backup.ts';
+import { addCertificate } from './commands/certificate.ts';
 import { addCollector } from './commands/collector/collector.ts';
 import { addCollectors } from './commands/collectors.ts';
 import { addControl } from './commands/control.ts';
@@ -18,6 +19,7 @@ import { addPortal } from './commands/portal.ts';
 import { addSetup } from './commands/setup.ts';
 import { addService } from './commands/service.ts';
 import { addServers } from './commands/servers/servers.ts';
+import { addTokens } from './commands/tokens.ts';
 import { addThresholds } from './commands/thresholds.ts';
 import { addUp } from './commands/up.ts';
 import { addCompletion } from './commands/completion.ts';
@@ -35,7 +37,9 @@ const GROUPS = {
     addEdges,
     addNodes,
     addCollectors,
+    addCertificate,
     addNats,
+    addTokens,
     addAttacks,
     addThresholds,
     addBackup,

@@ -1,3 +1,4 @@
+import { PORTAL_AGENT_ENDPOINTS } from './operations/portal-agents.ts';
 import { PORTAL_ACCOUNT_ENDPOINTS, PORTAL_SIGN_IN_ENDPOINTS } from './operations/portal-account.ts';
 import {
   PORTAL_ADMINISTRATION_ENDPOINTS,
@@ -18,5 +19,6 @@ export const PORTAL_ENDPOINTS = [
   ...PORTAL_GROUP_ENDPOINTS,
   ...PORTAL_ADMINISTRATION_ENDPOINTS,
   ...PORTAL_OPERATOR_ENDPOINTS,
+  ...PORTAL_AGENT_ENDPOINTS,
   ...PORTAL_WEBHOOK_ENDPOINTS,
 ] as const;

@@ -15,6 +15,12 @@ const KINDS = {
   collector: { table: 'collectors', prefix: 'pcc_', article: 'a collector' },
 } as const satisfies Record<AgentRef['kind'], object>;
 
+export async function agentExists(tx: Tx, { kind, name }: AgentRef): Promise<boolean> {
+  const { rows } = await sql`
+    select from ${sql.table(KINDS[kind].table)} where name = ${name}`.execute(tx);
+  return rows.length > 0;
+}
+
 /**
  * Issues a credential to an agent and revokes the previous one. Returned this once. Null if the fleet has no such agent.
  */

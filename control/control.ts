@@ -26,6 +26,7 @@ import {
   prepareSourceSets,
   releaseSourceSets,
 } from './fleet/index.ts';
+import { createJoining } from './joining/index.ts';
 import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { createRegistry } from './http/server/metrics.ts';
 import { createHttpServer } from './http/server/server.ts';
@@ -190,6 +191,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...attacks.handlers,
     ...accounts.handlers,
     ...createAdministration().handlers,
+    ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,
   };

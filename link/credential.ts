@@ -45,3 +45,7 @@ export function parseCredential(text: string): Parsed<Credential> {
   if (!read.ok) return { ok: false, reason: `the credential is invalid: ${read.reason}` };
   return { ok: true, value: { secret: read.value.secret, remote: read.value } };
 }
+
+export function formatCredential(remote: RemoteCredential): string {
+  return JSON.stringify(remote);
+}

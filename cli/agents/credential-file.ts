@@ -1,9 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 
-/** The default credential file of the edge or the node of this host. */
-export function credentialFile(dataDir: string, kind: 'edge' | 'node'): string {
+/** The default credential file of an agent of this host. */
+export function credentialFile(dataDir: string, kind: AgentRef['kind']): string {
   return join(dataDir, kind, 'credential');
 }
 

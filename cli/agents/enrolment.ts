@@ -1,3 +1,4 @@
+import { formatCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
 import { dataDirectory } from '../control-options.ts';
@@ -51,7 +52,7 @@ async function enrol(agent: AgentRef, options: EnrolOptions): Promise<void> {
         'control does not use NATS yet: see "portcullis nats config --help", and start control with --nats',
       );
     }
-    return JSON.stringify(remoteCredential(nats, agent, secret));
+    return formatCredential(remoteCredential(nats, agent, secret));
   });
   if (file !== undefined) saveCredential(file, credential);
   if (options.json === true) {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { withDatabase } from '../database.ts';
 import { usageError } from '../exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson } from '../output.ts';
+import { append, saveFiles } from './server-files.ts';
 
 interface ConfigOptions extends DatabaseOptions {
   readonly listen: string;
@@ -51,10 +51,6 @@ Of a cluster, each server gets a folder of its own:
   ).action(writeConfig);
 }
 
-function append(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
-}
-
 async function writeConfig(options: ConfigOptions): Promise<void> {
   const { listen, out, routes, clusterListen } = options;
   const { host } = addressOf('--listen', listen);
@@ -74,13 +70,7 @@ async function writeConfig(options: ConfigOptions): Promise<void> {
     makeServerFiles(db, { listen, names: [first, ...more], cluster }),
   );
   const folder = resolve(out);
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  for (const { name, text, isSecret } of files) {
-    const path = join(folder, name);
-    writeFileSync(path, text, { mode: isSecret ? 0o600 : 0o644 });
-    // An existing file keeps its mode when it is opened.
-    chmodSync(path, isSecret ? 0o600 : 0o644);
-  }
+  saveFiles(folder, files);
   const { port } = addressOf('--listen', listen);
   const url = `tls://${first.includes(':') ? `[${first}]` : first}:${port}`;
   if (options.json === true) {

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import type { Command } from 'commander';
 import { credentialFile, nameIn, readCredential } from '../agents/credential-file.ts';
+import { addJoin } from '../agents/join.ts';
 import { dataDirectory } from '../control-options.ts';
 import { usageError } from '../exit.ts';
 import { LOCAL_NAME } from '../options.ts';
@@ -20,7 +21,7 @@ interface NodeOptions {
 }
 
 export function addNode(program: Command): void {
-  program
+  const node = program
     .command('node')
     .description('the agent that runs game servers on this host')
     .option('--name <name>', 'its name in the fleet (default: that in its credential, else local)')
@@ -60,6 +61,7 @@ The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to ru
 restart it takes them over.`,
     )
     .action(runNode);
+  addJoin(node, 'node', (_file, options: NodeOptions) => runNode(options));
 }
 
 async function runNode(options: NodeOptions): Promise<void> {

@@ -49,11 +49,7 @@ by root. Output is in the journal: journalctl -u portcullis-up`,
     .description('write the unit, enable and start it')
     .addArgument(role())
     .addArgument(options())
-    .action((name: Role, args: readonly string[]) => {
-      const unit = unitOf(name);
-      unit.install(renderService(name, args), { now: true });
-      print(`${unit.path} is enabled and runs: systemctl status ${unit.name}`);
-    });
+    .action((name: Role, args: readonly string[]) => print(installService(name, args)));
   service
     .command('uninstall')
     .description('stop it, disable and remove the unit')
@@ -69,6 +65,13 @@ by root. Output is in the journal: journalctl -u portcullis-up`,
     .addArgument(role())
     .addArgument(options())
     .action((name: Role, args: readonly string[]) => print(renderService(name, args).trimEnd()));
+}
+
+/** Returns a sentence that says what runs now. */
+export function installService(role: Role, args: readonly string[]): string {
+  const unit = unitOf(role);
+  unit.install(renderService(role, args), { now: true });
+  return `${unit.path} is enabled and runs: systemctl status ${unit.name}`;
 }
 
 function unitOf(role: Role): UnitFile {

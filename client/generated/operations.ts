@@ -148,6 +148,25 @@ export type AffectedSource = {
   readonly last_seen_at: string;
 };
 
+export type AgentState = {
+  readonly data: {
+    /** It has reported to control since it joined. */
+    readonly connected: boolean;
+    /** An edge: it enforces, and counts for live. Others: connected. */
+    readonly live: boolean;
+    /** Why an edge is not live, in words. */
+    readonly reason: string | null;
+  };
+};
+
+export type AgentStateRequest = {
+  /** What the host is to be. */
+  readonly kind: 'edge' | 'node' | 'collector';
+  readonly name: string;
+  /** Of its credential. */
+  readonly secret: string;
+};
+
 /** Where players reach it. */
 export type Allocation = {
   readonly ip: IpAddress;
@@ -1371,6 +1390,22 @@ export type Invitation = {
 
 /** An IPv4 or IPv6 address in its canonical form (RFC 5952). */
 export type IpAddress = string;
+
+export type JoinRequest = {
+  /** What the host is to be. */
+  readonly kind: 'edge' | 'node' | 'collector';
+  /** As `tokens create` printed it. */
+  readonly token: string;
+};
+
+export type Joined = {
+  readonly data: {
+    /** Its name in the fleet. */
+    readonly name: string;
+    /** The contents of its credential file, shown this once. Null: an operator has to approve the host; ask again. */
+    readonly credential: string | null;
+  };
+};
 
 /** The limits in force for the organisation. */
 export type Limits = {
@@ -2989,6 +3024,22 @@ export interface PortalOperations {
     headers: never;
     result: AuditTrail;
   };
+  /** Trade a token for a credential. */
+  joinFleet: {
+    params: {};
+    query: never;
+    body: JoinRequest;
+    headers: never;
+    result: Joined;
+  };
+  /** Read whether an agent is live. */
+  readAgentState: {
+    params: {};
+    query: never;
+    body: AgentStateRequest;
+    headers: never;
+    result: AgentState;
+  };
   /** List webhooks. */
   listWebhooks: {
     params: { organisation?: string };
@@ -3158,6 +3209,8 @@ export const OPERATIONS = {
   readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
   removeAgent: { method: 'DELETE', version: 'portal', path: '/operator/fleet/{kind}/{name}', idempotent: false },
   readAuditTrail: { method: 'GET', version: 'portal', path: '/operator/audit', idempotent: false },
+  joinFleet: { method: 'POST', version: 'portal', path: '/agents/join', idempotent: false },
+  readAgentState: { method: 'POST', version: 'portal', path: '/agents/state', idempotent: false },
   listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
   createWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
   saveWebhook: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}', idempotent: false },

@@ -24,14 +24,25 @@ export async function makeServerFiles(
   { listen, names, cluster }: ServerFileOptions,
 ): Promise<readonly ServerFile[]> {
   const installation = await ensureInstallation(db);
-  const { key, cert } = await issueCertificate(installation.authority, names);
   const tls = { cert: 'server.crt', key: 'server.key', ca: 'ca.crt' };
   const signed = await signAccounts(db, installation);
   const config = renderServerConfig({ listen, ...signed, tls, cluster });
   return [
     { name: 'nats.conf', text: config, isSecret: false },
-    { name: tls.cert, text: cert, isSecret: false },
-    { name: tls.key, text: key, isSecret: true },
+    ...(await makeCertificateFiles(db, names)),
     { name: tls.ca, text: installation.authority.cert, isSecret: false },
+  ];
+}
+
+/** A certificate with that of the authority behind it, so that a client which knows the authority's fingerprint can check it. */
+export async function makeCertificateFiles(
+  db: Db,
+  names: readonly [string, ...string[]],
+): Promise<readonly ServerFile[]> {
+  const { authority } = await ensureInstallation(db);
+  const { key, cert } = await issueCertificate(authority, names);
+  return [
+    { name: 'server.crt', text: `${cert}\n${authority.cert}\n`, isSecret: false },
+    { name: 'server.key', text: key, isSecret: true },
   ];
 }

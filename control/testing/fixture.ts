@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts } from '../accounts/index.ts';
+import { createJoining } from '../joining/index.ts';
 import { createAttacks } from '../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
@@ -157,6 +158,7 @@ function serverDeps({
       ...gameServers.handlers,
       ...attacks.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
+      ...createJoining().handlers,
       ...createAdministration().handlers,
       ...events.handlers,
       ...createWebhooks({ db, networks: [], registry, log }).handlers,

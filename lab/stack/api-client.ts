@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { Agent as TlsAgent, request as requestEncrypted } from 'node:https';
 
 export interface ApiAnswer<T> {
   readonly status: number;
@@ -27,11 +28,17 @@ const TIMEOUT_MS = 20_000;
 export class ApiClient {
   readonly #socketPath: string;
   readonly #key: string;
-  readonly #agent = new Agent({ keepAlive: false });
+  readonly #isEncrypted: boolean;
+  readonly #agent: Agent;
 
-  constructor(socketPath: string, key: string) {
+  /** `isEncrypted`: TLS with any certificate; what checks it is tested elsewhere. */
+  constructor(socketPath: string, key: string, { isEncrypted = false } = {}) {
     this.#socketPath = socketPath;
     this.#key = key;
+    this.#isEncrypted = isEncrypted;
+    this.#agent = isEncrypted
+      ? new TlsAgent({ keepAlive: false, rejectUnauthorized: false })
+      : new Agent({ keepAlive: false });
   }
 
   call<T>(method: string, path: string, body?: object): Promise<ApiAnswer<T>> {
@@ -51,7 +58,8 @@ export class ApiClient {
       timeout: TIMEOUT_MS,
     };
     return new Promise((resolve, reject) => {
-      const sent = request(options, (response) => {
+      const send = this.#isEncrypted ? requestEncrypted : request;
+      const sent = send(options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);

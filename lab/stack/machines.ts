@@ -23,6 +23,7 @@ const START_MS = 60_000;
 const NATS_PORT = 4222;
 /** Of the host of control and NATS, on the wire that all hosts share. */
 const CONTROL = '10.77.0.1';
+export const CONTROL_URL = `https://${CONTROL}:${API_PORT}`;
 /** What the fleet protects. */
 export const PROTECTED = '203.0.113.10';
 
@@ -45,21 +46,29 @@ export class Machines {
   readonly #key = generateSecret();
   readonly control: Machine;
   readonly edges: readonly Machine[];
+  /** Edges of the fleet that have not joined. */
+  readonly bare: readonly Machine[];
   readonly api: ApiClient;
   #bridge: ChildProcess | null = null;
 
-  private constructor(label: string, edges: readonly string[]) {
+  private constructor(label: string, edges: readonly string[], bare: readonly string[]) {
     this.#network = new Network(label);
     // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
     chmodSync(this.#home, 0o711);
     this.control = { name: 'control', namespace: this.#network.create('control') };
-    this.edges = edges.map((name) => ({ name, namespace: this.#network.create(name) }));
-    this.api = new ApiClient(join(this.#home, 'api.sock'), this.#key);
+    const create = (name: string): Machine => ({ name, namespace: this.#network.create(name) });
+    this.edges = edges.map(create);
+    this.bare = bare.map(create);
+    this.api = new ApiClient(join(this.#home, 'api.sock'), this.#key, { isEncrypted: true });
   }
 
   /** Everything runs, and every edge is in service. */
-  static async start(label: string, edges: readonly string[]): Promise<Machines> {
-    const machines = new Machines(label, edges);
+  static async start(
+    label: string,
+    edges: readonly string[],
+    bare: readonly string[] = [],
+  ): Promise<Machines> {
+    const machines = new Machines(label, edges, bare);
     try {
       await machines.#startAll();
     } catch (error) {
@@ -72,6 +81,7 @@ export class Machines {
   async #startAll(): Promise<void> {
     this.#wire();
     this.#bridge = await startBridge(this.control.namespace, join(this.#home, 'api.sock'));
+    await this.command('certificate', '--name', CONTROL, '--out', join(this.#home, 'tls'));
     await this.startControl();
     writeFileSync(join(this.#home, 'fleet.yaml'), this.#fleet());
     await this.command('fleet', 'apply', join(this.#home, 'fleet.yaml'), '--yes');
@@ -85,7 +95,7 @@ export class Machines {
       this.startEdge(name);
     }
     for (const { name } of this.edges) await this.logged(name, 'joined control');
-    await this.api.enforced(PROTECTED);
+    if (this.edges.length > 0) await this.api.enforced(PROTECTED);
   }
 
   #wire(): void {
@@ -93,7 +103,7 @@ export class Machines {
     namespace.run('ip', 'link', 'add', 'wire', 'type', 'bridge');
     namespace.run('ip', 'address', 'add', `${CONTROL}/24`, 'dev', 'wire');
     namespace.run('ip', 'link', 'set', 'wire', 'up');
-    for (const [index, edge] of this.edges.entries()) {
+    for (const [index, edge] of this.#all.entries()) {
       const addresses = [`10.77.0.${index + 10}/24`];
       const ours = { device: `to-${edge.name}`, addresses: [] };
       this.#network.join(namespace, ours, edge.namespace, { device: 'mgmt0', addresses });
@@ -108,7 +118,7 @@ export class Machines {
   }
 
   #fleet(): string {
-    const edges = this.edges.map(({ name }) => `  - { name: ${name}, devices: [ext0] }`);
+    const edges = this.#all.map(({ name }) => `  - { name: ${name}, devices: [ext0] }`);
     return `organisations:
   acme:
     name: Acme Hosting
@@ -125,7 +135,9 @@ ${edges.join('\n')}
   async startControl(): Promise<void> {
     const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
     const nats = ['--nats', `tls://${CONTROL}:${NATS_PORT}`];
-    this.#run(this.control, 'control', [LAUNCHER, 'control', ...listen, ...nats]);
+    const tls = (file: string): string => join(this.#home, 'tls', file);
+    const encrypted = ['--tls-cert', tls('server.crt'), '--tls-key', tls('server.key')];
+    this.#run(this.control, 'control', [LAUNCHER, 'control', ...listen, ...nats, ...encrypted]);
     await this.logged('control', 'control is ready');
   }
 
@@ -139,6 +151,10 @@ ${edges.join('\n')}
     const file = join(this.#home, `${name}.json`);
     const command = [LAUNCHER, 'edge', '--credential-file', file, '--enforce'];
     this.#run(this.#edge(name), name, command);
+  }
+
+  get #all(): readonly Machine[] {
+    return [...this.edges, ...this.bare];
   }
 
   #edge(name: string): Machine {
@@ -172,17 +188,29 @@ ${edges.join('\n')}
 
   /** Runs an operator's command on the host of control; its stdout. */
   async command(...args: readonly string[]): Promise<string> {
-    const [program, ...rest] = this.control.namespace.command(LAUNCHER, ...args);
-    const child = spawn(program, rest, {
-      env: this.#environment(this.control),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const { code, stdout, stderr } = await this.portcullis(this.control, ...args);
+    if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Runs a command on a host, with the host's own data directory. */
+  async portcullis(
+    machine: Machine,
+    ...args: readonly string[]
+  ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+    const [program, ...rest] = machine.namespace.command(LAUNCHER, ...args);
+    const env = this.#environment(machine);
+    const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     const [code] = (await once(child, 'close')) as [number | null];
-    if (code !== 0) throw new Error(`portcullis ${args.join(' ')} ended with ${code}: ${stderr}`);
-    return stdout;
+    return { code, stdout, stderr };
+  }
+
+  /** Starts a command on a host; its output is the log of the host's name. */
+  launch(machine: Machine, ...args: readonly string[]): void {
+    this.#run(machine, machine.name, [LAUNCHER, ...args]);
   }
 
   /** The credential file of an edge. */
@@ -251,12 +279,12 @@ ${edges.join('\n')}
   }
 
   async stop(): Promise<void> {
-    for (const { name } of this.edges) await this.end(name, 'SIGTERM');
+    for (const { name } of this.#all) await this.end(name, 'SIGTERM');
     await this.end('control', 'SIGTERM');
     await this.end('nats', 'SIGKILL');
     this.#bridge?.kill();
     if (this.#bridge !== null) await ended(this.#bridge);
-    for (const { name } of this.edges) unmountBpffs(this.#bpffs(name));
+    for (const { name } of this.#all) unmountBpffs(this.#bpffs(name));
     this.#network.destroy();
     rmSync(this.#home, { recursive: true, force: true });
   }

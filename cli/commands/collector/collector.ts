@@ -5,10 +5,12 @@ import type { Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Command } from 'commander';
+import { addJoin } from '../../agents/join.ts';
 import { nameIn, readCredential } from '../../agents/credential-file.ts';
 import { unavailable, usageError } from '../../exit.ts';
 import { parseDuration } from '../../options.ts';
 import { print, styled, warn } from '../../output.ts';
+import { append } from '../server-files.ts';
 import { parseCount, parseExporters, parseListen, parsePrefixes } from './flow-options.ts';
 import type { FlowSummary } from './flow-watch.ts';
 
@@ -27,7 +29,7 @@ interface CollectorOptions {
 }
 
 export function addCollector(program: Command): void {
-  program
+  const collector = program
     .command('collector')
     .description('receives flow exports of routers and switches, and reports attacks')
     .option(
@@ -72,10 +74,9 @@ its counts to control, which detects and records attacks; "portcullis up" runs t
 A busy exporter needs a larger receive buffer than the default: sysctl net.core.rmem_max=16777216.`,
     )
     .action(runCollector);
-}
-
-function append(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
+  addJoin(collector, 'collector', (file, options: CollectorOptions) =>
+    runFleetCollector({ ...options, credentialFile: file }),
+  );
 }
 
 const MAX_TOP = 1000;

@@ -7,6 +7,7 @@ import { dataDirectory } from '../../control-options.ts';
 import { usageError } from '../../exit.ts';
 import { LOCAL_NAME, MANAGEMENT_HELP, parseDuration } from '../../options.ts';
 import { warn } from '../../output.ts';
+import { addJoin } from '../../agents/join.ts';
 import { addBootUnit } from './boot-unit.ts';
 import { addSwitches } from './switch.ts';
 import { commandLine } from '../../installation/command-line.ts';
@@ -54,6 +55,7 @@ export function addEdge(program: Command): void {
     .action(runEdge);
   addBootUnit(edge);
   addSwitches(edge);
+  addJoin(edge, 'edge', (_file, options: EdgeOptions) => runEdge(options));
 }
 
 async function runEdge(options: EdgeOptions): Promise<void> {

@@ -5,19 +5,19 @@ import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
 import { servedSamples, type WatchAgent } from './agents.ts';
 import type { WatchEvents, WatchRefusal } from './events.ts';
-import type { DetectionLeader } from './leader.ts';
+import { type DetectionLeader, RENEWAL_MS } from './leader.ts';
 import type { ScopeTable } from './scopes.ts';
 
 export interface DetectionServiceOptions {
   readonly db: Db;
   readonly scopes: ScopeTable;
-  readonly leader: Pick<DetectionLeader, 'accept'>;
+  readonly leader: Pick<DetectionLeader, 'accept' | 'silentMs'>;
   readonly events: Pick<WatchEvents, 'recorded' | 'refused'>;
 }
 
 const DONE: ControlReply = { kind: 'done' };
-/** The database is queried every five seconds; after two failures it counts as lost. */
-const LOST_MS = 12_000;
+/** After so many renewals without an answer the database counts as lost. */
+const LOST_MS = 12 * RENEWAL_MS;
 
 /** Answers the requests of edges and collectors about attacks. */
 export function createDetectionService(options: DetectionServiceOptions): DetectionService {
@@ -36,7 +36,7 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
         events.refused({ from, what: 'samples', why: 'not_served', count, first });
       }
       const isAccepted = await leader.accept(from, agent.site, message);
-      return !isAccepted || scopes.ageMs > LOST_MS ? unable() : DONE;
+      return !isAccepted || leader.silentMs > LOST_MS ? unable() : DONE;
     },
     async attacks(from, message) {
       await scopes.ready();

@@ -11,7 +11,7 @@ import { savePeaks } from '../suggestions.ts';
 import { askAboutUsual } from '../usual.ts';
 import { createDetectionService } from './agent-requests.ts';
 import { createWatchEvents, type WatchEvents } from './events.ts';
-import { DetectionLeader } from './leader.ts';
+import { DetectionLeader, RENEWAL_MS } from './leader.ts';
 import { ScopeTable } from './scopes.ts';
 
 export interface WatchOptions {
@@ -41,7 +41,6 @@ export interface WatchHooks {
 
 /** Notifications say what changed; one may be lost. */
 const RELOAD_MS = 15_000;
-const LEASE_MS = 1_000;
 const MINUTE_MS = 60_000;
 /** The most attacks continued at a time. */
 const MAX_ORPHANS = 10_000;
@@ -103,7 +102,10 @@ class Watch implements Watching {
     };
     every(BUCKET_MS, () => this.#tick());
     every(RELOAD_MS, () => this.wake());
-    every(LEASE_MS, () => void this.#enqueue('renewing the detection lease', () => this.#renew()));
+    every(
+      RENEWAL_MS,
+      () => void this.#enqueue('renewing the detection lease', () => this.#renew()),
+    );
     every(MINUTE_MS, () => void this.#enqueue('looking after attacks', () => this.#lookAfter()));
   }
 

@@ -26,6 +26,7 @@ export class DetectionLeader {
   readonly #options: LeaderOptions;
   #host: DetectorHost | null = null;
   #stopped = false;
+  #answeredMs = performance.now();
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -34,6 +35,11 @@ export class DetectionLeader {
   /** Null if another replica runs the detector. */
   get host(): DetectorHost | null {
     return this.#host;
+  }
+
+  /** How long the database has not answered a renewal. */
+  get silentMs(): number {
+    return performance.now() - this.#answeredMs;
   }
 
   /** False if no replica could take it. */
@@ -48,6 +54,7 @@ export class DetectionLeader {
     const { db, name, scopes, recorder, events } = this.#options;
     if (this.#stopped) return null;
     const waiting = await renewLease(db, name);
+    this.#answeredMs = performance.now();
     const isMine = waiting !== null;
     if (isMine === (this.#host !== null)) return waiting;
     // The state of an earlier lease is out of date.
@@ -74,6 +81,8 @@ export class DetectionLeader {
   }
 }
 
+/** How often the lease is renewed. */
+export const RENEWAL_MS = 1_000;
 /** After this time without a renewal another replica takes the lease; several renewals may fail. */
 const LEASE_SECONDS = 3;
 

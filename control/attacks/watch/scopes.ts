@@ -15,17 +15,13 @@ const PAGE_BYTES = 256_000;
 export class ScopeTable {
   readonly agents = new WatchAgents();
   readonly #db: Db;
-  readonly #nowMs: () => number;
   readonly #known = new WatchScopes();
   /** Loads are serialised, because each continues where the last one ended. */
   #loading: Promise<unknown> = Promise.resolve();
   #keptDays = 0;
-  #loadedMs = -Infinity;
 
-  /** `nowMs`: monotonic time. */
-  constructor(db: Db, nowMs: () => number = () => performance.now()) {
+  constructor(db: Db) {
     this.#db = db;
-    this.#nowMs = nowMs;
   }
 
   get version(): string {
@@ -48,13 +44,7 @@ export class ScopeTable {
     const isOther = await this.#known.load(this.#db);
     await this.agents.load(this.#db);
     this.#keptDays = await keptDays(this.#db);
-    this.#loadedMs = this.#nowMs();
     return isOther;
-  }
-
-  /** How long the database has failed; it is queried every few seconds. */
-  get ageMs(): number {
-    return this.#nowMs() - this.#loadedMs;
   }
 
   /** Older attacks are visible to nobody. */

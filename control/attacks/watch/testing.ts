@@ -67,7 +67,8 @@ export class TestWatch {
   readonly host: DetectorHost;
   readonly recorder: Recorder;
   /** It has no other replicas. */
-  readonly evaluate: Pick<DetectionLeader, 'accept'> = {
+  readonly evaluate: Pick<DetectionLeader, 'accept' | 'silentMs'> = {
+    silentMs: 0,
     accept: async (...reported) => {
       this.host.accept(...reported);
       return true;

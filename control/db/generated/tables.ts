@@ -404,6 +404,18 @@ export interface Schema {
     body: string;
     created_at: Generated<Date>;
   };
+  join_tokens: {
+    id: GeneratedAlways<number>;
+    secret_hash: Buffer;
+    kind: 'edge' | 'node' | 'collector';
+    name: string;
+    created_at: Generated<Date>;
+    expires_at: Date;
+    needs_approval: boolean;
+    approved_at: Date | null;
+    presented_from: string | null;
+    used_at: Date | null;
+  };
   members: {
     organisation_id: number;
     person_id: number;

@@ -562,6 +562,21 @@ $$;
 create trigger nodes_nats_key after delete or update of nats_key
   on nodes for each row execute function revoke_nats_key();
 
+-- What a new host trades for a credential of its own, once.
+create table join_tokens (
+  id bigint generated always as identity primary key,
+  secret_hash bytea not null unique check (length(secret_hash) = 32),
+  kind text not null check (kind in ('edge', 'node', 'collector')),
+  name text not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null,
+  needs_approval boolean not null,
+  approved_at timestamptz,
+  -- where a host presented it that waits for approval
+  presented_from inet,
+  used_at timestamptz
+);
+
 -- A node, collector or edge whose credential was replaced or removed must authenticate again.
 create function notify_enrolment() returns trigger language plpgsql as $$
 begin

@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseCredential } from '@portcullis/link/credential.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { Command } from 'commander';
+import { dataDirectory, optionName } from '../control-options.ts';
+import { installService } from '../commands/service.ts';
+import { failed, unavailable, usageError } from '../exit.ts';
+import { parseDuration } from '../options.ts';
+import { print, warn } from '../output.ts';
+import { credentialFile, saveCredential } from './credential-file.ts';
+import { postToControl } from './pinned-request.ts';
+
+interface JoinOptions {
+  readonly data?: string;
+  readonly foreground?: boolean;
+  readonly replace?: boolean;
+  readonly wait: string;
+}
+
+const POLL_MS = 1_000;
+const LONGEST_WAIT_MS = 7 * 86_400_000;
+/** What `state` says within this time after the start is printed; the agent goes on without. */
+const LIVE_MS = 120_000;
+
+/**
+ * Adds `join`: trades a token for the credential of this host, writes it where the role reads it, and runs the role as a
+ * service, or in the foreground by `run`.
+ */
+export function addJoin(
+  role: Command,
+  kind: AgentRef['kind'],
+  run: (file: string, options: never) => Promise<void>,
+): void {
+  role
+    .command('join')
+    .description(
+      `make this host ${kind === 'edge' ? 'an edge' : `a ${kind}`} of a fleet, by a token of "portcullis tokens create"`,
+    )
+    .argument('<url>', 'of control: https://portcullis.example.net')
+    .argument('<token>', 'works once')
+    .option('--data <dir>', 'data directory of this host')
+    .option('--foreground', 'run here, without systemd')
+    .option('--replace', 'replace the credential that this host has')
+    .option('--wait <time>', 'how long to wait for an approval', '1h')
+    .addHelpText(
+      'after',
+      `\nFurther options are those of "portcullis ${kind}"; the service gets them too.`,
+    )
+    .action(async (url: string, token: string, _options: object, invoked: Command) => {
+      const options = invoked.optsWithGlobals<JoinOptions>();
+      await join({ kind, url, token, options, role, run });
+    });
+}
+
+interface Join {
+  readonly kind: AgentRef['kind'];
+  readonly url: string;
+  readonly token: string;
+  readonly options: JoinOptions;
+  readonly role: Command;
+  readonly run: (file: string, options: never) => Promise<void>;
+}
+
+async function join({ kind, url, token, options, role, run }: Join): Promise<void> {
+  const dataDir = await dataDirectory(options);
+  const file = credentialFile(dataDir, kind);
+  if (existsSync(file) && options.replace !== true) {
+    throw failed(`this host has a credential already, in ${file}: give --replace to replace it`);
+  }
+  const waitMs = parseDuration(options.wait, '--wait', LONGEST_WAIT_MS);
+  const [, fingerprint] = /^pcj_[A-Za-z0-9_-]{32}\.([0-9a-f]{64})$/.exec(token) ?? [];
+  if (fingerprint === undefined) {
+    throw usageError(
+      'this is not a token: copy the whole command that "portcullis tokens create" printed',
+    );
+  }
+  const control = { url: parseUrl(url), fingerprint };
+  const { name, credential } = await redeem(control, { kind, token }, waitMs);
+  saveCredential(file, credential);
+  print(`This host is the ${kind} ${name} now. Its credential is in ${file}.`);
+  const secret = parseCredential(credential);
+  if (!secret.ok)
+    throw failed(`control gave a credential that this version cannot read: ${secret.reason}`);
+  const live = sayWhenLive(control, { kind, name, secret: secret.value.secret });
+  if (options.foreground === true) {
+    void live.then(print, (error: Error) => warn(error.message));
+    await run(file, options as never);
+    return;
+  }
+  print(installService(kind, serviceOptions(role, kind, file)));
+  print(await live);
+}
+
+/** Plain HTTP would show the credential to the network. */
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  const isLocal =
+    url?.protocol === 'http:' && /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(url.hostname);
+  if (url === null || (url.protocol !== 'https:' && !isLocal)) {
+    throw usageError(`${text} is not like https://portcullis.example.net`);
+  }
+  return url;
+}
+
+interface Control {
+  readonly url: URL;
+  readonly fingerprint: string;
+}
+
+async function redeem(
+  control: Control,
+  body: { readonly kind: string; readonly token: string },
+  waitMs: number,
+): Promise<{ readonly name: string; readonly credential: string }> {
+  const untilMs = performance.now() + waitMs;
+  for (let asked = false; performance.now() < untilMs; asked = true) {
+    const { name, credential } = await postToControl<{
+      readonly name: string;
+      readonly credential: string | null;
+    }>(control, '/agents/join', body);
+    if (credential !== null) return { name, credential };
+    if (!asked) {
+      print(`Waiting for an operator: portcullis tokens approve ${body.kind} --name ${name}`);
+    }
+    await delay(POLL_MS);
+  }
+  throw unavailable('no operator has approved this host in time: run this command again');
+}
+
+/** A sentence for the operator. */
+async function sayWhenLive(
+  control: Control,
+  agent: { readonly kind: string; readonly name: string; readonly secret: string },
+): Promise<string> {
+  const startMs = performance.now();
+  let last = 'it has not joined control yet';
+  while (performance.now() - startMs < LIVE_MS) {
+    const { connected, live, reason } = await postToControl<{
+      readonly connected: boolean;
+      readonly live: boolean;
+      readonly reason: string | null;
+    }>(control, '/agents/state', agent);
+    const took = `${((performance.now() - startMs) / 1_000).toFixed(1)} s`;
+    if (live) return `${agent.name} is live, ${took} after its start.`;
+    if (connected && reason !== null)
+      return `${agent.name} has joined, and is not live: ${reason}.`;
+    if (connected) last = 'it has joined, and is not live yet';
+    await delay(POLL_MS);
+  }
+  throw unavailable(
+    `${agent.name}: ${last}. Its log says why: journalctl -u portcullis-${agent.kind}`,
+  );
+}
+
+/** The options of the role as they were given to `join`. */
+function serviceOptions(role: Command, kind: AgentRef['kind'], file: string): string[] {
+  if (kind === 'collector') return ['--credential-file', file];
+  return role.options.flatMap((option) => {
+    const attribute = option.attributeName();
+    if (role.getOptionValueSource(attribute) !== 'cli') return [];
+    const value: unknown = role.getOptionValue(attribute);
+    return [optionName(attribute), ...(value === true ? [] : [String(value)])];
+  });
+}

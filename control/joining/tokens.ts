@@ -1,0 +1,123 @@
+import { hash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { type RemoteCredential, formatCredential } from '@portcullis/link/credential.ts';
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import { type Actor, recordAudit, unauthenticated } from '../access/index.ts';
+import { agentExists, enrolAgent } from '../agent-credential.ts';
+import type { Tx } from '../db/database.ts';
+import { fingerprintOf } from '../certificates.ts';
+import { ensureInstallation, remoteCredential } from '../nats/installation.ts';
+
+/**
+ * A token: its secret, and the SHA-256 of the authority's certificate by which a host knows control. Tokens of an
+ * installation without NATS make credentials for its own host only.
+ */
+const PREFIX = 'pcj_';
+const SECRET_BYTES = 24;
+
+export interface NewToken {
+  readonly agent: AgentRef;
+  readonly expiresAt: Date;
+  readonly needsApproval: boolean;
+}
+
+/** Makes a token, shown this once. Null if the fleet has no such agent. */
+export async function createToken(
+  tx: Tx,
+  { agent, expiresAt, needsApproval }: NewToken,
+  actor: Actor,
+): Promise<string | null> {
+  if (!(await agentExists(tx, agent))) return null;
+  const secret = PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+  const { kind, name } = agent;
+  await sql`
+    insert into join_tokens (secret_hash, kind, name, expires_at, needs_approval)
+    values (${hashOf(secret)}, ${kind}, ${name}, ${expiresAt}, ${needsApproval})`.execute(tx);
+  const target = `${kind}:${name}`;
+  await recordAudit(tx, { actor, organisationId: null, action: 'token.create', target });
+  const { authority } = await ensureInstallation(tx);
+  return `${secret}.${fingerprintOf(authority.cert)}`;
+}
+
+/** Lets the hosts in that wait with a token for this agent. Returns their number. */
+export async function approveTokens(
+  tx: Tx,
+  { kind, name }: AgentRef,
+  actor: Actor,
+): Promise<number> {
+  const { rows } = await sql`
+    update join_tokens set approved_at = now()
+     where kind = ${kind} and name = ${name} and needs_approval and approved_at is null
+       and used_at is null and presented_from is not null returning 1`.execute(tx);
+  if (rows.length > 0) {
+    const target = `${kind}:${name}`;
+    await recordAudit(tx, { actor, organisationId: null, action: 'token.approve', target });
+  }
+  return rows.length;
+}
+
+/** Withdraws every unused token for this agent. Returns their number. */
+export async function withdrawTokens(tx: Tx, { kind, name }: AgentRef): Promise<number> {
+  const { rows } = await sql`
+    delete from join_tokens where kind = ${kind} and name = ${name} and used_at is null
+    returning 1`.execute(tx);
+  return rows.length;
+}
+
+interface Presented {
+  readonly kind: AgentRef['kind'];
+  readonly token: string;
+  readonly source: string | null;
+  readonly requestId: string;
+}
+
+/**
+ * Trades a token for a credential; null while an operator has not approved it. Throws `unauthenticated` with the reason;
+ * two hosts with the same token: the row's lock lets one of them win.
+ */
+export async function redeemToken(
+  tx: Tx,
+  { kind, token, source, requestId }: Presented,
+): Promise<{ readonly name: string; readonly credential: string | null }> {
+  const [secret = ''] = token.split('.');
+  const row = await tx
+    .selectFrom('join_tokens')
+    .selectAll()
+    .select(sql<boolean>`expires_at <= now()`.as('is_expired'))
+    .where('secret_hash', '=', hashOf(secret))
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw unauthenticated('This is no token of this installation.');
+  const { name } = row;
+  const again = `Make another: portcullis tokens create ${row.kind} --name ${name}`;
+  if (row.kind !== kind) {
+    throw unauthenticated(
+      `This token is for the ${row.kind} ${name}: use "portcullis ${row.kind} join".`,
+    );
+  }
+  if (row.used_at !== null) {
+    throw unauthenticated(`This token was used at ${row.used_at.toISOString()}. ${again}`);
+  }
+  if (row.is_expired) {
+    throw unauthenticated(`This token expired at ${row.expires_at.toISOString()}. ${again}`);
+  }
+  if (row.needs_approval && row.approved_at === null) {
+    await sql`update join_tokens set presented_from = ${source}::inet where id = ${row.id}`.execute(
+      tx,
+    );
+    return { name, credential: null };
+  }
+  const actor = { kind: 'system', name: `a token for ${kind} ${name}`, source, requestId } as const;
+  const given = await enrolAgent(tx, { kind, name }, actor);
+  if (given === null) {
+    throw unauthenticated(`The fleet has no ${kind} ${name} any more: add it to the fleet file.`);
+  }
+  await sql`update join_tokens set used_at = now() where id = ${row.id}`.execute(tx);
+  const installation = await ensureInstallation(tx);
+  const remote: RemoteCredential = remoteCredential(installation, { kind, name }, given);
+  return { name, credential: installation.servers.length === 0 ? given : formatCredential(remote) };
+}
+
+function hashOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
+}
