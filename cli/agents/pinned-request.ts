@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { request as requestPlain } from 'node:http';
 import { request as requestEncrypted } from 'node:https';
 import type { IncomingMessage } from 'node:http';
@@ -61,7 +61,7 @@ export async function postToControl<T>(
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   requireClock(response);
-  return readAnswer<T>(response.statusCode ?? 0, Buffer.concat(chunks).toString());
+  return readAnswer(response.statusCode ?? 0, Buffer.concat(chunks).toString()) as T;
 }
 
 function problemOf(socket: TLSSocket, host: string, fingerprint: string): string | null {
@@ -106,8 +106,9 @@ function requireClock({ headers }: IncomingMessage): void {
   );
 }
 
-function readAnswer<T>(status: number, text: string): T {
-  let answer: { readonly data?: T; readonly detail?: string } = {};
+/** The `data` of an answer of control. */
+function readAnswer(status: number, text: string): unknown {
+  let answer: { readonly data?: unknown; readonly detail?: string } = {};
   try {
     answer = Object(JSON.parse(text));
   } catch {

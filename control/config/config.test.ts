@@ -73,6 +73,7 @@ test('reads every variable, and ignores empty ones', () => {
     PORTCULLIS_PUBLIC_URL: 'https://protect.example.net/',
     PORTCULLIS_TRUSTED_PROXY: '192.0.2.1, 2001:db8::/32',
     PORTCULLIS_WEBHOOK_NETWORKS: '10.1.0.0/16, fd00::/8',
+    PORTCULLIS_NATS: 'tls://nats1.example.net:4222, nats://127.0.0.1:4222',
     PORTCULLIS_SMTP_URL: 'smtp://mail.example.net',
     PORTCULLIS_MAIL_FROM: 'portcullis@example.net',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
@@ -87,6 +88,7 @@ test('reads every variable, and ignores empty ones', () => {
   assert.equal(config.publicUrl, 'https://protect.example.net');
   assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
   assert.deepEqual(config.webhookNetworks.map(formatCidr), ['10.1.0.0/16', 'fd00::/8']);
+  assert.deepEqual(config.natsServers, ['tls://nats1.example.net:4222', 'nats://127.0.0.1:4222']);
   assert.deepEqual(config.mail, { url: 'smtp://mail.example.net', from: 'portcullis@example.net' });
   assert.deepEqual(config.tlsFiles, { cert: '/etc/tls/cert.pem', key: '/etc/tls/key.pem' });
   assert.equal(config.logLevel, 'info');
@@ -104,6 +106,8 @@ test('reports all mistakes at once, one per line, without secrets', () => {
     PORTCULLIS_PUBLIC_URL: 'protect.example.net',
     PORTCULLIS_TRUSTED_PROXY: '10.0.0.1/8,nonsense',
     PORTCULLIS_WEBHOOK_NETWORKS: '10.0.0.1/8',
+    // Unencrypted, and not on this host.
+    PORTCULLIS_NATS: 'nats://nats.example.net:4222',
     PORTCULLIS_SMTP_URL: 'https://hunter2@mail.example.net',
     PORTCULLIS_TLS_CERT: '/etc/tls/cert.pem',
     PORTCULLIS_LOG_LEVEL: 'loud',
@@ -117,6 +121,7 @@ test('reports all mistakes at once, one per line, without secrets', () => {
     'PUBLIC_URL',
     'TRUSTED_PROXY',
     'WEBHOOK_NETWORKS',
+    'NATS',
     'SMTP_URL',
     'TLS',
     'LOG_LEVEL',
