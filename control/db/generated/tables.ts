@@ -234,6 +234,7 @@ export interface Schema {
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
     nats_key: string | null;
+    needs_whole_sync: Generated<boolean>;
     enforcing_since: Date | null;
     instance: string | null;
     mode: 'enforce' | 'observe' | 'no_device' | null;

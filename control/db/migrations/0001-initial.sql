@@ -784,6 +784,8 @@ create table edges (
   credential_hash bytea,
   enrolled_at timestamptz,
   nats_key text,
+  -- its instance has not received a whole sync since its first hello
+  needs_whole_sync boolean not null default true,
   -- first time an agent of this name enforced, or would have with a device; null: it never did, and never counts
   enforcing_since timestamptz,
   instance text,

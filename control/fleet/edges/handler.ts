@@ -31,6 +31,7 @@ import {
   recordConfirmation,
   recordHeartbeat,
   recordHello,
+  recordWholeSync,
 } from './store.ts';
 import type { FleetEvents } from '../events.ts';
 import type { SyncService } from '../sync/sync.ts';
@@ -111,8 +112,6 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
 
 class EdgeSession {
   readonly #options: EdgeHandlerOptions;
-  /** Instances that have not received a whole sync since their first hello, by edge. */
-  readonly #mustSyncWhole = new Map<string, string>();
 
   constructor(options: EdgeHandlerOptions) {
     this.#options = options;
@@ -159,10 +158,7 @@ class EdgeSession {
     const { instance, mode, modeReason } = hello;
     const greeted = await recordHello(db, { name, instance, mode, modeReason });
     if (greeted === null) return unknownAgent(name);
-    if (greeted.isNew) {
-      this.#mustSyncWhole.set(name, instance);
-      sync.forget(name);
-    }
+    if (greeted.isNew) sync.forget(name);
     events.edgeHello(name, mode, modeReason, greeted.isNew);
     if (greeted.leftService)
       await this.#reportLeft(
@@ -184,22 +180,17 @@ class EdgeSession {
     const edge = await loadEdge(db, name);
     if (edge === null) return unknownAgent(name);
     if (edge.instance !== request.instance) return resyncNeeded();
-    const fromNothing = this.#mustSyncWhole.get(name) === request.instance;
     const sent =
       request.cursor === null
-        ? await sync.begin(edge, request, fromNothing)
+        ? await sync.begin(edge, request, edge.needsWholeSync)
         : await sync.next(edge, request, request.cursor);
     if (sent.kind === 'refused') return sent;
     const { page, policies } = sent;
     if (page.next === null) {
-      this.#markSent(name, request.instance);
+      if (edge.needsWholeSync) await recordWholeSync(db, edge);
       events.synced(name, page.generation, page.whole, policies);
     }
     return page;
-  }
-
-  #markSent(name: string, instance: string): void {
-    if (this.#mustSyncWhole.get(name) === instance) this.#mustSyncWhole.delete(name);
   }
 
   async #confirm(name: string, request: EdgeConfirm): Promise<ControlReply> {

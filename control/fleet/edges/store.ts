@@ -17,6 +17,8 @@ export interface EdgeState {
   readonly inService: boolean;
   readonly confirmedGeneration: number;
   readonly joinsAtGeneration: number;
+  /** This instance has not received a whole sync since its first hello. */
+  readonly needsWholeSync: boolean;
 }
 
 interface EdgeRow {
@@ -33,12 +35,13 @@ interface EdgeRow {
   readonly in_service: boolean;
   readonly confirmed_generation: number;
   readonly joins_at_generation: number;
+  readonly needs_whole_sync: boolean;
 }
 
 const COLUMNS = sql.raw(
   `edges.id, edges.name, edges.site, edges.devices, edges.serves::text[] as serves, edges.sees,
    edges.fragments, edges.management, edges.instance, edges.mode, edges.in_service,
-   edges.confirmed_generation, edges.joins_at_generation`,
+   edges.confirmed_generation, edges.joins_at_generation, edges.needs_whole_sync`,
 );
 
 /** Returns null when there is no edge of this name. */
@@ -47,6 +50,14 @@ export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | n
     db,
   );
   return rows[0] === undefined ? null : stateOf(rows[0]);
+}
+
+/** The last page of a sync of everything was sent to this instance. */
+export async function recordWholeSync(db: Db, { id, instance }: EdgeState): Promise<void> {
+  await sql`
+    update edges set needs_whole_sync = false where id = ${id} and instance = ${instance}`.execute(
+    db,
+  );
 }
 
 async function lockEdge(tx: Tx, name: string): Promise<EdgeState | null> {
@@ -66,6 +77,7 @@ function stateOf(row: EdgeRow): EdgeState {
     inService: row.in_service,
     confirmedGeneration: row.confirmed_generation,
     joinsAtGeneration: row.joins_at_generation,
+    needsWholeSync: row.needs_whole_sync,
   };
 }
 
@@ -100,6 +112,7 @@ export async function recordHello(db: Db, hello: Hello): Promise<Greeted | null>
     const { rows } = await sql<EdgeRow & { generation: number }>`
       update edges set
         instance = ${hello.instance}, last_seen_at = clock_timestamp(), in_service = ${stays},
+        needs_whole_sync = needs_whole_sync or ${isNew},
         joins_at_generation = case when ${stays} then joins_at_generation else fleet.generation end,
         left_service_at = case when ${before.inService && !stays} then clock_timestamp() else left_service_at end,
         ${modeColumns(hello)}
