@@ -325,6 +325,7 @@ async function startFleet(deps: FleetDeps): Promise<void> {
   await watching.start({
     onAttack: (attack) => void mitigations.onAttack(attack),
     onScopes: (version) => links.announceWatch(version),
+    relay: links.relay,
   });
   const { onRestored } = deps;
   const woken = { access, deliveries, events, links, mitigations, timers, watching, onRestored };

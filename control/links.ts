@@ -1,6 +1,7 @@
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import { joinTransports } from '@portcullis/link/transport/joined.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import type { SampleRelay } from '@portcullis/link/transport/relay.ts';
 import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Logger } from 'pino';
 import { admitAgent } from './agent-credential.ts';
@@ -24,6 +25,8 @@ export interface LinkDeps {
 }
 
 export interface Links {
+  /** Between the replicas of control; null without NATS. */
+  readonly relay: SampleRelay | null;
   /** Passes on a database notification. A null payload means that some may have been lost. */
   notify(channel: Channel, payload: string | null): void;
   /** Announces another version of the watch settings. */
@@ -57,11 +60,12 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
     onError: (error) => gameServers.failed('answering a node or collector', error),
   });
   stops.push('link to nodes', () => nodes.close());
-  const nats = config.natsServers.length === 0 ? [] : [await serveNats(deps)];
-  const all = joinTransports([edges, nodes, ...nats]);
+  const nats = config.natsServers.length === 0 ? null : await serveNats(deps);
+  const all = joinTransports([edges, nodes, ...(nats === null ? [] : [nats])]);
   fleet.attachLink(all);
   gameServers.speakThrough(all);
   return {
+    relay: nats,
     announceWatch: (version) => all.notify({ kind: 'watch', version }),
     notify(channel, payload) {
       if (channel === 'portcullis_generation') {
@@ -93,7 +97,7 @@ async function serveNats({
   collectors,
   log,
   stops,
-}: LinkDeps): Promise<ControlSide> {
+}: LinkDeps): Promise<ControlSide & SampleRelay> {
   const handlers: Readonly<Record<AgentRef['kind'], AgentHandler>> = {
     edge: fleet.agentHandler,
     node: (from, request) => gameServers.agentHandler(from, request),

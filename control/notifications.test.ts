@@ -14,7 +14,7 @@ function wokenBy(channel: Channel): string[] {
       links: { notify: note('links') },
       mitigations: { wake: note('mitigations') },
       timers: { wake: note('timers') },
-      watching: { wake: note('watching'), relayed: note('relayed') },
+      watching: { wake: note('watching') },
       onRestored: note('restored'),
     },
     channel,

@@ -10,7 +10,7 @@ export interface Woken {
   readonly mitigations: { wake(): void };
   /** The timers of the fleet: holdings that begin and end. */
   readonly timers: { wake(): void };
-  readonly watching: { wake(): void; relayed(): void };
+  readonly watching: { wake(): void };
   /** A backup was restored: nothing that this process remembers is true any more. */
   onRestored(): void;
 }
@@ -29,7 +29,6 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_enrolment: tellAgents,
   portcullis_collectors: tellAgents,
   portcullis_access: ({ access }) => access.forget(),
-  portcullis_samples: ({ watching }) => watching.relayed(),
   portcullis_events: ({ events }) => events.wake(),
   portcullis_webhooks: ({ deliveries }) => deliveries.wake(),
   portcullis_restored({ onRestored }, _channel, payload) {

@@ -10,7 +10,6 @@ export type Channel =
   | 'portcullis_watch'
   | 'portcullis_holdings'
   | 'portcullis_collectors'
-  | 'portcullis_samples'
   | 'portcullis_events'
   | 'portcullis_webhooks'
   | 'portcullis_restored';

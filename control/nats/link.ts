@@ -11,6 +11,8 @@ import type {
   AgentRef,
   Notice,
 } from '@portcullis/link/messages/messages.ts';
+import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
+import type { SampleRelay, TakeSamples } from '@portcullis/link/transport/relay.ts';
 import type { ServeOptions } from '@portcullis/link/transport/handling.ts';
 import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import { describeError } from '@portcullis/core/log.ts';
@@ -41,11 +43,12 @@ interface NatsLinkOptions extends ServeOptions {
  * Control's side over NATS. It waits for the servers, which may start later, and publishes to them whose credentials
  * were revoked.
  */
-export class NatsLink implements ControlSide {
+export class NatsLink implements ControlSide, SampleRelay {
   readonly #options: NatsLinkOptions;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #serving: NatsControl | null = null;
+  #takeSamples: TakeSamples | null = null;
   /** In the account of NATS itself. */
   #system: { readonly connection: NatsConnection; readonly installation: NatsInstallation } | null =
     null;
@@ -69,6 +72,15 @@ export class NatsLink implements ControlSide {
   recheck(matches: (agent: AgentRef) => boolean): void {
     this.#serving?.recheck(matches);
     this.publishRevocations();
+  }
+
+  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
+    return (await this.#serving?.pass(from, message)) ?? false;
+  }
+
+  serve(take: TakeSamples | null): void {
+    this.#takeSamples = take;
+    this.#serving?.serve(take);
   }
 
   /** Makes NATS refuse the credentials that were replaced or removed, and disconnect who uses them. */
@@ -113,6 +125,7 @@ export class NatsLink implements ControlSide {
       const system = await openConnection(systemAccess, { name: 'control-system' });
       this.#system = { connection: system, installation };
       this.#serving = serving;
+      serving.serve(this.#takeSamples);
       void this.#watch(system);
       this.publishRevocations();
       log.info({ server: connection.getServer() }, 'serving agents over NATS');

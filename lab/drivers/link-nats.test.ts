@@ -12,6 +12,7 @@ import {
   nextConnect,
   TIMEOUT_MS,
 } from '@portcullis/link/testing/meeting.ts';
+import { relaySuite } from '@portcullis/link/testing/relay-suite.ts';
 import { transportSuite } from '@portcullis/link/testing/transport-suite.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { skipUnless } from '../requirements.ts';
@@ -31,6 +32,11 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
         new NatsAgent({ agent, ...(credential && { credential }) }, server.agent(agent)),
       end: () => server.stop(),
     };
+  });
+
+  relaySuite('NATS', async (t) => {
+    const { serve } = await cluster(t);
+    return [(await serve('first')).control, (await serve('second')).control];
   });
 
   it('joins another replica when its own is killed', async (t) => {

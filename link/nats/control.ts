@@ -25,11 +25,14 @@ import {
   startRequest,
 } from '../transport/handling.ts';
 import { type ControlSide, LinkError } from '../transport/transport.ts';
+import type { SampleRelay, TakeSamples } from '../transport/relay.ts';
+import type { WatchSamples } from '../messages/attacks.ts';
 import { decode, encode } from './connection.ts';
 import {
   agentOf,
   CONTROL_CLOSED,
   CONTROL_QUEUE,
+  CONTROL_SAMPLES,
   GREETINGS,
   noticeSubject,
   requestsOf,
@@ -40,6 +43,7 @@ import {
 const MAX_PENDING = 2_000;
 const MAX_ID_LENGTH = 64;
 const FLUSH_MS = 200;
+const SAMPLES_TIMEOUT_MS = 1_000;
 
 /** An agent's process that this replica admitted, or is about to. */
 interface Session {
@@ -51,7 +55,7 @@ interface Session {
 }
 
 /** One replica of control on a connection to NATS. */
-export class NatsControl implements ControlSide {
+export class NatsControl implements ControlSide, SampleRelay {
   readonly #connection: NatsConnection;
   readonly #options: ServeOptions;
   readonly #replica = randomUUID();
@@ -60,6 +64,7 @@ export class NatsControl implements ControlSide {
   readonly #subscriptions: readonly Subscription[];
   readonly #running = new Set<Promise<void>>();
   #isConnected = true;
+  #samples: Subscription | null = null;
 
   constructor(connection: NatsConnection, options: ServeOptions) {
     this.#connection = connection;
@@ -116,7 +121,36 @@ export class NatsControl implements ControlSide {
     }
   }
 
+  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
+    if (!this.#isConnected) return false;
+    const timeout = SAMPLES_TIMEOUT_MS;
+    const body = encode({ from, message });
+    return this.#connection.request(CONTROL_SAMPLES, body, { timeout }).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  serve(take: TakeSamples | null): void {
+    this.#samples?.unsubscribe();
+    this.#samples = null;
+    if (take === null) return;
+    this.#samples = this.#connection.subscribe(CONTROL_SAMPLES, {
+      callback: (error, message) => {
+        if (error !== null) return;
+        // Only control may send on this subject, and a replica checked the message when the agent sent it.
+        const sent = decode(message.data) as {
+          readonly from: AgentRef;
+          readonly message: WatchSamples;
+        };
+        take(sent.from, sent.message);
+        message.respond();
+      },
+    });
+  }
+
   async close(): Promise<void> {
+    this.serve(null);
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     await within(CLOSE_TIMEOUT_MS, Promise.all(this.#running));
     this.#publish(CONTROL_CLOSED, encode({ replica: this.#replica }));

@@ -48,7 +48,7 @@ export function createWatchEvents(log: Logger, registry: Registry): WatchEvents 
   });
   const leading = new Gauge({
     name: 'portcullis_detector_leader',
-    help: '1 where this control plane runs the detector, 0 where it forwards samples',
+    help: '1 where this control plane runs the detector, 0 where it passes samples on',
     registers,
   });
   const loggedMs = new Map<string, number>();

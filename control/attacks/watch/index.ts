@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
+import type { SampleRelay } from '@portcullis/link/transport/relay.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
@@ -27,8 +28,6 @@ export interface Watching {
   start(hooks: WatchHooks): Promise<void>;
   /** Called when holdings or settings changed. */
   wake(): void;
-  /** Other replicas may have forwarded samples. */
-  relayed(): void;
   stop(): Promise<void>;
 }
 
@@ -37,6 +36,8 @@ export interface WatchHooks {
   readonly onAttack: (reported: ReportedAttack) => void;
   /** The detection settings have a new version. */
   readonly onScopes: (version: string) => void;
+  /** To the other replicas; null: there are none. */
+  readonly relay: SampleRelay | null;
 }
 
 /** Notifications say what changed; one may be lost. */
@@ -60,8 +61,6 @@ class Watch implements Watching {
   #hooks: WatchHooks | null = null;
   #queue: Promise<void> = Promise.resolve();
   #reloads = 0;
-  #isRelayed = false;
-  #relaying: Promise<void> | null = null;
 
   constructor(db: Db, log: Logger, registry: Registry) {
     this.#db = db;
@@ -94,6 +93,7 @@ class Watch implements Watching {
 
   async start(hooks: WatchHooks): Promise<void> {
     this.#hooks = hooks;
+    this.#leader.relayThrough(hooks.relay);
     await this.#reload();
     await this.#leader.renew();
     await this.#resumeOrphans();
@@ -119,17 +119,9 @@ class Watch implements Watching {
     });
   }
 
-  relayed(): void {
-    this.#isRelayed = true;
-    this.#relaying ??= this.#takeForwarded().finally(() => {
-      this.#relaying = null;
-    });
-  }
-
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#queue;
-    await this.#relaying;
     await this.#recorder.stop();
     try {
       await this.#leader.stop();
@@ -138,23 +130,9 @@ class Watch implements Watching {
     }
   }
 
-  /** Repeated if more arrived meanwhile. */
-  async #takeForwarded(): Promise<void> {
-    try {
-      while (this.#isRelayed) {
-        this.#isRelayed = false;
-        await this.#leader.takeForwarded();
-      }
-    } catch (error) {
-      this.#events.failed('taking forwarded samples', error);
-    }
-  }
-
   async #renew(): Promise<void> {
-    const waiting = await this.#leader.renew();
-    if (waiting?.orphans === true) await this.#resumeOrphans();
-    // Its notification may have been lost.
-    if (waiting?.forwarded === true) this.relayed();
+    const hasOrphans = await this.#leader.renew();
+    if (hasOrphans === true) await this.#resumeOrphans();
   }
 
   async #lookAfter(): Promise<void> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
+import type { SampleRelay } from '@portcullis/link/transport/relay.ts';
 import type { Db } from '../../db/database.ts';
 import type { WatchEvents } from './events.ts';
 import type { AttackSink } from '../record/plan.ts';
@@ -19,7 +20,7 @@ export interface LeaderOptions {
 
 /**
  * One replica runs the detector for all agents, so that an attack seen in parts by two agents is seen whole. The other
- * replicas forward the samples of their agents. Without the database the last detector continues, and no other can
+ * replicas pass it the samples of their agents. Without the database the last detector continues, and no other can
  * start.
  */
 export class DetectionLeader {
@@ -27,6 +28,7 @@ export class DetectionLeader {
   #host: DetectorHost | null = null;
   #stopped = false;
   #answeredMs = performance.now();
+  #relay: SampleRelay | null = null;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
@@ -44,39 +46,43 @@ export class DetectionLeader {
 
   /** False if no replica could take it. */
   async accept(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
-    if (this.#host === null) return forwardSamples(this.#options.db, { from, message });
+    if (this.#host === null) return (await this.#relay?.pass(from, message)) ?? false;
     this.#host.accept(from, site, message);
     return true;
   }
 
-  /** Called more often than the lease expires. Returns what waits for the replica with the lease; null for others. */
-  async renew(): Promise<Waiting | null> {
-    const { db, name, scopes, recorder, events } = this.#options;
-    if (this.#stopped) return null;
-    const waiting = await renewLease(db, name);
-    this.#answeredMs = performance.now();
-    const isMine = waiting !== null;
-    if (isMine === (this.#host !== null)) return waiting;
-    // The state of an earlier lease is out of date.
-    this.#host = isMine ? new DetectorHost({ scopes, recorder }) : null;
-    events.leads(isMine);
-    return waiting;
+  /** Sets how this replica reaches the others. */
+  relayThrough(relay: SampleRelay | null): void {
+    this.#relay = relay;
   }
 
-  /** Processes the samples that other replicas forwarded. */
-  async takeForwarded(): Promise<void> {
-    for (let more = this.#host !== null; more; ) {
-      const taken = await takeForwarded(this.#options.db);
-      for (const { from, message } of taken.relayed) {
-        const agent = this.#options.scopes.agents.of(from);
-        if (agent !== null) this.#host?.accept(from, agent.site, message);
-      }
-      ({ more } = taken);
-    }
+  /**
+   * Called more often than the lease expires. Returns whether there are attacks that no replica sees; null where another
+   * replica has the lease.
+   */
+  async renew(): Promise<boolean | null> {
+    const { db, name, scopes, recorder, events } = this.#options;
+    if (this.#stopped) return null;
+    const hasOrphans = await renewLease(db, name);
+    this.#answeredMs = performance.now();
+    const isMine = hasOrphans !== null;
+    if (isMine === (this.#host !== null)) return hasOrphans;
+    // The state of an earlier lease is out of date.
+    this.#host = isMine ? new DetectorHost({ scopes, recorder }) : null;
+    this.#relay?.serve(isMine ? this.#take : null);
+    events.leads(isMine);
+    return hasOrphans;
   }
+
+  /** Samples of an agent of another replica. */
+  readonly #take = (from: AgentRef, message: WatchSamples): void => {
+    const agent = this.#options.scopes.agents.of(from);
+    if (agent !== null) this.#host?.accept(from, agent.site, message);
+  };
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#relay?.serve(null);
     if (this.#host !== null) await releaseLease(this.#options.db, this.#options.name);
   }
 }
@@ -86,26 +92,18 @@ export const RENEWAL_MS = 1_000;
 /** After this time without a renewal another replica takes the lease; several renewals may fail. */
 const LEASE_SECONDS = 3;
 
-/** Whether there is work for the detector that its own agents do not bring. */
-export interface Waiting {
-  /** Attacks that no replica sees. */
-  readonly orphans: boolean;
-  readonly forwarded: boolean;
-}
-
 /**
- * Renews the detection lease, or takes it if it expired, by the database's clock. Null: another replica has it. What waits is
- * asked with it, so that an idle control sends one statement.
+ * Renews the detection lease, or takes it if it expired, by the database's clock. Null: another replica has it. Otherwise
+ * whether there are attacks that no replica sees, which is asked with it, so that an idle control sends one statement.
  */
-export async function renewLease(db: Db, holder: string): Promise<Waiting | null> {
-  const { rows } = await sql<Waiting>`
+export async function renewLease(db: Db, holder: string): Promise<boolean | null> {
+  const { rows } = await sql<{ orphans: boolean }>`
     insert into detector_lease as l (holder, expires_at)
     values (${holder}, now() + ${LEASE_SECONDS} * interval '1 second')
         on conflict (one) do update set holder = excluded.holder, expires_at = excluded.expires_at
      where l.holder is null or l.holder = excluded.holder or l.expires_at < now()
-    returning exists (${orphansOf(sql`1`)}) as orphans,
-              exists (select from relayed_samples) as forwarded`.execute(db);
-  return rows[0] ?? null;
+    returning exists (${orphansOf(sql`1`)}) as orphans`.execute(db);
+  return rows[0]?.orphans ?? null;
 }
 
 /** Releases the lease for the next replica, which continues the attacks. */
@@ -114,51 +112,4 @@ async function releaseLease(db: Db, holder: string): Promise<void> {
   await sql`update detector_lease set holder = null, expires_at = now() where holder = ${holder}`.execute(
     db,
   );
-}
-
-/** The most waiting samples; beyond it new ones are dropped. */
-const MAX_WAITING = 2_000;
-const BATCH = 256;
-/** Older samples are dropped. */
-const STALE_SECONDS = 2;
-
-interface ForwardedSamples {
-  readonly from: AgentRef;
-  readonly message: WatchSamples;
-}
-
-/** Forwards samples to the replica with the lease. False if there is none or it is far behind. */
-export async function forwardSamples(
-  db: Db,
-  { from, message }: ForwardedSamples,
-): Promise<boolean> {
-  const { rows } = await sql`
-    with forwarded as (
-      insert into relayed_samples (kind, name, message)
-      select ${from.kind}, ${from.name}, ${JSON.stringify(message)}
-       where (select count(*) from (select from relayed_samples limit ${MAX_WAITING}) w) < ${MAX_WAITING}
-         and exists (select from detector_lease where holder is not null and expires_at > now())
-      returning 1)
-    select pg_notify('portcullis_samples', '') from forwarded`.execute(db);
-  return rows.length > 0;
-}
-
-/** The forwarded samples, oldest first, in batches. */
-async function takeForwarded(db: Db): Promise<{ relayed: ForwardedSamples[]; more: boolean }> {
-  const { rows } = await sql<{ kind: string; name: string; message: string; fresh: boolean }>`
-    with taken as (
-      delete from relayed_samples where id in (
-        select id from relayed_samples order by id limit ${BATCH} for update skip locked)
-      returning *)
-    select kind, name, message,
-           relayed_at > clock_timestamp() - ${STALE_SECONDS} * interval '1 second' as fresh
-      from taken order by id`.execute(db);
-  const relayed = rows
-    .filter(({ fresh }) => fresh)
-    .map(({ kind, name, message }) => ({
-      from: { kind: kind === 'edge' ? ('edge' as const) : ('collector' as const), name },
-      // Validated when the agent sent it.
-      message: JSON.parse(message) as WatchSamples,
-    }));
-  return { relayed, more: rows.length === BATCH };
 }

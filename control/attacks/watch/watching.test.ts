@@ -26,6 +26,7 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
   await watching.start({
     onAttack: (one) => void received.push(one),
     onScopes: (version) => void versions.push(version),
+    relay: null,
   });
   t.after(() => watching.stop());
   const ask = {

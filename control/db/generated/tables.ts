@@ -543,13 +543,6 @@ export interface Schema {
     person_id: number;
     code_hash: Buffer;
   };
-  relayed_samples: {
-    id: GeneratedAlways<number>;
-    kind: 'edge' | 'collector';
-    name: string;
-    message: string;
-    relayed_at: Generated<Date>;
-  };
   responder_calls: {
     id: GeneratedAlways<number>;
     run_id: number;

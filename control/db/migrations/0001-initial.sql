@@ -929,17 +929,6 @@ create unlogged table detector_lease (
 );
 insert into detector_lease default values;
 
--- Samples that agents reported to the other control planes, on their way to the holder of the lease. Measurements, not
--- facts to keep: none survives a crash.
-create unlogged table relayed_samples (
-  id bigint generated always as identity primary key,
-  kind text not null check (kind in ('edge', 'collector')),
-  name text not null,
-  -- a WatchSamples (link/messages)
-  message text not null,
-  relayed_at timestamptz not null default clock_timestamp()
-);
-
 -- Changes that concern detection: holdings, and the settings of services and organisations. Each control plane reads
 -- only the changes since its last read, by transactions as with events. Kept for an hour: a control plane that missed
 -- more loads everything.
