@@ -32,13 +32,17 @@ export class ApiClient {
   readonly #agent: Agent;
 
   /** `isEncrypted`: TLS with any certificate; what checks it is tested elsewhere. */
-  constructor(socketPath: string, key: string, { isEncrypted = false } = {}) {
+  constructor(
+    socketPath: string,
+    key: string,
+    { isEncrypted = false, keepAlive = false }: { isEncrypted?: boolean; keepAlive?: boolean } = {},
+  ) {
     this.#socketPath = socketPath;
     this.#key = key;
     this.#isEncrypted = isEncrypted;
     this.#agent = isEncrypted
-      ? new TlsAgent({ keepAlive: false, rejectUnauthorized: false })
-      : new Agent({ keepAlive: false });
+      ? new TlsAgent({ keepAlive, rejectUnauthorized: false })
+      : new Agent({ keepAlive });
   }
 
   call<T>(method: string, path: string, body?: object): Promise<ApiAnswer<T>> {
@@ -118,8 +122,12 @@ export class ApiClient {
   }
 
   /** Waits until reads of the address are at `generation` or newer, and returns the last one. */
-  async liveAt(ip: string, generation: number): Promise<ApiAnswer<AddressRead>> {
-    const deadline = performance.now() + TIMEOUT_MS;
+  async liveAt(
+    ip: string,
+    generation: number,
+    withinMs = TIMEOUT_MS,
+  ): Promise<ApiAnswer<AddressRead>> {
+    const deadline = performance.now() + withinMs;
     for (;;) {
       const read = await this.call<AddressRead>('GET', `/api/v1/firewall/ips/${ip}`);
       if (Number(read.headers['portcullis-generation']) >= generation) return read;

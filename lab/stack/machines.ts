@@ -12,6 +12,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateSecret } from '@portcullis/control/access/index.ts';
+import { clusterOf } from '@portcullis/control/db/embedded/data-directory.ts';
+import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
 import { scratchRoot } from '@portcullis/control/db/scratch.ts';
 import { mountBpffs, unmountBpffs } from '../kernel/bpffs.ts';
 import { ApiClient } from './api-client.ts';
@@ -49,17 +51,23 @@ export class Machines {
   /** Edges of the fleet that have not joined. */
   readonly bare: readonly Machine[];
   readonly api: ApiClient;
-  #bridge: ChildProcess | null = null;
+  /** Of the second replica of control. */
+  readonly replicaApi: ApiClient;
+  readonly #replica: Machine;
+  #bridges: ChildProcess[] = [];
 
   private constructor(label: string, edges: readonly string[], bare: readonly string[]) {
     this.#network = new Network(label);
     // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
     chmodSync(this.#home, 0o711);
     this.control = { name: 'control', namespace: this.#network.create('control') };
+    this.#replica = { name: 'replica', namespace: this.#network.create('replica') };
     const create = (name: string): Machine => ({ name, namespace: this.#network.create(name) });
     this.edges = edges.map(create);
     this.bare = bare.map(create);
-    this.api = new ApiClient(join(this.#home, 'api.sock'), this.#key, { isEncrypted: true });
+    const options = { isEncrypted: true, keepAlive: true };
+    this.api = new ApiClient(join(this.#home, 'api.sock'), this.#key, options);
+    this.replicaApi = new ApiClient(join(this.#home, 'replica.sock'), this.#key, options);
   }
 
   /** Everything runs, and every edge is in service. */
@@ -80,7 +88,12 @@ export class Machines {
 
   async #startAll(): Promise<void> {
     this.#wire();
-    this.#bridge = await startBridge(this.control.namespace, join(this.#home, 'api.sock'));
+    for (const [machine, socket] of [
+      [this.control, 'api.sock'],
+      [this.#replica, 'replica.sock'],
+    ] as const) {
+      this.#bridges.push(await startBridge(machine.namespace, join(this.#home, socket)));
+    }
     await this.command('certificate', '--name', CONTROL, '--out', join(this.#home, 'tls'));
     await this.startControl();
     writeFileSync(join(this.#home, 'fleet.yaml'), this.#fleet());
@@ -115,6 +128,10 @@ export class Machines {
       this.#network.join(edge.namespace, outside[0], edge.namespace, outside[1]);
       mountBpffs(this.#bpffs(edge.name));
     }
+    const theirs = { device: 'mgmt0', addresses: ['10.77.0.2/24'] };
+    const ours = { device: 'to-replica', addresses: [] };
+    this.#network.join(namespace, ours, this.#replica.namespace, theirs);
+    namespace.run('ip', 'link', 'set', ours.device, 'master', 'wire');
   }
 
   #fleet(): string {
@@ -133,17 +150,36 @@ ${edges.join('\n')}
   }
 
   async startControl(): Promise<void> {
+    this.#launchControl(this.control);
+    await this.logged('control', 'control is ready');
+  }
+
+  /** A second control plane, on a host of its own and on the same database. */
+  async startReplica(): Promise<void> {
+    const url = findEmbeddedPostgres(join(this.#home, 'control'));
+    if (url === null) throw new Error('the database does not run');
+    this.#launchControl(this.#replica, { DATABASE_URL: url });
+    await this.logged('replica', 'serving agents over NATS');
+  }
+
+  /** As a crash would: the process that all its others end with. */
+  killPostgres(): void {
+    const file = join(clusterOf(join(this.#home, 'control')), 'postmaster.pid');
+    process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
+  }
+
+  #launchControl(machine: Machine, env: NodeJS.ProcessEnv = {}): void {
     const listen = ['--listen', `0.0.0.0:${API_PORT}`, '--metrics-listen', 'off'];
     const nats = ['--nats', `tls://${CONTROL}:${NATS_PORT}`];
     const tls = (file: string): string => join(this.#home, 'tls', file);
     const encrypted = ['--tls-cert', tls('server.crt'), '--tls-key', tls('server.key')];
-    this.#run(this.control, 'control', [LAUNCHER, 'control', ...listen, ...nats, ...encrypted]);
-    await this.logged('control', 'control is ready');
+    const command = [LAUNCHER, 'control', ...listen, ...nats, ...encrypted];
+    this.#run(machine, machine.name, command, { env });
   }
 
   async startNats(): Promise<void> {
     const folder = join(this.#home, 'nats');
-    this.#run(this.control, 'nats', ['nats-server', '-c', 'nats.conf'], folder);
+    this.#run(this.control, 'nats', ['nats-server', '-c', 'nats.conf'], { cwd: folder });
     await this.logged('nats', 'Server is ready');
   }
 
@@ -177,10 +213,18 @@ ${edges.join('\n')}
     };
   }
 
-  #run(machine: Machine, name: string, command: readonly string[], cwd = this.#home): void {
+  #run(
+    machine: Machine,
+    name: string,
+    command: readonly string[],
+    {
+      cwd = this.#home,
+      env: more = {},
+    }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  ): void {
     const log = join(this.#home, `${name}.log`);
     const file = openSync(log, 'w');
-    const env = this.#environment(machine);
+    const env = { ...this.#environment(machine), ...more };
     const child = machine.namespace.spawn(command, { env, cwd, stdio: ['ignore', file, file] });
     closeSync(file);
     this.#programs.set(name, { child, log });
@@ -280,10 +324,13 @@ ${edges.join('\n')}
 
   async stop(): Promise<void> {
     for (const { name } of this.#all) await this.end(name, 'SIGTERM');
+    await this.end('replica', 'SIGTERM');
     await this.end('control', 'SIGTERM');
     await this.end('nats', 'SIGKILL');
-    this.#bridge?.kill();
-    if (this.#bridge !== null) await ended(this.#bridge);
+    for (const bridge of this.#bridges) {
+      bridge.kill();
+      await ended(bridge);
+    }
     for (const { name } of this.#all) unmountBpffs(this.#bpffs(name));
     this.#network.destroy();
     rmSync(this.#home, { recursive: true, force: true });

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { skipUnless } from '../../requirements.ts';
+import type { ApiClient } from '../../stack/api-client.ts';
+import { Machines } from '../../stack/machines.ts';
+
+const WRITES_PER_SECOND = 200;
+/** How long writes go on around a fault. */
+const BEFORE_MS = 1_500;
+const AFTER_MS = 4_000;
+const ADDRESSES = 200;
+/** A write that a fault interrupts is not acknowledged; its caller does not wait for longer. */
+const CATCH_UP_MS = 60_000;
+
+let machines: Machines;
+let nextWrite = 0;
+
+/** While any of these happens, what was acknowledged is kept, and is in the kernels of all edges soon after. */
+describe('under 200 writes a second', {
+  skip: skipUnless(['root', 'netns', 'nft', 'postgres', 'nats-server']),
+}, () => {
+  before(async () => {
+    machines = await Machines.start('faults', ['fra1', 'ams1']);
+    await machines.startReplica();
+  });
+  after(() => machines.stop());
+
+  it('a replica of control is killed', async (t) => {
+    await survives(t, async () => {
+      await machines.end('replica', 'SIGKILL');
+      return () => machines.startReplica();
+    });
+  });
+
+  it('PostgreSQL is killed, and started again by control', async (t) => {
+    await survives(t, async () => {
+      machines.killPostgres();
+      return async () => {};
+    });
+  });
+
+  it('NATS is killed, and started again', async (t) => {
+    await survives(t, async () => {
+      await machines.end('nats', 'SIGKILL');
+      await delay(1_000);
+      await machines.startNats();
+      return async () => {};
+    });
+  });
+
+  it('an edge is cut off, and comes back', async (t) => {
+    await survives(t, async () => {
+      machines.setWire('ams1', 'down');
+      await delay(2_000);
+      machines.setWire('ams1', 'up');
+      return async () => {};
+    });
+  });
+});
+
+interface Written {
+  readonly ip: string;
+  readonly port: number;
+  readonly generation: number;
+}
+
+/** `act` makes the fault and returns what ends it. */
+async function survives(t: TestContext, act: () => Promise<() => Promise<void>>): Promise<void> {
+  const writing = new Writing([machines.api, machines.replicaApi]);
+  await delay(BEFORE_MS);
+  const undo = await act();
+  await delay(AFTER_MS);
+  const { acknowledged, failed } = await writing.stop();
+  const endedMs = performance.now();
+  assert.ok(acknowledged.length > 50, `${acknowledged.length} writes in all`);
+  const newest = Math.max(...acknowledged.map(({ generation }) => generation));
+  const last = acknowledged.find(({ generation }) => generation === newest) as Written;
+  await machines.api.liveAt(last.ip, newest, CATCH_UP_MS);
+  const tookMs = Math.round(performance.now() - endedMs);
+  t.diagnostic(
+    `${acknowledged.length} acknowledged, ${failed} failed; live ${tookMs} ms after the last`,
+  );
+  for (const { name, namespace } of machines.edges) {
+    const ruleset = namespace.run('nft', 'list', 'ruleset');
+    const missing = acknowledged.filter(({ port }) => !new RegExp(`\\b${port}\\b`).test(ruleset));
+    assert.deepEqual(missing, [], `${name} lacks rules`);
+  }
+  await undo();
+}
+
+/** Writes rules at a rate, through each of the APIs in turn, until it is stopped. */
+class Writing {
+  readonly #apis: readonly ApiClient[];
+  readonly #acknowledged: Written[] = [];
+  readonly #running = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #startedMs = performance.now();
+  #begun = 0;
+  #failed = 0;
+
+  constructor(apis: readonly ApiClient[]) {
+    this.#apis = apis;
+    this.#timer = setInterval(() => {
+      const dueMs = performance.now() - this.#startedMs;
+      while (this.#begun < (dueMs / 1_000) * WRITES_PER_SECOND) this.#begin();
+    }, 1_000 / WRITES_PER_SECOND);
+  }
+
+  async stop(): Promise<{ readonly acknowledged: readonly Written[]; readonly failed: number }> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#running);
+    return { acknowledged: this.#acknowledged, failed: this.#failed };
+  }
+
+  #begin(): void {
+    this.#begun += 1;
+    const write = (nextWrite += 1);
+    const running = this.#write(write).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #write(write: number): Promise<void> {
+    const api = this.#apis[write % this.#apis.length] as ApiClient;
+    const ip = `203.0.113.${1 + (write % ADDRESSES)}`;
+    const port = 10_000 + write;
+    const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
+    try {
+      const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
+      if (status !== 201) throw new Error(String(status));
+      this.#acknowledged.push({ ip, port, generation: Number(headers['portcullis-generation']) });
+    } catch {
+      this.#failed += 1;
+    }
+  }
+}
