@@ -4,6 +4,7 @@ import { parseCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
 import { dataDirectory, optionName } from '../control-options.ts';
+import { hasSystemd } from './unit-file.ts';
 import { installService } from '../commands/service.ts';
 import { failed, unavailable, usageError } from '../exit.ts';
 import { parseDuration } from '../options.ts';
@@ -14,6 +15,8 @@ import { postToControl } from './pinned-request.ts';
 interface JoinOptions {
   readonly data?: string;
   readonly foreground?: boolean;
+  /** Of a node. */
+  readonly engine?: string;
   readonly replace?: boolean;
   readonly wait: string;
 }
@@ -35,7 +38,7 @@ export function addJoin(
   role
     .command('join')
     .description(
-      `make this host ${kind === 'edge' ? 'an edge' : `a ${kind}`} of a fleet, by a token of "portcullis tokens create"`,
+      `make this host ${withArticle(kind)} of a fleet, by a token of "portcullis tokens create"`,
     )
     .argument('<url>', 'of control: https://portcullis.example.net')
     .argument('<token>', 'works once')
@@ -76,6 +79,7 @@ async function join({ kind, url, token, options, role, run }: Join): Promise<voi
     );
   }
   const control = { url: parseUrl(url), fingerprint };
+  requireHost(kind, options);
   const { name, credential } = await redeem(control, { kind, token }, waitMs);
   saveCredential(file, credential);
   print(`This host is the ${kind} ${name} now. Its credential is in ${file}.`);
@@ -90,6 +94,26 @@ async function join({ kind, url, token, options, role, run }: Join): Promise<voi
   }
   print(installService(kind, serviceOptions(role, kind, file)));
   print(await live);
+}
+
+function withArticle(kind: AgentRef['kind']): string {
+  return kind === 'edge' ? 'an edge' : `a ${kind}`;
+}
+
+/** What is missing here is said before the token is spent. */
+function requireHost(kind: AgentRef['kind'], { foreground, engine }: JoinOptions): void {
+  const isRoot = process.getuid?.() === 0;
+  const needsRoot = kind === 'edge' || (kind === 'node' && engine !== 'process');
+  if (!isRoot && (needsRoot || foreground !== true)) {
+    throw failed(
+      `run this as root: ${needsRoot ? withArticle(kind) : 'a service'} needs its rights`,
+    );
+  }
+  if (foreground !== true && !hasSystemd()) {
+    throw failed(
+      'this host does not run systemd: give --foreground, and have your own supervisor run it',
+    );
+  }
 }
 
 /** Plain HTTP would show the credential to the network. */

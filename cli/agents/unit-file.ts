@@ -7,6 +7,11 @@ const UNITS = '/etc/systemd/system';
 /** Exists while systemd runs this host, see sd_booted(3). In an image that is being built, links are enough. */
 const RUNS_SYSTEMD = '/run/systemd/system';
 
+/** Whether units could be installed and would run. */
+export function hasSystemd(): boolean {
+  return existsSync(UNITS) && existsSync(RUNS_SYSTEMD);
+}
+
 /** A unit of systemd on this host. */
 export class UnitFile {
   readonly name: string;

@@ -74,6 +74,24 @@ describe('the units of the roles, run by systemd', {
     }
   });
 
+  it('edge join: installs its service, and says when it is live', async () => {
+    assert.equal(run('systemctl', 'start', 'portcullis-control').status, 0);
+    await eventually('control is ready', isReady, START_MS);
+    const token = ['tokens', 'create', 'edge', '--name', 'local', '--data', DATA, '--json'];
+    const [, made = ''] = /"token": "([^"]+)"/.exec(run(LAUNCHER, ...token).said) ?? [];
+    const join = ['edge', 'join', 'http://127.0.0.1:8080', made, '--data', DATA, '--enforce'];
+    const { status, said } = run(LAUNCHER, ...join, '--replace');
+    assert.equal(status, 0, said);
+    assert.match(said, /portcullis-edge\.service is enabled and runs/);
+    assert.match(said, /local is live, [0-9.]+ s after its start/);
+    const unit = run('systemctl', 'cat', 'portcullis-edge').said;
+    assert.match(
+      unit,
+      /"--data" "\/srv\/portcullis" "--enforce"$|"--enforce" "--data" "\/srv\/portcullis"$/m,
+    );
+    for (const role of ['edge', 'control']) run('systemctl', 'stop', `portcullis-${role}`);
+  });
+
   function hasTable(): boolean {
     return run('nft', 'list', 'tables').said.includes('inet portcullis');
   }

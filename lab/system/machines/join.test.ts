@@ -39,7 +39,14 @@ describe('a new host', {
 
   it('is told why its token is refused', async () => {
     const token = await createToken('ams1');
-    const otherKind = await machines.portcullis(ams1, 'node', 'join', CONTROL_URL, token);
+    const otherKind = await machines.portcullis(
+      ams1,
+      'node',
+      'join',
+      CONTROL_URL,
+      token,
+      '--foreground',
+    );
     assert.match(otherKind.stderr, /is for the edge ams1: use "portcullis edge join"/);
     const expired = await createToken('ams1', '--expires', '1ms');
     await delay(10);
@@ -89,7 +96,7 @@ async function createToken(name: string, ...args: readonly string[]): Promise<st
 }
 
 function join(machine: Machine, url: string, token: string) {
-  return machines.portcullis(machine, 'edge', 'join', url, token, '--replace');
+  return machines.portcullis(machine, 'edge', 'join', url, token, '--replace', '--foreground');
 }
 
 async function refusal(machine: Machine, token: string): Promise<string> {
