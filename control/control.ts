@@ -29,6 +29,7 @@ import {
 import { createJoining } from './joining/index.ts';
 import { createGameServers, type GameServers } from './game-servers/index.ts';
 import { createRegistry } from './http/server/metrics.ts';
+import { createRateLimiter, type RateLimiter, shareLimits } from './http/operations/rate-limit.ts';
 import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig, TlsConfig } from './http/server/config.ts';
 import { serveLinks } from './links.ts';
@@ -195,7 +196,9 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...events.handlers,
     ...webhooks.handlers,
   };
+  const rateLimiter = createRateLimiter();
   const http = createHttpServer({
+    rateLimiter,
     config: httpConfig,
     db,
     access,
@@ -204,7 +207,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     readiness,
     log,
   });
-  return { access, fleet, gameServers, collectors, attacks, events, webhooks, http };
+  return { access, fleet, gameServers, collectors, attacks, events, webhooks, http, rateLimiter };
 }
 
 /** Ports below it are root's. */
@@ -304,6 +307,7 @@ interface FleetDeps {
   readonly events: Events;
   readonly webhooks: Webhooks;
   readonly collectors: Collectors;
+  readonly rateLimiter: RateLimiter;
   readonly log: Logger;
   readonly stops: StopStack;
   readonly onRestored: () => void;
@@ -313,6 +317,7 @@ interface FleetDeps {
 async function startFleet(deps: FleetDeps): Promise<void> {
   const { databaseUrl, access, fleet, gameServers, attacks, events, webhooks, log, stops } = deps;
   const links = await serveLinks(deps);
+  if (links.relay !== null) stops.push('limits', shareLimits(deps.rateLimiter, links.relay));
   const timers = fleet.startTimers();
   stops.push('holdings and sweeps', () => timers.stop());
   stops.push('lost nodes', gameServers.startTimers());

@@ -1,7 +1,7 @@
 import { serveIpc } from '@portcullis/link/transport/ipc.ts';
 import { joinTransports } from '@portcullis/link/transport/joined.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import type { SampleRelay } from '@portcullis/link/transport/relay.ts';
+import type { ReplicaRelay } from '@portcullis/link/transport/relay.ts';
 import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Logger } from 'pino';
 import { admitAgent } from './agent-credential.ts';
@@ -26,7 +26,7 @@ export interface LinkDeps {
 
 export interface Links {
   /** Between the replicas of control; null without NATS. */
-  readonly relay: SampleRelay | null;
+  readonly relay: ReplicaRelay | null;
   /** Passes on a database notification. A null payload means that some may have been lost. */
   notify(channel: Channel, payload: string | null): void;
   /** Announces another version of the watch settings. */
@@ -97,7 +97,7 @@ async function serveNats({
   collectors,
   log,
   stops,
-}: LinkDeps): Promise<ControlSide & SampleRelay> {
+}: LinkDeps): Promise<ControlSide & ReplicaRelay> {
   const handlers: Readonly<Record<AgentRef['kind'], AgentHandler>> = {
     edge: fleet.agentHandler,
     node: (from, request) => gameServers.agentHandler(from, request),

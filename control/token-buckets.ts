@@ -35,6 +35,11 @@ export class TokenBuckets {
     return { isTaken, left };
   }
 
+  /** Takes tokens that were used elsewhere, whether they are there or not; a debt of the capacity at most. */
+  spend(key: string | number, size: BucketSize, count: number): void {
+    this.#store(key, size, Math.max(-size.capacity, this.#tokensOf(key, size) - count));
+  }
+
   giveBack(key: string | number, size: BucketSize): void {
     this.#store(key, size, Math.min(size.capacity, this.#tokensOf(key, size) + 1));
   }

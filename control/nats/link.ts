@@ -12,7 +12,7 @@ import type {
   Notice,
 } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
-import type { SampleRelay, TakeSamples } from '@portcullis/link/transport/relay.ts';
+import type { ReplicaRelay, TakeSamples, Usage } from '@portcullis/link/transport/relay.ts';
 import type { ServeOptions } from '@portcullis/link/transport/handling.ts';
 import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import { describeError } from '@portcullis/core/log.ts';
@@ -43,12 +43,13 @@ interface NatsLinkOptions extends ServeOptions {
  * Control's side over NATS. It waits for the servers, which may start later, and publishes to them whose credentials
  * were revoked.
  */
-export class NatsLink implements ControlSide, SampleRelay {
+export class NatsLink implements ControlSide, ReplicaRelay {
   readonly #options: NatsLinkOptions;
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #serving: NatsControl | null = null;
   #takeSamples: TakeSamples | null = null;
+  #onUsage: (usage: Usage) => void = () => {};
   /** In the account of NATS itself. */
   #system: { readonly connection: NatsConnection; readonly installation: NatsInstallation } | null =
     null;
@@ -81,6 +82,14 @@ export class NatsLink implements ControlSide, SampleRelay {
   serve(take: TakeSamples | null): void {
     this.#takeSamples = take;
     this.#serving?.serve(take);
+  }
+
+  publishUsage(usage: Usage): void {
+    this.#serving?.publishUsage(usage);
+  }
+
+  onUsage(listener: (usage: Usage) => void): void {
+    this.#onUsage = listener;
   }
 
   /** Makes NATS refuse the credentials that were replaced or removed, and disconnect who uses them. */
@@ -126,6 +135,7 @@ export class NatsLink implements ControlSide, SampleRelay {
       this.#system = { connection: system, installation };
       this.#serving = serving;
       serving.serve(this.#takeSamples);
+      serving.onUsage((usage) => this.#onUsage(usage));
       void this.#watch(system);
       this.publishRevocations();
       log.info({ server: connection.getServer() }, 'serving agents over NATS');

@@ -39,6 +39,25 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
     return [(await serve('first')).control, (await serve('second')).control];
   });
 
+  it('reports what a replica counted to the other replicas, and not to itself', async (t) => {
+    const { serve } = await cluster(t);
+    const heard: string[] = [];
+    const [first, second] = [(await serve('first')).control, (await serve('second')).control];
+    for (const [name, control] of [
+      ['first', first],
+      ['second', second],
+    ] as const) {
+      control.onUsage((usage) => heard.push(`${name} ${JSON.stringify(usage)}`));
+    }
+    first.publishUsage({ '1': { requests: 2, limit: 10 } });
+    second.publishUsage({ '1': { requests: 3, limit: 10 } });
+    while (heard.length < 2) await delay(5);
+    assert.deepEqual(heard.toSorted(), [
+      'first {"1":{"requests":3,"limit":10}}',
+      'second {"1":{"requests":2,"limit":10}}',
+    ]);
+  });
+
   it('joins another replica when its own is killed', async (t) => {
     const { server, serve } = await cluster(t);
     const first = await serve('first');

@@ -25,7 +25,7 @@ import {
   startRequest,
 } from '../transport/handling.ts';
 import { type ControlSide, LinkError } from '../transport/transport.ts';
-import type { SampleRelay, TakeSamples } from '../transport/relay.ts';
+import type { ReplicaRelay, TakeSamples, Usage } from '../transport/relay.ts';
 import type { WatchSamples } from '../messages/attacks.ts';
 import { decode, encode } from './connection.ts';
 import {
@@ -33,6 +33,7 @@ import {
   CONTROL_CLOSED,
   CONTROL_QUEUE,
   CONTROL_SAMPLES,
+  CONTROL_USAGE,
   GREETINGS,
   noticeSubject,
   requestsOf,
@@ -55,7 +56,7 @@ interface Session {
 }
 
 /** One replica of control on a connection to NATS. */
-export class NatsControl implements ControlSide, SampleRelay {
+export class NatsControl implements ControlSide, ReplicaRelay {
   readonly #connection: NatsConnection;
   readonly #options: ServeOptions;
   readonly #replica = randomUUID();
@@ -65,6 +66,7 @@ export class NatsControl implements ControlSide, SampleRelay {
   readonly #running = new Set<Promise<void>>();
   #isConnected = true;
   #samples: Subscription | null = null;
+  #onUsage: (usage: Usage) => void = () => {};
 
   constructor(connection: NatsConnection, options: ServeOptions) {
     this.#connection = connection;
@@ -79,6 +81,11 @@ export class NatsControl implements ControlSide, SampleRelay {
     this.#subscriptions = [
       listen(GREETINGS, (message) => void this.#greeted(message), CONTROL_QUEUE),
       listen(requestsOf(this.#replica), (message) => this.#requested(message)),
+      listen(CONTROL_USAGE, ({ data }) => {
+        const { replica, usage } = decode(data);
+        // Only control may send on this subject.
+        if (replica !== this.#replica) this.#onUsage(usage as Usage);
+      }),
     ];
     void this.#watch();
   }
@@ -147,6 +154,14 @@ export class NatsControl implements ControlSide, SampleRelay {
         message.respond();
       },
     });
+  }
+
+  publishUsage(usage: Usage): void {
+    this.#publish(CONTROL_USAGE, encode({ replica: this.#replica, usage }));
+  }
+
+  onUsage(listener: (usage: Usage) => void): void {
+    this.#onUsage = listener;
   }
 
   async close(): Promise<void> {

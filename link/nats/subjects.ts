@@ -11,12 +11,14 @@ import type { AgentRef } from '../messages/messages.ts';
  * | `KIND.NAME.session` | control | ends sessions of the agent |
  * | `KIND.NAME.notice`, `KIND.notice` | control | notices to one agent, and to all of its kind |
  * | `control.closed` | control | names a replica that closes |
+ * | `control.usage` | control | requests that a replica counted for limits |
  * | `control.samples` | control | samples, to the replica that runs the detector |
  */
 const ROOT = 'portcullis';
 
 export const GREETINGS = `${ROOT}.*.*.greet`;
 export const CONTROL_CLOSED = `${ROOT}.control.closed`;
+export const CONTROL_USAGE = `${ROOT}.control.usage`;
 export const CONTROL_SAMPLES = `${ROOT}.control.samples`;
 /** Replicas of control share the greetings. */
 export const CONTROL_QUEUE = 'control';

@@ -3,6 +3,17 @@ import type { AgentRef } from '../messages/messages.ts';
 
 export type TakeSamples = (from: AgentRef, message: WatchSamples) => void;
 
+/** Requests that a replica counted since it last said so, by caller, with the caller's limit a minute. */
+export type Usage = Readonly<Record<string, { readonly requests: number; readonly limit: number }>>;
+
+/** Between the replicas of control. */
+export interface ReplicaRelay extends SampleRelay {
+  /** To all other replicas. May be lost. */
+  publishUsage(usage: Usage): void;
+  /** The one listener of what the other replicas counted. */
+  onUsage(listener: (usage: Usage) => void): void;
+}
+
 /** Passes samples between the replicas of control: to the one that runs the detector. */
 export interface SampleRelay {
   /** Resolves with false if no replica takes them. Never rejects. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Usage } from '@portcullis/link/transport/relay.ts';
 import { Problem } from '../../problem.ts';
-import { createRateLimiter } from './rate-limit.ts';
+import { createRateLimiter, type RateLimiter, shareLimits } from './rate-limit.ts';
 
 const callerOf = (keyId: number, requestsPerMinute: number) => ({
   keyId,
@@ -38,4 +40,28 @@ test('keeps a quota per key, and applies a lowered limit at once', () => {
   assert.throws(() => limiter.take(callerOf(1, 1)), isRateLimited('60'));
   limiter.take(callerOf(2, 600));
   assert.equal(limiter.take(callerOf(2, 2))['ratelimit'], '"key";r=1;t=30');
+});
+
+test('replicas share a quota within moments of each other', async (t) => {
+  const heard: ((usage: Usage) => void)[] = [];
+  const limiters = [0, 1].map((own) => {
+    const limiter = createRateLimiter(() => 0);
+    const relay = {
+      pass: async () => false,
+      serve() {},
+      publishUsage: (usage: Usage) => heard[1 - own]?.(usage),
+      onUsage: (listener: (usage: Usage) => void) => void (heard[own] = listener),
+    };
+    t.after(shareLimits(limiter, relay));
+    return limiter;
+  }) as [RateLimiter, RateLimiter];
+  const caller = callerOf(1, 10);
+  for (let request = 0; request < 6; request += 1) limiters[0].take(caller);
+  await delay(600);
+  for (let left = 3; left >= 0; left -= 1) {
+    assert.equal(limiters[1].take(caller)['ratelimit'], `"key";r=${left};t=${(10 - left) * 6}`);
+  }
+  assert.throws(() => limiters[1].take(caller), isRateLimited('6'));
+  await delay(600);
+  assert.throws(() => limiters[0].take(caller), isRateLimited('6'));
 });

@@ -21,13 +21,15 @@ import {
 } from './metrics.ts';
 import { collectPaths, routeProblem } from '../operations/not-found.ts';
 import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
-import { createRateLimiter } from '../operations/rate-limit.ts';
+import { createRateLimiter, type RateLimiter } from '../operations/rate-limit.ts';
 import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
 import { registerOperations } from '../operations/routes.ts';
 
 export interface HttpDeps {
+  /** Default: one of its own, whose counts no other replica gets. */
+  readonly rateLimiter?: RateLimiter;
   readonly config: HttpConfig;
   readonly db: Db;
   readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
@@ -65,7 +67,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   page.send = registerPage(app);
   registerReference(app, { publicUrl: config.publicUrl });
   const { deadlineMs = limits.DEADLINE_MS } = deps;
-  registerOperations(app, { ...deps, deadlineMs, rateLimiter: createRateLimiter() });
+  registerOperations(app, {
+    ...deps,
+    deadlineMs,
+    rateLimiter: deps.rateLimiter ?? createRateLimiter(),
+  });
   let metricsListener: MetricsListener | null = null;
   return {
     async listen() {
