@@ -51,7 +51,7 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
     }
     first.publishUsage({ '1': { requests: 2, limit: 10 } });
     second.publishUsage({ '1': { requests: 3, limit: 10 } });
-    while (heard.length < 2) await delay(5);
+    for (let tries = 0; heard.length < 2 && tries < 2_000; tries += 1) await delay(5);
     assert.deepEqual(heard.toSorted(), [
       'first {"1":{"requests":3,"limit":10}}',
       'second {"1":{"requests":2,"limit":10}}',
@@ -154,6 +154,8 @@ async function cluster(t: TestContext) {
       const connection = await openConnection(server.control, { name });
       t.after(() => connection.close());
       const control = new NatsControl(connection, { handler: async () => stale(name) });
+      // The server knows its subscriptions.
+      await connection.flush();
       return { connection, control };
     },
   };
