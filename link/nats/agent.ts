@@ -12,7 +12,14 @@ import { AgentEvents, readReply } from '../transport/agent-events.ts';
 import type { AgentConnectOptions } from '../transport/agent-side.ts';
 import { PendingRequests } from '../transport/pending-requests.ts';
 import { type AgentSide, LinkError } from '../transport/transport.ts';
-import { decode, encode, type NatsAccess, openConnection, UnfitServer } from './connection.ts';
+import {
+  decode,
+  encode,
+  type NatsAccess,
+  openConnection,
+  retryMs,
+  UnfitServer,
+} from './connection.ts';
 import { type AgentSubjects, CONTROL_CLOSED, subjectsOf } from './subjects.ts';
 
 const GREETING_TIMEOUT_MS = 10_000;
@@ -30,6 +37,8 @@ export class NatsAgent extends AgentEvents implements AgentSide {
   readonly #pending = new PendingRequests<ControlReply>('control');
   readonly #aborted = new AbortController();
   #connection: NatsConnection | null = null;
+  /** By the server, at the last attempt to connect. */
+  #isRefused = false;
   /** Of greetings; a newer one replaces the others. */
   #attempts = 0;
   #replica: string | null = null;
@@ -83,12 +92,14 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     while (!this.closed) {
       try {
         const name = `${agent.kind}:${agent.name}`;
-        this.#connection = await openConnection(this.#access, { name, inboxPrefix });
+        const isRefused = (): boolean => this.#isRefused;
+        this.#connection = await openConnection(this.#access, { name, inboxPrefix, isRefused });
         break;
       } catch (error) {
+        this.#isRefused = error instanceof UnfitServer || error instanceof AuthorizationError;
         if (error instanceof UnfitServer) this.refused(error.message);
-        if (error instanceof AuthorizationError) this.refused(REFUSED_BY_SERVER);
-        await this.#pause();
+        else if (this.#isRefused) this.refused(REFUSED_BY_SERVER);
+        await this.#pause(retryMs(this.#isRefused));
       }
     }
     if (this.closed) await this.#connection?.close();
@@ -120,8 +131,11 @@ export class NatsAgent extends AgentEvents implements AgentSide {
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect') this.#lost('no NATS server', this.#replica);
-      else if (status.type === 'reconnect') void this.#greet(connection);
-      else if (status.type === 'error' && status.error instanceof AuthorizationError) {
+      else if (status.type === 'reconnect') {
+        this.#isRefused = false;
+        void this.#greet(connection);
+      } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
+        this.#isRefused = true;
         this.refused(REFUSED_BY_SERVER);
       }
     }
@@ -146,7 +160,7 @@ export class NatsAgent extends AgentEvents implements AgentSide {
       } catch {
         // No replica is there, or no server.
       }
-      if (isCurrent()) await this.#pause();
+      if (isCurrent()) await this.#pause(this.nextRetryMs());
     }
   }
 
@@ -202,8 +216,8 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     });
   }
 
-  async #pause(): Promise<void> {
-    await delay(this.nextRetryMs(), null, { signal: this.#aborted.signal }).catch(() => {});
+  async #pause(ms: number): Promise<void> {
+    await delay(ms, null, { signal: this.#aborted.signal }).catch(() => {});
   }
 }
 

@@ -24,6 +24,8 @@ export interface NatsAccess {
 const CONNECT_TIMEOUT_MS = 5_000;
 const PING_MS = 5_000;
 const RECONNECT_MS = 500;
+/** After a refusal, which only another credential ends. */
+const REFUSED_RETRY_MS = 15_000;
 
 /** The server cannot be used as it is configured, in words for its operator. */
 export class UnfitServer extends Error {
@@ -36,7 +38,13 @@ export class UnfitServer extends Error {
  */
 export async function openConnection(
   access: NatsAccess,
-  options: Pick<ConnectionOptions, 'name' | 'inboxPrefix'>,
+  {
+    isRefused = () => false,
+    ...options
+  }: Pick<ConnectionOptions, 'name' | 'inboxPrefix'> & {
+    /** Whether the servers refused the key at the last attempt: then the next one is later. */
+    readonly isRefused?: () => boolean;
+  },
 ): Promise<NatsConnection> {
   const { key, jwt } = access;
   const connection = await connect({
@@ -46,9 +54,7 @@ export async function openConnection(
     maxReconnectAttempts: -1,
     // A credential that is revoked may be replaced by the time of the next attempt.
     ignoreAuthErrorAbort: true,
-    reconnectTimeWait: RECONNECT_MS,
-    reconnectJitter: RECONNECT_MS,
-    reconnectJitterTLS: RECONNECT_MS,
+    reconnectDelayHandler: () => retryMs(isRefused()),
     pingInterval: PING_MS,
     maxPingOut: 2,
   });
@@ -64,6 +70,11 @@ export async function openConnection(
 
 function isEncrypted(servers: readonly string[]): boolean {
   return servers.some((url) => url.startsWith('tls:'));
+}
+
+/** With jitter, so that the agents of a fleet do not all reconnect at once. */
+export function retryMs(isRefused: boolean): number {
+  return (isRefused ? REFUSED_RETRY_MS : RECONNECT_MS) * (1 + Math.random());
 }
 
 /** Rejects with `UnfitServer` if the server admits a client without a credential. */

@@ -43,6 +43,9 @@ export function renderServerConfig({
     `listen: ${quoted(listen)}`,
     `max_payload: ${MAX_MESSAGE_BYTES}`,
     `max_pending: ${MAX_MESSAGE_BYTES * 8}`,
+    // A host that is cut off counts as gone after half a minute.
+    'ping_interval: "10s"',
+    'ping_max: 2',
     `operator: ${operator}`,
     `system_account: ${system}`,
     'resolver {',
