@@ -190,14 +190,14 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     if (!admission.ok || session.state === 'ended') {
       this.#sessions.delete(id);
       const refused = admission.ok ? 'The credential was replaced.' : admission.reason;
-      message.respond(encode({ refused }));
+      this.#respond(message, { refused });
       return;
     }
     session.state = 'admitted';
     const own = this.#of(agent.value);
     if (own.length > MAX_PER_AGENT && own[0] !== undefined) this.#end(own[0]);
     this.#publish(subjectsOf(agent.value).session, encode({ newest: id }));
-    message.respond(encode({ replica: this.#replica }));
+    this.#respond(message, { replica: this.#replica });
   }
 
   /** Oldest first. */
@@ -210,22 +210,21 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     const session = this.#sessions.get(String(id));
     const agent = parseAgentRef(agentOf(message.subject));
     if (session?.state !== 'admitted' || !agent.ok || !isSame(session.agent, agent.value)) {
-      message.respond(encode({ ended: 'control does not know this session' }));
+      this.#respond(message, { ended: 'control does not know this session' });
       return;
     }
     if (session.pending >= MAX_PENDING) {
       const detail = 'This agent has too many unanswered requests.';
-      message.respond(encode({ reply: { kind: 'refused', code: 'unavailable', detail } }));
+      this.#respond(message, { reply: { kind: 'refused', code: 'unavailable', detail } });
       return;
     }
     const send = (reply: ControlReply): void => {
-      const body = encode({ reply });
-      if (session.state === 'admitted') message.respond(body);
+      if (session.state === 'admitted') this.#respond(message, { reply });
     };
     const started = startRequest(this.#options, session.agent, request, send);
     if ('invalid' in started) {
       this.#end(session);
-      message.respond(encode({ ended: started.invalid }));
+      this.#respond(message, { ended: started.invalid });
       return;
     }
     session.pending += 1;
@@ -252,6 +251,12 @@ export class NatsControl implements ControlSide, ReplicaRelay {
       if (type === 'reconnect') this.#isConnected = true;
       else if (type === 'disconnect') this.#isConnected = false;
     }
+  }
+
+  /** Throws `LinkError` `too_large`. Does nothing once control has closed. */
+  #respond(message: Msg, envelope: object): void {
+    const body = encode(envelope);
+    if (!this.#connection.isClosed()) message.respond(body);
   }
 
   /** What cannot be sent is lost, as notices may be: the library would keep it in memory until a server is back. */
