@@ -114,7 +114,7 @@ test('reports all mistakes at once, one per line, without secrets', () => {
   });
   assert.equal(config.ok, false);
   const lines = config.ok ? [] : config.reason.split('\n');
-  assert.equal(lines.length, 8);
+  assert.equal(lines.length, 9);
   for (const name of [
     'DATABASE_URL',
     'LISTEN',
