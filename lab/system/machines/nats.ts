@@ -1,55 +1,58 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { skipUnless } from '../../requirements.ts';
-import { type Machine, Machines, PROTECTED } from '../../stack/machines.ts';
+import { type Machine, type Machines, PROTECTED } from '../../stack/machines.ts';
 import { eventually } from '../stack-fixture.ts';
 
 const RULES = `/api/v1/firewall/ips/${PROTECTED}/rules`;
 let machines: Machines;
 let lastPort = 2_000;
 
-describe('edges of other hosts, over NATS', {
-  skip: skipUnless(['root', 'netns', 'nft', 'postgres', 'nats-server']),
-}, () => {
-  before(async () => {
-    machines = await Machines.start('nats', ['fra1', 'ams1']);
-  });
-  after(() => machines.stop());
+/** Tests edges of other hosts; `ams1` has no credential afterwards. */
+export function natsTests(started: () => Machines): void {
+  describe('edges of other hosts, over NATS', () => {
+    before(() => {
+      machines = started();
+    });
 
-  it('have a rule in their kernels when it is called live', async () => {
-    const port = await denyPort();
-    for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
-  });
+    it('have a rule in their kernels when it is called live', async () => {
+      const port = await denyPort();
+      for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
+    });
 
-  it('enforce while NATS is killed; writes are accepted, and live once it is back', async (t) => {
-    const before = await denyPort();
-    await machines.end('nats', 'SIGKILL');
-    const { port, generation } = await accept();
-    assert.equal(await isLive(generation), false);
-    for (const edge of machines.edges) {
-      assert.ok(denies(edge, before) && !denies(edge, port), edge.name);
-    }
-    await machines.startNats();
-    await measure(t, 'live after NATS is back', () => machines.api.liveAt(PROTECTED, generation));
-    for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
-  });
+    it('enforce while NATS is killed; writes are accepted, and live once it is back', async (t) => {
+      const before = await denyPort();
+      await machines.end('nats', 'SIGKILL');
+      const { port, generation } = await accept();
+      assert.equal(await isLive(generation), false);
+      for (const edge of machines.edges) {
+        assert.ok(denies(edge, before) && !denies(edge, port), edge.name);
+      }
+      await machines.startNats();
+      await measure(t, 'live after NATS is back', () => machines.api.liveAt(PROTECTED, generation));
+      for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
+    });
 
-  it('are not called live while one that is in service is cut off', async (t) => {
-    machines.setWire('ams1', 'down');
-    const { port, generation } = await accept();
-    const [fra1, ams1] = machines.edges as [Machine, Machine];
-    await eventually('fra1 enforces it', async () => denies(fra1, port));
-    await delay(2_000);
-    assert.equal(await isLive(generation), false);
-    assert.ok(!denies(ams1, port));
-    machines.setWire('ams1', 'up');
-    await measure(t, 'live after the wire is mended', () =>
-      machines.api.liveAt(PROTECTED, generation),
-    );
-    assert.ok(denies(ams1, port));
-  });
+    it('are not called live while one that is in service is cut off', async (t) => {
+      machines.setWire('ams1', 'down');
+      const { port, generation } = await accept();
+      const [fra1, ams1] = machines.edges as [Machine, Machine];
+      await eventually('fra1 enforces it', async () => denies(fra1, port));
+      await delay(2_000);
+      assert.equal(await isLive(generation), false);
+      assert.ok(!denies(ams1, port));
+      machines.setWire('ams1', 'up');
+      await measure(t, 'live after the wire is mended', () =>
+        machines.api.liveAt(PROTECTED, generation),
+      );
+      assert.ok(denies(ams1, port));
+    });
 
+    returnTests();
+  });
+}
+
+function returnTests(): void {
   it('join again after control was killed and started again', async (t) => {
     await machines.end('control', 'SIGKILL');
     await machines.startControl();
@@ -65,7 +68,7 @@ describe('edges of other hosts, over NATS', {
     const [, ams1] = machines.edges as [Machine, Machine];
     assert.ok(denies(ams1, lastPort), 'its kernel keeps what it had');
   });
-});
+}
 
 /** Accepts a rule on another port. */
 async function accept(): Promise<{ readonly port: number; readonly generation: number }> {
