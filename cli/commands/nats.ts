@@ -66,8 +66,10 @@ async function writeConfig(options: ConfigOptions): Promise<void> {
   if (clusterListen !== undefined) addressOf('--cluster-listen', clusterListen);
   const cluster = clusterListen === undefined ? null : { listen: clusterListen, routes: others };
   const { makeServerFiles } = await import('@portcullis/control/nats/server-files.ts');
-  const files = await withDatabase(options, (db) =>
-    makeServerFiles(db, { listen, names: [first, ...more], cluster }),
+  const files = await withDatabase(
+    options,
+    (db) => makeServerFiles(db, { listen, names: [first, ...more], cluster }),
+    { create: true },
   );
   const folder = resolve(out);
   saveFiles(folder, files);

@@ -154,8 +154,13 @@ export class NatsLink implements ControlSide, ReplicaRelay {
 
   /** A server that comes back may have missed a revocation. */
   async #watch(system: NatsConnection): Promise<void> {
+    const { log } = this.#options;
     for await (const { type } of system.status()) {
-      if (type === 'reconnect') this.publishRevocations();
+      if (type === 'disconnect')
+        log.warn({}, 'NATS is away: agents of other hosts are not reached');
+      if (type !== 'reconnect') continue;
+      log.info({ server: system.getServer() }, 'NATS is back');
+      this.publishRevocations();
     }
   }
 

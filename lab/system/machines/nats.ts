@@ -28,6 +28,7 @@ export function natsTests(started: () => Machines): void {
       for (const edge of machines.edges) {
         assert.ok(denies(edge, before) && !denies(edge, port), edge.name);
       }
+      await machines.logged('control', 'NATS is away');
       await machines.startNats();
       await measure(t, 'live after NATS is back', () => machines.api.liveAt(PROTECTED, generation));
       for (const edge of machines.edges) assert.ok(denies(edge, port), edge.name);
