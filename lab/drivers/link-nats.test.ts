@@ -99,6 +99,25 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
     assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), stale('control'));
   });
 
+  it('reaches control through a cluster, and another server of it when its own is killed', async (t) => {
+    const first = await new NatsServer({ cluster: 'first' }).start();
+    const others = [new NatsServer({ cluster: first }), new NatsServer({ cluster: first })];
+    for (const server of [first, ...others]) t.after(() => server.stop());
+    for (const server of others) await server.start();
+    const [, third] = others as [NatsServer, NatsServer];
+    const connection = await openConnection(third.control, { name: 'control' });
+    t.after(() => connection.close());
+    new NatsControl(connection, { handler: async () => stale('control') });
+    const agent = new NatsAgent({ agent: EDGE }, first.agent(EDGE));
+    t.after(() => agent.close());
+    await nextConnect(agent);
+    assert.deepEqual(await agent.request(confirm(1), TIMEOUT_MS), stale('control'));
+    const back = nextConnect(agent, 2);
+    await first.kill();
+    await back;
+    assert.deepEqual(await agent.request(confirm(2), TIMEOUT_MS), stale('control'));
+  });
+
   it('lets an agent neither publish nor subscribe on the subjects of another one', async (t) => {
     const { server } = await cluster(t);
     const other = subjectsOf({ kind: 'edge', name: 'ams1' });
@@ -130,7 +149,7 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
   });
 
   it('refuses a server that admits everybody', async (t) => {
-    const server = await new NatsServer('listen: "127.0.0.1:-1"\n').start();
+    const server = await new NatsServer({ config: 'listen: "127.0.0.1:-1"\n' }).start();
     t.after(() => server.stop());
     await assert.rejects(requireAuthentication(server.control), /admits everybody/);
   });

@@ -17,17 +17,39 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const START_MS = 60_000;
 
-/** A NATS server of this host, whose accounts are made for it alone. */
+interface Identity {
+  readonly operator: NatsKey;
+  readonly system: NatsKey;
+  readonly account: NatsKey;
+}
+
+export interface NatsServerOptions {
+  /** Replaces the configuration. */
+  readonly config?: string;
+  /** A server of a cluster: the first one, or one that joins a running one. */
+  readonly cluster?: 'first' | NatsServer;
+}
+
+/** A NATS server of this host. Its accounts are made for it and its cluster alone. */
 export class NatsServer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-nats-'));
-  readonly #account = new NatsKey('account');
+  readonly #identity: Identity;
   readonly #config: string;
   #process: ChildProcess | null = null;
   #url = '';
+  #clusterAddress = '';
 
-  /** `config` replaces the configuration. */
-  constructor(config?: string) {
-    const [operator, system] = [new NatsKey('operator'), new NatsKey('account')];
+  constructor({ config, cluster }: NatsServerOptions = {}) {
+    this.#identity =
+      cluster instanceof NatsServer
+        ? cluster.#identity
+        : {
+            operator: new NatsKey('operator'),
+            system: new NatsKey('account'),
+            account: new NatsKey('account'),
+          };
+    const { operator, system, account } = this.#identity;
+    const routes = cluster instanceof NatsServer ? [cluster.#clusterAddress] : [];
     const named = (key: NatsKey, name: string): [string, string] => [
       key.publicName,
       accountClaims(operator, { name, publicName: key.publicName }),
@@ -37,9 +59,9 @@ export class NatsServer {
       renderServerConfig({
         listen: '127.0.0.1:-1',
         operator: operatorClaims(operator, system.publicName),
-        accounts: Object.fromEntries([named(system, 'system'), named(this.#account, 'fleet')]),
+        accounts: Object.fromEntries([named(system, 'system'), named(account, 'fleet')]),
         tls: null,
-        cluster: null,
+        cluster: cluster === undefined ? null : { listen: '127.0.0.1:-1', routes },
       });
   }
 
@@ -63,8 +85,9 @@ export class NatsServer {
       await delay(10);
     }
     const ports = readdirSync(this.#folder).find(isPorts) ?? '';
-    const { nats } = JSON.parse(readFileSync(join(this.#folder, ports), 'utf8'));
+    const { nats, cluster } = JSON.parse(readFileSync(join(this.#folder, ports), 'utf8'));
     this.#url = nats[0];
+    this.#clusterAddress = cluster === undefined ? '' : new URL(cluster[0]).host;
     return this;
   }
 
@@ -85,13 +108,13 @@ export class NatsServer {
   /** As control. */
   get control(): NatsAccess {
     const key = new NatsKey('user');
-    return this.#access(key, controlClaims(this.#account, key.publicName));
+    return this.#access(key, controlClaims(this.#identity.account, key.publicName));
   }
 
   /** As this agent. */
   agent(agent: AgentRef): NatsAccess {
     const key = new NatsKey('user');
-    return this.#access(key, agentClaims(this.#account, key.publicName, agent));
+    return this.#access(key, agentClaims(this.#identity.account, key.publicName, agent));
   }
 
   #access(key: NatsKey, jwt: string): NatsAccess {
