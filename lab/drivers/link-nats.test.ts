@@ -106,8 +106,8 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
     for (const server of others) await server.start();
     const [, third] = others as [NatsServer, NatsServer];
     const connection = await openConnection(third.control, { name: 'control' });
-    t.after(() => connection.close());
-    new NatsControl(connection, { handler: async () => stale('control') });
+    const control = new NatsControl(connection, { handler: async () => stale('control') });
+    t.after(() => control.close());
     const agent = new NatsAgent({ agent: EDGE }, first.agent(EDGE));
     t.after(() => agent.close());
     await nextConnect(agent);
