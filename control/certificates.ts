@@ -1,4 +1,4 @@
-import { randomBytes, webcrypto, X509Certificate } from 'node:crypto';
+import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
@@ -120,9 +120,4 @@ async function toPem(
     key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY'),
     cert: certificate.toString('pem'),
   };
-}
-
-/** SHA-256 of a certificate in PEM, in hexadecimal. */
-export function fingerprintOf(cert: string): string {
-  return new X509Certificate(cert).fingerprint256.replaceAll(':', '').toLowerCase();
 }

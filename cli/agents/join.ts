@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
@@ -119,8 +120,7 @@ function requireHost(kind: AgentRef['kind'], { foreground, engine }: JoinOptions
 /** Plain HTTP would show the credential to the network. */
 function parseUrl(text: string): URL {
   const url = URL.parse(text);
-  const isLocal =
-    url?.protocol === 'http:' && /^(?:localhost|127\.[0-9.]+|\[::1\])$/.test(url.hostname);
+  const isLocal = url?.protocol === 'http:' && isLoopbackHost(url.hostname);
   if (url === null || (url.protocol !== 'https:' && !isLocal)) {
     throw usageError(`${text} is not like https://portcullis.example.net`);
   }

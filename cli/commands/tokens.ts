@@ -73,12 +73,12 @@ async function create(kind: AgentRef['kind'], options: CreateOptions): Promise<v
 async function approve(kind: AgentRef['kind'], options: TokenOptions): Promise<void> {
   const { name } = options;
   const { approveTokens } = await import('@portcullis/control/joining/tokens.ts');
-  const count = await withTransaction(options, (tx, actor) =>
+  const sources = await withTransaction(options, (tx, actor) =>
     approveTokens(tx, { kind, name }, actor),
   );
-  if (count === 0) throw failed(`no host waits to be the ${kind} ${name}`);
-  if (options.json === true) printJson({ [kind]: name, approved: true });
-  else print(`The host that waits to be the ${kind} ${name} gets its credential now.`);
+  if (sources.length === 0) throw failed(`no host waits to be the ${kind} ${name}`);
+  if (options.json === true) printJson({ [kind]: name, approved: sources });
+  else print(`The host at ${sources.join(', ')} gets the credential of the ${kind} ${name} now.`);
 }
 
 async function withdraw(kind: AgentRef['kind'], options: TokenOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { sql } from 'kysely';
 import { hashToken, recordAudit, readCookie, sessionCookieName } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
@@ -24,14 +25,12 @@ export interface Visitor {
  */
 export function requireEncrypted(publicUrl: string): void {
   const { protocol, hostname } = new URL(publicUrl);
-  if (protocol === 'https:' || LOOPBACK.test(hostname)) return;
+  if (protocol === 'https:' || isLoopbackHost(hostname)) return;
   throw new Problem(
     'invalid_request',
     'Signing in needs https: the operator gives Portcullis a certificate, or sets the public URL to that of a TLS proxy.',
   );
 }
-
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /** 256 random bits. */
 export function newToken(): string {

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
+import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
 import type { MailConfig } from '../mail/index.ts';
 import type { AutomaticTlsConfig } from '../tls-auto/automatic-tls.ts';
@@ -198,14 +199,12 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
   return ok(networks);
 }
 
-const LOOPBACK = /^(?:localhost|127\.[0-9.]+|\[::1\])$/;
-
 /** What is not encrypted must not leave this host. */
 function decideNats(text: string | null): Parsed<readonly string[]> {
   const servers = itemsOf(text);
   for (const server of servers) {
     const url = URL.parse(server);
-    const isPlain = url?.protocol === 'nats:' && LOOPBACK.test(url.hostname);
+    const isPlain = url?.protocol === 'nats:' && isLoopbackHost(url.hostname);
     const known = url?.protocol === 'tls:' || isPlain;
     if (!known || url === null || url.hostname === '' || url.username + url.password !== '') {
       return no(

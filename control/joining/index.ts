@@ -38,7 +38,7 @@ async function loadState(db: Db | Tx, { kind, name }: AgentRef): Promise<State> 
   const { rows } = await (kind === 'edge'
     ? sql<State>`
         select instance is not null as connected, in_service as live,
-               case when mode = 'observe' then coalesce(mode_reason, 'it was not told to enforce')
+               case when mode = 'observe' then coalesce(mode_reason, 'it was started without --enforce')
                     else mode_reason end as reason
           from edges where name = ${name}`
     : sql<State>`

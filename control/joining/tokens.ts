@@ -5,8 +5,7 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { type Actor, recordAudit, unauthenticated } from '../access/index.ts';
 import { agentExists, enrolAgent } from '../agent-credential.ts';
 import type { Tx } from '../db/database.ts';
-import { fingerprintOf } from '../certificates.ts';
-import { ensureInstallation, remoteCredential } from '../nats/installation.ts';
+import { ensureInstallation, fingerprintOf, remoteCredential } from '../nats/installation.ts';
 
 /**
  * A token: its secret, and the SHA-256 of the authority's certificate by which a host knows control. Tokens of an
@@ -35,25 +34,25 @@ export async function createToken(
     values (${hashOf(secret)}, ${kind}, ${name}, ${expiresAt}, ${needsApproval})`.execute(tx);
   const target = `${kind}:${name}`;
   await recordAudit(tx, { actor, organisationId: null, action: 'token.create', target });
-  const { authority } = await ensureInstallation(tx);
-  return `${secret}.${fingerprintOf(authority.cert)}`;
+  return `${secret}.${fingerprintOf(await ensureInstallation(tx))}`;
 }
 
-/** Lets the hosts in that wait with a token for this agent. Returns their number. */
+/** Approves the hosts that wait with a token for this agent. Returns the addresses from which they presented it. */
 export async function approveTokens(
   tx: Tx,
   { kind, name }: AgentRef,
   actor: Actor,
-): Promise<number> {
-  const { rows } = await sql`
+): Promise<string[]> {
+  const { rows } = await sql<{ source: string }>`
     update join_tokens set approved_at = now()
      where kind = ${kind} and name = ${name} and needs_approval and approved_at is null
-       and used_at is null and presented_from is not null returning 1`.execute(tx);
+       and used_at is null and presented_from is not null
+    returning host(presented_from) as source`.execute(tx);
   if (rows.length > 0) {
     const target = `${kind}:${name}`;
     await recordAudit(tx, { actor, organisationId: null, action: 'token.approve', target });
   }
-  return rows.length;
+  return rows.map(({ source }) => source);
 }
 
 /** Withdraws every unused token for this agent. Returns their number. */

@@ -8,9 +8,9 @@ import type { NatsAccess } from '@portcullis/link/nats/connection.ts';
 import { agentKey, NatsKey, SEED_BYTES } from '@portcullis/link/nats/keys.ts';
 import type { RemoteCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
 import { sql } from 'kysely';
-import { createAuthority, type KeyAndCertificate } from '../certificates.ts';
+import type { KeyAndCertificate } from '../certificates.ts';
 import type { Db, Tx } from '../db/database.ts';
 
 /**
@@ -44,6 +44,8 @@ export async function loadInstallation(db: Db | Tx): Promise<NatsInstallation | 
 export async function ensureInstallation(db: Db | Tx): Promise<NatsInstallation> {
   const found = await loadInstallation(db);
   if (found !== null) return found;
+  // Control starts without the library of certificates.
+  const { createAuthority } = await import('../certificates.ts');
   const { key, cert } = await createAuthority();
   const [operator, system, account] = [0, 1, 2].map(() => randomBytes(SEED_BYTES));
   await sql`
@@ -116,4 +118,9 @@ export function remoteCredential(
 /** Servers with plain URLs are on this host alone. */
 function caFor(servers: readonly string[], { cert }: KeyAndCertificate): string | null {
   return servers.some((url) => url.startsWith('tls:')) ? cert : null;
+}
+
+/** SHA-256 of the authority's certificate, in hexadecimal. */
+export function fingerprintOf({ authority }: NatsInstallation): string {
+  return new X509Certificate(authority.cert).fingerprint256.replaceAll(':', '').toLowerCase();
 }

@@ -51,5 +51,5 @@ function networks(...texts: readonly string[]): Cidr[] {
 
 /** Whether the host of a URL is this machine itself, which nobody else can reach: `localhost`, `127.0.0.1`, `[::1]`. */
 export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host.startsWith('127.') || host === '[::1]';
+  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host);
 }

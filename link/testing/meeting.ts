@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentRef, ControlReply } from '../messages/messages.ts';
 import type { EdgeConfirm } from '../messages/edge.ts';
 import type { NodeHello } from '../messages/node.ts';
@@ -55,6 +56,19 @@ export function nextConnect(agent: AgentSide, count = 1): Promise<void> {
       if (seen === count) resolve();
     });
   });
+}
+
+/** Repeats an attempt until it does not reject: the other side knows of a change a moment later. */
+export async function eventually(attempt: () => Promise<void>): Promise<void> {
+  for (let tries = 0; tries < 4_000; tries += 1) {
+    const failed = await attempt().then(
+      () => false,
+      () => true,
+    );
+    if (!failed) return;
+    await delay(5);
+  }
+  await attempt();
 }
 
 export function linkError(code: LinkError['code']): (error: unknown) => boolean {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { WatchSamples } from '../messages/attacks.ts';
 import type { AgentRef } from '../messages/messages.ts';
+import { eventually } from './meeting.ts';
 import type { SampleRelay } from '../transport/relay.ts';
 
 const FROM: AgentRef = { kind: 'edge', name: 'fra1' };
@@ -21,22 +22,13 @@ export function relaySuite(
       };
     assert.equal(await second.pass(FROM, samples(1)), false);
     first.serve(takeAs('first'));
-    await passed(() => second.pass(FROM, samples(2)));
+    await eventually(async () => assert.ok(await second.pass(FROM, samples(2))));
     first.serve(null);
     second.serve(takeAs('second'));
-    await passed(() => first.pass(FROM, samples(3)));
+    await eventually(async () => assert.ok(await first.pass(FROM, samples(3))));
     const unique = [...new Set(taken)];
     assert.deepEqual(unique, ['first: fra1 2', 'second: fra1 3']);
   });
-}
-
-/** A change of the replica that takes samples is known to the others a moment later. */
-async function passed(pass: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries += 1) {
-    if (await pass()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  assert.fail('no replica took the samples');
 }
 
 function samples(sequence: number): WatchSamples {

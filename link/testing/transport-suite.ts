@@ -9,6 +9,7 @@ import {
   connected,
   DONE,
   EDGE,
+  eventually,
   linkError,
   type Meet,
   type Meeting,
@@ -213,19 +214,6 @@ function noticeTests(meet: Meet): void {
 
 function nextNotice(agent: AgentSide): Promise<Notice> {
   return new Promise((resolve) => agent.onNotice(resolve));
-}
-
-/** The other side notices a close with a delay. */
-async function eventually(attempt: () => Promise<void>): Promise<void> {
-  for (let tries = 0; tries < 4_000; tries += 1) {
-    const failed = await attempt().then(
-      () => false,
-      () => true,
-    );
-    if (!failed) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  await attempt();
 }
 
 function refusal(detail: string): ControlReply {

@@ -40,7 +40,7 @@ export function joinTests(started: () => Machines): void {
 }
 
 function refusalTests(): void {
-  it('is told why its token is refused', async () => {
+  it('gets the reason why its token is refused', async () => {
     const token = await createToken('lon1');
     const otherKind = await machines.portcullis(
       lon1,
