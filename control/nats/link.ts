@@ -5,12 +5,7 @@ import {
   requireAuthentication,
 } from '@portcullis/link/nats/connection.ts';
 import { NatsControl } from '@portcullis/link/nats/control.ts';
-import type {
-  AgentAnswer,
-  AgentCall,
-  AgentRef,
-  Notice,
-} from '@portcullis/link/messages/messages.ts';
+import type { AgentCall, AgentRef, AnswerTo, Notice } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { ReplicaRelay, TakeSamples, Usage } from '@portcullis/link/transport/relay.ts';
 import type { ServeOptions } from '@portcullis/link/transport/handling.ts';
@@ -61,7 +56,11 @@ export class NatsLink implements ControlSide, ReplicaRelay {
     this.#running = this.#run();
   }
 
-  async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+  async call<C extends AgentCall>(
+    agent: AgentRef,
+    call: C,
+    timeoutMs: number,
+  ): Promise<AnswerTo<C>> {
     if (this.#serving === null) throw new LinkError('disconnected', 'NATS is not connected');
     return this.#serving.call(agent, call, timeoutMs);
   }

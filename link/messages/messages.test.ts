@@ -118,7 +118,7 @@ describe('parseRequest', () => {
           parseReply,
           parseNotice,
           parseCall,
-          parseAnswer,
+          parseAnswerOfNode,
           parseAgentRef,
           parseEdge,
           parseNode,
@@ -140,6 +140,7 @@ describe('parseRequest', () => {
 });
 
 const parseEdge = (value: unknown) => parseRequest('edge', value);
+const parseAnswerOfNode = (value: unknown) => parseAnswer({ kind: 'node.call' }, value);
 const parseNode = (value: unknown) => parseRequest('node', value);
 
 function unknownKind(message: unknown): string | null {
@@ -158,7 +159,7 @@ it('prose of a peer cannot control a terminal, and output of a game keeps its co
   });
   assert.ok(refused.ok && refused.value.kind === 'edge.confirm');
   assert.equal(refused.value.refused[0]?.reason, '\ufffd]0;owned\ufffd\ufffd2Jtext\ufffd\n\tend');
-  const console = parseAnswer({
+  const console = parseAnswerOfNode({
     kind: 'lines',
     lines: ['\u001b[31mred\u0000'],
     lastNumber: 1,

@@ -83,8 +83,11 @@ export type Refused = Static<(typeof REPLIES)['refused']>;
 /** Calls of control to one agent: each has one answer. */
 const CALLS = { ...EDGE_CALLS, ...NODE_CALLS };
 export type AgentCall = EdgeCall | NodeCall;
-const ANSWERS = { ...EDGE_ANSWERS, ...NODE_ANSWERS };
+const ANSWERS: Readonly<
+  Record<AgentCall['kind'], Readonly<Record<string, Schema<EdgeAnswer | NodeAnswer>>>>
+> = { 'edge.explain': EDGE_ANSWERS, 'node.call': NODE_ANSWERS };
 export type AgentAnswer = EdgeAnswer | NodeAnswer;
+export type AnswerTo<C extends AgentCall> = C extends EdgeCall ? EdgeAnswer : NodeAnswer;
 
 /**
  * Control to agents, without an answer. A lost notice loses nothing: the agent's timer asks anyway. An agent receives
@@ -137,8 +140,12 @@ export function parseReply(value: unknown): ParsedMessage<ControlReply> {
 export function parseCall(value: unknown): ParsedMessage<AgentCall> {
   return parseByKind<AgentCall>(CALLS, value);
 }
-export function parseAnswer(value: unknown): ParsedMessage<AgentAnswer> {
-  return parseByKind<AgentAnswer>(ANSWERS, value);
+/** The answers to other calls are unknown here. */
+export function parseAnswer<C extends AgentCall>(
+  { kind }: Pick<C, 'kind'>,
+  value: unknown,
+): ParsedMessage<AnswerTo<C>> {
+  return parseByKind(ANSWERS[kind], value) as ParsedMessage<AnswerTo<C>>;
 }
 export function parseNotice(value: unknown): ParsedMessage<Notice> {
   return parseByKind<Notice>(NOTICES, value);

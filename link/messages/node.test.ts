@@ -102,7 +102,7 @@ describe('node messages', () => {
       { kind: 'state', state: 'offline', resources: null, problem: 'It ended.' },
       { kind: 'lines', lines: ['one', 'two'], lastNumber: 7 },
     ]) {
-      assert.deepEqual(parseAnswer(answer), { ok: true, value: answer });
+      assert.deepEqual(parseAnswer({ kind: 'node.call' }, answer), { ok: true, value: answer });
     }
   });
 

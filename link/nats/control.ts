@@ -7,9 +7,9 @@ import {
 } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import {
-  type AgentAnswer,
   type AgentCall,
   type AgentRef,
+  type AnswerTo,
   audienceOf,
   type ControlReply,
   type Notice,
@@ -90,7 +90,11 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     void this.#watch();
   }
 
-  async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+  async call<C extends AgentCall>(
+    agent: AgentRef,
+    call: C,
+    timeoutMs: number,
+  ): Promise<AnswerTo<C>> {
     // Another connection of the agent, which may not have heard yet that it is not the newest, leaves it unanswered.
     const newest = this.#of(agent).at(-1)?.id;
     const body = encode({ request: call, connection: newest });
@@ -98,7 +102,7 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     const { call: subject } = subjectsOf(agent);
     try {
       const { data } = await this.#connection.request(subject, body, { timeout: timeoutMs });
-      const answer = parseAnswer(decode(data)['answer']);
+      const answer = parseAnswer<C>(call, decode(data)['answer']);
       if (answer.ok) return answer.value;
       for (const session of this.#of(agent)) this.#end(session);
       throw new LinkError('disconnected', `${agent.name} gave an invalid answer: ${answer.reason}`);

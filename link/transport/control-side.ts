@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import {
-  type AgentAnswer,
   type AgentCall,
   type AgentRef,
+  type AnswerTo,
   isFor,
   type Notice,
   parseAgentRef,
@@ -66,7 +66,11 @@ export class AgentConnections implements ControlSide {
     if (own.length > MAX_PER_AGENT) own[0]?.destroy('the agent has newer connections');
   }
 
-  async call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+  async call<C extends AgentCall>(
+    agent: AgentRef,
+    call: C,
+    timeoutMs: number,
+  ): Promise<AnswerTo<C>> {
     const newest = this.#of(agent).at(-1);
     if (newest === undefined) throw new LinkError('disconnected', `${agent.name} is not connected`);
     return newest.call(call, timeoutMs);
@@ -96,7 +100,7 @@ class ServedAgent {
   /** The same once it is admitted. */
   #agent: AgentRef | null = null;
   #refused = false;
-  readonly #calls = new PendingRequests<AgentAnswer>('the agent');
+  readonly #calls = new PendingRequests<unknown>('the agent');
   #pending = 0;
   #onIdle: (() => void) | null = null;
 
@@ -135,9 +139,16 @@ class ServedAgent {
     this.#stream.destroy(reason);
   }
 
-  async call(call: AgentCall, timeoutMs: number): Promise<AgentAnswer> {
+  /** An invalid answer ends the connection, as an invalid request does. */
+  async call<C extends AgentCall>(call: C, timeoutMs: number): Promise<AnswerTo<C>> {
     if (!this.#reads) throw new LinkError('disconnected', 'the agent does not read');
-    return this.#calls.start(timeoutMs, (id) => this.#stream.send({ call: id, request: call }));
+    const answer = parseAnswer<C>(
+      call,
+      await this.#calls.start(timeoutMs, (id) => this.#stream.send({ call: id, request: call })),
+    );
+    if (answer.ok) return answer.value;
+    this.#stream.destroy(answer.reason);
+    throw new LinkError('disconnected', `the agent gave an invalid answer: ${answer.reason}`);
   }
 
   /** Messages to an agent that does not read would accumulate. */
@@ -175,7 +186,8 @@ class ServedAgent {
     const checked = check(anyObject, message);
     const envelope = checked.ok ? checked.value : {};
     if (this.#agent === null) this.#greet(envelope);
-    else if ('call' in envelope) this.#answered(envelope);
+    else if (typeof envelope['call'] === 'number')
+      this.#calls.answer(envelope['call'], envelope['answer']);
     else this.#take(this.#agent, envelope);
   }
 
@@ -215,13 +227,6 @@ class ServedAgent {
     this.#stream.pause();
     this.#stream.send({ refused: reason });
     void this.#stream.end();
-  }
-
-  #answered({ call, answer }: Record<string, unknown>): void {
-    const parsed = parseAnswer(answer);
-    if (typeof call !== 'number' || !parsed.ok) {
-      this.#stream.destroy(parsed.ok ? 'an answer without an id' : parsed.reason);
-    } else this.#calls.answer(call, parsed.value);
   }
 
   #take(agent: AgentRef, envelope: Record<string, unknown>): void {

@@ -3,6 +3,7 @@ import type {
   AgentCall,
   AgentRef,
   AgentRequest,
+  AnswerTo,
   ControlReply,
   Notice,
 } from '../messages/messages.ts';
@@ -25,7 +26,7 @@ import type {
 export interface ControlSide {
   /** Waits for running handlers, but not for long, then closes every connection. */
   close(): Promise<void>;
-  call(agent: AgentRef, call: AgentCall, timeoutMs: number): Promise<AgentAnswer>;
+  call<C extends AgentCall>(agent: AgentRef, call: C, timeoutMs: number): Promise<AnswerTo<C>>;
   notify(notice: Notice): void;
   /** Checks admission of these agents again, and disconnects those that are no longer admitted. */
   recheck(matches: (agent: AgentRef) => boolean): void;

@@ -59,8 +59,7 @@ export class TestControl {
     const request = { kind: 'node.call', withinMs, uuid, call } as const;
     const node = { kind: 'node', name: NODE } as const;
     try {
-      const answer = await this.#side.call(node, request, withinMs);
-      return answer.kind === 'edge.verdict' ? null : answer;
+      return await this.#side.call(node, request, withinMs);
     } catch (error) {
       if (error instanceof LinkError) return null;
       throw error;

@@ -65,8 +65,7 @@ export class NodeCalls {
     this.#ofNode.set(node, ofNode + 1);
     try {
       const request = { kind: 'node.call', withinMs, uuid, call } as const;
-      const answer = await this.#link.call({ kind: 'node', name: node }, request, withinMs);
-      return answer.kind === 'edge.verdict' ? { kind: 'silent', why: 'late' } : answer;
+      return await this.#link.call({ kind: 'node', name: node }, request, withinMs);
     } catch (error) {
       const isLate = error instanceof LinkError && error.code === 'timeout';
       return { kind: 'silent', why: isLate ? 'late' : 'absent' };
