@@ -1,6 +1,6 @@
 import type { Log } from '@portcullis/core/log.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
-import { type Coalesced, coalesce } from './coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { RefusedByControl } from './request.ts';
 
 const FIRST_RETRY_MS = 500;

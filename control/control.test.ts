@@ -8,6 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { connectIpc } from '@portcullis/link/transport/ipc.ts';
+import type { EdgeChanged } from '@portcullis/link/messages/edge.ts';
 import type { Notice } from '@portcullis/link/messages/messages.ts';
 import { pino } from 'pino';
 import { enrolAgent } from './agent-credential.ts';
@@ -204,13 +205,15 @@ test('announces a generation to agents at the commit', async (t) => {
   await agent.request(HELLO, 5_000);
   const received = new Promise<Notice>((resolve) =>
     agent.onNotice((notice) => {
-      if (notice.kind === 'generation' && notice.generation > 0) resolve(notice);
+      if (notice.kind === 'edge.changed' && notice.changes !== null) resolve(notice);
     }),
   );
   await db
     .transaction()
     .execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
-  assert.deepEqual(await received, { kind: 'generation', generation: 1 });
+  const { edge, changes } = (await received) as EdgeChanged;
+  assert.equal(edge, 'fra1');
+  assert.deepEqual([changes?.after, changes?.generation], [0, 1]);
   await agent.close();
   await control.stop();
 });

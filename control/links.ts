@@ -9,7 +9,6 @@ import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { Channel } from './db/listen.ts';
 import type { ControlConfig } from './config/config.ts';
-import { currentGeneration } from './fleet/generations.ts';
 import type { Fleet } from './fleet/index.ts';
 import type { GameServers } from './game-servers/index.ts';
 import type { StopStack } from './stop-stack.ts';
@@ -69,7 +68,7 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
     announceWatch: (version) => all.notify({ kind: 'watch', version }),
     notify(channel, payload) {
       if (channel === 'portcullis_generation') {
-        void announce(all, db, payload).catch((error) => fleet.failed('announcing', error));
+        fleet.announce();
       } else if (channel === 'portcullis_nodes' && payload !== null) {
         all.notify({ kind: 'node.assignments', nodes: [payload] });
       } else if (channel === 'portcullis_enrolment') {
@@ -80,12 +79,6 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
       }
     },
   };
-}
-
-/** Announces a generation to edges. A null payload means that notifications may have been lost. */
-async function announce(link: ControlSide, db: Db, payload: string | null): Promise<void> {
-  const generation = payload === null ? await currentGeneration(db) : Number(payload);
-  if (Number.isSafeInteger(generation)) link.notify({ kind: 'generation', generation });
 }
 
 /** Agents of all kinds, each with its own requests; NATS lets each use its own subjects only. */

@@ -1,6 +1,6 @@
 import type { Log } from '@portcullis/core/log.ts';
 import { request } from '../request.ts';
-import { type Coalesced, coalesce } from '../coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { type AgentSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import {
   type CancelledAttack,

@@ -6,7 +6,7 @@ import {
 } from '@portcullis/control/collectors/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { listen } from '@portcullis/control/db/listen.ts';
-import { coalesce } from '@portcullis/agent/coalesce.ts';
+import { coalesce } from '@portcullis/link/coalesce.ts';
 import { readCredential, saveCredential } from '../agents/credential-file.ts';
 import { collectorProcess, type ProcessSpec } from '../agents/processes.ts';
 import { operator } from '../database.ts';

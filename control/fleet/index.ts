@@ -11,6 +11,7 @@ import { startHoldingScheduler } from './timers/holdings.ts';
 import type { Sweep } from './timers/retention.ts';
 import { loadSourceSets } from './policies/source-sets.ts';
 import { startSweeps } from './timers/sweeps.ts';
+import { Announcer } from './sync/announcer.ts';
 import { SyncService } from './sync/sync.ts';
 
 export { answerDetection, type DetectionService } from './edges/handler.ts';
@@ -38,8 +39,10 @@ export interface Fleet {
   readonly agentHandler: AgentHandler;
   /** Queries the edges connected to this process for their verdict on a packet. */
   readonly queryEdges: QueryEdges;
-  /** Sets the link that queries to edges use. */
+  /** Sets the link over which edges are queried and get new generations. */
   attachLink(link: ControlSide): void;
+  /** There is a new generation, or there may be one: sends it to the edges of this process. */
+  announce(): void;
   /** Starts the timers: holdings that start and end, leases, retention. */
   startTimers(): FleetTimers;
   /** Logs a failure of background work. */
@@ -63,19 +66,25 @@ export function createFleet({
   const enforcement = createEnforcement({ db });
   const sync = new SyncService({ db, loadSourceSets });
   let link: ControlSide | null = null;
+  let announcer: Announcer | null = null;
   registerFleetGauges(registry, enforcement);
   return {
     enforcement,
     agentHandler: createEdgeHandler({ db, sync, events, watch }),
     queryEdges: createEdgeQueries(() => link),
-    attachLink: (attached) => (link = attached),
+    attachLink(attached) {
+      link = attached;
+      const failed = (error: unknown): void => events.failed('announcing a generation', error);
+      announcer = new Announcer({ db, link, loadSourceSets, failed });
+    },
+    announce: () => announcer?.announce(),
     startTimers() {
       const scheduler = startHoldingScheduler({ db, events });
       const sweeps = startSweeps({ db, sync, events, sweepAttacks });
       return {
         wake: () => scheduler.wake(),
         async stop() {
-          await Promise.all([scheduler.stop(), sweeps.stop(), sync.stop()]);
+          await Promise.all([scheduler.stop(), sweeps.stop(), sync.stop(), announcer?.stop()]);
         },
       };
     },

@@ -69,6 +69,10 @@ export class NatsLink implements ControlSide, ReplicaRelay {
     this.#serving?.notify(notice);
   }
 
+  admitted(kind: AgentRef['kind']): ReadonlySet<string> {
+    return this.#serving?.admitted(kind) ?? new Set();
+  }
+
   recheck(matches: (agent: AgentRef) => boolean): void {
     this.#serving?.recheck(matches);
     this.publishRevocations();

@@ -46,6 +46,31 @@ describe('an edge agent', () => {
     );
   });
 
+  it('applies the changes that come with a notice, without a sync', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    for (const target of [A, B]) control.policies.set(target, opening(target, 443));
+    await start();
+    await control.confirmed();
+    control.send([opening(A, 80)], [B]);
+    await control.confirmed();
+    assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 80`), 'accept');
+    assert.equal(kernel.elements()?.has(`port4 ${B} . tcp . 443`), false);
+    assert.equal(control.received.filter(({ kind }) => kind === 'edge.sync').length, 1);
+  });
+
+  it('fetches by a sync what it lacks before the changes of a notice', async (t) => {
+    const { control, kernel, start } = testEdge(t);
+    control.policies.set(A, opening(A, 443));
+    await start();
+    await control.confirmed();
+    control.lose([opening(B, 53)]);
+    control.send([opening(C, 80)], []);
+    await control.confirmed();
+    assert.equal(kernel.elements()?.get(`port4 ${B} . tcp . 53`), 'accept');
+    assert.equal(kernel.elements()?.get(`port4 ${C} . tcp . 80`), 'accept');
+    assert.equal(control.received.filter(({ kind }) => kind === 'edge.sync').length, 2);
+  });
+
   it('merges all syncs that arrive during an apply', async (t) => {
     const { control, kernel, start } = testEdge(t);
     await start();

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { ManagementPort, Packet } from '@portcullis/core/firewall/packet.ts';
-import type { EdgeAnswer, EdgeMode } from '@portcullis/link/messages/edge.ts';
+import type { EdgeAnswer, EdgeChanges, EdgeMode } from '@portcullis/link/messages/edge.ts';
 import { AgentSession, type Intervals } from '@portcullis/agent/session.ts';
 import type { AgentStatus, EdgeAgent, EdgeAgentOptions } from './agent-options.ts';
-import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import { Confirmation } from './confirmation.ts';
 import { Enforcer } from './enforcer.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
-import { managementOf } from '../reconcile/desired.ts';
+import { managementOf, mergeChanges } from '../reconcile/desired.ts';
 import { NamedDevices, type Reception } from '../host/devices.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { Reporter } from '../report/report.ts';
@@ -124,7 +124,7 @@ class Agent implements EdgeAgent {
     const { link, watch } = this.#options;
     watch?.start({ instance: this.#instance, changed: () => this.#applying.poke() });
     link.onNotice((notice) => {
-      if (notice.kind === 'generation') this.#session.poke();
+      if (notice.kind === 'edge.changed') this.#receive(notice.changes);
     });
     link.onCall(async (call) => (call.kind === 'edge.explain' ? this.#explain(call.packet) : null));
     this.#watch = setInterval(() => this.#poll(), this.#options.watchMs ?? WATCH_MS);
@@ -171,12 +171,34 @@ class Agent implements EdgeAgent {
       : { mode, reason };
   }
 
+  /** New generations. Those that this edge cannot apply by itself are fetched by a sync. */
+  #receive(changes: EdgeChanges | null): void {
+    const held = this.#desired;
+    if (
+      changes === null ||
+      held === null ||
+      !this.#synced ||
+      !this.#session.greeted ||
+      held.generation < changes.after ||
+      held.sourceSets.version !== changes.sourceSetsVersion
+    ) {
+      this.#session.poke();
+    } else if (held.generation < changes.generation) {
+      this.#hold(mergeChanges(held, changes));
+    }
+  }
+
   async #sync(): Promise<void> {
     const known = this.#synced ? (this.#desired?.generation ?? 0) : 0;
     const desired = await this.#control.sync(this.#desired, known, ({ policies, settings }) =>
       this.#enforcer.compileAhead(policies, settings.sees),
     );
-    if (desired.generation < known) return;
+    // Changes that came by themselves meanwhile may be newer.
+    if (this.#synced && desired.generation < (this.#desired?.generation ?? 0)) return;
+    this.#hold(desired);
+  }
+
+  #hold(desired: Desired): void {
     const changed = desired.generation !== this.#desired?.generation;
     this.#desired = desired;
     this.#synced = true;

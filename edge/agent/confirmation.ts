@@ -1,5 +1,5 @@
 import type { RefusedTarget } from '@portcullis/core/firewall/policy.ts';
-import { type Coalesced, coalesce } from '@portcullis/agent/coalesce.ts';
+import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 
 /** A generation that the kernel has, except for the refused targets. */
 export interface Confirmable {

@@ -1,7 +1,7 @@
 import type { Desired } from '@portcullis/dataplane/desired.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
-import type { EdgePage } from '@portcullis/link/messages/edge.ts';
+import type { EdgeChanges, EdgePage } from '@portcullis/link/messages/edge.ts';
 import { VersionedMap } from '@portcullis/dataplane/compile/versioned-map.ts';
 
 const NO_SETS: SourceSets = { version: '', sets: {} };
@@ -10,25 +10,37 @@ const NO_SETS: SourceSets = { version: '', sets: {} };
 export function mergePages(held: Desired | null, pages: readonly EdgePage[]): Desired {
   const last = pages.at(-1);
   if (last === undefined) throw new Error('a sync has at least one page');
+  const base = last.whole || held === null ? [] : held.policies;
+  return {
+    generation: last.generation,
+    policies: withParts(base, held, pages),
+    sourceSets: joinSets(pages) ?? held?.sourceSets ?? NO_SETS,
+    settings: last.settings,
+  };
+}
+
+/** Applies changes that begin at the held generation or before it. */
+export function mergeChanges(held: Desired, changes: EdgeChanges): Desired {
+  const { generation, settings } = changes;
+  return { ...held, generation, settings, policies: withParts(held.policies, held, [changes]) };
+}
+
+function withParts(
+  base: Iterable<readonly [string, Policy]>,
+  held: Desired | null,
+  parts: readonly Pick<EdgePage, 'policies' | 'removed'>[],
+): VersionedMap<Policy> {
   const changes: [string, Policy | undefined][] = [];
-  for (const page of pages) {
-    for (const target of page.removed) changes.push([target, undefined]);
-    for (const policy of page.policies) {
+  for (const { policies, removed } of parts) {
+    for (const target of removed) changes.push([target, undefined]);
+    for (const policy of policies) {
       const known = held?.policies.get(policy.target);
       // An unchanged policy keeps its object, so that its compiled form stays valid.
       const same = known !== undefined && JSON.stringify(known) === JSON.stringify(policy);
       changes.push([policy.target, same ? known : policy]);
     }
   }
-  const base = last.whole || held === null ? [] : held.policies;
-  const before = base instanceof VersionedMap ? base : VersionedMap.from<Policy>(base);
-  const policies = before.with(changes);
-  return {
-    generation: last.generation,
-    policies,
-    sourceSets: joinSets(pages) ?? held?.sourceSets ?? NO_SETS,
-    settings: last.settings,
-  };
+  return (base instanceof VersionedMap ? base : VersionedMap.from<Policy>(base)).with(changes);
 }
 
 /** Joins the parts of the source sets in these pages. Returns null without parts; the present sets then stay valid. */

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createMemoryLink, type MemoryLink } from '@portcullis/link/transport/memory.ts';
 import type { AgentRequest, ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { EdgeConfirm } from '@portcullis/link/messages/edge.ts';
+import type { EdgeChanges, EdgeConfirm } from '@portcullis/link/messages/edge.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { createEdgeAgent } from '../agent/agent.ts';
 import type { EdgeAgent, EdgeAgentOptions } from '../agent/agent-options.ts';
@@ -51,13 +51,31 @@ export class FakeControl {
 
   /** A write: sets these policies and removes the named targets. */
   change(policies: readonly Policy[], removed: readonly string[] = []): void {
+    this.lose(policies, removed);
+    this.#notify(null);
+  }
+
+  /** A write whose changes come with the notice. */
+  send(policies: readonly Policy[], removed: readonly string[]): void {
+    const after = this.generation;
+    this.lose(policies, removed);
+    const { generation } = this;
+    const settings = SETTINGS;
+    this.#notify({ after, generation, policies, removed, sourceSetsVersion: '1', settings });
+  }
+
+  /** A write whose notice is lost. */
+  lose(policies: readonly Policy[], removed: readonly string[] = []): void {
     this.generation++;
     for (const policy of policies) this.policies.set(policy.target, policy);
     for (const target of removed) this.policies.delete(target);
     for (const target of [...policies.map((policy) => policy.target), ...removed]) {
       this.#changes.push({ generation: this.generation, target });
     }
-    this.link.control.notify({ kind: 'generation', generation: this.generation });
+  }
+
+  #notify(changes: EdgeChanges | null): void {
+    this.link.control.notify({ kind: 'edge.changed', edge: SETTINGS.name, changes });
   }
 
   /** Changes the watch settings. */

@@ -179,10 +179,23 @@ export const EDGE_REPLIES = kinds({
 export type EdgeWelcome = Static<(typeof EDGE_REPLIES)['edge.welcome']>;
 export type EdgePage = Static<(typeof EDGE_REPLIES)['edge.page']>;
 
-export const EDGE_NOTICES = kinds({
-  /** There is a new generation; saves waiting for the resync timer. */
-  generation: { generation: natural },
+/** What generations after `after` changed, until `generation`, for one edge. As small as one page of a sync. */
+const changes = object({
+  after: natural,
+  generation: natural,
+  policies,
+  removed: targets,
+  /** The source sets that these policies need: an edge that holds other ones syncs. */
+  sourceSetsVersion: version,
+  settings: edgeAssignment,
 });
+export type EdgeChanges = Static<typeof changes>;
+
+export const EDGE_NOTICES = kinds({
+  /** There is a new generation. Null: the edge fetches it by a sync, as it does if it lacks what `changes` begin after. */
+  'edge.changed': { edge: agentName, changes: nullable(changes) },
+});
+export type EdgeChanged = Static<(typeof EDGE_NOTICES)['edge.changed']>;
 
 /** Calls of control to an edge. */
 export const EDGE_CALLS = kinds({

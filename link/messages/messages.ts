@@ -102,8 +102,8 @@ export function audienceOf(notice: Notice): {
   readonly names: readonly string[] | null;
 } {
   switch (notice.kind) {
-    case 'generation':
-      return { kinds: ['edge'], names: null };
+    case 'edge.changed':
+      return { kinds: ['edge'], names: [notice.edge] };
     case 'watch':
       return { kinds: ['edge', 'collector'], names: null };
     case 'collectors':

@@ -107,15 +107,13 @@ export class NatsAgent extends AgentEvents implements AgentSide {
   }
 
   #serve(connection: NatsConnection): void {
-    const { session, notice, kindNotice } = this.#subjects;
+    const { session, notice } = this.#subjects;
     this.#listen(connection, session, ({ data }) => this.#sessionMessage(decode(data)));
     this.#listen(connection, CONTROL_CLOSED, ({ data }) => {
       const { replica } = decode(data);
       if (replica === this.#replica) this.#lost('it closed', this.#replica);
     });
-    for (const subject of [notice, kindNotice]) {
-      this.#listen(connection, subject, ({ data }) => this.deliver(decode(data)['notice']));
-    }
+    this.#listen(connection, notice, ({ data }) => this.deliver(decode(data)['notice']));
     void this.#watch(connection);
     void this.#greet(connection);
   }

@@ -35,7 +35,6 @@ import {
   CONTROL_SAMPLES,
   CONTROL_USAGE,
   GREETINGS,
-  noticeSubject,
   requestsOf,
   subjectsOf,
 } from './subjects.ts';
@@ -115,12 +114,18 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     const { kinds, names } = audienceOf(notice);
     const body = encode({ notice });
     for (const kind of kinds) {
-      const subjects =
-        names === null
-          ? [noticeSubject(kind)]
-          : names.map((name) => subjectsOf({ kind, name }).notice);
-      for (const subject of subjects) this.#publish(subject, body);
+      for (const name of names ?? this.admitted(kind)) {
+        this.#publish(subjectsOf({ kind, name }).notice, body);
+      }
     }
+  }
+
+  admitted(kind: AgentRef['kind']): ReadonlySet<string> {
+    const sessions = [...this.#sessions.values()];
+    const admitted = sessions.filter(
+      ({ agent, state }) => agent.kind === kind && state === 'admitted',
+    );
+    return new Set(admitted.map(({ agent }) => agent.name));
   }
 
   recheck(matches: (agent: AgentRef) => boolean): void {

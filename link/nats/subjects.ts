@@ -9,7 +9,7 @@ import type { AgentRef } from '../messages/messages.ts';
  * | `KIND.NAME.request.REPLICA` | agent | its requests, to the replica that admitted it |
  * | `KIND.NAME.call` | control | calls to the agent |
  * | `KIND.NAME.session` | control | ends sessions of the agent |
- * | `KIND.NAME.notice`, `KIND.notice` | control | notices to one agent, and to all of its kind |
+ * | `KIND.NAME.notice` | control | notices to the agent, from the replica that admitted it |
  * | `control.closed` | control | names a replica that closes |
  * | `control.usage` | control | requests that a replica counted for limits |
  * | `control.samples` | control | samples, to the replica that runs the detector |
@@ -31,8 +31,6 @@ export interface AgentSubjects {
   readonly greet: string;
   readonly call: string;
   readonly session: string;
-  /** To all agents of the kind. */
-  readonly kindNotice: string;
   readonly notice: string;
   readonly request: (replica: string) => string;
   /** Of the replies to the agent's requests. */
@@ -46,14 +44,9 @@ export function subjectsOf({ kind, name }: AgentRef): AgentSubjects {
     call: `${own}.call`,
     session: `${own}.session`,
     notice: `${own}.notice`,
-    kindNotice: noticeSubject(kind),
     request: (replica) => `${own}.request.${replica}`,
     inboxPrefix: `${own}.inbox`,
   };
-}
-
-export function noticeSubject(kind: AgentRef['kind']): string {
-  return `${ROOT}.${kind}.notice`;
 }
 
 /** The agent that a subject of a greeting or request belongs to. */
@@ -70,14 +63,7 @@ export function permissionsOf(agent: AgentRef): {
   const own = subjectsOf(agent);
   return {
     publish: [own.greet, own.request('*')],
-    subscribe: [
-      own.call,
-      own.session,
-      own.notice,
-      own.kindNotice,
-      `${own.inboxPrefix}.>`,
-      CONTROL_CLOSED,
-    ],
+    subscribe: [own.call, own.session, own.notice, `${own.inboxPrefix}.>`, CONTROL_CLOSED],
   };
 }
 

@@ -68,14 +68,16 @@ export function kindTests(meet: Meet): void {
       ),
     );
     control.notify({ kind: 'node.assignments', nodes: ['node-2', 'node-3'] });
-    control.notify({ kind: 'generation', generation: 1 });
+    control.notify({ kind: 'watch', version: 'w1' });
+    control.notify({ kind: 'edge.changed', edge: EDGE.name, changes: null });
     // A reply comes after the notices before it.
     await Promise.all(
       agents.map((agent, index) => agent.request(index < 2 ? confirm(1) : nodeHello(), TIMEOUT_MS)),
     );
     assert.deepEqual(received.toSorted(), [
-      'edge fra1: generation',
-      'edge node-1: generation',
+      'edge fra1: edge.changed',
+      'edge fra1: watch',
+      'edge node-1: watch',
       'node node-2: node.assignments',
     ]);
   });

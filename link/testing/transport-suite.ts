@@ -206,9 +206,11 @@ function noticeTests(meet: Meet): void {
     const second = await serve(t, meeting, async () => DONE);
     await back;
     const received = nextNotice(agent);
-    first.notify({ kind: 'generation', generation: 1 });
-    second.notify({ kind: 'generation', generation: 2 });
-    assert.deepEqual(await received, { kind: 'generation', generation: 2 });
+    assert.deepEqual([...second.admitted('edge')], [EDGE.name]);
+    assert.deepEqual([...second.admitted('node')], []);
+    first.notify({ kind: 'watch', version: 'first' });
+    second.notify({ kind: 'watch', version: 'second' });
+    assert.deepEqual(await received, { kind: 'watch', version: 'second' });
   });
 }
 

@@ -80,6 +80,11 @@ export class AgentConnections implements ControlSide {
     for (const connection of this.#connections) connection.notify(notice);
   }
 
+  admitted(kind: AgentRef['kind']): ReadonlySet<string> {
+    const agents = [...this.#connections].map(({ agent }) => agent);
+    return new Set(agents.flatMap((agent) => (agent?.kind === kind ? [agent.name] : [])));
+  }
+
   recheck(matches: (agent: AgentRef) => boolean): void {
     for (const connection of this.#connections) connection.recheck(matches);
   }

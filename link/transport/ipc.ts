@@ -39,6 +39,7 @@ export async function serveIpc({ path, mode, ...options }: IpcServer): Promise<C
   return {
     call: (agent, call, timeoutMs) => connections.call(agent, call, timeoutMs),
     notify: (notice) => connections.notify(notice),
+    admitted: (kind) => connections.admitted(kind),
     recheck: (matches) => connections.recheck(matches),
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -18,6 +18,7 @@ export function joinTransports(sides: readonly ControlSide[]): ControlSide {
     notify(notice) {
       for (const side of sides) side.notify(notice);
     },
+    admitted: (kind) => new Set(sides.flatMap((side) => [...side.admitted(kind)])),
     recheck(matches) {
       for (const side of sides) side.recheck(matches);
     },

@@ -33,6 +33,7 @@ export function createMemoryLink(handler: AgentHandler, admit?: Admit): MemoryLi
     return {
       call: (agent, call, timeoutMs) => connections.call(agent, call, timeoutMs),
       notify: (notice) => connections.notify(notice),
+      admitted: (kind) => connections.admitted(kind),
       recheck: (matches) => connections.recheck(matches),
       close: async () => {
         if (served === connections) served = null;

@@ -27,7 +27,10 @@ export interface ControlSide {
   /** Waits for running handlers, but not for long, then closes every connection. */
   close(): Promise<void>;
   call<C extends AgentCall>(agent: AgentRef, call: C, timeoutMs: number): Promise<AnswerTo<C>>;
+  /** To the agents that this process admitted. */
   notify(notice: Notice): void;
+  /** The names of the admitted agents of a kind, each once. */
+  admitted(kind: AgentRef['kind']): ReadonlySet<string>;
   /** Checks admission of these agents again, and disconnects those that are no longer admitted. */
   recheck(matches: (agent: AgentRef) => boolean): void;
 }

@@ -1,4 +1,4 @@
-import { coalesce } from '@portcullis/agent/coalesce.ts';
+import { coalesce } from '@portcullis/link/coalesce.ts';
 import type { Effect, MachineEvent, Rung } from '@portcullis/core/game-servers/machine-state.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import {

@@ -86,8 +86,8 @@ async function worldWithEdge(t: TestContext) {
     }
     assert.equal(agent.status().generation, generation);
   };
-  const announce = (generation: number): void => {
-    link.control.notify({ kind: 'generation', generation });
+  const announce = (): void => {
+    link.control.notify({ kind: 'edge.changed', edge: 'fra1', changes: null });
   };
   return {
     ...world,
@@ -121,7 +121,7 @@ test('an edge answers from its own policy, and differences from the accepted one
     behind.differences.join(' '),
     /fra1 applies another policy.* fra1 passes the packet/,
   );
-  announce(1);
+  announce();
   await enforced(1);
   const level = await ask();
   assert.deepEqual(level.differences, []);
@@ -150,7 +150,7 @@ test('an address without own objects uses the policy of its prefix, on the edge 
   const { generation } = await assignGroup(db, ACME, holding, ['203.0.113.0/24'], {
     protocol: 'tcp',
   });
-  announce(generation);
+  announce();
   await enforced(generation);
   const reported = explained(await acme.post(`${X1}/203.0.113.77/explain`, TCP_80));
   assert.deepEqual([reported.verdict, reported.edges[0]?.answer?.verdict], ['drop', 'drop']);
@@ -164,12 +164,12 @@ test('an edge that refused the address answers from its last good policy', async
     protocol: 'tcp',
     destination_port: '80',
   });
-  announce(1);
+  announce();
   await enforced(1);
   kernel.refuse = (text) =>
     text.includes('meta l4proto udp goto dropped_denied') ? 'no memory' : null;
   await acme.post(`${V1}/${IP}/rules`, { action: 'deny', protocol: 'udp' });
-  announce(2);
+  announce();
   await enforced(2);
   const reported = explained(
     await acme.post(`${X1}/${IP}/explain`, { ...TCP_80, protocol: 'udp' }),

@@ -24,15 +24,8 @@ import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { recordDrops } from './drops.ts';
-import {
-  type Confirmed,
-  loadEdge,
-  markLive,
-  recordConfirmation,
-  recordHeartbeat,
-  recordHello,
-  recordWholeSync,
-} from './store.ts';
+import { type Confirmed, Confirmations } from './confirmations.ts';
+import { loadEdge, markLive, recordHeartbeat, recordHello, recordWholeSync } from './store.ts';
 import type { FleetEvents } from '../events.ts';
 import type { SyncService } from '../sync/sync.ts';
 
@@ -112,9 +105,11 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
 
 class EdgeSession {
   readonly #options: EdgeHandlerOptions;
+  readonly #confirmations: Confirmations;
 
   constructor(options: EdgeHandlerOptions) {
     this.#options = options;
+    this.#confirmations = new Confirmations(options.db, options.events);
   }
 
   async answer(name: string, request: AgentRequest): Promise<ControlReply> {
@@ -194,18 +189,15 @@ class EdgeSession {
   }
 
   async #confirm(name: string, request: EdgeConfirm): Promise<ControlReply> {
-    const { db, sync, events } = this.#options;
+    const { sync, events } = this.#options;
     const refused = request.refused.filter(({ target }) => parseCidr(target).ok);
     const { instance, generation } = request;
-    const confirmed = await recordConfirmation(db, { name, instance, generation, refused });
+    const confirmed = await this.#confirmations.record({ name, instance, generation, refused });
     const refusal = refusalOf(confirmed, name, generation);
     if (refusal !== null) return refusal;
     sync.forget(name);
     events.targetsRefused(name, refused);
-    if (confirmed.kind === 'counted') {
-      if (confirmed.joined) events.edgeJoined(name, generation);
-      events.generationsLive(await markLive(db));
-    }
+    if (confirmed.kind === 'counted' && confirmed.joined) events.edgeJoined(name, generation);
     return { kind: 'done' };
   }
 

@@ -52,6 +52,13 @@ export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | n
   return rows[0] === undefined ? null : stateOf(rows[0]);
 }
 
+/** Those of these names that there are. */
+export async function loadEdges(db: Db, names: readonly string[]): Promise<EdgeState[]> {
+  const { rows } = await sql<EdgeRow>`
+    select ${COLUMNS} from edges where name = any (${names}::text[])`.execute(db);
+  return rows.map(stateOf);
+}
+
 /** The last page of a sync of everything was sent to this instance. */
 export async function recordWholeSync(db: Db, { id, instance }: EdgeState): Promise<void> {
   await sql`
@@ -60,10 +67,20 @@ export async function recordWholeSync(db: Db, { id, instance }: EdgeState): Prom
   );
 }
 
-async function lockEdge(tx: Tx, name: string): Promise<EdgeState | null> {
+/** By name; those that there are. In one order, so that two transactions do not wait for each other. */
+export async function lockEdges(
+  tx: Tx,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, EdgeState>> {
   const { rows } = await sql<EdgeRow>`
-    select ${COLUMNS} from edges where name = ${name} for update`.execute(tx);
-  return rows[0] === undefined ? null : stateOf(rows[0]);
+    select ${COLUMNS} from edges where name = any (${names}::text[]) order by id for update`.execute(
+    tx,
+  );
+  return new Map(rows.map((row) => [row.name, stateOf(row)]));
+}
+
+async function lockEdge(tx: Tx, name: string): Promise<EdgeState | null> {
+  return (await lockEdges(tx, [name])).get(name) ?? null;
 }
 
 function stateOf(row: EdgeRow): EdgeState {
@@ -164,89 +181,12 @@ export async function recordHeartbeat(
   });
 }
 
-export interface Confirmation {
-  readonly name: string;
-  readonly instance: string;
-  readonly generation: number;
-  readonly refused: readonly { target: string; reason: string; goodGeneration: number }[];
-}
-export type Confirmed =
-  /** The edge is in service, or joins with this confirmation. */
-  | { readonly kind: 'counted'; readonly joined: boolean }
-  /** Recorded, but the edge observes or has not caught up. */
-  | { readonly kind: 'recorded' }
-  | { readonly kind: 'unknown' | 'resync' | 'future' }
-  | { readonly kind: 'stale'; readonly confirmed: number };
-
-/** Records the generation in an edge's kernel, which never decreases. */
-export async function recordConfirmation(db: Db, confirmation: Confirmation): Promise<Confirmed> {
-  return db.transaction().execute(async (tx): Promise<Confirmed> => {
-    const edge = await lockEdge(tx, confirmation.name);
-    if (edge === null) return { kind: 'unknown' };
-    if (edge.instance !== confirmation.instance) return { kind: 'resync' };
-    const { generation } = confirmation;
-    const threshold = await loadJoinThreshold(tx, edge);
-    if (generation > threshold.accepted) return { kind: 'future' };
-    const counts =
-      edge.inService ||
-      (edge.mode === 'enforce' && generation >= Math.max(edge.joinsAtGeneration, threshold.others));
-    if (counts && generation < edge.confirmedGeneration) {
-      return { kind: 'stale', confirmed: edge.confirmedGeneration };
-    }
-    await sql`
-      update edges set last_seen_at = clock_timestamp() where id = ${edge.id}`.execute(tx);
-    if (!counts) return { kind: 'recorded' };
-    await settleUnenforced(tx, generation);
-    await sql`
-      update edges set confirmed_generation = ${generation}, in_service = true, left_service_at = null,
-             enforcing_since = coalesce(enforcing_since, clock_timestamp())
-       where id = ${edge.id}`.execute(tx);
-    await replaceRefusals(tx, edge.id, confirmation);
-    return { kind: 'counted', joined: !edge.inService };
-  });
-}
-
-/**
- * Loads what a joining edge must reach: `others` is the newest generation of the edges in service that share addresses
- * with it. Joining below that would revert what readers have already seen as live.
- */
-async function loadJoinThreshold(tx: Tx, edge: EdgeState) {
-  const { rows } = await sql<{ accepted: number; others: number }>`
-    select fleet.generation as accepted,
-           coalesce((select max(e.confirmed_generation) from edges e
-              where e.in_service and e.id <> ${edge.id}
-                and exists (select from unnest(e.serves) a, unnest(${edge.serves}::cidr[]) b where a && b)), 0) as others
-      from fleet`.execute(tx);
-  const threshold = rows[0];
-  if (threshold === undefined) throw lostFleet();
-  return threshold;
-}
-
 /** While no edge enforced, accepted was live, so these generations were live at once. Call it before one enrols. */
-async function settleUnenforced(tx: Tx, until: number | null = null): Promise<void> {
+export async function settleUnenforced(tx: Tx, until: number | null = null): Promise<void> {
   await sql`
     update generations set live_at = created_at
      where live_at is null and generation <= coalesce(${until}::bigint, generation)
        and not exists (select from edges where enforcing_since is not null)`.execute(tx);
-}
-
-/** Only a target that is refused anew is a new row, because each new row is an event (`propagation.failed`). */
-async function replaceRefusals(tx: Tx, edgeId: number, { refused, generation }: Confirmation) {
-  const targets = refused.map((one) => one.target);
-  await sql`
-    delete from edge_refusals
-     where edge_id = ${edgeId} and target <> all(${targets}::cidr[])`.execute(tx);
-  if (refused.length === 0) return;
-  await sql`
-    insert into edge_refusals (edge_id, target, reason, good_generation)
-    select distinct on (target) ${edgeId}, target::cidr, reason, least(good, ${generation}::bigint)
-      from unnest(${targets}::cidr[], ${refused.map((r) => r.reason)}::text[],
-                  ${refused.map((r) => r.goodGeneration)}::bigint[]) as refused (target, reason, good)
-     order by target
-    on conflict (edge_id, target) do update
-       set reason = excluded.reason, good_generation = excluded.good_generation
-     where (edge_refusals.reason, edge_refusals.good_generation)
-           is distinct from (excluded.reason, excluded.good_generation)`.execute(tx);
 }
 
 /** Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again. */

@@ -88,7 +88,7 @@ export class BenchEdge {
     this.#generation++;
     this.#policies.set(policy.target, policy);
     this.#changed.push({ generation: this.#generation, target: policy.target });
-    this.#control?.notify({ kind: 'generation', generation: this.#generation });
+    this.#control?.notify({ kind: 'edge.changed', edge: 'bench', changes: null });
     return this.#generation;
   }
 

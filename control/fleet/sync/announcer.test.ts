@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { EdgeChanged } from '@portcullis/link/messages/edge.ts';
+import type { AgentSide } from '@portcullis/link/transport/transport.ts';
+import { testDatabase } from '../../db/testing.ts';
+import { fakeSourceSets, serveEdges } from '../test-edge.ts';
+import { acceptRule, insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
+import { Announcer } from './announcer.ts';
+
+const HALVES = { low: '203.0.113.0/25', high: '203.0.113.128/25' } as const;
+
+async function prepare(t: TestContext) {
+  const { db } = await testDatabase(t);
+  const org = await insertOrganisation(db, 'org');
+  const holding = await insertHolding(db, org, '203.0.113.0/24');
+  const { link } = serveEdges(db);
+  const edges: Record<keyof typeof HALVES, Notices> = {
+    low: new Notices(link.connect({ kind: 'edge', name: 'low' })),
+    high: new Notices(link.connect({ kind: 'edge', name: 'high' })),
+  };
+  for (const [name, prefix] of Object.entries(HALVES)) await insertEdge(db, name, [prefix]);
+  await Promise.all(Object.values(edges).map((edge) => edge.isConnected));
+  const failed = (error: unknown): void => assert.fail(String(error));
+  const options = { db, link: link.control, loadSourceSets: fakeSourceSets, failed };
+  const announcer = new Announcer(options);
+  t.after(() => announcer.stop());
+  return { db, holding, edges, announcer };
+}
+
+class Notices {
+  readonly isConnected: Promise<void>;
+  readonly #received: EdgeChanged[] = [];
+  #arrived = Promise.withResolvers<void>();
+
+  constructor(agent: AgentSide) {
+    this.isConnected = new Promise((resolve) => agent.onConnect(resolve));
+    agent.onNotice((notice) => {
+      if (notice.kind === 'edge.changed') this.#received.push(notice);
+      this.#arrived.resolve();
+      this.#arrived = Promise.withResolvers();
+    });
+  }
+
+  async next(): Promise<EdgeChanged['changes']> {
+    while (this.#received.length === 0) await this.#arrived.promise;
+    return this.#received.shift()?.changes ?? null;
+  }
+}
+
+test('sends each edge what changed in its prefixes, and that nothing did', async (t) => {
+  const { db, holding, edges, announcer } = await prepare(t);
+  announcer.announce();
+  assert.equal(await edges.low.next(), null, 'what the edges have is not known yet');
+  assert.equal(await edges.high.next(), null);
+  await acceptRule(db, holding, '203.0.113.1');
+  await acceptRule(db, holding, '203.0.113.2');
+  announcer.announce();
+  const low = await edges.low.next();
+  const high = await edges.high.next();
+  assert.deepEqual([low?.after, low?.generation], [0, 2]);
+  assert.deepEqual(low?.policies.map(({ target }) => target).toSorted(), [
+    '203.0.113.1',
+    '203.0.113.2',
+  ]);
+  assert.equal(low?.settings.name, 'low');
+  assert.deepEqual([high?.after, high?.generation, high?.policies], [0, 2, []]);
+});
+
+test('lets edges fetch what is larger than a message should be', async (t) => {
+  const { db, holding, edges, announcer } = await prepare(t);
+  announcer.announce();
+  await edges.low.next();
+  for (let port = 1; port <= 2_500; port += 1) {
+    await acceptRule(db, holding, '203.0.113.1', { port });
+  }
+  await acceptRule(db, holding, '203.0.113.2');
+  announcer.announce();
+  assert.equal(await edges.low.next(), null);
+  await acceptRule(db, holding, '203.0.113.2', { port: 1 });
+  announcer.announce();
+  assert.equal((await edges.low.next())?.after, 2_501);
+});
