@@ -198,6 +198,9 @@ test('serves the API, metrics and links, reports enforcement, and leaves nothing
 test('announces a generation to agents at the commit', async (t) => {
   const { db, url } = await testDatabase(t);
   await insertEdge(db, 'fra1');
+  const takeOne = (): Promise<number> =>
+    db.transaction().execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
+  await takeOne();
   const control = createControl(await configFor(t, url), log);
   const facts = await control.start();
   const agent = connectIpc({ path: facts.linkSocket, ...(await enrolled(db)) });
@@ -208,12 +211,10 @@ test('announces a generation to agents at the commit', async (t) => {
       if (notice.kind === 'edge.changed' && notice.changes !== null) resolve(notice);
     }),
   );
-  await db
-    .transaction()
-    .execute((tx) => takeGeneration(tx, { cause: 'test', targets: ['192.0.2.1'] }));
+  await takeOne();
   const { edge, changes } = (await received) as EdgeChanged;
   assert.equal(edge, 'fra1');
-  assert.deepEqual([changes?.after, changes?.generation], [0, 1]);
+  assert.deepEqual([changes?.after, changes?.generation], [1, 2]);
   await agent.close();
   await control.stop();
 });

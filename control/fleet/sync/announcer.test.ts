@@ -49,6 +49,7 @@ class Notices {
 
 test('sends each edge what changed in its prefixes, and that nothing did', async (t) => {
   const { db, holding, edges, announcer } = await prepare(t);
+  await acceptRule(db, holding, '203.0.113.200');
   announcer.announce();
   assert.equal(await edges.low.next(), null, 'what the edges have is not known yet');
   assert.equal(await edges.high.next(), null);
@@ -57,13 +58,13 @@ test('sends each edge what changed in its prefixes, and that nothing did', async
   announcer.announce();
   const low = await edges.low.next();
   const high = await edges.high.next();
-  assert.deepEqual([low?.after, low?.generation], [0, 2]);
+  assert.deepEqual([low?.after, low?.generation], [1, 3]);
   assert.deepEqual(low?.policies.map(({ target }) => target).toSorted(), [
     '203.0.113.1',
     '203.0.113.2',
   ]);
   assert.equal(low?.settings.name, 'low');
-  assert.deepEqual([high?.after, high?.generation, high?.policies], [0, 2, []]);
+  assert.deepEqual([high?.after, high?.generation, high?.policies], [1, 3, []]);
 });
 
 test('lets edges fetch what is larger than a message should be', async (t) => {
