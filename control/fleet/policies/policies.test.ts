@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
+import { overlaps } from '@portcullis/core/net/cidr.ts';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { takeGeneration } from '../generations.ts';
+import { storedCidr } from './assembly.ts';
 import { inSnapshot, type LoadedPolicies, loadAddressPolicy, loadPolicies } from './policies.ts';
 import {
   acceptRule,
@@ -184,6 +186,16 @@ test('policies of a part equal those of the whole fleet', async (t) => {
       inSnapshot(db, (tx) => loadPolicies(tx, wanted, { sliceWeight }));
     assert.deepEqual(await cut('all'), whole);
     assert.deepEqual(await cut(['203.0.0.0/16', '2001:db8::/33']), part);
+    const served = ['203.0.113.4/30', '203.0.113.128/26', '2001:db8:1::/48'].map(storedCidr);
+    assert.deepEqual(
+      await inSnapshot(db, (tx) => loadPolicies(tx, 'all', { sliceWeight, networks: served })),
+      {
+        policies: whole.policies.filter(({ target }) =>
+          served.some((network) => overlaps(network, storedCidr(target))),
+        ),
+        removed: [],
+      },
+    );
   }
 });
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import { type Cidr, formatNetwork, lastValue } from '@portcullis/core/net/cidr.ts';
+import { type Cidr, formatNetwork, lastValue, overlaps } from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
@@ -32,20 +32,12 @@ function addressSlices(addresses: readonly Cidr[]): Slice[] {
   return slices;
 }
 
-/**
- * Cuts the addresses of merged networks, or all addresses, so that each slice has about `weight` rules and other
- * objects. One address may have more.
- */
-async function loadSlices(
-  tx: Tx,
-  parts: readonly Cidr[] | 'all',
-  weight: number,
-): Promise<Slice[]> {
+/** Cuts merged networks so that each slice has about `weight` rules and other objects. One address may have more. */
+async function loadSlices(tx: Tx, parts: readonly Cidr[], weight: number): Promise<Slice[]> {
   const slices: Slice[] = [];
   for (const family of [4, 6] as const) {
-    const within = parts === 'all' ? null : parts.filter((part) => part.family === family);
-    const last = within === null ? ALL[family] : within.at(-1);
-    const first = within === null ? ALL[family] : within[0];
+    const within = parts.filter((part) => part.family === family);
+    const [first, last] = [within[0], within.at(-1)];
     if (first === undefined || last === undefined) continue;
     const span = { family, first: first.value, last: lastValue(last) };
     const begins = await loadBegins(tx, span, weight);
@@ -55,8 +47,7 @@ async function loadSlices(
         first: at === 0 ? span.first : begin,
         last: (begins[at + 1] ?? span.last + 1n) - 1n,
       };
-      const cidrs =
-        within === null ? rangeToCidrs(family, range.first, range.last) : cut(within, range);
+      const cidrs = cut(within, range);
       if (cidrs.length > 0) slices.push({ cidrs, begins: (target) => isIn(range, target) });
     }
   }
@@ -172,6 +163,12 @@ export async function readMoment(tx: Tx): Promise<SnapshotMoment> {
   return moment;
 }
 
+export interface StreamOptions {
+  readonly sliceWeight?: number | undefined;
+  /** With 'all': only the policies that apply in one of these networks. */
+  readonly networks?: readonly Cidr[] | undefined;
+}
+
 /**
  * Loads the accepted policies of these targets, or of the whole fleet, in parts of bounded size. A prefix includes
  * everything inside it that has, or ever had, a policy. Needs a transaction of one snapshot, so that all statements see
@@ -180,25 +177,34 @@ export async function readMoment(tx: Tx): Promise<SnapshotMoment> {
 export async function* streamPolicies(
   tx: Tx,
   targets: readonly string[] | 'all',
-  { sliceWeight = SLICE_WEIGHT }: { readonly sliceWeight?: number | undefined } = {},
+  { sliceWeight = SLICE_WEIGHT, networks }: StreamOptions = {},
 ): AsyncGenerator<LoadedPolicies, void> {
   const { asOf } = await readMoment(tx);
   const requested = targets === 'all' ? null : targets.map(storedCidr);
-  const parts = requested === null ? null : mergeCidrs(requested);
+  const parts = mergeCidrs(requested ?? networks ?? Object.values(ALL));
   const slices =
     requested?.every(isAddress) === true
       ? addressSlices(requested)
-      : await loadSlices(tx, parts ?? 'all', sliceWeight);
+      : await loadSlices(tx, parts, sliceWeight);
   const load = ({ cidrs }: Slice): Promise<PolicyRows> =>
     loadPolicyRows(tx, { region: cidrs.map(formatNetwork), asOf, generation: null });
   const within = new PrefixIndex<true>();
-  for (const part of parts ?? []) within.add(part, true);
+  for (const part of parts) within.add(part, true);
+  // A wider target belongs to the first part in it. Such a target was not requested.
+  const placeOf = (target: Cidr): Cidr | undefined =>
+    within.covering(target).length > 0
+      ? target
+      : requested === null
+        ? parts.find((part) => overlaps(part, target))
+        : undefined;
   let next = slices[0] === undefined ? null : load(slices[0]);
   for (const [at, slice] of slices.entries()) {
     const rows = await next;
     if (rows === null) break;
-    const belongs = (target: Cidr): boolean =>
-      slice.begins(target) && (parts === null || within.covering(target).length > 0);
+    const belongs = (target: Cidr): boolean => {
+      const place = placeOf(target);
+      return place !== undefined && slice.begins(place);
+    };
     const gone =
       requested === null ? new Set<string>() : await loadGone(tx, requested, slice, belongs);
     const following = slices[at + 1];
@@ -218,7 +224,7 @@ export async function* streamPolicies(
 export async function loadPolicies(
   tx: Tx,
   targets: readonly string[] | 'all',
-  options: { readonly sliceWeight?: number } = {},
+  options: StreamOptions = {},
 ): Promise<LoadedPolicies> {
   const policies: Policy[] = [];
   const removed: string[] = [];

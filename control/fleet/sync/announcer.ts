@@ -78,7 +78,7 @@ export class Announcer {
     const content = await SyncContent.open(db, after, { pageBytes: CHANGES_BYTES });
     try {
       const { generation, whole, setNames, blockedVersion } = content;
-      const page = whole ? null : await content.next();
+      const page = whole ? null : await content.next([]);
       this.#sent = generation;
       if (page?.isLast !== true) return null;
       const sourceSetsVersion = `${(await loadSourceSets(setNames)).version}${blockedVersion}`;

@@ -102,7 +102,9 @@ export class SyncContent {
   /** Changes with any list of blocked sources. */
   readonly blockedVersion: string;
   readonly #tx: ControlledTransaction<Schema>;
-  readonly #pages: AsyncGenerator<ContentPage, void>;
+  readonly #read: (networks: readonly Cidr[]) => AsyncGenerator<ContentPage, void>;
+  /** Null before the first page is read. */
+  #pages: AsyncGenerator<ContentPage, void> | null = null;
   #isOpen = true;
 
   private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
@@ -113,7 +115,8 @@ export class SyncContent {
     this.blockedVersion = blockedVersion;
     this.#tx = tx;
     const { pageBytes, sliceWeight } = options;
-    this.#pages = cutPages(streamPolicies(tx, changed ?? 'all', { sliceWeight }), pageBytes);
+    this.#read = (networks) =>
+      cutPages(streamPolicies(tx, changed ?? 'all', { sliceWeight, networks }), pageBytes);
   }
 
   /**
@@ -144,9 +147,13 @@ export class SyncContent {
     return loadBlockedSets(this.#tx, null, null);
   }
 
-  /** The next page. The last one, and a failure, end the snapshot; null after that. */
-  async next(): Promise<ContentPage | null> {
+  /**
+   * The next page. The last one, and a failure, end the snapshot; null after that. The first call decides of which
+   * networks everything is read; changes are read of all.
+   */
+  async next(networks: readonly Cidr[]): Promise<ContentPage | null> {
     try {
+      this.#pages ??= this.#read(networks);
       const { value } = await this.#pages.next();
       if (value === undefined) return null;
       if (value.isLast) await this.close();
@@ -162,7 +169,7 @@ export class SyncContent {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     // A generator ends where it waits, so after the statement under way.
-    await this.#pages.return().catch(() => {});
+    await this.#pages?.return().catch(() => {});
     await rollback(this.#tx);
   }
 }

@@ -4,11 +4,13 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { serveEdges, TestEdge } from '../test-edge.ts';
+import { storedCidr } from '../policies/assembly.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../testing.ts';
 import { SyncContent } from './content.ts';
 
 const ADDRESSES = 600;
 const RULES = 10;
+const ALL = ['0.0.0.0/0', '::/0'].map(storedCidr);
 const SMALL = { pageBytes: 4_000, sliceWeight: 200 };
 
 async function fill(db: Db): Promise<number> {
@@ -120,15 +122,15 @@ test('a snapshot that the database ends is reported once and begun again', async
   const { db } = await testDatabase(t);
   await fill(db);
   const content = await SyncContent.open(db, 0, SMALL);
-  await content.next();
+  await content.next(ALL);
   await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
   await assert.rejects(async () => {
-    while ((await content.next())?.isLast === false);
+    while ((await content.next(ALL))?.isLast === false);
   });
-  assert.equal(await content.next(), null);
+  assert.equal(await content.next(ALL), null);
   const again = await SyncContent.open(db, 0, SMALL);
-  assert.notEqual(await again.next(), null);
+  assert.notEqual(await again.next(ALL), null);
   await again.close();
 });

@@ -184,7 +184,7 @@ export class SyncService {
 /** The next page that has something for the edge, or the last one; `NOTHING` after it. Null if the snapshot has ended. */
 async function readContent(sync: RunningSync): Promise<ContentPage | null> {
   while (!sync.isRead) {
-    const page = await sync.content.next();
+    const page = await sync.content.next(sync.prefixes);
     if (page === null) return null;
     sync.isRead = page.isLast;
     const found = pageFor(page, sync.content.whole, sync.prefixes);
