@@ -5,6 +5,7 @@ import { dataplaneBench } from './dataplane/dataplane.ts';
 import { detectionBench } from './detection/detection.ts';
 import { edgeBench } from './dataplane/edge.ts';
 import { filtersBench } from './dataplane/filters.ts';
+import { fleetBench } from './fleet/fleet.ts';
 import { floodBench } from './dataplane/flood.ts';
 import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
@@ -20,6 +21,7 @@ const BENCHES: readonly Bench[] = [
   detectionBench,
   edgeBench,
   filtersBench,
+  fleetBench,
   floodBench,
   flowsBench,
   gameServersBench,

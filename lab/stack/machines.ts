@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -23,6 +24,7 @@ import { API_PORT, ended, startBridge } from './stack.ts';
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 const START_MS = 60_000;
 const NATS_PORT = 4222;
+const NATS_MONITOR_PORT = 8222;
 /** Of the host of control and NATS, on the wire that all hosts share. */
 const CONTROL = '10.77.0.1';
 export const CONTROL_URL = `https://${CONTROL}:${API_PORT}`;
@@ -149,6 +151,26 @@ ${edges.join('\n')}
 `;
   }
 
+  get databaseUrl(): string {
+    const url = findEmbeddedPostgres(join(this.#home, 'control'));
+    if (url === null) throw new Error('the database does not run');
+    return url;
+  }
+
+  /** Of a program that runs. */
+  pidOf(name: string): number {
+    const pid = this.#programs.get(name)?.child.pid;
+    if (pid === undefined) throw new Error(`${name} does not run`);
+    return pid;
+  }
+
+  /** A folder that is removed at the end. */
+  folder(name: string): string {
+    const folder = join(this.#home, name);
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+
   async startControl(): Promise<void> {
     this.#launchControl(this.control);
     await this.logged('control', 'control is ready');
@@ -156,9 +178,7 @@ ${edges.join('\n')}
 
   /** A second control plane, on a host of its own and on the same database. */
   async startReplica(): Promise<void> {
-    const url = findEmbeddedPostgres(join(this.#home, 'control'));
-    if (url === null) throw new Error('the database does not run');
-    this.#launchControl(this.#replica, { DATABASE_URL: url });
+    this.#launchControl(this.#replica, { DATABASE_URL: this.databaseUrl });
     await this.logged('replica', 'serving agents over NATS');
   }
 
@@ -179,8 +199,17 @@ ${edges.join('\n')}
 
   async startNats(): Promise<void> {
     const folder = join(this.#home, 'nats');
-    this.#run(this.control, 'nats', ['nats-server', '-c', 'nats.conf'], { cwd: folder });
+    const command = ['nats-server', '-c', 'nats.conf', '-m', String(NATS_MONITOR_PORT)];
+    this.#run(this.control, 'nats', command, { cwd: folder });
     await this.logged('nats', 'Server is ready');
+  }
+
+  /** What the NATS server has sent and received since it started. */
+  natsBytes(): number {
+    const url = `http://${CONTROL}:${NATS_MONITOR_PORT}/varz`;
+    const said: unknown = JSON.parse(this.control.namespace.run('curl', '-s', url));
+    const { in_bytes: received, out_bytes: sent } = said as { in_bytes: number; out_bytes: number };
+    return received + sent;
   }
 
   startEdge(name: string): void {

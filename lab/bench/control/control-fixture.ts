@@ -15,7 +15,7 @@ export interface BenchFleet {
   readonly replaceAddresses: readonly string[];
 }
 
-const RULES = 100;
+const OWN_RULES = 100;
 
 /** An organisation with a prefix, 64 addresses of 100 rules, and a table for pgbench to insert into. */
 export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
@@ -49,7 +49,7 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
       insert into rules (address_id, action, protocol, source, port, created_generation)
       select places.id, case when n % 3 = 0 then 'deny' else 'allow' end, 'udp',
              case when n % 2 = 0 then null else ('198.51.100.' || n % 250)::cidr end, 1000 + n, 0
-        from places, generate_series(1, ${RULES}::int) n`.execute(db);
+        from places, generate_series(1, ${OWN_RULES}::int) n`.execute(db);
     await sql`create table bench_rules (like rules including all)`.execute(db);
     await sql`drop index if exists bench_rules_address_id_action_protocol_source_port_idx`.execute(
       db,
@@ -59,7 +59,7 @@ export async function fillFleet(databaseUrl: string): Promise<BenchFleet> {
     return {
       organisationId,
       key,
-      rulesPerAddress: RULES,
+      rulesPerAddress: OWN_RULES,
       addresses,
       writeAddresses: addressesFrom(128),
       replaceAddresses: addressesFrom(192),
@@ -79,4 +79,33 @@ export async function makeKey(db: Db, organisationId: number): Promise<string> {
 
 function addressesFrom(first: number): string[] {
   return Array.from({ length: 64 }, (_, index) => `203.0.113.${first + index}`);
+}
+
+/** Addresses from 10.0.0.1 on, and the rules of each, of ten kinds. */
+export const ADDRESSES = 100_000;
+export const RULES = 10;
+/** A statement has 30 s. */
+const ADDRESSES_AT_ONCE = 5_000;
+
+/** A million rules, held by the organisation that holds 203.0.113.0/24. */
+export async function fillAddresses(db: Db): Promise<void> {
+  await sql`
+    insert into holdings (organisation_id, cidr, during, asn, owner)
+    select organisation_id, '10.0.0.0/8', during, asn, owner from holdings where cidr = '203.0.113.0/24'`.execute(
+    db,
+  );
+  for (let first = 1; first <= ADDRESSES; first += ADDRESSES_AT_ONCE) await fillSome(db, first);
+  await sql`analyze`.execute(db);
+}
+
+async function fillSome(db: Db, first: number): Promise<void> {
+  await sql`
+    with places as (
+      insert into addresses (holding_id, ip, configured)
+      select id, '10.0.0.0'::inet + n, true from holdings, generate_series(${first}::int, ${first + ADDRESSES_AT_ONCE - 1}::int) n
+       where cidr = '10.0.0.0/8' returning id)
+    insert into rules (address_id, action, protocol, source, port, created_generation)
+    select id, case when n % 3 = 0 then 'deny' else 'allow' end, case when n % 2 = 0 then 'udp' else 'tcp' end,
+           case when n % 4 = 0 then ('198.51.' || (id % 250) || '.' || n)::cidr end, 1 + (id * 37 + n * 1009) % 60000, 0
+      from places, generate_series(1, ${RULES}::int) n`.execute(db);
 }

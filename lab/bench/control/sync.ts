@@ -11,13 +11,9 @@ import { settingsOf, Subjects } from '../dataplane/subjects.ts';
 import { quantile } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import { missing } from '../../requirements.ts';
-import { type BenchFleet, fillFleet } from './control-fixture.ts';
+import { ADDRESSES, type BenchFleet, fillAddresses, fillFleet, RULES } from './control-fixture.ts';
 import { end, residentMib, startControl } from './control-process.ts';
 
-const ADDRESSES = 100_000;
-const RULES = 10;
-/** A statement has 30 s. */
-const ADDRESSES_AT_ONCE = 5_000;
 const TIMEOUT_MS = 120_000;
 const LOOK_MS = 20;
 const IDLE_READS = 200;
@@ -185,12 +181,7 @@ async function inService(db: Db): Promise<number> {
 
 /** Rules of ten kinds to each address, and an edge that serves them. Returns its credential. */
 async function fillMillion(db: Db, devices: readonly string[]): Promise<string> {
-  await sql`
-    insert into holdings (organisation_id, cidr, during, asn, owner)
-    select organisation_id, '10.0.0.0/8', during, asn, owner from holdings where cidr = '203.0.113.0/24'`.execute(
-    db,
-  );
-  for (let first = 1; first <= ADDRESSES; first += ADDRESSES_AT_ONCE) await fillSome(db, first);
+  await fillAddresses(db);
   await sql`
     insert into edges (name, site, devices, serves, sees, fragments, management, owner)
     values (${EDGE}, 'bench', ${devices}, '{0.0.0.0/0,::/0}', 'inbound', 'reassemble', '[]', 'portal')`.execute(
@@ -202,18 +193,6 @@ async function fillMillion(db: Db, devices: readonly string[]): Promise<string> 
   const credential = await db.transaction().execute((tx) => enrolAgent(tx, agent, operator));
   if (credential === null) throw new Error('the edge is not there');
   return credential;
-}
-
-async function fillSome(db: Db, first: number): Promise<void> {
-  await sql`
-    with places as (
-      insert into addresses (holding_id, ip, configured)
-      select id, '10.0.0.0'::inet + n, true from holdings, generate_series(${first}::int, ${first + ADDRESSES_AT_ONCE - 1}::int) n
-       where cidr = '10.0.0.0/8' returning id)
-    insert into rules (address_id, action, protocol, source, port, created_generation)
-    select id, case when n % 3 = 0 then 'deny' else 'allow' end, case when n % 2 = 0 then 'udp' else 'tcp' end,
-           case when n % 4 = 0 then ('198.51.' || (id % 250) || '.' || n)::cidr end, 1 + (id * 37 + n * 1009) % 60000, 0
-      from places, generate_series(1, ${RULES}::int) n`.execute(db);
 }
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -9,10 +9,10 @@ export interface Cost {
   readonly nftablesNs: number;
 }
 
-interface Line {
+export interface Line<T> {
   readonly label: string;
   readonly colour: string;
-  readonly value: (cost: Cost) => number;
+  readonly value: (cost: T) => number;
 }
 
 /** Two panels: by addresses (of ten rules), and by rules (of a thousand addresses). Both axes are logarithmic. */
@@ -41,7 +41,12 @@ export function plotCosts(costs: readonly Cost[]): string {
     panel(2, byAddress, ({ addresses }) => addresses, SIZES, 'addresses of 10 rules', 'MiB, ms'),
     panel(3, byRule, ({ rules }) => rules, SIZES, 'rules of each of 1,000 addresses', 'MiB, ms'),
   ];
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * PANEL.width} ${2 * PANEL.height}" font-family="sans-serif" font-size="12">
+  return drawing(panels);
+}
+
+export function drawing(panels: readonly string[]): string {
+  const rows = Math.ceil(panels.length / 2);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * PANEL.width} ${rows * PANEL.height}" font-family="sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="#fff"/>
 ${panels.join('\n')}
 </svg>
@@ -49,21 +54,22 @@ ${panels.join('\n')}
 }
 
 const PANEL = { width: 440, height: 290, left: 60, right: 20, top: 50, bottom: 50 } as const;
-const TIMES: readonly Line[] = [
+const TIMES: readonly Line<Cost>[] = [
   { label: 'XDP', colour: '#0b6', value: ({ earlyNs }) => earlyNs },
   { label: 'nftables alone', colour: '#06c', value: ({ nftablesNs }) => nftablesNs },
   { label: 'bare ingress drop', colour: '#999', value: ({ bareNs }) => bareNs },
 ];
-const SIZES: readonly Line[] = [
+const SIZES: readonly Line<Cost>[] = [
   { label: 'start, ms', colour: '#c40', value: ({ loadMs }) => loadMs },
   { label: 'edge process, MiB', colour: '#06c', value: ({ edgeMib }) => edgeMib },
 ];
 
-function panel(
+/** Lines over a logarithmic axis, in one of the places of a drawing, two in a row. */
+export function panel<T>(
   place: number,
-  costs: readonly Cost[],
-  across: (cost: Cost) => number,
-  lines: readonly Line[],
+  costs: readonly T[],
+  across: (cost: T) => number,
+  lines: readonly Line<T>[],
   xLabel: string,
   yLabel: string,
 ): string {
