@@ -6,7 +6,7 @@ import type { ApplyConfigFiles } from './config-files/apply.ts';
 import { createMeasureDisk } from './disk/measure.ts';
 import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
-import { Limiter } from './server/limiter.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
 import { Server } from './server/server.ts';
 import type { Owner } from './server-folder/folder.ts';
 

@@ -62,8 +62,8 @@ export function readVariable(env: Environment, name: string): string | null {
 }
 
 const DEFAULT_POOL = 10;
-/** Long transactions may hold two connections while others wait. */
-const MIN_POOL = 3;
+/** Syncs of edges hold six, and need another one while they begin. */
+const MIN_POOL = 8;
 const MAX_POOL = 1_000;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 

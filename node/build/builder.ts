@@ -1,7 +1,7 @@
 import type { Log } from '@portcullis/core/log.ts';
 import { EngineError, describeFailure } from '../engine/engine.ts';
 import type { BuildRecord } from '../journal/record.ts';
-import type { Limiter } from '../server/limiter.ts';
+import type { Limiter } from '@portcullis/link/limiter.ts';
 import { ServerConsole } from '../console/server-console.ts';
 import { BuildFailed, logOf } from './build.ts';
 

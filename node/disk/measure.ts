@@ -1,7 +1,7 @@
 import { constants, type Dir } from 'node:fs';
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Limiter } from '../server/limiter.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
 
 export interface MeasureLimits {
   /** The pace of all folders together, which limits the load on the host's disk. */

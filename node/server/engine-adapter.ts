@@ -10,7 +10,7 @@ import {
 } from '../engine/engine.ts';
 import type { InstanceConnection } from './instance-connection.ts';
 import type { LaunchedWith } from '../journal/record.ts';
-import type { Limiter } from './limiter.ts';
+import type { Limiter } from '@portcullis/link/limiter.ts';
 
 const CALL_MS = 15_000;
 /** Bounded, so that an engine that hangs delays the next inspection only briefly. */

@@ -38,7 +38,7 @@ import { EngineAdapter } from './engine-adapter.ts';
 import { EventQueue } from './event-queue.ts';
 import { InstanceConnection } from './instance-connection.ts';
 import { launch } from './launch.ts';
-import type { Limiter } from './limiter.ts';
+import type { Limiter } from '@portcullis/link/limiter.ts';
 import { resourcesOf } from './resources.ts';
 
 const DISK_MS = 15_000;

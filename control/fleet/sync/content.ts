@@ -105,6 +105,7 @@ export class SyncContent {
   readonly #read: (networks: readonly Cidr[]) => AsyncGenerator<ContentPage, void>;
   /** Null before the first page is read. */
   #pages: AsyncGenerator<ContentPage, void> | null = null;
+  readonly #closed = Promise.withResolvers<void>();
   #isOpen = true;
 
   private constructor(tx: ControlledTransaction<Schema>, begun: Begun, options: ContentOptions) {
@@ -137,9 +138,9 @@ export class SyncContent {
     }
   }
 
-  /** Whether it holds a snapshot of the database. */
-  get isOpen(): boolean {
-    return this.#isOpen;
+  /** Resolves when its connection to the database is free again. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
   }
 
   /** The lists of blocked sources; only before the first page is read. */
@@ -171,6 +172,7 @@ export class SyncContent {
     // A generator ends where it waits, so after the statement under way.
     await this.#pages?.return().catch(() => {});
     await rollback(this.#tx);
+    this.#closed.resolve();
   }
 }
 

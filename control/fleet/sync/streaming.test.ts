@@ -97,11 +97,11 @@ test('a sync that its edge does not continue keeps no connection, nor does one w
   assert.equal(await snapshots(db), 0);
 });
 
-test('more snapshots than three are refused until an edge has everything', async (t) => {
+test('a fourth sync of everything waits for another one, and is refused after a while', async (t) => {
   const { db } = await testDatabase(t);
   await fill(db);
   for (const name of ['c', 'd']) await insertEdge(db, name);
-  const { link, sync } = serveEdges(db, SMALL);
+  const { link, sync } = serveEdges(db, { ...SMALL, waitMs: 100 });
   const edges = ['a', 'b', 'c', 'd'].map((name) => new TestEdge(link, name, 'i'));
   const replies = [];
   for (const edge of edges) {

@@ -3,6 +3,7 @@ import type { SourceSets } from '@portcullis/core/firewall/policy.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgePage, EdgeSync } from '@portcullis/link/messages/edge.ts';
 import type { Refused } from '@portcullis/link/messages/messages.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
 import type { Db } from '../../db/database.ts';
 import { type EdgeState, loadEdge } from '../edges/store.ts';
 import { storedCidr } from '../policies/assembly.ts';
@@ -19,6 +20,8 @@ export interface SyncOptions {
   readonly sliceWeight?: number;
   /** A sync that is not continued for this time is discarded. */
   readonly idleMs?: number;
+  /** A sync that cannot begin for this time is refused. */
+  readonly waitMs?: number;
 }
 
 interface RunningSync {
@@ -49,8 +52,12 @@ export interface SentPage {
 /** Each page takes its sender and its receiver some milliseconds in which others wait. */
 const PAGE_BYTES = 1024 * 1024;
 const IDLE_MS = 60_000;
-/** Each takes a connection of the pool until its edge has everything. */
-const MAX_SNAPSHOTS = 3;
+/** Below the timeout of the request. */
+const WAIT_MS = 20_000;
+/** Each takes a connection of the pool until its edge has everything, and needs another one for a moment. */
+const WHOLE_AT_ONCE = 3;
+/** Of changes alone, which do not wait for syncs of everything. */
+const CHANGES_AT_ONCE = 3;
 const NOTHING: ContentPage = { policies: [], removed: [], isLast: false };
 
 /**
@@ -58,12 +65,14 @@ const NOTHING: ContentPage = { policies: [], removed: [], isLast: false };
  * that a million rules fill no memory.
  */
 export class SyncService {
-  readonly #options: SyncOptions & { readonly pageBytes: number; readonly idleMs: number };
+  readonly #options: Required<Omit<SyncOptions, 'sliceWeight'>> & SyncOptions;
   readonly #running = new Map<string, RunningSync>();
-  #isStopped = false;
+  readonly #whole = new Limiter(WHOLE_AT_ONCE);
+  readonly #changes = new Limiter(CHANGES_AT_ONCE);
+  readonly #stopping = new AbortController();
 
   constructor(options: SyncOptions) {
-    this.#options = { pageBytes: PAGE_BYTES, idleMs: IDLE_MS, ...options };
+    this.#options = { pageBytes: PAGE_BYTES, idleMs: IDLE_MS, waitMs: WAIT_MS, ...options };
   }
 
   /** Returns the first page. With `fromNothing` it sends everything, whatever the edge reports. */
@@ -72,11 +81,42 @@ export class SyncService {
     request: EdgeSync,
     fromNothing: boolean,
   ): Promise<SentPage | Refused> {
-    if (this.#isStopped) return busy();
+    this.forget(known.settings.name);
+    const content = await this.#open(fromNothing ? 0 : request.after);
+    if (content === null) return busy();
+    try {
+      return await this.#sendFirst(known, request, content);
+    } catch (error) {
+      await content.close();
+      throw error;
+    }
+  }
+
+  /** Null if others take too long, or control stops. */
+  async #open(after: number): Promise<SyncContent | null> {
+    const { db, waitMs } = this.#options;
+    const opened = Promise.withResolvers<SyncContent | null>();
+    const { signal: stopping } = this.#stopping;
+    const impatient = AbortSignal.any([stopping, AbortSignal.timeout(waitMs)]);
+    const limiter = after === 0 ? this.#whole : this.#changes;
+    const running = limiter.run(async () => {
+      const content = await SyncContent.open(db, after, this.#options);
+      opened.resolve(content);
+      await content.closed;
+    }, impatient);
+    running.catch((error: unknown) => {
+      if (impatient.aborted && error === impatient.reason) opened.resolve(null);
+      else opened.reject(error);
+    });
+    return opened.promise;
+  }
+
+  async #sendFirst(
+    known: EdgeState,
+    request: EdgeSync,
+    content: SyncContent,
+  ): Promise<SentPage | Refused> {
     const { name } = known.settings;
-    this.forget(name);
-    const after = fromNothing ? 0 : request.after;
-    const content = await SyncContent.open(this.#options.db, after, this.#options);
     // Read after the content: prefixes newer than the generation are fine, because the next generation names what
     // the edge gained. Older ones would let it confirm a change of its prefixes without their policies.
     const edge = (await loadEdge(this.#options.db, name)) ?? known;
@@ -96,10 +136,7 @@ export class SyncService {
     };
     this.forget(name);
     this.#running.set(name, sync);
-    const sent = await this.#send(edge, sync, 0);
-    if (this.#snapshots() <= MAX_SNAPSHOTS || !content.isOpen) return sent;
-    this.forget(name);
-    return busy();
+    return this.#send(edge, sync, 0);
   }
 
   /** Returns a later page, again if its answer was lost. */
@@ -135,14 +172,10 @@ export class SyncService {
 
   /** Discards every sync, and with it the connections that they hold, and begins no other. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     const contents = [...this.#running.values()].map(({ content }) => content);
     this.#running.clear();
     await Promise.all(contents.map((content) => content.close()));
-  }
-
-  #snapshots(): number {
-    return [...this.#running.values()].filter(({ content }) => content.isOpen).length;
   }
 
   async #setsUnlessCurrent(

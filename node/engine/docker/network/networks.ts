@@ -1,7 +1,7 @@
 import { EngineError, type PublishedPort } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { isMissingNetwork } from '../api/errors.ts';
-import { Limiter } from '../../../server/limiter.ts';
+import { Limiter } from '@portcullis/link/limiter.ts';
 import type { HostGuard } from './guard.ts';
 import {
   BRIDGE_PREFIX,
