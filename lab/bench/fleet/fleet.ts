@@ -37,6 +37,8 @@ interface Cost {
   /** Of one core, in per cent. */
   readonly controlCpu: number;
   readonly databaseCpu: number;
+  /** Of the processes of edges, which the other hosts would run. */
+  readonly edgesCpu: number;
   readonly controlMib: number;
   readonly natsKibPerWrite: number;
 }
@@ -175,6 +177,7 @@ class Fleet {
       propagation: rows.map(({ ms }) => ms),
       controlCpu: (100 * (after.controlMs - before.controlMs)) / tookMs,
       databaseCpu: (100 * (after.databaseMs - before.databaseMs)) / tookMs,
+      edgesCpu: (100 * (after.edgesMs - before.edgesMs)) / tookMs,
       controlMib: residentMib(this.#machines.pidOf('control')),
       natsKibPerWrite: (after.natsBytes - before.natsBytes) / 1024 / accepted,
     };
@@ -210,8 +213,11 @@ class Fleet {
     return generation;
   }
 
-  #use(): { readonly controlMs: number; readonly databaseMs: number; readonly natsBytes: number } {
+  #use() {
+    const simulated = this.#groups.map(({ child }) => child?.pid ?? 0);
+    const edges = [...REAL.map((name) => this.#machines.pidOf(name)), ...simulated];
     return {
+      edgesMs: edges.reduce((sum, pid) => sum + cpuMs(String(pid)), 0),
       controlMs: cpuMs(String(this.#machines.pidOf('control'))),
       databaseMs: databaseCpuMs(),
       natsBytes: this.#machines.natsBytes(),
@@ -303,6 +309,12 @@ function costRows(cost: Cost): Row[] {
     { name: `${live}, p99.9`, value: at(0.999), unit: 'ms', ...NO_GOAL },
     { name: `${what}: control, of one core`, value: cost.controlCpu, unit: '%', ...NO_GOAL },
     { name: `${what}: PostgreSQL, of one core`, value: cost.databaseCpu, unit: '%', ...NO_GOAL },
+    {
+      name: `${what}: the edges themselves, of one core`,
+      value: cost.edgesCpu,
+      unit: '%',
+      ...NO_GOAL,
+    },
     { name: `${what}: control's resident memory`, value: cost.controlMib, unit: 'MiB', ...NO_GOAL },
     { name: `${what}: NATS, for a write`, value: cost.natsKibPerWrite, unit: 'KiB', ...NO_GOAL },
   ];
