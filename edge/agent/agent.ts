@@ -199,12 +199,15 @@ class Agent implements EdgeAgent {
   }
 
   #hold(desired: Desired): void {
-    const changed = desired.generation !== this.#desired?.generation;
+    const held = this.#desired;
+    const changed = desired.generation !== held?.generation;
     this.#desired = desired;
     this.#synced = true;
     const { generation } = desired;
     if (changed) this.#options.log.debug({ generation }, 'received a generation');
-    this.#checkDevices();
+    // Looking at devices takes system calls; they change far less often than policies.
+    const { devices } = desired.settings;
+    if (String(devices) !== String(held?.settings.devices)) this.#checkDevices();
     this.#applying.poke();
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Coalesced, coalesce } from '@portcullis/link/coalesce.ts';
 import type { EdgeChanges } from '@portcullis/link/messages/edge.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
@@ -17,6 +18,11 @@ export interface AnnouncerOptions {
 /** Estimated bytes of changes; what is larger is fetched in pages, by each edge when it can take it. */
 const CHANGES_BYTES = 256 * 1024;
 const RETRY_MS = 500;
+/**
+ * Between two announcements, for each edge: what is written meanwhile goes together. A thousand edges get one a second, and
+ * their confirmations leave control time for its callers.
+ */
+const PAUSE_PER_EDGE_MS = 1;
 
 /** What generations after `after` changed, before it is reduced to the prefixes of an edge. */
 interface Changed {
@@ -64,6 +70,7 @@ export class Announcer {
         const changes = changed === null || edge === undefined ? null : changesFor(edge, changed);
         link.notify({ kind: 'edge.changed', edge: name, changes });
       }
+      await delay(names.length * PAUSE_PER_EDGE_MS);
       return null;
     } catch (error) {
       failed(error);
