@@ -12,6 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { generateSecret } from '@portcullis/control/access/index.ts';
 import { clusterOf } from '@portcullis/control/db/embedded/data-directory.ts';
 import { findEmbeddedPostgres } from '@portcullis/control/db/embedded/index.ts';
@@ -344,6 +346,44 @@ ${edges.join('\n')}
     if (child === undefined) return;
     child.kill(signal);
     await ended(child);
+  }
+
+  signal(name: string, signal: NodeJS.Signals): void {
+    process.kill(this.pidOf(name), signal);
+  }
+
+  /** As when control has not received anything of an edge for the time of its lease. */
+  async endLease(name: string): Promise<void> {
+    await this.#query(
+      'update edges set in_service = false, left_service_at = now(), instance = null where name = $1',
+      [name],
+    );
+  }
+
+  /** Waits until every edge that has joined is in service with this generation in its kernel. */
+  async confirmed(generation: number, withinMs: number): Promise<void> {
+    const until = performance.now() + withinMs;
+    const names = this.edges.map(({ name }) => name);
+    for (;;) {
+      const behind = await this.#query(
+        'select name, confirmed_generation from edges where name = any ($1) and (not in_service or confirmed_generation < $2)',
+        [names, generation],
+      );
+      if (behind.length === 0) return;
+      if (performance.now() > until)
+        throw new Error(`${JSON.stringify(behind)} have not confirmed ${generation}`);
+      await delay(20);
+    }
+  }
+
+  async #query(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
+    const client = new pg.Client({ connectionString: migrationUrl(this.databaseUrl) });
+    await client.connect();
+    try {
+      return (await client.query(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
   }
 
   /** Cuts the wire of one host, or mends it. */

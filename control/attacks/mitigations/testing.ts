@@ -14,14 +14,11 @@ export async function recordOngoing(
   tops: AttackTops | null = null,
 ): Promise<ReportedAttack> {
   const attackId = await putAttack(db, { subject, startedAgo: 2, type });
+  // Seen for an hour, so that no detector here takes it over.
   const { rows } = await sql<{ startedAt: Date }>`
     insert into ongoing_attacks (subject, attack_id, revision, started_at, opened_at, seen_at, detector)
-    select subject, id, revision, started_at, now(), now(), '{}' from attacks where id = ${attackId}
+    select subject, id, revision, started_at, now(), now() + interval '1 hour', '{}' from attacks where id = ${attackId}
     returning started_at as "startedAt"`.execute(db);
-  // Another recorder sees it, so that no detector here takes it over.
-  await sql`
-    insert into attack_sightings (subject, recorder, seen_at)
-    values (${subject}::cidr, 'another', now() + interval '1 hour')`.execute(db);
   const startedAtMs = rows[0]?.startedAt.getTime() ?? 0;
   const attack = { type, shares: [{ type, share: 1 }], subject, startedAtMs };
   return { attackId, kind: 'opened', attack, tops };

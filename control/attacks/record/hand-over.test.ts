@@ -181,7 +181,7 @@ test('records the part of the new holder when a control plane resumes an attack 
   const { db, other } = await startEnvironment(t);
   const watch = await startWatch(db);
   await live(watch, 5, flood(60_000));
-  await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
+  await sql`update ongoing_attacks set seen_at = now() - interval '1 minute'`.execute(db);
   await assign(db, watch.nowMs);
   const second = new TestWatch(db, watch.nowMs + 5_000, 'two');
   await second.scopes.load();

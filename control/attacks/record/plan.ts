@@ -38,8 +38,6 @@ export interface Known {
   readonly endedAt: Date | null;
   /** Since when another holder has the subject. Null if the holder is the same. */
   readonly otherSince: Date | null;
-  /** Whether another recorder has seen it within the last seconds. */
-  readonly seenByOthers: boolean;
 }
 
 /** A part of an attack that the detector split off because the holder changed. */
@@ -70,7 +68,6 @@ export type RecordStep =
   | 'touch'
   | 'reopen'
   | 'end'
-  | 'leave'
   /** It is part of another record. */
   | 'absorb'
   /** It could not be written while ongoing, so it is recorded with its end. */
@@ -81,8 +78,8 @@ export type RecordStep =
 export const MERGE_MS = 300_000;
 
 /**
- * Plans the change of a record. A record that other recorders still see is not ended here. What continues after a
- * change of the holder belongs to the new holder; what was quiet by then does not.
+ * Plans the change of a record. What continues after a change of the holder belongs to the new holder; what was quiet by
+ * then does not.
  */
 export function planRecord({ attack, busyAtMs, isPart }: Seen, known: Known | null): RecordStep {
   if (isPart) return known === null || known.endedAt !== null ? 'nothing' : 'absorb';
@@ -91,7 +88,7 @@ export function planRecord({ attack, busyAtMs, isPart }: Seen, known: Known | nu
     if (known.endedAt !== null) {
       return attack.startedAtMs - known.endedAt.getTime() > MERGE_MS ? 'whole' : 'nothing';
     }
-    return known.seenByOthers ? 'leave' : 'end';
+    return 'end';
   }
   if (known === null) return 'open';
   if (known.endedAt === null) {

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../db/database.ts';
 import { OTHER, startEnvironment } from '../../testing/fixture.ts';
 import { list } from '../history/testing.ts';
+import { renewLease } from '../watch/leader.ts';
 import { SUBJECT, TestWatch } from '../watch/testing.ts';
 import type { Seen } from './plan.ts';
 
@@ -133,7 +134,7 @@ test('continues a record under its only id after control was killed', async (t) 
   await first.play(5, FLOOD);
   const [before] = await recordsOf(db);
   // Killed without a shutdown: only the database has its observations.
-  await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
+  await sql`update ongoing_attacks set seen_at = now() - interval '1 minute'`.execute(db);
   const second = await startWatch(db, first.nowMs + 20_000, 'two');
   await second.takeUp();
   await second.play(5, { [SUBJECT]: 90_000 });
@@ -184,7 +185,6 @@ test('closes an attack that ended during an outage of control at its last observ
   const first = await startWatch(db);
   await first.play(5, FLOOD);
   const seenAt = new Date(first.nowMs);
-  await sql`update attack_sightings set seen_at = now() - interval '1 minute'`.execute(db);
   await sql`update ongoing_attacks set seen_at = ${seenAt}`.execute(db);
   const second = await startWatch(db, first.nowMs + 600_000, 'two');
   await second.takeUp();
@@ -212,22 +212,23 @@ test('keeps attacks when agents fall silent, and ends them after a timeout', asy
   assert.notEqual((await recordsOf(db))[0]?.ended, null);
 });
 
-test('keeps one record for all concurrent recorders and ends it with the last of them', async (t) => {
+test('a detector that lost its lease records nothing; the next one continues its record', async (t) => {
   const { db } = await startEnvironment(t);
-  const watches = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => startWatch(db, Date.now() - 60_000, `r${index}`)),
-  );
-  await Promise.all(watches.map((watch) => watch.play(5, FLOOD)));
+  const former = await startWatch(db);
+  assert.notEqual(await renewLease(db, 'one'), null);
+  await former.play(5, FLOOD);
+  await sql`update detector_lease set expires_at = now() - interval '1 second'`.execute(db);
+  const next = await startWatch(db, former.nowMs, 'two');
+  assert.notEqual(await renewLease(db, 'two'), null);
+  await former.play(70, QUIET);
   const [record, ...others] = await recordsOf(db);
-  assert.deepEqual(others, []);
-  const reported = watches.flatMap(({ received }) => received);
-  assert.equal(reported.filter(({ kind }) => kind === 'opened').length, 1);
-  assert.ok(reported.every(({ attackId }) => attackId === record?.id));
-  const [last, ...rest] = watches;
-  await Promise.all(rest.map((watch) => watch.play(70, QUIET)));
-  assert.equal((await recordsOf(db))[0]?.ended, null);
-  await last?.play(70, QUIET);
-  assert.notEqual((await recordsOf(db))[0]?.ended, null);
+  assert.deepEqual([record?.ended, others], [null, []]);
+  await next.play(5, { [SUBJECT]: 90_000 });
+  await next.play(70, QUIET);
+  const [ended, ...more] = await recordsOf(db);
+  assert.deepEqual([ended?.id, more], [record?.id, []]);
+  assert.notEqual(ended?.ended, null);
+  assert.ok((ended?.pps ?? 0) > 85_000);
 });
 
 test('writes a record when the database is back, and announces nothing before', async (t) => {

@@ -16,12 +16,11 @@ import {
   absorbRecords,
   type Change,
   changeRecords,
-  endSightings,
   loadKept,
   loadKnown,
   loadRecorded,
   lockClock,
-  noteSightings,
+  mayRecord,
   openRecords,
   saveEvidence,
   setClock,
@@ -174,7 +173,6 @@ function newsOf(step: RecordStep, { isNews }: Seen): ReportedAttack['kind'] | nu
     case 'touch':
       return isNews ? 'changed' : null;
     case 'hand-over':
-    case 'leave':
     case 'nothing':
     default:
       return null;
@@ -199,16 +197,17 @@ interface Planned {
   readonly isAnew: boolean;
 }
 
-/** Each subject once. */
+/** Each subject once. Nothing, if another replica runs the detector: it reports the same attacks. */
 export async function recordBatch(
   tx: Tx,
   recorder: string,
   batch: readonly Seen[],
   detector: RecordedDetector,
 ): Promise<Recorded[]> {
+  if (!(await mayRecord(tx, recorder))) return [];
   const newest = await lockClock(tx);
   const subjects = batch.map(({ attack }) => attack.subject);
-  const known = await loadKnown(tx, recorder, subjects);
+  const known = await loadKnown(tx, subjects);
   const planned = batch.map((seen) =>
     planOne(seen, known.get(seen.attack.subject) ?? null, detector),
   );
@@ -239,13 +238,6 @@ export async function recordBatch(
     tx,
     revision,
     of('open', 'hand-over', 'whole').map(({ seen }) => seen),
-  );
-  const ongoing = of('open', 'hand-over', 'touch', 'reopen').map(({ seen }) => seen.attack.subject);
-  await noteSightings(tx, recorder, ongoing);
-  await endSightings(
-    tx,
-    recorder,
-    of('end', 'leave').map(({ seen }) => seen.attack.subject),
   );
   return steps.flatMap((one) => recordedAs(one, opened.get(one.seen.attack.subject) ?? null));
 }

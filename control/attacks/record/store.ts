@@ -2,10 +2,21 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { StoredAttack, Known, Seen } from './plan.ts';
 
-/** A sighting counts for this time. */
+/** An attack is unseen when no detector has reported it for this time. */
 const FRESH_SECONDS = 10;
 /** The condition for the present version of a row. */
 export const HOLDS = sql.raw('9223372036854775807');
+
+/**
+ * Whether this replica may record what its detector sees: no other one has taken the lease. Until the end of the
+ * transaction none can, so nothing of a former detector is written after what the present one wrote.
+ */
+export async function mayRecord(tx: Tx, recorder: string): Promise<boolean> {
+  const { rows } = await sql<{ holder: string | null }>`
+    select holder from detector_lease for share`.execute(tx);
+  const holder = rows[0]?.holder ?? null;
+  return holder === null || holder === recorder;
+}
 
 /** Serialises recorders until the end of the transaction and returns the newest revision. */
 export async function lockClock(tx: Tx): Promise<number> {
@@ -24,18 +35,11 @@ export async function setClock(tx: Tx, revision: number): Promise<void> {
  * The present record of each subject. Another holder has it since its holding began, or since the last more specific
  * holding ended; rounded up to milliseconds.
  */
-export async function loadKnown(
-  tx: Tx,
-  recorder: string,
-  subjects: readonly string[],
-): Promise<Map<string, Known>> {
+export async function loadKnown(tx: Tx, subjects: readonly string[]): Promise<Map<string, Known>> {
   const { rows } = await sql<Known & { asked: string }>`
     select s.asked, o.subject::text as subject, o.attack_id as "attackId",
            o.started_at as "startedAt", o.ended_at as "endedAt",
-           case when h.id is distinct from a.holding_id then h.since end as "otherSince",
-           exists (select from attack_sightings g
-                    where g.subject = o.subject and g.recorder <> ${recorder}
-                      and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second') as "seenByOthers"
+           case when h.id is distinct from a.holding_id then h.since end as "otherSince"
       from unnest(${subjects}::text[]) s (asked)
       join ongoing_attacks o on o.subject = s.asked::cidr
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
@@ -137,27 +141,6 @@ export async function touchRecords(tx: Tx, seen: readonly Seen[]): Promise<void>
       from jsonb_to_recordset(${all}::jsonb) as ${ITEM} where o.subject = i.subject`.execute(tx);
 }
 
-export async function noteSightings(
-  tx: Tx,
-  recorder: string,
-  subjects: readonly string[],
-): Promise<void> {
-  await sql`
-    insert into attack_sightings (subject, recorder, seen_at)
-    select s::cidr, ${recorder}, now() from unnest(${subjects}::text[]) s
-        on conflict (subject, recorder) do update set seen_at = now()`.execute(tx);
-}
-
-export async function endSightings(
-  tx: Tx,
-  recorder: string,
-  subjects: readonly string[],
-): Promise<void> {
-  await sql`
-    delete from attack_sightings
-     where recorder = ${recorder} and subject = any(${subjects}::cidr[])`.execute(tx);
-}
-
 /** Writes the next version of a record. */
 export interface Change {
   readonly id: number;
@@ -239,22 +222,18 @@ export async function loadOrphans(db: Db, limit: number): Promise<Orphan[]> {
   return rows;
 }
 
-/** The query of attacks that no recorder sees. */
+/** The query of attacks that no detector sees. */
 export function orphansOf(columns: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select ${columns}
       from ongoing_attacks o
       join attacks a on a.id = o.attack_id and a.revision = o.revision and a.started_at = o.started_at
-     where o.ended_at is null
-       and not exists (select from attack_sightings g
-                        where g.subject = o.subject
-                          and g.seen_at > now() - ${FRESH_SECONDS} * interval '1 second')`;
+     where o.ended_at is null and o.seen_at < now() - ${FRESH_SECONDS} * interval '1 second'`;
 }
 
-/** Deletes the state of attacks that can no longer continue, and sightings of dead recorders. */
+/** Deletes the state of attacks that can no longer continue. */
 export async function forgetEnded(db: Db): Promise<void> {
   await sql`delete from ongoing_attacks where ended_at < now() - interval '10 minutes'`.execute(db);
-  await sql`delete from attack_sightings where seen_at < now() - interval '1 hour'`.execute(db);
 }
 
 /** Combines two measurements: the higher peak with its bounds. */

@@ -106,9 +106,8 @@ export async function renewLease(db: Db, holder: string): Promise<boolean | null
   return rows[0]?.orphans ?? null;
 }
 
-/** Releases the lease for the next replica, which continues the attacks. */
+/** Releases the lease for the next replica. */
 async function releaseLease(db: Db, holder: string): Promise<void> {
-  await sql`delete from attack_sightings where recorder = ${holder}`.execute(db);
   await sql`update detector_lease set holder = null, expires_at = now() where holder = ${holder}`.execute(
     db,
   );

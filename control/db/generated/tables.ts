@@ -74,11 +74,6 @@ export interface Schema {
     pruned_revision: Generated<number>;
     snapshot_key: Generated<string>;
   };
-  attack_sightings: {
-    subject: string;
-    recorder: string;
-    seen_at: Date;
-  };
   attacks: {
     id: number;
     revision: number;

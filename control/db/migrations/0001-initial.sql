@@ -1101,15 +1101,6 @@ create table ongoing_attacks (
   asked_at timestamptz
 );
 
--- The recorders that see it: an attack has ended when the last one says so, or is silent for too long.
-create table attack_sightings (
-  subject cidr not null references ongoing_attacks on delete cascade,
-  -- one run of a control plane
-  recorder text not null,
-  seen_at timestamptz not null,
-  primary key (subject, recorder)
-);
-
 -- For the portal and the command line; kept as long as its attack.
 create table attack_evidence (
   attack_id bigint not null,

@@ -9,6 +9,9 @@ const WRITES_PER_SECOND = 200;
 const BEFORE_MS = 1_000;
 const AFTER_MS = 3_000;
 const ADDRESSES = 200;
+/** Its rule must not leave a kernel during a fault. */
+const GUARDED = '203.0.113.251';
+const LOOK_MS = 500;
 /** A write that a fault interrupts is not acknowledged; its caller does not wait for longer. */
 const CATCH_UP_MS = 60_000;
 
@@ -54,6 +57,48 @@ export function faultTests(started: () => Machines): void {
         return async () => {};
       });
     });
+
+    it('all edges are cut off, and come back', async (t) => {
+      await survives(t, async () => {
+        for (const { name } of machines.edges) machines.setWire(name, 'down');
+        await delay(2_000);
+        for (const { name } of machines.edges) machines.setWire(name, 'up');
+        return async () => {};
+      });
+    });
+
+    it('an edge is away for longer than its lease, and comes back with old state', async (t) => {
+      await survives(t, async () => {
+        machines.setWire('ams1', 'down');
+        await machines.endLease('ams1');
+        const rule = { action: 'deny', protocol: 'tcp', destination_port: '9' };
+        const path = '/api/v1/firewall/ips/203.0.113.250/rules';
+        const { headers } = await machines.api.call('POST', path, rule);
+        await machines.api.liveAt('203.0.113.250', Number(headers['portcullis-generation']));
+        machines.setWire('ams1', 'up');
+        return async () => {};
+      });
+    });
+
+    it('an edge stops for a while, and continues', async (t) => {
+      await survives(t, async () => {
+        machines.signal('ams1', 'SIGSTOP');
+        await delay(2_000);
+        machines.signal('ams1', 'SIGCONT');
+        return async () => {};
+      });
+    });
+
+    it('a replica of control and an edge are replaced, one after the other', async (t) => {
+      await survives(t, async () => {
+        await machines.end('replica', 'SIGTERM');
+        await machines.startReplica();
+        await machines.end('ams1', 'SIGTERM');
+        machines.startEdge('ams1');
+        await machines.logged('ams1', 'joined control');
+        return async () => {};
+      });
+    });
   });
 }
 
@@ -65,37 +110,90 @@ interface Written {
 
 /** `act` makes the fault and returns what ends it. */
 async function survives(t: TestContext, act: () => Promise<() => Promise<void>>): Promise<void> {
+  const guard = new Guard(machines, await denied());
   const writing = new Writing([machines.api, machines.replicaApi]);
-  await delay(BEFORE_MS);
-  const undo = await act();
-  await delay(AFTER_MS);
-  const { acknowledged, failed } = await writing.stop();
+  let undo = async (): Promise<void> => {};
+  try {
+    await delay(BEFORE_MS);
+    undo = await act();
+    await delay(AFTER_MS);
+  } finally {
+    await writing.stop();
+    await guard.stop();
+  }
+  const { acknowledged, failed } = writing;
   const endedMs = performance.now();
   assert.ok(acknowledged.length > 50, `${acknowledged.length} writes in all`);
   const newest = Math.max(...acknowledged.map(({ generation }) => generation));
   const last = acknowledged.find(({ generation }) => generation === newest) as Written;
   await machines.api.liveAt(last.ip, newest, CATCH_UP_MS);
+  await machines.confirmed(newest, CATCH_UP_MS);
   const tookMs = Math.round(performance.now() - endedMs);
   t.diagnostic(
-    `${acknowledged.length} acknowledged, ${failed} failed; live ${tookMs} ms after the last`,
+    `${acknowledged.length} acknowledged, ${failed} failed; in every kernel ${tookMs} ms after the last`,
   );
   for (const { name, namespace } of machines.edges) {
-    const ruleset = namespace.run('nft', 'list', 'ruleset');
-    const missing = acknowledged.filter(({ port }) => !new RegExp(`\\b${port}\\b`).test(ruleset));
+    const numbers = new Set(namespace.run('nft', 'list', 'ruleset').match(/\b\d+\b/g));
+    const missing = acknowledged.filter(({ port }) => !numbers.has(String(port)));
     assert.deepEqual(missing, [], `${name} lacks rules`);
   }
+  assert.equal(guard.opened, null);
+  assert.ok(guard.looks > 5, `${guard.looks} looks`);
   await undo();
+}
+
+/** A port that every edge denies before the fault. */
+async function denied(): Promise<number> {
+  const port = (nextWrite += 1) + 10_000;
+  const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
+  const { headers } = await machines.api.call(
+    'POST',
+    `/api/v1/firewall/ips/${GUARDED}/rules`,
+    rule,
+  );
+  const generation = Number(headers['portcullis-generation']);
+  await machines.api.liveAt(GUARDED, generation);
+  await machines.confirmed(generation, CATCH_UP_MS);
+  return port;
+}
+
+/** Looks again and again whether the kernels still deny a port. */
+class Guard {
+  /** The edge that did not. */
+  opened: string | null = null;
+  looks = 0;
+  readonly #stopping = new AbortController();
+  readonly #watching: Promise<void>;
+
+  constructor({ edges }: Machines, port: number) {
+    this.#watching = this.#watch(edges, new RegExp(`\\b${port}\\b`));
+  }
+
+  async #watch(edges: Machines['edges'], element: RegExp): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      for (const { name, namespace } of edges) {
+        if (!element.test(namespace.run('nft', 'list', 'ruleset'))) this.opened = name;
+        this.looks += 1;
+      }
+      await delay(LOOK_MS);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#watching;
+  }
 }
 
 /** Writes rules at a rate, through each of the APIs in turn, until it is stopped. */
 class Writing {
   readonly #apis: readonly ApiClient[];
-  readonly #acknowledged: Written[] = [];
+  readonly acknowledged: Written[] = [];
   readonly #running = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = performance.now();
   #begun = 0;
-  #failed = 0;
+  failed = 0;
 
   constructor(apis: readonly ApiClient[]) {
     this.#apis = apis;
@@ -105,10 +203,9 @@ class Writing {
     }, 1_000 / WRITES_PER_SECOND);
   }
 
-  async stop(): Promise<{ readonly acknowledged: readonly Written[]; readonly failed: number }> {
+  async stop(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#running);
-    return { acknowledged: this.#acknowledged, failed: this.#failed };
   }
 
   #begin(): void {
@@ -126,9 +223,9 @@ class Writing {
     try {
       const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
       if (status !== 201) throw new Error(String(status));
-      this.#acknowledged.push({ ip, port, generation: Number(headers['portcullis-generation']) });
+      this.acknowledged.push({ ip, port, generation: Number(headers['portcullis-generation']) });
     } catch {
-      this.#failed += 1;
+      this.failed += 1;
     }
   }
 }
