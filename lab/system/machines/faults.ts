@@ -6,8 +6,8 @@ import type { Machines } from '../../stack/machines.ts';
 
 const WRITES_PER_SECOND = 200;
 /** How long writes go on around a fault. */
-const BEFORE_MS = 1_000;
-const AFTER_MS = 3_000;
+const BEFORE_MS = 500;
+const AFTER_MS = 2_000;
 const ADDRESSES = 200;
 /** Its rule must not leave a kernel during a fault. */
 const GUARDED = '203.0.113.251';
@@ -49,15 +49,6 @@ export function faultTests(started: () => Machines): void {
       });
     });
 
-    it('an edge is cut off, and comes back', async (t) => {
-      await survives(t, async () => {
-        machines.setWire('ams1', 'down');
-        await delay(2_000);
-        machines.setWire('ams1', 'up');
-        return async () => {};
-      });
-    });
-
     it('all edges are cut off, and come back', async (t) => {
       await survives(t, async () => {
         for (const { name } of machines.edges) machines.setWire(name, 'down');
@@ -91,11 +82,15 @@ export function faultTests(started: () => Machines): void {
 
     it('a replica of control and an edge are replaced, one after the other', async (t) => {
       await survives(t, async () => {
+        const startMs = performance.now();
         await machines.end('replica', 'SIGTERM');
         await machines.startReplica();
+        const replicaMs = performance.now();
         await machines.end('ams1', 'SIGTERM');
         machines.startEdge('ams1');
         await machines.logged('ams1', 'joined control');
+        const took = [replicaMs - startMs, performance.now() - replicaMs].map(Math.round);
+        t.diagnostic(`replica and edge, each until it is back: ${took.join(' ms and ')} ms`);
         return async () => {};
       });
     });
