@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
 import type { ApiClient } from '../../stack/api-client.ts';
 import type { Machines } from '../../stack/machines.ts';
 
@@ -11,6 +13,8 @@ const AFTER_MS = 2_000;
 const ADDRESSES = 200;
 /** Its rule must not leave a kernel during a fault. */
 const GUARDED = '203.0.113.251';
+const OTHER = '203.0.113.250';
+const FIRST_PORT = 10_000;
 const LOOK_MS = 500;
 /** A write that a fault interrupts is not acknowledged; its caller does not wait for longer. */
 const CATCH_UP_MS = 60_000;
@@ -25,74 +29,68 @@ export function faultTests(started: () => Machines): void {
       machines = started();
       await machines.startReplica();
     });
+    centralFaults();
+    edgeFaults();
+  });
+}
 
-    it('a replica of control is killed', async (t) => {
-      await survives(t, async () => {
-        await machines.end('replica', 'SIGKILL');
-        return () => machines.startReplica();
-      });
+function centralFaults(): void {
+  it('a replica of control is killed', async (t) => {
+    await survives(t, () => machines.end('replica', 'SIGKILL'));
+    await machines.startReplica();
+  });
+
+  it('PostgreSQL is killed, and started again by control', async (t) => {
+    await survives(t, async () => machines.killPostgres());
+  });
+
+  it('NATS is killed, and started again', async (t) => {
+    await survives(t, async () => {
+      await machines.end('nats', 'SIGKILL');
+      await delay(1_000);
+      await machines.startNats();
     });
+  });
 
-    it('PostgreSQL is killed, and started again by control', async (t) => {
-      await survives(t, async () => {
-        machines.killPostgres();
-        return async () => {};
-      });
+  it('all edges are cut off, and come back', async (t) => {
+    await survives(t, async () => {
+      for (const { name } of machines.edges) machines.setWire(name, 'down');
+      await delay(2_000);
+      for (const { name } of machines.edges) machines.setWire(name, 'up');
     });
+  });
 
-    it('NATS is killed, and started again', async (t) => {
-      await survives(t, async () => {
-        await machines.end('nats', 'SIGKILL');
-        await delay(1_000);
-        await machines.startNats();
-        return async () => {};
-      });
+  it('a replica of control and an edge are replaced, one after the other', async (t) => {
+    await survives(t, async () => {
+      const startMs = performance.now();
+      await machines.end('replica', 'SIGTERM');
+      await machines.startReplica();
+      const replicaMs = performance.now();
+      await machines.end('ams1', 'SIGTERM');
+      machines.startEdge('ams1');
+      await machines.logged('ams1', 'joined control');
+      const took = [replicaMs - startMs, performance.now() - replicaMs].map(Math.round);
+      t.diagnostic(`replica and edge, each until it is back: ${took.join(' ms and ')} ms`);
     });
+  });
+}
 
-    it('all edges are cut off, and come back', async (t) => {
-      await survives(t, async () => {
-        for (const { name } of machines.edges) machines.setWire(name, 'down');
-        await delay(2_000);
-        for (const { name } of machines.edges) machines.setWire(name, 'up');
-        return async () => {};
-      });
+function edgeFaults(): void {
+  it('an edge is away for longer than its lease, and comes back with old state', async (t) => {
+    await survives(t, async () => {
+      machines.setWire('ams1', 'down');
+      await machines.endLease('ams1');
+      const generation = await deny(OTHER, 9);
+      await machines.api.liveAt(OTHER, generation);
+      machines.setWire('ams1', 'up');
     });
+  });
 
-    it('an edge is away for longer than its lease, and comes back with old state', async (t) => {
-      await survives(t, async () => {
-        machines.setWire('ams1', 'down');
-        await machines.endLease('ams1');
-        const rule = { action: 'deny', protocol: 'tcp', destination_port: '9' };
-        const path = '/api/v1/firewall/ips/203.0.113.250/rules';
-        const { headers } = await machines.api.call('POST', path, rule);
-        await machines.api.liveAt('203.0.113.250', Number(headers['portcullis-generation']));
-        machines.setWire('ams1', 'up');
-        return async () => {};
-      });
-    });
-
-    it('an edge stops for a while, and continues', async (t) => {
-      await survives(t, async () => {
-        machines.signal('ams1', 'SIGSTOP');
-        await delay(2_000);
-        machines.signal('ams1', 'SIGCONT');
-        return async () => {};
-      });
-    });
-
-    it('a replica of control and an edge are replaced, one after the other', async (t) => {
-      await survives(t, async () => {
-        const startMs = performance.now();
-        await machines.end('replica', 'SIGTERM');
-        await machines.startReplica();
-        const replicaMs = performance.now();
-        await machines.end('ams1', 'SIGTERM');
-        machines.startEdge('ams1');
-        await machines.logged('ams1', 'joined control');
-        const took = [replicaMs - startMs, performance.now() - replicaMs].map(Math.round);
-        t.diagnostic(`replica and edge, each until it is back: ${took.join(' ms and ')} ms`);
-        return async () => {};
-      });
+  it('an edge stops for a while, and continues', async (t) => {
+    await survives(t, async () => {
+      machines.signal('ams1', 'SIGSTOP');
+      await delay(2_000);
+      machines.signal('ams1', 'SIGCONT');
     });
   });
 }
@@ -103,14 +101,13 @@ interface Written {
   readonly generation: number;
 }
 
-/** `act` makes the fault and returns what ends it. */
-async function survives(t: TestContext, act: () => Promise<() => Promise<void>>): Promise<void> {
+/** `act` makes the fault. */
+async function survives(t: TestContext, act: () => Promise<void>): Promise<void> {
   const guard = new Guard(machines, await denied());
   const writing = new Writing([machines.api, machines.replicaApi]);
-  let undo = async (): Promise<void> => {};
   try {
     await delay(BEFORE_MS);
-    undo = await act();
+    await act();
     await delay(AFTER_MS);
   } finally {
     await writing.stop();
@@ -134,22 +131,23 @@ async function survives(t: TestContext, act: () => Promise<() => Promise<void>>)
   }
   assert.equal(guard.opened, null);
   assert.ok(guard.looks > 5, `${guard.looks} looks`);
-  await undo();
 }
 
 /** A port that every edge denies before the fault. */
 async function denied(): Promise<number> {
-  const port = (nextWrite += 1) + 10_000;
-  const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
-  const { headers } = await machines.api.call(
-    'POST',
-    `/api/v1/firewall/ips/${GUARDED}/rules`,
-    rule,
-  );
-  const generation = Number(headers['portcullis-generation']);
+  const port = (nextWrite += 1) + FIRST_PORT;
+  const generation = await deny(GUARDED, port);
   await machines.api.liveAt(GUARDED, generation);
   await machines.confirmed(generation, CATCH_UP_MS);
   return port;
+}
+
+/** Returns the generation with which it was accepted. */
+async function deny(ip: string, port: number, api: ApiClient = machines.api): Promise<number> {
+  const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
+  const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
+  if (status !== 201) throw new Error(String(status));
+  return Number(headers['portcullis-generation']);
 }
 
 /** Looks again and again whether the kernels still deny a port. */
@@ -161,13 +159,16 @@ class Guard {
   readonly #watching: Promise<void>;
 
   constructor({ edges }: Machines, port: number) {
-    this.#watching = this.#watch(edges, new RegExp(`\\b${port}\\b`));
+    this.#watching = this.#watch(edges, `{ ${GUARDED} . tcp . ${port} }`);
   }
 
-  async #watch(edges: Machines['edges'], element: RegExp): Promise<void> {
+  async #watch(edges: Machines['edges'], element: string): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       for (const { name, namespace } of edges) {
-        if (!element.test(namespace.run('nft', 'list', 'ruleset'))) this.opened = name;
+        const table = ['inet', TABLE_NAME];
+        const command = namespace.command('nft', 'get', 'element', ...table, 'port4', element);
+        const [program, ...args] = command;
+        if (spawnSync(program, args).status !== 0) this.opened = name;
         this.looks += 1;
       }
       await delay(LOOK_MS);
@@ -213,12 +214,9 @@ class Writing {
   async #write(write: number): Promise<void> {
     const api = this.#apis[write % this.#apis.length] as ApiClient;
     const ip = `203.0.113.${1 + (write % ADDRESSES)}`;
-    const port = 10_000 + write;
-    const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
+    const port = FIRST_PORT + write;
     try {
-      const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
-      if (status !== 201) throw new Error(String(status));
-      this.acknowledged.push({ ip, port, generation: Number(headers['portcullis-generation']) });
+      this.acknowledged.push({ ip, port, generation: await deny(ip, port, api) });
     } catch {
       this.failed += 1;
     }
