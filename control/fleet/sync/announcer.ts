@@ -24,6 +24,12 @@ const RETRY_MS = 500;
  */
 const PAUSE_PER_EDGE_MS = 1;
 
+interface Read {
+  /** The newest one. */
+  readonly generation: number;
+  readonly changed: Changed | null;
+}
+
 /** What generations after `after` changed, before it is reduced to the prefixes of an edge. */
 interface Changed {
   readonly after: number;
@@ -58,18 +64,23 @@ export class Announcer {
 
   async #send(): Promise<number | null> {
     const { db, link, failed } = this.#options;
-    const names = [...link.admitted('edge')];
+    const before = this.#sent;
+    if (before !== null && link.admitted('edge').size === 0) return null;
     try {
-      if (names.length === 0 && this.#sent !== null) return null;
-      const changed = await this.#readChanged();
-      // Read after the changes, for the reason that a sync does: prefixes may be newer than the generation, not older.
-      const edges = changed === null ? [] : await loadEdges(db, names);
+      const read = await this.#read(before);
+      if (read.generation === before) return null;
+      // Only now: an edge that is admitted later fetches what was read here.
+      const names = [...link.admitted('edge')];
+      // Also read after the changes, as in a sync: prefixes may be newer than the generation, not older.
+      const edges = read.changed === null ? [] : await loadEdges(db, names);
       const byName = new Map(edges.map((edge) => [edge.settings.name, edge]));
       for (const name of names) {
         const edge = byName.get(name);
-        const changes = changed === null || edge === undefined ? null : changesFor(edge, changed);
+        const isSent = read.changed !== null && edge !== undefined;
+        const changes = isSent ? changesFor(edge, read.changed) : null;
         link.notify({ kind: 'edge.changed', edge: name, changes });
       }
+      this.#sent = read.generation;
       await delay(names.length * PAUSE_PER_EDGE_MS);
       return null;
     } catch (error) {
@@ -78,18 +89,17 @@ export class Announcer {
     }
   }
 
-  /** Null if it is too much for one message, or if nothing was sent before. */
-  async #readChanged(): Promise<Changed | null> {
+  /** The changes are null if they are too much for one message, or if nothing was sent before. */
+  async #read(sent: number | null): Promise<Read> {
     const { db, loadSourceSets } = this.#options;
-    const after = this.#sent ?? Number.MAX_SAFE_INTEGER;
+    const after = sent ?? Number.MAX_SAFE_INTEGER;
     const content = await SyncContent.open(db, after, { pageBytes: CHANGES_BYTES });
     try {
       const { generation, whole, setNames, blockedVersion } = content;
-      const page = whole ? null : await content.next([]);
-      this.#sent = generation;
-      if (page?.isLast !== true) return null;
+      const page = whole || generation === after ? null : await content.next([]);
+      if (page?.isLast !== true) return { generation, changed: null };
       const sourceSetsVersion = `${(await loadSourceSets(setNames)).version}${blockedVersion}`;
-      return { after, generation, page, sourceSetsVersion };
+      return { generation, changed: { after, generation, page, sourceSetsVersion } };
     } finally {
       await content.close();
     }
