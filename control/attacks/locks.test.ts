@@ -61,7 +61,7 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
       };
     });
     await db.transaction().execute((tx) =>
-      recordBatch(tx, 'one', batch, {
+      recordBatch(tx, batch, {
         handOver: () => null,
         resumeRecord: () => null,
         topsOf: () => null,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Plan } from './generator/plan.ts';
 import type { Range, Target } from './generator/traffic.ts';
 
@@ -51,4 +52,18 @@ export function median(values: readonly number[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function residentMib(pid: number | undefined): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
+}
+
+/** Milliseconds in a tick of the kernel's accounting. */
+const TICK_MS = 10;
+
+/** Processor time of a process. */
+export function cpuMs(pid: number | string | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }

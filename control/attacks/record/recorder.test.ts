@@ -17,6 +17,10 @@ async function startWatch(db: Db, nowMs = Date.now() - 3_600_000, name = 'one') 
   return watch;
 }
 
+async function evidenceOf(db: Db): Promise<unknown[]> {
+  return db.selectFrom('attack_evidence').select('evidence').execute();
+}
+
 async function recordsOf(db: Db) {
   const { rows } = await sql<{ id: number; started: Date; ended: Date | null; pps: number }>`
     select id, started_at as started, ended_at as ended, peak_pps as pps from attacks
@@ -220,9 +224,11 @@ test('a detector that lost its lease records nothing; the next one continues its
   await sql`update detector_lease set expires_at = now() - interval '1 second'`.execute(db);
   const next = await startWatch(db, former.nowMs, 'two');
   assert.notEqual(await renewLease(db, 'two'), null);
+  const before = await evidenceOf(db);
   await former.play(70, QUIET);
   const [record, ...others] = await recordsOf(db);
   assert.deepEqual([record?.ended, others], [null, []]);
+  assert.deepEqual(await evidenceOf(db), before);
   await next.play(5, { [SUBJECT]: 90_000 });
   await next.play(70, QUIET);
   const [ended, ...more] = await recordsOf(db);

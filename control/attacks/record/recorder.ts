@@ -128,7 +128,9 @@ export class Recorder implements AttackSink {
     const { db, name, detector } = this.#options;
     await this.#makePartitions(batch);
     const steps = await db.transaction().execute(async (tx) => {
-      const done = batch.length === 0 ? [] : await recordBatch(tx, name, batch, detector);
+      // Another replica runs the detector now: it reports the same attacks.
+      if (!(await mayRecord(tx, name))) return [];
+      const done = batch.length === 0 ? [] : await recordBatch(tx, batch, detector);
       // Evidence from before a split or merge belongs to other records.
       const anew = new Set(
         done.flatMap(({ seen, isAnew }) => (isAnew ? [seen.attack.subject] : [])),
@@ -197,14 +199,12 @@ interface Planned {
   readonly isAnew: boolean;
 }
 
-/** Each subject once. Nothing, if another replica runs the detector: it reports the same attacks. */
+/** Each subject once. */
 export async function recordBatch(
   tx: Tx,
-  recorder: string,
   batch: readonly Seen[],
   detector: RecordedDetector,
 ): Promise<Recorded[]> {
-  if (!(await mayRecord(tx, recorder))) return [];
   const newest = await lockClock(tx);
   const subjects = batch.map(({ attack }) => attack.subject);
   const known = await loadKnown(tx, subjects);

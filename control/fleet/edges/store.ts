@@ -46,14 +46,11 @@ const COLUMNS = sql.raw(
 
 /** Returns null when there is no edge of this name. */
 export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | null> {
-  const { rows } = await sql<EdgeRow>`select ${COLUMNS} from edges where name = ${name}`.execute(
-    db,
-  );
-  return rows[0] === undefined ? null : stateOf(rows[0]);
+  return (await loadEdges(db, [name]))[0] ?? null;
 }
 
 /** Those of these names that there are. */
-export async function loadEdges(db: Db, names: readonly string[]): Promise<EdgeState[]> {
+export async function loadEdges(db: Db | Tx, names: readonly string[]): Promise<EdgeState[]> {
   const { rows } = await sql<EdgeRow>`
     select ${COLUMNS} from edges where name = any (${names}::text[])`.execute(db);
   return rows.map(stateOf);

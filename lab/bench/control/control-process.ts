@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A control plane with a database of its own in this folder. */
@@ -18,11 +17,6 @@ export async function startControl(data: string) {
     { url: string; facts: { databaseUrl: string; linkSocket: string } },
   ];
   return { child, port: Number(new URL(ready.url).port), ...ready.facts };
-}
-
-export function residentMib({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }
 
 export async function end(child: ChildProcess | null): Promise<void> {

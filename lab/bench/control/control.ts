@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BenchFleet, fillFleet } from './control-fixture.ts';
-import { end, residentMib, startControl } from './control-process.ts';
+import { residentMib } from '../measure.ts';
+import { end, startControl } from './control-process.ts';
 import type { Bench, Row } from '../report.ts';
 import { idleRow } from './idle.ts';
 import { mean, mustAnswer, ROUNDS, runLoad } from './rounds.ts';
@@ -26,12 +27,12 @@ export const controlBench: Bench = {
     const bare = { child: null as ChildProcess | null };
     try {
       await wait(IDLE_MS);
-      const memory = residentMib(control.child);
+      const memory = residentMib(control.child.pid);
       const idle = await idleRow(data, control.databaseUrl);
       const fleet = await fillFleet(control.databaseUrl);
       const baseline = await startBare(control.databaseUrl, fleet.organisationId);
       bare.child = baseline.child;
-      const bareMemory = residentMib(baseline.child);
+      const bareMemory = residentMib(baseline.child.pid);
       return [
         idle,
         await readRow(say, control.port, baseline.port, fleet),

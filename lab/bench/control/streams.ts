@@ -5,7 +5,7 @@ import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { openDatabase } from '@portcullis/control/db/database.ts';
 import type { Row } from '../report.ts';
 import { type BenchFleet, makeKey } from './control-fixture.ts';
-import { residentMib } from './control-process.ts';
+import { residentMib } from '../measure.ts';
 import { mean, mustAnswer, runLoad } from './rounds.ts';
 import { writes } from './writes.ts';
 
@@ -29,11 +29,11 @@ export async function streamRows(
   };
   const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
   const alone = mean(rounds.map(measure));
-  const before = residentMib(child);
+  const before = residentMib(child.pid);
   const streams = await openStreams(control, fleet);
   try {
     const beside = mean(rounds.map((round) => measure(ROUNDS + round)));
-    const grown = residentMib(child) - before;
+    const grown = residentMib(child.pid) - before;
     say(
       `streams: ${Math.round(beside)} creates/s beside ${streams.length}, alone ${Math.round(alone)}/s; control grew by ${Math.round(grown)} MiB`,
     );

@@ -8,11 +8,11 @@ import { enrolAgent } from '@portcullis/control/agent-credential.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { settingsOf, Subjects } from '../dataplane/subjects.ts';
-import { quantile } from '../measure.ts';
+import { quantile, residentMib } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 import { missing } from '../../requirements.ts';
 import { ADDRESSES, type BenchFleet, fillAddresses, fillFleet, RULES } from './control-fixture.ts';
-import { end, residentMib, startControl } from './control-process.ts';
+import { end, startControl } from './control-process.ts';
 
 const TIMEOUT_MS = 120_000;
 const LOOK_MS = 20;
@@ -35,7 +35,7 @@ export const syncBench: Bench = {
       say(`${ADDRESSES} addresses of ${RULES} rules are in the database`);
       const idle = new Reads(control.port, fleet);
       await idle.until(() => idle.waits.length >= IDLE_READS);
-      const before = residentMib(control.child);
+      const before = residentMib(control.child.pid);
       const reads = new Reads(control.port, fleet);
       let peak = before;
       const { namespace } = subjects.range.target();
@@ -59,7 +59,7 @@ export const syncBench: Bench = {
       let done = false;
       void joined.promise.finally(() => (done = true)).catch(() => {});
       await reads.until(() => {
-        peak = Math.max(peak, residentMib(control.child));
+        peak = Math.max(peak, residentMib(control.child.pid));
         return done;
       });
       const ms = await joined.promise;

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
@@ -12,6 +12,7 @@ import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Namespace } from '../../stack/netns.ts';
+import { cpuMs, residentMib } from '../measure.ts';
 import { within } from '../within.ts';
 
 const POLICIES_PER_PAGE = 500;
@@ -106,13 +107,7 @@ export class BenchEdge {
   /** Resident memory now, and processor time used so far. */
   use(): { readonly residentMib: number; readonly cpuMs: number } {
     const pid = this.#child?.pid;
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    const ticks = Number(fields[11]) + Number(fields[12]);
-    return {
-      residentMib: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024,
-      cpuMs: (ticks * 1000) / TICKS_PER_SECOND,
-    };
+    return { residentMib: residentMib(pid), cpuMs: cpuMs(pid) };
   }
 
   /** Ends the process: the table stays in the kernel, and early drop ends with it where it cannot be pinned. */
@@ -188,4 +183,3 @@ export class BenchEdge {
 }
 
 const root = join(import.meta.dirname, '..', '..', '..');
-const TICKS_PER_SECOND = 100;

@@ -12,7 +12,7 @@ import { sql } from 'kysely';
 import { missing } from '../../requirements.ts';
 import { Machines } from '../../stack/machines.ts';
 import { ADDRESSES, fillAddresses, RULES } from '../control/control-fixture.ts';
-import { quantile } from '../measure.ts';
+import { cpuMs, quantile, residentMib } from '../measure.ts';
 import { drawing, type Line, panel } from '../dataplane/plot.ts';
 import type { Bench, Row } from '../report.ts';
 import type { SimulatedEdge } from './simulated-edges.ts';
@@ -218,8 +218,8 @@ class Fleet {
     const simulated = this.#groups.map(({ child }) => child?.pid ?? 0);
     const edges = [...REAL.map((name) => this.#machines.pidOf(name)), ...simulated];
     return {
-      edgesMs: edges.reduce((sum, pid) => sum + cpuMs(String(pid)), 0),
-      controlMs: cpuMs(String(this.#machines.pidOf('control'))),
+      edgesMs: edges.reduce((sum, pid) => sum + cpuMs(pid), 0),
+      controlMs: cpuMs(this.#machines.pidOf('control')),
       databaseMs: databaseCpuMs(),
       natsBytes: this.#machines.natsBytes(),
     };
@@ -245,14 +245,6 @@ async function endAtOnce(child: ChildProcess | null): Promise<void> {
   await ended;
 }
 
-const TICK_MS = 10;
-
-/** Of a process and of those that it has waited for. */
-function cpuMs(pid: string): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
-}
-
 /** Of all PostgreSQL processes of this host. */
 function databaseCpuMs(): number {
   let sum = 0;
@@ -264,11 +256,6 @@ function databaseCpuMs(): number {
     }
   }
   return sum;
-}
-
-function residentMib(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }
 
 const NO_GOAL = { baseline: null, goal: null } as const;

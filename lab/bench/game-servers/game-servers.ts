@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +8,7 @@ import { missing } from '../../requirements.ts';
 import { type Stack, startStack } from '../../stack/stack.ts';
 import { IDLE_EGG, serversFleet, uuidOf } from './game-servers-fixture.ts';
 import { inProcessDelays } from './game-servers-node.ts';
-import { quantile } from '../measure.ts';
+import { quantile, residentMib } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
 
 const LISTED = 1_000;
@@ -174,12 +173,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
   await work();
   return performance.now() - begin;
-}
-
-function residentMib(pid: number): number {
-  const [, kib = '0'] =
-    /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) / 1024;
 }
 
 function rowsOf(
