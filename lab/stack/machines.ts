@@ -39,6 +39,14 @@ export interface Machine {
   readonly namespace: Namespace;
 }
 
+interface MachinesOptions {
+  readonly edges: readonly string[];
+  /** Edges of the fleet that do not join by themselves. */
+  readonly bare?: readonly string[];
+  /** Default: control has an embedded PostgreSQL. */
+  readonly databaseUrl?: string;
+}
+
 interface Program {
   readonly child: ChildProcess;
   readonly log: string;
@@ -50,6 +58,7 @@ export class Machines {
   readonly #home = mkdtempSync(join(scratchRoot(), 'portcullis-machines-'));
   readonly #programs = new Map<string, Program>();
   readonly #key = generateSecret();
+  readonly #givenUrl: string | null;
   readonly control: Machine;
   readonly edges: readonly Machine[];
   /** Edges of the fleet that have not joined. */
@@ -60,7 +69,8 @@ export class Machines {
   readonly #replica: Machine;
   #bridges: ChildProcess[] = [];
 
-  private constructor(label: string, edges: readonly string[], bare: readonly string[]) {
+  private constructor(label: string, { edges, bare = [], databaseUrl }: MachinesOptions) {
+    this.#givenUrl = databaseUrl ?? null;
     this.#network = new Network(label);
     // When run as root, control and PostgreSQL use another account, which must be able to enter the folder.
     chmodSync(this.#home, 0o711);
@@ -75,12 +85,8 @@ export class Machines {
   }
 
   /** Everything runs, and every edge is in service. */
-  static async start(
-    label: string,
-    edges: readonly string[],
-    bare: readonly string[] = [],
-  ): Promise<Machines> {
-    const machines = new Machines(label, edges, bare);
+  static async start(label: string, options: MachinesOptions): Promise<Machines> {
+    const machines = new Machines(label, options);
     try {
       await machines.#startAll();
     } catch (error) {
@@ -154,6 +160,7 @@ ${edges.join('\n')}
   }
 
   get databaseUrl(): string {
+    if (this.#givenUrl !== null) return this.#givenUrl;
     const url = findEmbeddedPostgres(join(this.#home, 'control'));
     if (url === null) throw new Error('the database does not run');
     return url;
@@ -241,6 +248,7 @@ ${edges.join('\n')}
       PORTCULLIS_DATA: join(this.#home, machine.name),
       PORTCULLIS_BPFFS: this.#bpffs(machine.name),
       PORTCULLIS_EARLY_DROP: 'off',
+      ...(this.#givenUrl === null ? {} : { DATABASE_URL: this.#givenUrl }),
     };
   }
 

@@ -49,7 +49,7 @@ export const fleetBench: Bench = {
   name: 'fleet',
   missing: () => missing(['root', 'netns', 'nft', 'bpf', 'nats-server']),
   async run(say) {
-    const machines = await Machines.start('benchfleet', REAL);
+    const machines = await Machines.start('benchfleet', { edges: REAL });
     const memory = mkdtempSync('/dev/shm/portcullis-fleet-');
     const db = openDatabase({ url: migrationUrl(machines.databaseUrl), poolSize: 2 });
     const fleet = new Fleet(machines, db, memory);

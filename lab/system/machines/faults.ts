@@ -1,26 +1,11 @@
-import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
-import type { ApiClient } from '../../stack/api-client.ts';
 import type { Machines } from '../../stack/machines.ts';
+import { deny, survives } from './survival.ts';
 
-const WRITES_PER_SECOND = 200;
-/** How long writes go on around a fault. */
-const BEFORE_MS = 500;
-const AFTER_MS = 2_000;
-const ADDRESSES = 200;
-/** Its rule must not leave a kernel during a fault. */
-const GUARDED = '203.0.113.251';
 const OTHER = '203.0.113.250';
-const FIRST_PORT = 10_000;
-const LOOK_MS = 500;
-/** A write that a fault interrupts is not acknowledged; its caller does not wait for longer. */
-const CATCH_UP_MS = 60_000;
 
 let machines: Machines;
-let nextWrite = 0;
 
 /** While any of these happens, what was acknowledged is kept, and is in the kernels of all edges soon after. */
 export function faultTests(started: () => Machines): void {
@@ -36,16 +21,16 @@ export function faultTests(started: () => Machines): void {
 
 function centralFaults(): void {
   it('a replica of control is killed', async (t) => {
-    await survives(t, () => machines.end('replica', 'SIGKILL'));
+    await survives(t, machines, () => machines.end('replica', 'SIGKILL'));
     await machines.startReplica();
   });
 
   it('PostgreSQL is killed, and started again by control', async (t) => {
-    await survives(t, async () => machines.killPostgres());
+    await survives(t, machines, async () => machines.killPostgres());
   });
 
   it('NATS is killed, and started again', async (t) => {
-    await survives(t, async () => {
+    await survives(t, machines, async () => {
       await machines.end('nats', 'SIGKILL');
       await delay(1_000);
       await machines.startNats();
@@ -53,7 +38,7 @@ function centralFaults(): void {
   });
 
   it('all edges are cut off, and come back', async (t) => {
-    await survives(t, async () => {
+    await survives(t, machines, async () => {
       for (const { name } of machines.edges) machines.setWire(name, 'down');
       await delay(2_000);
       for (const { name } of machines.edges) machines.setWire(name, 'up');
@@ -61,7 +46,7 @@ function centralFaults(): void {
   });
 
   it('a replica of control and an edge are replaced, one after the other', async (t) => {
-    await survives(t, async () => {
+    await survives(t, machines, async () => {
       const startMs = performance.now();
       await machines.end('replica', 'SIGTERM');
       await machines.startReplica();
@@ -77,148 +62,20 @@ function centralFaults(): void {
 
 function edgeFaults(): void {
   it('an edge is away for longer than its lease, and comes back with old state', async (t) => {
-    await survives(t, async () => {
+    await survives(t, machines, async () => {
       machines.setWire('ams1', 'down');
       await machines.endLease('ams1');
-      const generation = await deny(OTHER, 9);
+      const generation = await deny(machines.api, OTHER, 9);
       await machines.api.liveAt(OTHER, generation);
       machines.setWire('ams1', 'up');
     });
   });
 
   it('an edge stops for a while, and continues', async (t) => {
-    await survives(t, async () => {
+    await survives(t, machines, async () => {
       machines.signal('ams1', 'SIGSTOP');
       await delay(2_000);
       machines.signal('ams1', 'SIGCONT');
     });
   });
-}
-
-interface Written {
-  readonly ip: string;
-  readonly port: number;
-  readonly generation: number;
-}
-
-/** `act` makes the fault. */
-async function survives(t: TestContext, act: () => Promise<void>): Promise<void> {
-  const guard = new Guard(machines, await denied());
-  const writing = new Writing([machines.api, machines.replicaApi]);
-  try {
-    await delay(BEFORE_MS);
-    await act();
-    await delay(AFTER_MS);
-  } finally {
-    await writing.stop();
-    await guard.stop();
-  }
-  const { acknowledged, failed } = writing;
-  const endedMs = performance.now();
-  assert.ok(acknowledged.length > 50, `${acknowledged.length} writes in all`);
-  const newest = Math.max(...acknowledged.map(({ generation }) => generation));
-  const last = acknowledged.find(({ generation }) => generation === newest) as Written;
-  await machines.api.liveAt(last.ip, newest, CATCH_UP_MS);
-  await machines.confirmed(newest, CATCH_UP_MS);
-  const tookMs = Math.round(performance.now() - endedMs);
-  t.diagnostic(
-    `${acknowledged.length} acknowledged, ${failed} failed; in every kernel ${tookMs} ms after the last`,
-  );
-  for (const { name, namespace } of machines.edges) {
-    const numbers = new Set(namespace.run('nft', 'list', 'ruleset').match(/\b\d+\b/g));
-    const missing = acknowledged.filter(({ port }) => !numbers.has(String(port)));
-    assert.deepEqual(missing, [], `${name} lacks rules`);
-  }
-  assert.equal(guard.opened, null);
-  assert.ok(guard.looks > 5, `${guard.looks} looks`);
-}
-
-/** A port that every edge denies before the fault. */
-async function denied(): Promise<number> {
-  const port = (nextWrite += 1) + FIRST_PORT;
-  const generation = await deny(GUARDED, port);
-  await machines.api.liveAt(GUARDED, generation);
-  await machines.confirmed(generation, CATCH_UP_MS);
-  return port;
-}
-
-/** Returns the generation with which it was accepted. */
-async function deny(ip: string, port: number, api: ApiClient = machines.api): Promise<number> {
-  const rule = { action: 'deny', protocol: 'tcp', destination_port: String(port) };
-  const { status, headers } = await api.call('POST', `/api/v1/firewall/ips/${ip}/rules`, rule);
-  if (status !== 201) throw new Error(String(status));
-  return Number(headers['portcullis-generation']);
-}
-
-/** Looks again and again whether the kernels still deny a port. */
-class Guard {
-  /** The edge that did not. */
-  opened: string | null = null;
-  looks = 0;
-  readonly #stopping = new AbortController();
-  readonly #watching: Promise<void>;
-
-  constructor({ edges }: Machines, port: number) {
-    this.#watching = this.#watch(edges, `{ ${GUARDED} . tcp . ${port} }`);
-  }
-
-  async #watch(edges: Machines['edges'], element: string): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      for (const { name, namespace } of edges) {
-        const table = ['inet', TABLE_NAME];
-        const command = namespace.command('nft', 'get', 'element', ...table, 'port4', element);
-        const [program, ...args] = command;
-        if (spawnSync(program, args).status !== 0) this.opened = name;
-        this.looks += 1;
-      }
-      await delay(LOOK_MS);
-    }
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#watching;
-  }
-}
-
-/** Writes rules at a rate, through each of the APIs in turn, until it is stopped. */
-class Writing {
-  readonly #apis: readonly ApiClient[];
-  readonly acknowledged: Written[] = [];
-  readonly #running = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  readonly #startedMs = performance.now();
-  #begun = 0;
-  failed = 0;
-
-  constructor(apis: readonly ApiClient[]) {
-    this.#apis = apis;
-    this.#timer = setInterval(() => {
-      const dueMs = performance.now() - this.#startedMs;
-      while (this.#begun < (dueMs / 1_000) * WRITES_PER_SECOND) this.#begin();
-    }, 1_000 / WRITES_PER_SECOND);
-  }
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all(this.#running);
-  }
-
-  #begin(): void {
-    this.#begun += 1;
-    const write = (nextWrite += 1);
-    const running = this.#write(write).finally(() => this.#running.delete(running));
-    this.#running.add(running);
-  }
-
-  async #write(write: number): Promise<void> {
-    const api = this.#apis[write % this.#apis.length] as ApiClient;
-    const ip = `203.0.113.${1 + (write % ADDRESSES)}`;
-    const port = FIRST_PORT + write;
-    try {
-      this.acknowledged.push({ ip, port, generation: await deny(ip, port, api) });
-    } catch {
-      this.failed += 1;
-    }
-  }
 }

@@ -11,7 +11,10 @@ describe('many machines', {
   let machines: Machines;
   const started = (): Machines => machines;
   before(async () => {
-    machines = await Machines.start('machines', ['fra1', 'ams1'], ['par1', 'lon1']);
+    machines = await Machines.start('machines', {
+      edges: ['fra1', 'ams1'],
+      bare: ['par1', 'lon1'],
+    });
   });
   after(() => machines.stop());
 
