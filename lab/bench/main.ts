@@ -11,6 +11,7 @@ import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
 import { portalBench } from './portal/portal.ts';
 import { type Bench, report } from './report.ts';
+import { replicasBench } from './control/replicas.ts';
 import { scaleBench } from './dataplane/scale.ts';
 import { syncBench } from './control/sync.ts';
 
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   flowsBench,
   gameServersBench,
   portalBench,
+  replicasBench,
   scaleBench,
   syncBench,
 ];

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A control plane with a database of its own in this folder. */
-export async function startControl(data: string) {
+/** A control plane with a database of its own in this folder, or on that of another one. */
+export async function startControl(data: string, databaseUrl?: string) {
   const child = fork(join(import.meta.dirname, '..', '..', '..', 'control', 'main.ts'), {
     env: {
       ...process.env,
@@ -11,6 +11,7 @@ export async function startControl(data: string) {
       PORTCULLIS_LISTEN: '127.0.0.1:0',
       PORTCULLIS_METRICS_LISTEN: 'off',
       PORTCULLIS_LOG_LEVEL: 'error',
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
     },
   });
   const [ready] = (await once(child, 'message')) as [
