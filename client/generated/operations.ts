@@ -57,6 +57,10 @@ export type AcceptedRule = {
   readonly managed_by_group: GroupRef | null;
   /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The rule follows it. Null: it has its port by number. */
   readonly named_port: string | null;
+  /** The organisation’s own name for it, unique on the address. */
+  readonly ref: string | null;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
   readonly status: PropagationState;
 };
 
@@ -1519,6 +1523,10 @@ export type NotedRule = {
   readonly destination_port?: string | null;
   /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
   readonly source_ip?: string | null;
+  /** Your own name for the rule, unique on the address; for at most one port. Null: none. Absent: as the equal rule has it. A rule that takes the place of another of the same name keeps its note and tags. */
+  readonly ref?: string | null;
+  /** When the rule ends by itself, in the future. Null: never. Absent: as the equal rule has it. */
+  readonly expires_at?: string | null;
   /** Plain text, of one or more lines; null: none. */
   readonly note?: string | null;
   /** In the order given, each once. */
@@ -1785,6 +1793,10 @@ export type ReplacementRule = {
   readonly source_ip?: string | null;
   /** A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. The port that it has now is the port of the rule, whatever destination_port says. */
   readonly named_port?: string | null;
+  /** Your own name for the rule, unique on the address; for at most one port. Null: none. Absent: as the equal rule has it. A rule that takes the place of another of the same name keeps its note and tags. */
+  readonly ref?: string | null;
+  /** When the rule ends by itself, in the future. Null: never. Absent: as the equal rule has it. */
+  readonly expires_at?: string | null;
   /** An object of a group is ignored: it stays as it is. */
   readonly managed_by_group?: GroupRef | null;
   /** A `going` object is ignored: it is deleted already. */

@@ -54,6 +54,8 @@ export const ACCEPTED = {
         destination_port: 443,
         managed_by_group: null,
         named_port: null,
+        ref: 'web',
+        expires_at: null,
         status: 'pending',
       },
     ],
@@ -74,7 +76,7 @@ export const REPLACEMENT = {
   rules: [
     { action: 'allow', protocol: 'tcp', destination_port: '80,443' },
     { action: 'allow', protocol: 'udp', destination_port: 'Survival:query' },
-    { action: 'deny', protocol: 'any' },
+    { action: 'deny', protocol: 'any', ref: 'everything-else' },
   ],
   filters: [{ type: 'tcp-syn-proxy', port: '80,443' }],
 };

@@ -56,9 +56,16 @@ const namedPort = textOrNull({
   examples: ['Survival:query'],
 });
 
+const REF_LENGTH = 100;
+
 const AcceptedRule = object('AcceptedRule', 'A rule as accepted, and how far it has come.', {
   ...ruleFields,
   named_port: namedPort,
+  ref: textOrNull({
+    description: 'The organisation’s own name for it, unique on the address.',
+    examples: ['ci-ssh'],
+  }),
+  expires_at: timestampOrNull({ description: 'When it ends by itself; null: never.' }),
   status: PropagationState,
 });
 
@@ -119,6 +126,24 @@ const readOnly = {
   ),
 };
 
+const ruleMarks = {
+  ref: Type.Optional(
+    sentTextOrNull({
+      minLength: 1,
+      maxLength: REF_LENGTH,
+      description:
+        'Your own name for the rule, unique on the address; for at most one port. Null: none. Absent: as the equal rule has it. A rule that takes the place of another of the same name keeps its note and tags.',
+      examples: ['ci-ssh'],
+    }),
+  ),
+  expires_at: Type.Optional(
+    timestampOrNull({
+      description:
+        'When the rule ends by itself, in the future. Null: never. Absent: as the equal rule has it.',
+    }),
+  ),
+};
+
 const ReplacementRule = sent('ReplacementRule', 'A rule as it is read, or as a create takes it.', {
   ...RuleInput.properties,
   destination_port: Type.Optional(
@@ -134,6 +159,7 @@ const ReplacementRule = sent('ReplacementRule', 'A rule as it is read, or as a c
       examples: ['Survival:query'],
     }),
   ),
+  ...ruleMarks,
   ...readOnly,
   id: Type.Optional(id(IGNORED)),
   destination_ip: Type.Optional(sentText({ maxLength: 50, ...IGNORED })),
@@ -189,6 +215,7 @@ export const tags = Type.Array(sentText({ minLength: 1, maxLength: 50 }), {
 
 const NotedRule = sent('NotedRule', 'A rule to create, with its note and tags.', {
   ...RuleInput.properties,
+  ...ruleMarks,
   note: Type.Optional(noteText),
   tags: Type.Optional(tags),
 });

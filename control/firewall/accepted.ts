@@ -81,7 +81,9 @@ export function replaceableState(state: Pick<AddressState, 'rules' | 'filters'>)
   const rules = state.rules.filter((rule) => rule.group === null);
   const filters = state.filters.filter((filter) => filter.group === null);
   return [
-    ...rules.map((rule) => `${rule.id} ${ruleKey(rule)}`),
+    ...rules.map(
+      (rule) => `${rule.id} ${ruleKey(rule)} ${rule.expiresAt?.getTime() ?? ''} ${rule.ref ?? ''}`,
+    ),
     ...filters.map((filter) => `${filter.id} ${filterKey(filter)}`),
   ].join('\n');
 }

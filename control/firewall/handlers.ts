@@ -217,6 +217,8 @@ function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
       action: rule.action,
       protocol: rule.protocol,
       source_ip: rule.source_ip ?? null,
+      ...(rule.ref !== undefined && { ref: rule.ref }),
+      ...(rule.expires_at !== undefined && { expires_at: rule.expires_at }),
       ...portOf(rule),
     })),
     filters: body.filters.filter(isOwn).map(({ type, port, settings = null }) => ({

@@ -25,12 +25,23 @@ export interface NamedPort {
   readonly name: string;
 }
 
-export interface StoredRule extends RuleContent {
+/** What an organisation adds to its own rules, without a change for edges. `/api/v1` neither shows nor changes it. */
+export interface RuleMarks {
+  /** The caller's own name, unique on an address. */
+  readonly ref: string | null;
+  /** When the rule ends by itself. */
+  readonly expiresAt: Date | null;
+}
+
+export interface StoredRule extends RuleContent, RuleMarks {
   readonly id: number;
   readonly group: GroupRef | null;
   /** `shown`: `Survival:query`, as callers write it. */
   readonly namedPort: (NamedPort & { readonly shown: string }) | null;
 }
+
+/** A rule that an address shall have. Marks that are absent stay as the equal rule has them. */
+export interface WantedRule extends RuleContent, Partial<RuleMarks> {}
 
 export interface FilterContent {
   readonly type: string;

@@ -34,13 +34,13 @@ select held.id as "holdingId", at.live as "liveGeneration", at.accepted as "acce
                   where s.holding_id = held.id and s.target >>= $1::inet and ${existsAt('s', generation)}
                   order by masklen(s.target) desc limit 1), 'accept') as "default",
        (select coalesce(json_agg(json_build_array(r.id, r.action, r.protocol, abbrev(r.source::inet), r.port,
-                                                  r.group_id, r.group_name, ${NAMED_PORT}) order by r.action, r.id)::text, '[]')
+                                                  r.group_id, r.group_name, ${NAMED_PORT}, r.ref, r.expires_at) order by r.action, r.id)::text, '[]')
           from (select r.id, r.action, r.protocol, r.source, r.port, null::bigint as group_id, null::text as group_name,
-                       r.port_server, r.port_name
+                       r.port_server, r.port_name, r.ref, r.expires_at
                   from rules r join addresses a on a.id = r.address_id
                  where a.holding_id = held.id and a.ip = $1::inet and ${existsAt('r', generation)}
                 union all
-                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name, r.port_server, r.port_name
+                select r.id, r.action, r.protocol, r.source, r.port, g.id, g.name, r.port_server, r.port_name, null, null
                   from groups g join group_rules r on r.group_id = g.id
                  where g.id in (${assignedGroups(generation)}) and ${existsAt('r', generation)}
                    and (r.source is null or family(r.source) = family($1::inet))) r) as "rulesJson",
@@ -103,6 +103,8 @@ type RuleRow = [
   number | null,
   string | null,
   [server: string, name: string, shown: string] | null,
+  string | null,
+  string | null,
 ];
 type FilterRow = [number, string, number, number | null, string | null, FilterSettings];
 
@@ -134,7 +136,7 @@ export async function loadAddress(
 }
 
 function toRule(row: RuleRow): StoredRule {
-  const [id, action, protocol, source, port, groupId, groupName, named] = row;
+  const [id, action, protocol, source, port, groupId, groupName, named, ref, expiresAt] = row;
   const [server, name, shown] = named ?? ['', '', ''];
   return {
     id,
@@ -144,6 +146,8 @@ function toRule(row: RuleRow): StoredRule {
     port,
     group: toGroup(groupId, groupName),
     namedPort: named && { server, name, shown },
+    ref,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
   };
 }
 

@@ -7,7 +7,7 @@ import type { AcceptedAddress } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import { type AddressState, enforcedGeneration } from './objects.ts';
-import { viewOf } from '../http/operations/view.ts';
+import { timeView, viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
 import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
@@ -21,6 +21,8 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
       rules: rules.map((rule) => ({
         ...ruleView(call.ip, rule),
         named_port: rule.namedPort?.shown ?? null,
+        ref: rule.ref,
+        expires_at: rule.expiresAt && timeView(rule.expiresAt),
         status: rule.status,
       })),
       filters: filters.map((filter) => ({

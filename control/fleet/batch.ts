@@ -65,6 +65,18 @@ export class Batch {
     for (const target of targets) this.#targets.add(target);
   }
 
+  /** Marks addresses whose own objects began or ended: whether they have any is stored beside them. */
+  async touchAddresses(
+    addresses: readonly { readonly id: number; readonly ip: string }[],
+  ): Promise<void> {
+    await sql`
+      update addresses a set configured =
+             exists (select from rules o where o.address_id = a.id and o.deleted_generation is null)
+          or exists (select from filters o where o.address_id = a.id and o.deleted_generation is null)
+       where a.id = any(${addresses.map(({ id }) => id)}::bigint[])`.execute(this.tx);
+    this.touch(...addresses.map(({ ip }) => ip));
+  }
+
   /** Takes a generation although no policy changes, for changes of edge settings. */
   mark(): void {
     this.#marked = true;

@@ -582,6 +582,8 @@ export interface Schema {
     port_name: string | null;
     note: string | null;
     tags: Generated<string[]>;
+    ref: string | null;
+    expires_at: Date | null;
     created_generation: number;
     created_at: Generated<Date>;
     deleted_generation: number | null;

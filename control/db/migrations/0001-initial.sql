@@ -319,6 +319,9 @@ create table rules (
   port_name text,
   note text,
   tags text[] not null default '{}',
+  -- The caller's own name for it, and when it ends by itself. Like notes they change without a generation.
+  ref text check (char_length(ref) between 1 and 100),
+  expires_at timestamptz,
   created_generation bigint not null,
   created_at timestamptz not null default now(),
   deleted_generation bigint,
@@ -333,6 +336,8 @@ create unique index rules_identical on rules (address_id, action, protocol, sour
   nulls not distinct where deleted_generation is null;
 -- The rules as of a generation, without reading everything that was ever deleted.
 create index rules_active on rules (address_id, coalesce(deleted_generation, 9223372036854775807));
+create unique index rules_ref on rules (address_id, ref) where deleted_generation is null and ref is not null;
+create index rules_expiry on rules (expires_at) where deleted_generation is null and expires_at is not null;
 create index rules_deleted on rules (deleted_at) where deleted_at is not null;
 create index rules_port_server on rules (port_server) where port_server is not null and deleted_generation is null;
 -- Addresses are found by the notes and tags of their rules.

@@ -35,20 +35,15 @@ async function followOwn(batch: Batch, servers: readonly string[]): Promise<void
   const ids = rows.map(({ id }) => id);
   await batch.end('rules', ids);
   const created = await sql<{ id: number }>`
-    insert into rules (address_id, action, protocol, source, port, note, tags, port_server, port_name,
+    insert into rules (address_id, action, protocol, source, port, note, tags, ref, expires_at, port_server, port_name,
                        created_generation)
-    select r.address_id, r.action, r.protocol, r.source, ${port}, r.note, r.tags, r.port_server, r.port_name,
+    select r.address_id, r.action, r.protocol, r.source, ${port}, r.note, r.tags, r.ref, r.expires_at, r.port_server, r.port_name,
            ${BEGINS.created_generation}
       from rules r join addresses a on a.id = r.address_id join holdings h on h.id = a.holding_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null
      order by r.id returning id`.execute(tx);
   batch.begin('rules', idsOf(created));
-  await sql`
-    update addresses a set configured =
-           exists (select from rules o where o.address_id = a.id and o.deleted_generation is null)
-        or exists (select from filters o where o.address_id = a.id and o.deleted_generation is null)
-     where a.id = any(${rows.map(({ of }) => of)}::bigint[])`.execute(tx);
-  batch.touch(...rows.map(({ ip }) => ip));
+  await batch.touchAddresses(rows.map(({ of, ip }) => ({ id: of, ip })));
 }
 
 /** A group's rule is for all of its targets, so it does not matter at which address the port is. */

@@ -4,7 +4,7 @@ import { isRetryable } from '../../http/operations/transaction.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
-import { filterKey, type RuleContent, ruleKey } from '../objects.ts';
+import { filterKey, ruleKey, type WantedRule } from '../objects.ts';
 import {
   type AddressWriteScope,
   openWriteScope,
@@ -101,7 +101,10 @@ async function addRules(
   });
 }
 
-function refuseExisting(scope: AddressWriteScope, rules: readonly RuleContent[]): void {
+function refuseExisting(scope: AddressWriteScope, rules: readonly WantedRule[]): void {
+  const refs = new Set(scope.state.rules.map(({ ref }) => ref));
+  const taken = rules.find(({ ref }) => ref && refs.has(ref));
+  if (taken !== undefined) throw new Problem('rule_exists', messages.refExists(taken.ref ?? ''));
   const there = new Set(scope.state.rules.map(ruleKey));
   const equal = rules.filter((rule) => there.has(ruleKey(rule)));
   if (equal.length === 0) return;

@@ -18,6 +18,8 @@ const LISTED = 20;
 
 /** What a write does to the own objects of an address: rules and filters together. */
 export interface Change {
+  /** Rules that stay and get another name or end. */
+  readonly marked: number;
   readonly created: number;
   readonly deleted: number;
   readonly filtersCreated: boolean;
@@ -53,6 +55,9 @@ export function filtersDeleted(deleted: number, missing: Missing, change: Change
 }
 
 export function addressReplaced(change: Change): string {
+  if (change.created + change.deleted === 0 && change.marked > 0) {
+    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are judged as before.`;
+  }
   if (change.created + change.deleted === 0) {
     return 'Nothing was changed: the address already has exactly these rules and filters.';
   }
@@ -80,6 +85,10 @@ export function ruleExists(ports: readonly number[]): string {
   if (ports.length === 0)
     return 'The address already has a rule identical to this one; nothing was created.';
   return `The address already has a rule identical to this one on ${portList(ports)}; nothing was created.`;
+}
+
+export function refExists(ref: string): string {
+  return `The address already has a rule with the ref ${JSON.stringify(ref)}; nothing was created. Replace the address to change that rule.`;
 }
 
 export function filterExists(ports: readonly number[]): string {

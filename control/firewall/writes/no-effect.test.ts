@@ -25,6 +25,8 @@ const stored = (rule: RuleContent, id: number): StoredRule => ({
   id,
   group: null,
   namedPort: null,
+  ref: null,
+  expiresAt: null,
 });
 
 test('names the same rule as a comparison with every rule', () => {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { findHolding } from '../../access/index.ts';
+import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -17,6 +17,7 @@ import {
   ruleKey,
   type StoredFilter,
   type StoredRule,
+  type WantedRule,
 } from '../objects.ts';
 import {
   discardAddress,
@@ -31,6 +32,7 @@ import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
+import { changedMarks, createdMarks, type MarkedRule, writeMarks } from './marks.ts';
 import { writeChange } from './write-change.ts';
 import {
   type NamingRuleRequest,
@@ -163,7 +165,7 @@ export interface OwnObjects {
   /** For the audit trail and operators: `address.replace`. */
   readonly cause: string;
   readonly detail?: Readonly<Record<string, unknown>>;
-  readonly rules: readonly RuleContent[];
+  readonly rules: readonly WantedRule[];
   readonly filters: readonly FilterContent[];
   /** Notes of the rules that are created; null or absent: none. */
   readonly noteOf?: (rule: RuleContent) => RuleNote | null;
@@ -203,7 +205,7 @@ interface Difference<T, Stored> {
   readonly grouped: readonly T[];
 }
 interface Change {
-  readonly rules: Difference<RuleContent, RuleContent>;
+  readonly rules: Difference<WantedRule, StoredRule>;
   readonly filters: Difference<FilterContent, FilterContent>;
 }
 
@@ -277,7 +279,9 @@ async function applyDifference(
   const deletedCount = rules.deleted.length + filters.deleted.length;
   // A filter that gets other settings makes nobody reconnect.
   const replaced = new Set(filters.deleted.map(filterKey));
+  const marked = changedMarks(scope.state.rules, wanted.rules);
   const message = wanted.message({
+    marked: marked.length,
     created: createdCount,
     deleted: deletedCount,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
@@ -288,6 +292,7 @@ async function applyDifference(
   const answer = { unchanged: count - createdCount, enforcement, message };
   if (createdCount + deletedCount === 0) {
     const nothing = { rules: [], filters: [] };
+    await markRules(tx, call, marked);
     const generation = await leaveWriteScope(tx, scope);
     return { ...answer, created: nothing, deleted: nothing, generation };
   }
@@ -303,12 +308,27 @@ async function applyDifference(
     deleteRules: deletedIds,
     deleteFilters: filters.deleted.map((filter) => filter.id),
   });
+  await writeMarks(tx, [...marked, ...createdMarks(ids, rules.created, rules.deleted)]);
   const { noteOf } = wanted;
   if (noteOf !== undefined) await writeNotes(tx, ids, rules.created.map(noteOf));
   const created = { rules: ids, filters: keys.created };
   const event = eventOf(call, { generation, cause: wanted.cause, rules, filters });
   call.afterCommit(() => deps.events.addressChanged(event));
   return { ...answer, created, deleted, generation };
+}
+
+/** Only names and ends of rules change: no edge gets anything else. */
+async function markRules(tx: Tx, call: Call, marked: readonly MarkedRule[]): Promise<void> {
+  if (marked.length === 0) return;
+  await writeMarks(tx, marked);
+  await recordAudit(tx, {
+    actor: keyActor(call),
+    organisationId: call.caller.organisationId,
+    action: 'rule.mark',
+    target: call.ip,
+    detail: { ids: marked.map(({ id }) => id) },
+    generation: null,
+  });
 }
 
 function eventOf(

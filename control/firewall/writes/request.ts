@@ -27,6 +27,8 @@ import {
   filterKey,
   type RuleContent,
   ruleIdentity,
+  type RuleMarks,
+  type WantedRule,
 } from '../objects.ts';
 import type { OwnManagedFilter } from '../store.ts';
 import * as messages from './messages.ts';
@@ -57,9 +59,11 @@ export interface RuleRequest {
   readonly source_ip?: string | null;
 }
 
-/** With a port by its name, in place of a port expression; only of x1. */
+/** With a port by its name, in place of a port expression, and with marks; only of x1. */
 export interface NamingRuleRequest extends RuleRequest {
   readonly named_port?: string | null;
+  readonly ref?: string | null;
+  readonly expires_at?: string | null;
 }
 
 /** The body of a filter creation, checked for types alone. */
@@ -133,8 +137,8 @@ export function readRules(
   call: Call,
   requests: readonly NamingRuleRequest[],
   named: ReadonlyMap<string, ResolvedPort>,
-): RuleContent[] {
-  const rules: RuleContent[] = [];
+): WantedRule[] {
+  const rules: WantedRule[] = [];
   const seen = new Set<string>();
   for (const [index, request] of requests.entries()) {
     const pointer = `/rules/${index}`;
@@ -142,11 +146,38 @@ export function readRules(
     const numbered = namedPort && { ...request, destination_port: String(namedPort.port) };
     const { rule, ports } = readRule(call, numbered ?? request, pointer);
     requireRuleCount(call, 0, rules.length + ports.length);
+    const marks = readMarks(request, ports.length, pointer);
+    if (marks.ref) once(marks.ref, (ref) => `ref ${ref}`, seen, `${pointer}/ref`);
     for (const port of ports) {
-      rules.push(once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer));
+      rules.push({ ...once({ ...rule, port, namedPort }, ruleIdentity, seen, pointer), ...marks });
     }
   }
   return rules;
+}
+
+function readMarks(
+  { ref, expires_at: expires }: NamingRuleRequest,
+  ports: number,
+  pointer: string,
+): Partial<RuleMarks> {
+  if (typeof ref === 'string' && ports > 1) {
+    const detail = `names one rule, and this would become ${ports}, one a port`;
+    throw new Problem('invalid_request', `A ref ${detail}.`, {
+      errors: [{ pointer: `${pointer}/ref`, detail }],
+    });
+  }
+  // Views show whole seconds, and what is read can be sent back.
+  const expiresAt =
+    typeof expires === 'string'
+      ? new Date(Math.ceil(Date.parse(expires) / 1_000) * 1_000)
+      : expires;
+  if (expiresAt instanceof Date && expiresAt.getTime() <= Date.now()) {
+    const detail = 'is over already';
+    throw new Problem('invalid_request', `expires_at ${detail}.`, {
+      errors: [{ pointer: `${pointer}/expires_at`, detail }],
+    });
+  }
+  return { ...(ref !== undefined && { ref }), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 export function readFilters(

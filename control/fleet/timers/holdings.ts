@@ -87,11 +87,13 @@ export async function advanceHoldings(db: Db, events: FleetEvents): Promise<numb
   const moved = await db.transaction().execute(moveHoldings);
   if (moved !== null) events.holdingsMoved(moved.generation, moved.targets, moved.lateMs);
   await db.transaction().execute(endExpiredSources);
+  await db.transaction().execute(endExpiredRules);
   const { rows } = await sql<{ waitMs: number | null }>`
     select (extract(epoch from least(
       (select min(lower(during)) from holdings where lower(during) > fleet.holdings_until and lower(during) < 'infinity'),
       (select min(upper(during)) from holdings where upper(during) > fleet.holdings_until and upper(during) < 'infinity'),
-      (select min(expires_at) from blocked_sources where deleted_generation is null)
+      (select min(expires_at) from blocked_sources where deleted_generation is null),
+      (select min(expires_at) from rules where deleted_generation is null)
     ) - clock_timestamp()) * 1000)::float8 as "waitMs" from fleet`.execute(db);
   const waitMs = rows[0]?.waitMs ?? null;
   return waitMs === null ? null : Math.max(LEAST_WAIT_MS, Math.ceil(waitMs) + ROUNDING_MS);
@@ -112,6 +114,27 @@ async function endExpiredSources(tx: Tx): Promise<void> {
   const lists = new Map(rows.map((row) => [`${row.organisationId} ${row.target}`, row]));
   for (const list of lists.values()) await touchList(batch, list);
   await batch.land('blocked.expire');
+}
+
+/** Ends the rules whose time is over. */
+async function endExpiredRules(tx: Tx): Promise<void> {
+  const due = sql`r.deleted_generation is null and r.expires_at <= clock_timestamp()`;
+  // As every write to an address does first.
+  const { rows: addresses } = await sql<{ id: number; ip: string }>`
+    select id, ip::cidr as ip from addresses where id in (select r.address_id from rules r where ${due} limit 10000)
+     order by id for update`.execute(tx);
+  if (addresses.length === 0) return;
+  const of = addresses.map(({ id }) => id);
+  const { rows } = await sql<{ id: number }>`
+    select r.id from rules r where ${due} and r.address_id = any(${of}::bigint[])`.execute(tx);
+  if (rows.length === 0) return;
+  const batch = new Batch(tx, 'portal');
+  await batch.end(
+    'rules',
+    rows.map(({ id }) => id),
+  );
+  await batch.touchAddresses(addresses);
+  await batch.land('rule.expire');
 }
 
 interface Moved {

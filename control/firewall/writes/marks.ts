@@ -1,0 +1,63 @@
+import { sql } from 'kysely';
+import type { Tx } from '../../db/database.ts';
+import { ruleIdentity, type RuleMarks, type StoredRule, type WantedRule } from '../objects.ts';
+
+export interface MarkedRule extends RuleMarks {
+  readonly id: number;
+  /** The rule of the same ref that this one replaces, whose note and tags it gets. */
+  readonly replaces: number | null;
+}
+
+/** The marks of rules that stay and get others. A ref that another wanted rule names is taken from the one that has it. */
+export function changedMarks(
+  there: readonly StoredRule[],
+  wanted: readonly WantedRule[],
+): MarkedRule[] {
+  const own = new Map(
+    there.filter(({ group }) => group === null).map((rule) => [ruleIdentity(rule), rule]),
+  );
+  const named = new Set(wanted.flatMap(({ ref }) => ref ?? []));
+  return wanted.flatMap((rule) => {
+    const stored = own.get(ruleIdentity(rule));
+    if (stored === undefined) return [];
+    const kept = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
+    const { ref = kept, expiresAt = stored.expiresAt } = rule;
+    const isSame = ref === stored.ref && expiresAt?.getTime() === stored.expiresAt?.getTime();
+    return isSame ? [] : [{ id: stored.id, ref, expiresAt, replaces: null }];
+  });
+}
+
+/** The marks of rules that were created, whose ids are in the same order. */
+export function createdMarks(
+  ids: readonly number[],
+  created: readonly WantedRule[],
+  deleted: readonly StoredRule[],
+): MarkedRule[] {
+  const replaced = new Map(deleted.map(({ ref, id }) => [ref, id]));
+  return ids.flatMap((id, index) => {
+    const { ref = null, expiresAt = null } = created[index] ?? {};
+    if (ref === null && expiresAt === null) return [];
+    return [{ id, ref, expiresAt, replaces: ref === null ? null : (replaced.get(ref) ?? null) }];
+  });
+}
+
+/** Writes marks, and wakes what ends rules. Rules that are replaced must have ended. */
+export async function writeMarks(tx: Tx, marks: readonly MarkedRule[]): Promise<void> {
+  if (marks.length === 0) return;
+  // Refs may change places, and are unique after every row.
+  const ids = marks.map(({ id }) => id);
+  await sql`update rules set ref = null where id = any(${ids}::bigint[]) and ref is not null`.execute(
+    tx,
+  );
+  await sql`
+    update rules r set ref = n.ref, expires_at = n."expiresAt",
+           note = case when o.id is null then r.note else o.note end,
+           tags = case when o.id is null then r.tags else o.tags end
+      from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb)
+             as n (id bigint, ref text, "expiresAt" timestamptz, replaces bigint)
+           left join rules o on o.id = n.replaces
+     where r.id = n.id`.execute(tx);
+  if (marks.some(({ expiresAt }) => expiresAt !== null)) {
+    await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
+  }
+}
