@@ -8,6 +8,7 @@ import { suite, test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from './testing/eventually.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
+import { leaveUsualPort } from './testing/usual-port.ts';
 
 interface Started {
   readonly url: string;
@@ -39,16 +40,6 @@ function provide(t: TestContext) {
       return { command, started: JSON.parse(await command.prints(/\}\n$/)) as Started };
     },
   };
-}
-
-/** Takes the port that every first server prefers (`cli/up/first-server.ts`), so that no other test uses that of the moved server. */
-async function leaveUsualPort(t: TestContext): Promise<void> {
-  const holder = createServer();
-  t.after(() => holder.close());
-  await new Promise<void>((resolve) => {
-    // If it is in use, then by another first server.
-    holder.once('error', () => resolve()).listen(4000, '0.0.0.0', resolve);
-  });
 }
 
 async function freePort(): Promise<number> {
@@ -110,7 +101,7 @@ suite('backup and restore by the command', { timeout: 170_000 }, () => {
   test('into the platform that runs, whose game server runs on, and on a host that has nothing', async (t) => {
     const { folder, run, up } = provide(t);
     const data = join(folder, 'data');
-    await leaveUsualPort(t);
+    t.after(await leaveUsualPort());
     const { command, started } = await up(data);
     const caller = callerOf(started);
     const uuid = started.server?.uuid ?? '';

@@ -1,6 +1,6 @@
 import type { ControlConfig } from '@portcullis/control/config/config.ts';
 import type { Command } from 'commander';
-import { failed, usageError } from './exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import {
   chooseInstallation,
   type Installation,

@@ -3,11 +3,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import {
-  recordOngoing,
-  respondTo,
-  activeKinds,
-} from '@portcullis/control/attacks/mitigations/testing.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { serveEdges, TestEdge } from '@portcullis/control/fleet/test-edge.ts';
 import {
@@ -68,30 +63,6 @@ test('edges list and show print devices, lag and refusals, as text and as JSON',
   const unknown = await portcullis('edges', 'show', 'fra2');
   assert.deepEqual([unknown.code, unknown.out], [1, '']);
   assert.match(unknown.err, /no edge fra2; it has: fra1/);
-});
-
-test('attacks cancel withdraws the mitigations of an attack once and rejects unknown attacks', async (t) => {
-  const { db, url } = await testDatabase(t);
-  const cancel = (...args: readonly string[]) =>
-    session.run(['attacks', 'cancel', ...args], { DATABASE_URL: url });
-  await insertHolding(db, await insertOrganisation(db, 'acme'), '203.0.113.0/24');
-  const attack = await recordOngoing(db, '203.0.113.10', 'dns_amplification');
-  await respondTo(db, attack);
-  const id = String(attack.attackId);
-  const cancelled = await cancel(id);
-  assert.equal(cancelled.code, 0, cancelled.err);
-  assert.match(cancelled.out, /on 203\.0\.113\.10\/32 are withdrawn by generation 2/);
-  assert.deepEqual(await activeKinds(db, attack.attackId), []);
-  const again = await cancel(id, '--json');
-  assert.deepEqual(JSON.parse(again.out), {
-    data: { attack: attack.attackId, subject: '203.0.113.10/32', generation: null },
-  });
-  const unknown = await cancel('4711');
-  assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /there is no attack 4711/);
-  for (const invalid of ['x', '-1', '1e3', '0', '99999999999999999999']) {
-    assert.equal((await cancel('--', invalid)).code, 2, invalid);
-  }
 });
 
 test('commands that read do not create a platform in an empty directory', async (t) => {

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { Actor } from '@portcullis/control/access/index.ts';
 import type { Db, Tx } from '@portcullis/control/db/database.ts';
 import { controlConfig } from './control-options.ts';
-import { unavailable } from './exit.ts';
+import { unavailable } from '@portcullis/caller/exit.ts';
 import type { DatabaseOptions } from './options.ts';
 import { commandLine } from './installation/command-line.ts';
 

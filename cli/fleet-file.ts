@@ -16,7 +16,7 @@ import { basename, join, resolve } from 'node:path';
 import type { EggSource } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { compilePattern } from '@portcullis/node/eggs/re2.ts';
 import { EXAMPLE_EGG } from '@portcullis/node/examples/images.ts';
-import { failed } from './exit.ts';
+import { failed } from '@portcullis/caller/exit.ts';
 import { commandLine } from './installation/command-line.ts';
 
 /** The name in a fleet file of the example egg, which runs without Docker. */

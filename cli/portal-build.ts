@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { warn } from './output.ts';
+import { warn } from '@portcullis/caller/output.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PORTAL = join(ROOT, 'portal');

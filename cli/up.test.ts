@@ -18,6 +18,7 @@ import { after, before, suite, test } from 'node:test';
 import { netflowV5 } from '@portcullis/collector/testing/datagrams.ts';
 import { eventually } from './testing/eventually.ts';
 import { CommandSession, RunningCommand } from './testing/run.ts';
+import { leaveUsualPort } from './testing/usual-port.ts';
 
 const FLOW = {
   source: '198.51.100.7',
@@ -65,12 +66,13 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-cli-'));
   const env = { PATH: process.env['PATH'], HOME: folder, PORTCULLIS_DATA: join(folder, 'data') };
   const session = new CommandSession(env);
-  const portcullis = (...args: readonly string[]) => session.run(args);
+  let access: Readonly<Record<string, string>> = {};
+  const portcullis = (...args: readonly string[]) => session.run(args, access);
   let up: RunningCommand;
   let url = '';
   let first: Started;
-  let access: readonly string[];
   let uuid = '';
+  let releasePort = (): void => {};
   const file = join(folder, 'fleet.yaml');
   let takenPort: Socket;
   let exporter: Socket;
@@ -81,8 +83,9 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   before(async () => {
     // As root, PostgreSQL runs as another account, which must traverse the folder.
     chmodSync(folder, 0o711);
+    releasePort = await leaveUsualPort();
     first = await start();
-    access = ['--url', url, '--key', first.keys[0]?.key ?? ''];
+    access = { PORTCULLIS_URL: url, PORTCULLIS_API_KEY: first.keys[0]?.key ?? '' };
     uuid = first.server?.uuid ?? '';
     // Collectors report every 10 s: they start now and are checked after the other tests.
     [takenPort, exporter, stranger] = await Promise.all([bind(), bind(), bind('127.0.0.2')]);
@@ -96,6 +99,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   });
   after(async () => {
     clearInterval(flows);
+    releasePort();
     if (up.child.exitCode === null) await up.stop();
     await session.close();
     rmSync(folder, { recursive: true, force: true });
@@ -152,27 +156,30 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   });
 
   test('servers lists, follows, restarts, stops and starts a server by name', async () => {
-    const listed = await portcullis('servers', 'list', '--json', ...access);
+    const listed = await portcullis('servers', 'list', '--json');
     assert.equal((JSON.parse(listed.out) as { data: unknown[] }).data.length, 1);
-    assert.match((await portcullis('servers', 'logs', 'Hearth', ...access)).out, /hello there/);
-    const following = new RunningCommand(['servers', 'logs', 'Hearth', '--follow', ...access], env);
+    assert.match((await portcullis('servers', 'logs', 'Hearth')).out, /hello there/);
+    const following = new RunningCommand(['servers', 'logs', 'Hearth', '--follow'], {
+      ...env,
+      ...access,
+    });
     await following.prints(/said to 0: hello there/);
-    await portcullis('servers', 'command', 'Hearth', 'say', 'second line', ...access);
+    await portcullis('servers', 'command', 'Hearth', 'say', 'second line');
     await following.prints(/said to 0: second line/);
     const { out } = await following.stop();
     for (const line of ['said to 0: hello there', 'said to 0: second line'])
       assert.equal(out.split(line).length, 2, 'each line is printed once');
     await power('restart', 'running');
-    const unknownSignal = await portcullis('servers', 'power', 'explode', 'Hearth', ...access);
+    const unknownSignal = await portcullis('servers', 'power', 'explode', 'Hearth');
     assert.equal(unknownSignal.code, 2);
-    const unknown = await portcullis('servers', 'show', 'Nobody', ...access);
+    const unknown = await portcullis('servers', 'show', 'Nobody');
     assert.equal(unknown.code, 1);
     assert.match(unknown.err, /sees no server Nobody/);
   });
 
   test('a command to an offline server is refused with the reason of the node and exit code 1', async () => {
     await power('stop', 'offline');
-    const { code, err } = await portcullis('servers', 'command', 'Hearth', 'list', ...access);
+    const { code, err } = await portcullis('servers', 'command', 'Hearth', 'list');
     assert.equal(code, 1);
     assert.match(err, /The node refused: .*offline/);
     await power('start', 'running');
@@ -193,7 +200,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   test('explain prints the verdict and what decided it', async () => {
     const [ip = ''] = first.addresses;
     const packet = ['--protocol', 'udp', '--port', '9', '--from', '192.0.2.7'];
-    const { code, out } = await portcullis('explain', ip, ...packet, ...access, '--json');
+    const { code, out } = await portcullis('explain', ip, ...packet, '--json');
     assert.equal(code, 0);
     assert.equal((JSON.parse(out) as { data: { verdict: string } }).data.verdict, 'pass');
   });
@@ -317,8 +324,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
       const shown = await api('GET', `/${uuid}`);
       return (shown.data as { state: unknown }).state === 'running';
     });
-    const key = ['--url', url, '--key', first.keys[0]?.key ?? ''];
-    const logs = await portcullis('servers', 'logs', 'Hearth', ...key);
+    const logs = await portcullis('servers', 'logs', 'Hearth');
     assert.doesNotMatch(logs.out, /crash|by itself/);
   });
 
@@ -390,7 +396,7 @@ ${more}`;
   }
 
   async function power(signal: string, state: string): Promise<void> {
-    const command = ['servers', 'power', signal, 'Hearth', '--wait', ...access];
+    const command = ['servers', 'power', signal, 'Hearth', '--wait'];
     const { code, out, err } = await portcullis(...command);
     assert.equal(code, 0, err);
     assert.match(out, new RegExp(`^Hearth is ${state}, after`));

@@ -47,6 +47,7 @@ const BEYOND = [
   'DELETE /attacks/{attack}/mitigations firewall.manage attack_history_api',
   'POST /attacks/{attack}/accept firewall.manage attack_history_api',
   'DELETE /attacks/{attack}/accept firewall.manage attack_history_api',
+  'GET /caller any none',
   'GET /events any none',
 ];
 

@@ -3,9 +3,9 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
 import { dataDirectory } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
-import { failed, usageError } from '../exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson, warn } from '../output.ts';
+import { print, printJson, warn } from '@portcullis/caller/output.ts';
 import { credentialFile, saveCredential } from './credential-file.ts';
 
 interface EnrolOptions extends DatabaseOptions {

@@ -7,9 +7,9 @@ import type { Command } from 'commander';
 import { dataDirectory, optionName } from '../control-options.ts';
 import { hasSystemd } from './unit-file.ts';
 import { installService } from '../commands/service.ts';
-import { failed, unavailable, usageError } from '../exit.ts';
-import { parseDuration } from '../options.ts';
-import { print, warn } from '../output.ts';
+import { failed, unavailable, usageError } from '@portcullis/caller/exit.ts';
+import { parseDuration } from '@portcullis/caller/options.ts';
+import { print, warn } from '@portcullis/caller/output.ts';
 import { credentialFile, saveCredential } from './credential-file.ts';
 import { postToControl } from './pinned-request.ts';
 

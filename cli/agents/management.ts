@@ -1,7 +1,7 @@
 import type { EdgeConfig, ManagementMessage } from '@portcullis/edge/config.ts';
 import { readManagement, watchManagement } from '@portcullis/edge/management/watch.ts';
 import type { ManagementPort } from '@portcullis/core/firewall/packet.ts';
-import { usageError } from '../exit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
 
 const UNKNOWN =
   'It is not known by which port this host is administered: no sshd listens here. Name the ports with --management, such as tcp/22.';

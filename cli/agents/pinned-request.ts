@@ -4,7 +4,7 @@ import { request as requestEncrypted } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { failed, unavailable } from '../exit.ts';
+import { failed, unavailable } from '@portcullis/caller/exit.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_CLOCK_ERROR_MS = 300_000;

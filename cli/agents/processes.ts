@@ -9,7 +9,7 @@ import {
 import { bpffsRoot, isBpffs } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { CONFIG_VARIABLE as NODE_VARIABLE, type NodeConfig } from '@portcullis/node/config.ts';
-import { failed } from '../exit.ts';
+import { failed } from '@portcullis/caller/exit.ts';
 import { mayUse, withoutRights, withRights } from './rights.ts';
 
 /** A process that reports over its IPC channel when it is ready. */

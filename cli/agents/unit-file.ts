@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed } from '../exit.ts';
+import { failed } from '@portcullis/caller/exit.ts';
 
 const UNITS = '/etc/systemd/system';
 /** Exists while systemd runs this host, see sd_booted(3). In an image that is being built, links are enough. */

@@ -2,9 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { onDatabase } from '../database.ts';
-import { failed, unavailable, usageError } from '../exit.ts';
+import { failed, unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson } from '@portcullis/caller/output.ts';
 
 interface RestoreOptions extends DatabaseOptions {
   readonly force?: boolean;

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson } from '@portcullis/caller/output.ts';
 import { append, saveFiles } from './server-files.ts';
 
 interface CertificateOptions extends DatabaseOptions {

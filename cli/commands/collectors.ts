@@ -4,7 +4,14 @@ import type { Command } from 'commander';
 import { addEnrolment } from '../agents/enrolment.ts';
 import { withDatabase } from '../database.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
+import {
+  formatAgo,
+  formatConnection,
+  print,
+  printJson,
+  printTable,
+  styled,
+} from '@portcullis/caller/output.ts';
 
 export function addCollectors(program: Command): void {
   const collectors = program

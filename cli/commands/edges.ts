@@ -2,9 +2,9 @@ import type { EdgeStatus } from '@portcullis/control/fleet/edges/status.ts';
 import type { Command } from 'commander';
 import { addEnrolment } from '../agents/enrolment.ts';
 import { withDatabase } from '../database.ts';
-import { failed } from '../exit.ts';
+import { failed } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { formatAgo, print, printJson, printTable, styled } from '../output.ts';
+import { formatAgo, print, printJson, printTable, styled } from '@portcullis/caller/output.ts';
 
 export function addEdges(program: Command): void {
   const edges = program

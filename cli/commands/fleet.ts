@@ -4,12 +4,12 @@ import type { Db } from '@portcullis/control/db/database.ts';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { FleetChange, FleetPlan } from '@portcullis/control/fleet-file/plan/change.ts';
 import type { Command } from 'commander';
-import { confirmOnTerminal } from '../confirm.ts';
+import { confirmOnTerminal } from '@portcullis/caller/confirm.ts';
 import { dataDirectory } from '../control-options.ts';
 import { withDatabase } from '../database.ts';
-import { EXIT, failed, QuietExit } from '../exit.ts';
+import { EXIT, failed, QuietExit } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson, styled, warn } from '../output.ts';
+import { print, printJson, styled, warn } from '@portcullis/caller/output.ts';
 
 const ADOPT = 'hand objects that the file names and that were made by hand to the file';
 /** Fewer changes are applied before anybody could read the progress. */

@@ -2,9 +2,9 @@ import type { KeyView } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { Command } from 'commander';
 import { withDatabase, withTransaction } from '../database.ts';
-import { failed, usageError } from '../exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson, printTable, warn } from '../output.ts';
+import { print, printJson, printTable, warn } from '@portcullis/caller/output.ts';
 
 interface ListOptions extends DatabaseOptions {
   readonly organisation?: string;

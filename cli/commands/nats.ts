@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { withDatabase } from '../database.ts';
-import { usageError } from '../exit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson } from '@portcullis/caller/output.ts';
 import { append, saveFiles } from './server-files.ts';
 
 interface ConfigOptions extends DatabaseOptions {

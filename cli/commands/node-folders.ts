@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { dataDirectory } from '../control-options.ts';
-import { failed, usageError } from '../exit.ts';
-import { formatAgo, print, printJson, printTable } from '../output.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
+import { formatAgo, print, printJson, printTable } from '@portcullis/caller/output.ts';
 
 interface FolderOptions {
   readonly data?: string;

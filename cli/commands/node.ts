@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { credentialFile, nameIn, readCredential } from '../agents/credential-file.ts';
 import { addJoin } from '../agents/join.ts';
 import { dataDirectory } from '../control-options.ts';
-import { usageError } from '../exit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
 import { LOCAL_NAME } from '../options.ts';
 
 interface NodeOptions {

@@ -4,7 +4,14 @@ import { addEnrolment } from '../agents/enrolment.ts';
 import { withDatabase } from '../database.ts';
 import { addNodeFolders } from './node-folders.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { formatAgo, formatConnection, print, printJson, printTable, styled } from '../output.ts';
+import {
+  formatAgo,
+  formatConnection,
+  print,
+  printJson,
+  printTable,
+  styled,
+} from '@portcullis/caller/output.ts';
 
 export function addNodes(program: Command): void {
   const nodes = program

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { controlConfig } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
-import { failed } from '../exit.ts';
+import { failed } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson } from '../output.ts';
+import { print, printJson } from '@portcullis/caller/output.ts';
 
 interface LinkOptions extends DatabaseOptions {
   readonly publicUrl?: string;

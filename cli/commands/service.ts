@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { quoteUnitWord } from '@portcullis/edge/boot/unit.ts';
 import { Argument, type Command } from 'commander';
 import { UnitFile } from '../agents/unit-file.ts';
-import { usageError } from '../exit.ts';
-import { print } from '../output.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
+import { print } from '@portcullis/caller/output.ts';
 
 /** What each role waits for, and what it is. */
 const ROLES = {

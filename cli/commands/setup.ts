@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import { dataDirectory } from '../control-options.ts';
-import { usageError } from '../exit.ts';
-import { print } from '../output.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
+import { print } from '@portcullis/caller/output.ts';
 
 export function addSetup(program: Command): void {
   program

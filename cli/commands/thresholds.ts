@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { formatBps, formatPps } from '@portcullis/core/attacks/format.ts';
 import type { Suggestion } from '@portcullis/core/attacks/suggest-thresholds.ts';
 import { withDatabase } from '../database.ts';
-import { usageError } from '../exit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson, printTable } from '../output.ts';
+import { print, printJson, printTable } from '@portcullis/caller/output.ts';
 
 interface SuggestOptions extends DatabaseOptions {
   readonly organisation?: string;

@@ -2,9 +2,10 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { Argument, type Command } from 'commander';
 import { controlConfig } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
-import { failed } from '../exit.ts';
-import { type DatabaseOptions, parseDuration, withDatabaseOptions } from '../options.ts';
-import { print, printJson, warn } from '../output.ts';
+import { failed } from '@portcullis/caller/exit.ts';
+import { parseDuration } from '@portcullis/caller/options.ts';
+import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { print, printJson, warn } from '@portcullis/caller/output.ts';
 
 interface TokenOptions extends DatabaseOptions {
   readonly name: string;

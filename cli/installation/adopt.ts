@@ -15,7 +15,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
 import { runningServer } from '@portcullis/control/db/embedded/server.ts';
 import { GAME_ACCOUNT } from '@portcullis/node/config.ts';
-import { CliError, EXIT, failed } from '../exit.ts';
+import { CliError, EXIT, failed } from '@portcullis/caller/exit.ts';
 import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
 

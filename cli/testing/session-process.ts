@@ -1,4 +1,5 @@
-import { runProgram } from '../program.ts';
+import { runCommandLine } from '@portcullis/caller/program.ts';
+import { PROGRAM } from '../program.ts';
 
 /** Runs command lines one after the other for `CommandSession`, and sends their output to the parent. */
 interface Request {
@@ -18,6 +19,6 @@ async function runRequest({ id, args, env }: Request): Promise<void> {
   const output = { out: '', err: '' };
   process.stdout.write = (text) => ((output.out += String(text)), true);
   process.stderr.write = (text) => ((output.err += String(text)), true);
-  const code = await runProgram(args);
+  const code = await runCommandLine(PROGRAM, args);
   process.send?.({ id, code, ...output });
 }

@@ -2,13 +2,13 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { chooseAccount } from '@portcullis/control/db/embedded/account.ts';
 import { mayEdgeUse } from '../agents/processes.ts';
-import { confirmOnTerminal } from '../confirm.ts';
+import { confirmOnTerminal } from '@portcullis/caller/confirm.ts';
 import { installationOf } from '../control-options.ts';
-import { failed, usageError } from '../exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { adoptInstallation, completeAdoption } from '../installation/adopt.ts';
 import { isInstalled, movedTo } from '../installation/choose.ts';
 import { commandLine } from '../installation/command-line.ts';
-import { warn } from '../output.ts';
+import { warn } from '@portcullis/caller/output.ts';
 
 export interface AdoptionOptions {
   readonly adopt?: string;

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { commandLine } from '../installation/command-line.ts';
-import { print, styled } from '../output.ts';
+import { print, styled } from '@portcullis/caller/output.ts';
 import type { NotInService } from './edge-in-service.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';

@@ -10,7 +10,7 @@ import { coalesce } from '@portcullis/link/coalesce.ts';
 import { readCredential, saveCredential } from '../agents/credential-file.ts';
 import { collectorProcess, type ProcessSpec } from '../agents/processes.ts';
 import { operator } from '../database.ts';
-import { warn } from '../output.ts';
+import { warn } from '@portcullis/caller/output.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 
 export interface CollectorEnvironment {

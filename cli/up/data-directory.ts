@@ -9,7 +9,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { failed, unavailable, usageError } from '../exit.ts';
+import { failed, unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { prepareNodeFolder } from '../agents/processes.ts';
 
 /** Folders of one `up`; control creates its own. */

@@ -7,7 +7,7 @@ import { loadEggs } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXAMPLE_EGG_NAME, SHIPPED_EGGS } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
-import { loadBuild, loadDetail, sendInstruction } from '../server-api.ts';
+import { createClient } from '@portcullis/client/client.ts';
 
 /** The small server that the first start creates, so that every operation has a running server to work on. */
 export interface FirstServer {
@@ -90,18 +90,19 @@ export async function startFirstServer(
   const deadline = performance.now() + START_TIMEOUT_MS;
   let isStarted = false;
   let problem = 'it was not built in time';
+  const client = createClient({ baseUrl: api.url, key: api.key });
   try {
     while (performance.now() < deadline && !signal.aborted) {
-      const { provisioned, state } = await loadDetail(api, uuid);
+      const { provisioned, state } = (await client.readGameServer({ slice: uuid })).data;
       if (provisioned && !isStarted) {
-        await sendInstruction(api, uuid, { signal: 'start' });
+        await client.sendPowerSignal({ slice: uuid, body: { signal: 'start' } });
         isStarted = true;
         continue;
       }
       if (state === 'running') return null;
       if (provisioned) problem = `its state is ${state ?? 'unknown'}`;
       else {
-        const build = await loadBuild(api, uuid);
+        const { data: build } = await client.readGameServerBuild({ slice: uuid });
         if (build.state === 'failed') return build.reason ?? 'building it failed';
       }
       await delay(POLL_MS);

@@ -11,12 +11,12 @@ import {
   controlVariables,
   optionName,
 } from '../control-options.ts';
-import { unavailable, usageError } from '../exit.ts';
+import { unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
 import { commandLine } from '../installation/command-line.ts';
 import { readFleet } from '../fleet-file.ts';
-import { parseDuration } from '../options.ts';
-import { styled, warn } from '../output.ts';
+import { parseDuration } from '@portcullis/caller/options.ts';
+import { styled, warn } from '@portcullis/caller/output.ts';
 import { adopt, decideAdoption, requireEdgeRights } from './adoption.ts';
 import { describeStart, showKeys, type Started } from './banner.ts';
 import { runCollectors } from './collectors.ts';

@@ -449,6 +449,28 @@ export type Bounds = {
   readonly high: number;
 };
 
+/** Who a request comes from, and what it may do. */
+export type CallerView = {
+  readonly data: {
+    /** Its slug. */
+    readonly organisation: string;
+    readonly organisation_name: string;
+    /** The name of the key, or of the person. */
+    readonly key: string;
+    readonly abilities: readonly string[];
+    /** The areas that the organisation may use by API. */
+    readonly flags: readonly string[];
+    /** The addresses that it may change; null: all of the organisation. */
+    readonly prefixes: readonly string[] | null;
+    /** The game servers that it sees; null: all of the organisation. */
+    readonly servers: readonly string[] | null;
+    /** The limit of the key. */
+    readonly requests_per_minute: number;
+    /** Where the request came from, as control sees it. */
+    readonly source_ip: IpAddress | null;
+  };
+};
+
 /** A filter that the address can have. */
 export type CatalogueEntry = {
   /** Slug; what a create takes. */
@@ -2504,6 +2526,14 @@ export interface X1Operations {
     headers: 'idempotencyKey';
     result: TrafficAccepted;
   };
+  /** Read what this key is and may do. */
+  readCaller: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: CallerView;
+  };
 }
 
 /** The operations of /api/portal. */
@@ -3155,6 +3185,7 @@ export const OPERATIONS = {
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
   acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
   forgetTraffic: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },
+  readCaller: { method: 'GET', version: 'x1', path: '/caller', idempotent: false },
   signIn: { method: 'POST', version: 'portal', path: '/sign-in', idempotent: false },
   beginPasskeySignIn: { method: 'POST', version: 'portal', path: '/sign-in/passkey/options', idempotent: false },
   signInWithPasskey: { method: 'POST', version: 'portal', path: '/sign-in/passkey', idempotent: false },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { COMMON, type Endpoint, RATE_HEADERS, refusals } from '../endpoint.ts';
-import { natural, object, openChoice, timestamp } from '../schemas/values.ts';
+import { COMMON, type Endpoint, RATE_HEADERS, readResponses, refusals } from '../endpoint.ts';
+import { IpAddress, natural, object, openChoice, orNull, timestamp } from '../schemas/values.ts';
 
 export const EVENT_KINDS = [
   'write.accepted',
@@ -29,8 +29,61 @@ const Event = object('Event', {
   }),
 });
 
-/** The stream of what happens. */
+const CallerView = object('CallerView', 'Who a request comes from, and what it may do.', {
+  data: Type.Object({
+    organisation: Type.String({ description: 'Its slug.', examples: ['acme'] }),
+    organisation_name: Type.String({ examples: ['Acme Hosting'] }),
+    key: Type.String({ description: 'The name of the key, or of the person.', examples: ['ci'] }),
+    abilities: Type.Array(Type.String(), { examples: [['firewall.read', 'firewall.manage']] }),
+    flags: Type.Array(Type.String(), {
+      description: 'The areas that the organisation may use by API.',
+      examples: [['firewall_api']],
+    }),
+    prefixes: orNull(Type.Array(Type.String()), {
+      description: 'The addresses that it may change; null: all of the organisation.',
+    }),
+    servers: orNull(Type.Array(Type.String()), {
+      description: 'The game servers that it sees; null: all of the organisation.',
+    }),
+    requests_per_minute: natural({ description: 'The limit of the key.' }),
+    source_ip: orNull(IpAddress, {
+      description: 'Where the request came from, as control sees it.',
+    }),
+  }),
+});
+
+/** Who calls, and the stream of what happens. */
 export const X1_EVENT_ENDPOINTS = [
+  {
+    tag: 'Organisation',
+    flag: null,
+    operationId: 'readCaller',
+    method: 'GET',
+    path: '/caller',
+    ability: null,
+    write: false,
+    summary: 'Read what this key is and may do',
+    description:
+      'The organisation and the rights of the key that the request has, and the address that it came from.',
+    requestHeaders: ['If-None-Match'],
+    responses: readResponses([], {
+      description: 'The caller.',
+      schema: CallerView,
+      example: {
+        data: {
+          organisation: 'acme',
+          organisation_name: 'Acme Hosting',
+          key: 'ci',
+          abilities: ['firewall.manage', 'firewall.read'],
+          flags: ['firewall_api'],
+          prefixes: null,
+          servers: null,
+          requests_per_minute: 600,
+          source_ip: '198.51.100.7',
+        },
+      },
+    }),
+  },
   {
     tag: 'Organisation',
     flag: null,

@@ -4,10 +4,29 @@ import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { viewOf } from '../http/operations/view.ts';
 
-export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey'>;
+export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey' | 'readCaller'>;
 
 export function createKeyHandlers(): KeyHandlers {
   return {
+    async readCaller({ caller, source }) {
+      const { organisation, keyName: key, abilities, prefixes, servers } = caller;
+      return {
+        status: 200,
+        body: {
+          data: {
+            organisation: organisation.slug,
+            organisation_name: organisation.name,
+            key,
+            abilities: [...abilities].toSorted(),
+            flags: [...organisation.flags].toSorted(),
+            prefixes: prefixes && [...prefixes],
+            servers: servers && [...servers],
+            requests_per_minute: organisation.limits.requestsPerMinute,
+            source_ip: source,
+          },
+        },
+      };
+    },
     async listKeys(call, db) {
       const keys = await listKeys(db, call.caller.organisationId);
       return { status: 200, body: { data: keys.map(viewOf) } };

@@ -17,6 +17,7 @@ const COLUMN: Readonly<Record<Room, number>> = {
   edge: 780,
   control: 110,
   client: 330,
+  caller: 330,
   portal: 440,
   agent: 440,
   link: 330,

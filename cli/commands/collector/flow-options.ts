@@ -2,7 +2,7 @@ import type { CollectorOptions, Listen } from '@portcullis/collector/collector.t
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { MAX_SAMPLING_RATE } from '@portcullis/core/attacks/flow-record.ts';
-import { usageError } from '../../exit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
 
 /** `0.0.0.0:6343`, `[::]:6343`. */
 export function parseListen(text: string): Listen {

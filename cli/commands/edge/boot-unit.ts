@@ -3,8 +3,8 @@ import { BOOT_UNIT, renderBootUnit } from '@portcullis/edge/boot/unit.ts';
 import type { Command } from 'commander';
 import { UnitFile } from '../../agents/unit-file.ts';
 import { dataDirectory } from '../../control-options.ts';
-import { usageError } from '../../exit.ts';
-import { print } from '../../output.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
+import { print } from '@portcullis/caller/output.ts';
 
 interface BootUnitOptions {
   readonly data?: string;

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { commandLine } from '../../installation/command-line.ts';
 import { dataDirectory } from '../../control-options.ts';
-import { failed } from '../../exit.ts';
-import { parseDuration } from '../../options.ts';
-import { print, printJson } from '../../output.ts';
+import { failed } from '@portcullis/caller/exit.ts';
+import { parseDuration } from '@portcullis/caller/options.ts';
+import { print, printJson } from '@portcullis/caller/output.ts';
 
 interface SwitchOptions {
   readonly data?: string;

@@ -1,0 +1,63 @@
+import { ConflictError } from '@portcullis/client/errors.ts';
+import type {
+  AcceptedAddress,
+  AcceptedFilter,
+  AcceptedRule,
+  AddressReplaced,
+  AddressReplacement,
+} from '@portcullis/client/generated/operations.ts';
+import type { KeyClient, Reply } from '@portcullis/client/types.ts';
+
+/** The own objects of an address that are accepted: without those of groups, and without what is deleted already. */
+export interface OwnObjects {
+  readonly rules: readonly AcceptedRule[];
+  readonly filters: readonly AcceptedFilter[];
+}
+
+type Data = AcceptedAddress['data'];
+type SentRule = AddressReplacement['rules'][number];
+type SentFilter = AddressReplacement['filters'][number];
+
+/** How often a write is tried that others overtake. */
+const ATTEMPTS = 5;
+
+export function isOwn(object: AcceptedRule | AcceptedFilter): boolean {
+  return object.managed_by_group === null && object.status !== 'going';
+}
+
+export function ownObjects({ rules, filters }: Data): OwnObjects {
+  return { rules: rules.filter(isOwn), filters: filters.filter(isOwn) };
+}
+
+/** A rule as a replace takes it. A port that a name decides is sent by its name. */
+export function sentRule(rule: AcceptedRule): SentRule {
+  const { action, protocol, source_ip, destination_port, named_port, ref, expires_at } = rule;
+  const port = named_port === null ? { destination_port } : { named_port };
+  return { action, protocol, source_ip, ref, expires_at, ...port } as SentRule;
+}
+
+export function sentFilter({ type, port, settings }: AcceptedFilter): SentFilter {
+  return { type, port, settings } as SentFilter;
+}
+
+/**
+ * Reads an address, and replaces its own objects by what `change` makes of them, again if somebody else wrote meanwhile.
+ * Null: nothing is to be changed.
+ */
+export async function changeAddress(
+  client: KeyClient,
+  ip: string,
+  change: (own: OwnObjects, data: Data) => Pick<AddressReplacement, 'rules' | 'filters'> | null,
+): Promise<Reply<AddressReplaced> | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { data, response } = await client.readAcceptedAddress({ ip });
+    const body = change(ownObjects(data), data);
+    if (body === null) return null;
+    try {
+      const ifMatch = response.etag === null ? {} : { ifMatch: response.etag };
+      return await client.replaceAddress({ ip, body }, ifMatch);
+    } catch (error) {
+      if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

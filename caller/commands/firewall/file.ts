@@ -1,0 +1,285 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { KeyClient } from '@portcullis/client/types.ts';
+import { countOf } from '@portcullis/core/count.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { confirmOnTerminal } from '../../confirm.ts';
+import { accessOf, clientOf } from '../../connect.ts';
+import { CliError, EXIT, failed, QuietExit, usageError } from '../../exit.ts';
+import { applyPlans } from '../../file/apply.ts';
+import { exportFile } from '../../file/export.ts';
+import { eachOf, loadBlocked, loadPlans, loadState } from '../../file/load.ts';
+import type { AddressPlan, AddressState, Change } from '../../file/plan.ts';
+import { parseRulesFile, type WantedAddress } from '../../file/rules-file.ts';
+import { type CallOptions, withCallOptions } from '../../options.ts';
+import { print, printJson, styled, warn } from '../../output.ts';
+import { Progress } from '../../progress.ts';
+import { waitIfAsked, withWriteOptions, type WriteOptions } from '../../waiting.ts';
+
+interface PlanOptions extends CallOptions {
+  readonly file: string;
+  readonly prune?: boolean;
+  readonly detailedExitcode?: boolean;
+}
+
+interface ApplyOptions extends PlanOptions, WriteOptions {
+  readonly yes?: boolean;
+}
+
+const FILE = 'the file; see "portcullis firewall schema" and the cookbook';
+const PRUNE = 'also delete own rules and filters of these addresses that the file does not name';
+
+/** `firewall plan`, `apply` and `export`. */
+export function addFileCommands(firewall: Command): void {
+  withCallOptions(
+    firewall
+      .command('plan')
+      .description('what would make addresses as a file says; changes nothing')
+      .requiredOption('-f, --file <file>', FILE)
+      .option('--prune', PRUNE)
+      .option('--detailed-exitcode', 'exit with 3 if there is something to change'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis firewall plan -f rules.yaml
+  portcullis firewall plan -f rules.yaml --prune --detailed-exitcode
+
+A file:
+
+  addresses:
+    203.0.113.10:
+      default: deny
+      rules:
+        - { action: allow, protocol: tcp, destination_port: "80,443", ref: web }
+        - { action: allow, protocol: tcp, destination_port: "22", source_ip: 198.51.100.0/24 }
+      filters:
+        - { type: udp-stateful, port: "27015" }
+      blocked: [192.0.2.7]
+      expect:
+        pass: [tcp 443]
+        drop: [tcp 3306]`,
+    )
+    .action(plan);
+  withWriteOptions(
+    firewall
+      .command('apply')
+      .description(
+        'make addresses as a file says; a run that was interrupted is finished by the next',
+      )
+      .requiredOption('-f, --file <file>', FILE)
+      .option('--prune', PRUNE)
+      .option('--yes', 'do not ask'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis firewall apply -f rules.yaml
+  portcullis firewall apply -f rules.yaml --prune --yes --wait`,
+    )
+    .action(apply);
+  withCallOptions(
+    firewall
+      .command('export')
+      .description('write addresses as they are to a file; comments of an existing one stay')
+      .argument('[ip...]', 'addresses (default: all with own rules or filters)')
+      .option('-f, --file <file>', 'the file (default: standard output)'),
+  )
+    .addHelpText(
+      'after',
+      `
+  portcullis firewall export -f rules.yaml
+  portcullis firewall export 203.0.113.10`,
+    )
+    .action(exportAddresses);
+}
+
+/** Control answers 429 with a time to wait when the limit of the key is reached, which long files do. */
+function patientClient(options: CallOptions): KeyClient {
+  return clientOf(accessOf(options), { retries: 20 });
+}
+
+async function plan(options: PlanOptions): Promise<void> {
+  const wanted = readFile(options.file);
+  const plans = await load(patientClient(options), wanted, options);
+  show(plans, options);
+  refuseProblems(plans);
+  if (options.detailedExitcode === true && changesIn(plans) > 0) throw new QuietExit(EXIT.changes);
+}
+
+async function apply(options: ApplyOptions): Promise<void> {
+  const wanted = readFile(options.file);
+  const client = patientClient(options);
+  const plans = await load(client, wanted, options);
+  if (options.json !== true) show(plans, options);
+  refuseProblems(plans);
+  const work = plans.flatMap((one, index) => {
+    const address = wanted[index];
+    return one.changes.length === 0 || address === undefined ? [] : [[address, one] as const];
+  });
+  if (work.length > 0 && options.yes !== true) await confirm(changesIn(plans));
+  const { done, generation } = await write(client, work, options);
+  if (done < work.length) {
+    const left = `${done} of ${work.length} addresses are done; the same command finishes the others`;
+    throw failed(`interrupted: ${left}`);
+  }
+  await waitIfAsked(client, generation, options);
+  if (options.json === true) {
+    printJson({ ...jsonOf(plans), applied: done, generation, live: options.wait === true });
+  } else if (options.quiet !== true && done > 0) {
+    print(
+      options.wait === true
+        ? `Live on every edge: ${addresses(done)}.`
+        : `Accepted: ${addresses(done)}. Changes take 3-5 minutes to propagate globally; --wait waits for them.`,
+    );
+  }
+}
+
+async function confirm(changes: number): Promise<void> {
+  if (!process.stdin.isTTY) throw usageError('nobody is there to confirm: give --yes');
+  if (!(await confirmOnTerminal(`Make ${countOf(changes, 'change')}?`))) {
+    throw failed('nothing was changed');
+  }
+}
+
+async function write(
+  client: KeyClient,
+  work: readonly (readonly [WantedAddress, AddressPlan])[],
+  options: ApplyOptions,
+): Promise<{ readonly done: number; readonly generation: number | null }> {
+  const progress = new Progress(options);
+  let isStopped = false;
+  const stop = (): void => {
+    if (!isStopped) warn('Finishing what was begun; once more ends at once.');
+    else process.exit(EXIT.failed);
+    isStopped = true;
+  };
+  process.on('SIGINT', stop);
+  let done = 0;
+  try {
+    return await applyPlans(client, work, {
+      prune: options.prune === true,
+      isStopped: () => isStopped,
+      onDone: (count) => {
+        done = count;
+        progress.show(`${done} of ${work.length} addresses`);
+      },
+    });
+  } catch (error) {
+    const left = `${done} of ${work.length} addresses are done; the same command finishes the others`;
+    if (done > 0) warn(`${left}.`);
+    throw error;
+  } finally {
+    process.off('SIGINT', stop);
+    progress.end();
+  }
+}
+
+export function readFile(file: string): readonly WantedAddress[] {
+  return parseRulesFile(readFileSync(file, 'utf8'), file);
+}
+
+async function load(
+  client: KeyClient,
+  wanted: readonly WantedAddress[],
+  options: PlanOptions,
+): Promise<readonly AddressPlan[]> {
+  const progress = new Progress(options);
+  try {
+    return await loadPlans(client, wanted, {
+      prune: options.prune === true,
+      onRead: (done) => progress.show(`reading: ${done} of ${wanted.length} addresses`),
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+function changesIn(plans: readonly AddressPlan[]): number {
+  return plans.reduce((sum, { changes }) => sum + changes.length, 0);
+}
+
+function refuseProblems(plans: readonly AddressPlan[]): void {
+  const lines = plans.flatMap(({ ip, problem }) => (problem === null ? [] : [`${ip}: ${problem}`]));
+  if (lines.length > 0)
+    throw new CliError(EXIT.failed, `control would refuse this:\n${lines.join('\n')}`);
+}
+
+function addresses(count: number): string {
+  return `${count} address${count === 1 ? '' : 'es'}`;
+}
+
+const COLOURS = { opens: 'green', closes: 'red', filters: 'cyan', marks: 'dim' } as const;
+
+function show(plans: readonly AddressPlan[], options: CallOptions): void {
+  if (options.json === true) return printJson(jsonOf(plans));
+  for (const { ip, changes, notes } of plans) {
+    const shown = options.quiet === true ? [] : notes;
+    if (changes.length + shown.length === 0) continue;
+    print(styled('bold', ip));
+    for (const change of changes) print(lineOf(change));
+    for (const note of shown) print(styled('dim', `    ${note}`));
+  }
+  if (options.quiet === true) return;
+  const count = changesIn(plans);
+  const changed = plans.filter(({ changes }) => changes.length > 0).length;
+  print(
+    count === 0
+      ? `Nothing to change: ${addresses(plans.length)} as in the file.`
+      : `${countOf(count, 'change')} on ${changed} of ${addresses(plans.length)}.`,
+  );
+}
+
+function lineOf({ sign, effect, text }: Change): string {
+  return styled(COLOURS[effect], `  ${sign} ${effect.padEnd(8)}${text}`);
+}
+
+function jsonOf(plans: readonly AddressPlan[]) {
+  return {
+    changes: changesIn(plans),
+    addresses: plans.map(({ ip, changes, notes, problem }) => ({ ip, changes, notes, problem })),
+  };
+}
+
+async function exportAddresses(
+  ips: readonly string[],
+  options: CallOptions & { readonly file?: string },
+): Promise<void> {
+  const client = patientClient(options);
+  const { file } = options;
+  const existing = file !== undefined && existsSync(file) ? readFileSync(file, 'utf8') : null;
+  // A broken file is not overwritten.
+  if (existing !== null && file !== undefined) parseRulesFile(existing, file);
+  const named = ips.map((text) => {
+    const ip = canonicalAddress(text);
+    if (ip === null) throw usageError(`${text} is not an address`);
+    return ip;
+  });
+  const wanted = named.length > 0 ? named : await listAddresses(client);
+  const blocked = await loadBlocked(client);
+  const states = new Map<string, AddressState>();
+  const loaded: AddressState[] = [];
+  await eachOf(wanted, async (ip, index) => {
+    loaded[index] = await loadState(client, ip, blocked);
+  });
+  for (const [index, ip] of wanted.entries()) {
+    const state = loaded[index];
+    if (state !== undefined) states.set(ip, state);
+  }
+  const text = exportFile(existing, states);
+  if (file === undefined) process.stdout.write(text);
+  else writeFileSync(file, text);
+  if (file === undefined) return;
+  if (options.json === true) printJson({ file, addresses: wanted });
+  else if (options.quiet !== true) print(`${file} has ${addresses(wanted.length)}.`);
+}
+
+async function listAddresses(client: KeyClient): Promise<string[]> {
+  const found: string[] = [];
+  for await (const page of client.pages.listHeldAddresses()) {
+    for (const one of page.data.addresses) {
+      if (one.rules_count + one.filters_count > 0) found.push(one.ip);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,173 @@
+import { type Document, isMap, isSeq, type Node, parseDocument, type YAMLMap, YAMLSeq } from 'yaml';
+import type { AcceptedFilter } from '@portcullis/client/generated/operations.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
+import { ownObjects } from '../address.ts';
+import { portExpression } from '../ports.ts';
+import { Mistakes, Place } from './places.ts';
+import { type AddressState, asWanted, groupRules } from './plan.ts';
+import {
+  readFilter,
+  readRule,
+  ruleIdentity,
+  type WantedFilter,
+  type WantedRule,
+} from './rules-file.ts';
+
+const NEW_FILE = `# Rules of these addresses: "portcullis firewall plan -f FILE" compares, "apply" makes them so.
+addresses: {}
+`;
+
+/**
+ * A file with these addresses as they are accepted. Of a file that is there, comments, order and items that still hold
+ * are kept, and so are its addresses that are not named here.
+ */
+export function exportFile(
+  existing: string | null,
+  states: ReadonlyMap<string, AddressState>,
+): string {
+  const document = parseDocument(existing ?? NEW_FILE);
+  if (!isMap(document.get('addresses', true))) document.set('addresses', document.createNode({}));
+  const addresses = document.get('addresses', true) as YAMLMap<Node, Node | null>;
+  // An empty mapping is written as {}.
+  addresses.flow = false;
+  for (const [ip, state] of states) exportAddress(document, addresses, ip, state);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+function exportAddress(
+  document: Document,
+  addresses: YAMLMap<Node, Node | null>,
+  ip: string,
+  { accepted: { data }, blocked }: AddressState,
+): void {
+  const family = parseAddress(ip);
+  if (!family.ok) throw new Error(`control named an address ${ip}`);
+  const written = addresses.items.find(({ key }) => isSame(String(key), ip));
+  const target = isMap(written?.value) ? written.value : (document.createNode({}) as YAMLMap);
+  if (written === undefined) addresses.set(document.createNode(ip), target);
+  else written.value = target;
+  target.flow = false;
+  if (data.default === 'deny' || target.has('default')) target.set('default', data.default);
+  const { rules, filters } = ownObjects(data);
+  syncRules(document, target, rules.map(asWanted), family.value.family);
+  syncFilters(document, target, filters);
+  syncBlocked(document, target, blocked);
+}
+
+function isSame(written: string, ip: string): boolean {
+  const [a, b] = [parseAddress(written), parseAddress(ip)];
+  return a.ok && b.ok && a.value.value === b.value.value && a.value.family === b.value.family;
+}
+
+/** The list of this name; a new one if `isNeeded`. */
+function listOf(
+  document: Document,
+  target: YAMLMap,
+  name: string,
+  isNeeded: boolean,
+): YAMLSeq | null {
+  const found = target.get(name, true);
+  if (isSeq(found)) return found as YAMLSeq;
+  if (!isNeeded) return null;
+  const list = document.createNode([]) as YAMLSeq;
+  target.set(name, list);
+  return list;
+}
+
+function placeOf(item: unknown): Place {
+  return new Place(item as Node, 0, new Mistakes());
+}
+
+function append(document: Document, list: YAMLSeq, value: object | string): void {
+  list.flow = false;
+  list.add(document.createNode(value, { flow: true }));
+}
+
+function syncRules(
+  document: Document,
+  target: YAMLMap,
+  rules: readonly WantedRule[],
+  family: 4 | 6,
+): void {
+  const list = listOf(document, target, 'rules', rules.length > 0);
+  if (list === null) return;
+  const missing = new Map(rules.map((rule) => [ruleIdentity(rule), rule]));
+  list.items = list.items.filter((item) => {
+    const written = readRule(placeOf(item), family);
+    const holds = written.length > 0 && written.every((rule) => isThere(rule, missing));
+    if (holds) for (const rule of written) missing.delete(ruleIdentity(rule));
+    return holds;
+  });
+  for (const [rule, ports] of groupRules([...missing.values()])) {
+    const { action, protocol, source, namedPort, ref, expiresAt } = rule;
+    const port = namedPort ?? (ports.length === 0 ? null : portExpression(ports));
+    append(document, list, {
+      action,
+      protocol,
+      ...(port !== null && { destination_port: port }),
+      ...(source !== null && { source_ip: source }),
+      ...(ref && { ref }),
+      ...(expiresAt && { expires_at: expiresAt }),
+    });
+  }
+}
+
+function isThere(written: WantedRule, rules: ReadonlyMap<string, WantedRule>): boolean {
+  const rule = rules.get(ruleIdentity(written));
+  if (rule === undefined) return false;
+  const { ref = rule.ref, expiresAt = rule.expiresAt } = written;
+  const seconds = (moment: string | null | undefined): number =>
+    Math.ceil(Date.parse(moment ?? '') / 1_000);
+  return ref === rule.ref && Object.is(seconds(expiresAt), seconds(rule.expiresAt));
+}
+
+function syncFilters(
+  document: Document,
+  target: YAMLMap,
+  filters: readonly AcceptedFilter[],
+): void {
+  const list = listOf(document, target, 'filters', filters.length > 0);
+  if (list === null) return;
+  const name = ({ type, port }: { readonly type: string; readonly port: number }): string =>
+    `${type} ${port}`;
+  const missing = new Map(filters.map((one) => [name(one), one]));
+  const holds = (written: WantedFilter): boolean => {
+    const there = missing.get(name(written));
+    const asked = written.settings;
+    if (there === undefined || asked === undefined) return there !== undefined && !hasAny(there);
+    return Object.entries(there.settings).every(([key, value]) => (asked[key] ?? null) === value);
+  };
+  list.items = list.items.filter((item) => {
+    const written = readFilter(placeOf(item));
+    const isKept = written.length > 0 && written.every(holds);
+    if (isKept) for (const one of written) missing.delete(name(one));
+    return isKept;
+  });
+  const groups = Map.groupBy(missing.values(), ({ type, settings }) =>
+    JSON.stringify([type, settings]),
+  );
+  for (const group of groups.values()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const settings = Object.fromEntries(
+      Object.entries(first.settings).filter(([, value]) => value !== null),
+    );
+    append(document, list, {
+      type: first.type,
+      port: portExpression(group.map(({ port }) => port)),
+      ...(hasAny(first) && { settings }),
+    });
+  }
+}
+
+function hasAny({ settings }: AcceptedFilter): boolean {
+  return Object.values(settings).some((value) => value !== null);
+}
+
+function syncBlocked(document: Document, target: YAMLMap, blocked: readonly string[]): void {
+  const list = listOf(document, target, 'blocked', blocked.length > 0);
+  if (list === null) return;
+  const missing = new Set(blocked);
+  list.items = list.items.filter((item) => missing.delete(placeOf(item).text('') ?? ''));
+  for (const source of missing) append(document, list, source);
+}

@@ -1,0 +1,360 @@
+import type {
+  AcceptedAddress,
+  AcceptedFilter,
+  AcceptedRule,
+  AddressReplacement,
+} from '@portcullis/client/generated/operations.ts';
+import { countOf } from '@portcullis/core/count.ts';
+import {
+  findDecidingRule,
+  findDefeatingAllows,
+  isDefaultAlready,
+} from '@portcullis/core/firewall/decide/no-effect.ts';
+import type { RuleProtocol } from '@portcullis/core/firewall/policy.ts';
+import { isOwn, ownObjects, sentFilter, sentRule } from '../address.ts';
+import { portExpression } from '../ports.ts';
+import {
+  ruleIdentity,
+  type WantedAddress,
+  type WantedFilter,
+  type WantedRule,
+} from './rules-file.ts';
+
+/** An address as it is accepted. */
+export interface AddressState {
+  readonly accepted: Pick<AcceptedAddress, 'data' | 'meta'>;
+  /** What a replace names, so that it meets the state that was planned. */
+  readonly etag: string | null;
+  /** Networks that are blocked on this address itself. */
+  readonly blocked: readonly string[];
+}
+
+export interface Change {
+  readonly sign: '+' | '-' | '~';
+  readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
+  readonly text: string;
+}
+
+/** What makes an address as the file says. */
+export interface AddressPlan {
+  readonly ip: string;
+  readonly changes: readonly Change[];
+  /** What changes nothing, and why. */
+  readonly notes: readonly string[];
+  /** Why control would refuse it. */
+  readonly problem: string | null;
+  /** Null: own rules and filters stay. */
+  readonly replacement: Pick<AddressReplacement, 'rules' | 'filters'> | null;
+  readonly etag: string | null;
+  /** Null: it stays. */
+  readonly default: 'accept' | 'deny' | null;
+  readonly block: readonly string[];
+  readonly unblock: readonly string[];
+}
+
+/** Compares an address with the file. Without `prune` what the file does not name stays. */
+export function planAddress(
+  wanted: WantedAddress,
+  { accepted, etag, blocked }: AddressState,
+  { prune }: { readonly prune: boolean },
+): AddressPlan {
+  const { data, meta } = accepted;
+  const rules = planRules(wanted.rules, data, prune);
+  const filters = planFilters(wanted.filters, data, prune);
+  const fallback =
+    wanted.default === undefined || wanted.default === data.default ? null : wanted.default;
+  const block = (wanted.blocked ?? []).filter((source) => !blocked.includes(source));
+  const unneeded =
+    wanted.blocked === undefined
+      ? []
+      : blocked.filter((source) => !wanted.blocked?.includes(source));
+  const unblock = prune ? unneeded : [];
+  const replaced = [...rules.changes, ...filters.changes];
+  const left = [
+    ...rules.left,
+    ...filters.left,
+    ...(prune ? [] : unneeded.map((one) => `blocked ${one}`)),
+  ];
+  return {
+    ip: wanted.ip,
+    changes: [
+      ...replaced,
+      ...(fallback === null ? [] : [defaultChange(data.default, fallback)]),
+      ...listed('+', 'closes', 'blocks', block),
+      ...listed('-', 'opens', 'unblocks', unblock),
+    ],
+    notes: [
+      ...noEffects(rules.added, rules.kept, fallback ?? data.default),
+      ...rules.grouped,
+      ...filters.grouped,
+      ...(left.length === 0
+        ? []
+        : [
+            `${countOf(left.length, 'object')} not in the file, left alone (--prune): ${some(left)}`,
+          ]),
+    ],
+    problem: overLimit(meta.limits, rules.count, filters.count),
+    replacement: replaced.length === 0 ? null : { rules: rules.sent, filters: filters.sent },
+    etag,
+    default: fallback,
+    block,
+    unblock,
+  };
+}
+
+/** Wide of what a person reads in one line. */
+const NAMED = 8;
+
+function some(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return `${names.slice(0, NAMED).join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+function overLimit(
+  limits: AcceptedAddress['meta']['limits'],
+  rules: number,
+  filters: number,
+): string | null {
+  const over = (count: number, limit: number, what: string): string | null =>
+    count > limit
+      ? `it would have ${count} ${what}, and the limit of the organisation is ${limit}`
+      : null;
+  return (
+    over(rules, limits.rules_per_ip, 'rules') ?? over(filters, limits.filters_per_ip, 'filters')
+  );
+}
+
+function defaultChange(from: string, to: 'accept' | 'deny'): Change {
+  const effect = to === 'accept' ? 'opens' : 'closes';
+  return { sign: '~', effect, text: `default ${from} becomes ${to}` };
+}
+
+function listed(
+  sign: Change['sign'],
+  effect: Change['effect'],
+  verb: string,
+  names: readonly string[],
+): Change[] {
+  return names.length === 0 ? [] : [{ sign, effect, text: `${verb} ${some(names)}` }];
+}
+
+interface RulePlan {
+  readonly changes: readonly Change[];
+  readonly added: readonly WantedRule[];
+  /** Rules that stay, with those of groups. */
+  readonly kept: readonly AcceptedRule[];
+  readonly grouped: readonly string[];
+  /** Own rules that the file does not name and that stay. */
+  readonly left: readonly string[];
+  readonly sent: AddressReplacement['rules'];
+  /** Of the address afterwards, those of groups included. */
+  readonly count: number;
+}
+
+function planRules(
+  wanted: readonly WantedRule[] | undefined,
+  data: AcceptedAddress['data'],
+  prune: boolean,
+): RulePlan {
+  const own = ownObjects(data).rules;
+  const grouped = data.rules.filter((rule) => !isOwn(rule) && rule.status !== 'going');
+  const byGroup = new Map(grouped.map((rule) => [identityOf(rule), rule]));
+  const there = new Map(own.map((rule) => [identityOf(rule), rule]));
+  const named = new Map((wanted ?? []).map((rule) => [ruleIdentity(rule), rule]));
+  const refs = new Set((wanted ?? []).flatMap(({ ref }) => ref ?? []));
+  const missing = [...named].filter(([name]) => !there.has(name));
+  const added = missing.flatMap(([name, rule]) => (byGroup.has(name) ? [] : [rule]));
+  const unnamed = wanted === undefined ? [] : own.filter((rule) => !named.has(identityOf(rule)));
+  // A rule of a ref that the file gives to another rule gives way to it.
+  const removed = unnamed.filter(({ ref }) => prune || (ref !== null && refs.has(ref)));
+  const staying = own.filter((rule) => !removed.includes(rule));
+  const marks = staying.flatMap((rule) => marksOf(rule, named.get(identityOf(rule))) ?? []);
+  return {
+    changes: [
+      ...describe('+', added),
+      ...describe('-', removed.map(asWanted)),
+      ...marks.map((one) => one.change),
+    ],
+    added,
+    kept: [...grouped, ...staying],
+    grouped: missing.flatMap(([name, rule]) => {
+      const group = byGroup.get(name)?.managed_by_group;
+      return group ? [`${ruleText(rule)} is there already, of the group "${group.name}"`] : [];
+    }),
+    left: describeRules(unnamed.filter((rule) => !removed.includes(rule)).map(asWanted)),
+    sent: [
+      ...staying.map((rule) => marks.find(({ id }) => id === rule.id)?.sent ?? sentRule(rule)),
+      ...added.map(sentWanted),
+    ],
+    count: grouped.length + staying.length + added.length,
+  };
+}
+
+function identityOf(rule: AcceptedRule): string {
+  return ruleIdentity(asWanted(rule));
+}
+
+export function asWanted(rule: AcceptedRule): WantedRule {
+  const { action, protocol, source_ip: source, named_port: namedPort, ref, expires_at } = rule;
+  const port = namedPort === null ? rule.destination_port : null;
+  return { action, protocol, source, port, namedPort, ref, expiresAt: expires_at };
+}
+
+function sentWanted(rule: WantedRule): AddressReplacement['rules'][number] {
+  const { action, protocol, source, port, namedPort, ref, expiresAt } = rule;
+  return {
+    action,
+    protocol,
+    source_ip: source,
+    ...(namedPort === null ? { destination_port: port } : { named_port: namedPort }),
+    ...(ref !== undefined && { ref }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+  } as AddressReplacement['rules'][number];
+}
+
+/** The change of name and end that a staying rule gets; null if it has them. */
+function marksOf(rule: AcceptedRule, wanted: WantedRule | undefined) {
+  if (wanted === undefined) return null;
+  const { ref = rule.ref, expiresAt = rule.expires_at } = wanted;
+  const seconds = (moment: string | null): number | null =>
+    moment === null ? null : Math.ceil(Date.parse(moment) / 1_000);
+  if (ref === rule.ref && seconds(expiresAt) === seconds(rule.expires_at)) return null;
+  const end = expiresAt === null ? 'without an end' : `until ${expiresAt}`;
+  const text = `${ruleText(wanted)}: ${ref === null ? 'no ref' : `ref "${ref}"`}, ${end}`;
+  const change: Change = { sign: '~', effect: 'marks', text };
+  return { id: rule.id, change, sent: { ...sentRule(rule), ref, expires_at: expiresAt } };
+}
+
+/** Rules that differ only in their ports are one line. */
+function describe(sign: '+' | '-', rules: readonly WantedRule[]): Change[] {
+  return (['allow', 'deny'] as const).flatMap((action) => {
+    const isOpening = (action === 'allow') === (sign === '+');
+    return describeRules(rules.filter((rule) => rule.action === action)).map((text) => ({
+      sign,
+      effect: isOpening ? ('opens' as const) : ('closes' as const),
+      text,
+    }));
+  });
+}
+
+export function describeRules(rules: readonly WantedRule[]): string[] {
+  return groupRules(rules).map(([first, ports]) =>
+    ports.length < 2 ? ruleText(first) : ruleText(first, portExpression(ports)),
+  );
+}
+
+/** Rules that are equal but for their ports, and have no marks, with those ports. */
+export function groupRules(rules: readonly WantedRule[]): [WantedRule, number[]][] {
+  const groups = Map.groupBy(rules, (rule) => {
+    const { action, protocol, source, namedPort, port, ref = null, expiresAt = null } = rule;
+    const own = ref !== null || namedPort !== null || port === null ? ruleIdentity(rule) : '';
+    return JSON.stringify([action, protocol, source, expiresAt, own]);
+  });
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined ? [] : [[first, group.flatMap(({ port }) => port ?? [])]];
+  });
+}
+
+export function ruleText(rule: WantedRule, ports?: string): string {
+  const port = ports ?? rule.namedPort ?? rule.port;
+  return [
+    `${rule.action} ${rule.protocol}`,
+    ...(port === null ? [] : [String(port)]),
+    ...(rule.source === null ? [] : [`from ${rule.source}`]),
+    ...(rule.ref ? [`(${rule.ref})`] : []),
+  ].join(' ');
+}
+
+/** More are not compared: a file may have thousands. */
+const MAX_COMPARED = 300;
+
+/** Sentences on rules that change no verdict. Geo rules may come between, which only control knows. */
+function noEffects(
+  added: readonly WantedRule[],
+  kept: readonly AcceptedRule[],
+  fallback: 'accept' | 'deny',
+): string[] {
+  const known = kept.map((rule) => ({ ...matchOf(asWanted(rule)), rule }));
+  const compared = added.filter(({ namedPort }) => namedPort === null).slice(0, MAX_COMPARED);
+  const all = [...known, ...added.map(matchOf)];
+  const denies = all.filter(({ action }) => action === 'deny');
+  return compared.flatMap((rule) => {
+    const match = matchOf(rule);
+    const decider = findDecidingRule(known, match, true)?.rule;
+    if (decider !== undefined) {
+      const group = decider.managed_by_group;
+      const owner = group === null ? '' : ` of the group "${group.name}"`;
+      return [
+        `no effect: ${ruleText(rule)}, because rule ${decider.id}${owner} (${ruleText(asWanted(decider))}) decides first`,
+      ];
+    }
+    if (isDefaultAlready(match, { default: fallback, denies, hasGeoRules: false })) {
+      return [
+        `no effect: ${ruleText(rule)}, because what no rule matches is ${fallback === 'deny' ? 'dropped' : 'open'} already`,
+      ];
+    }
+    const [allow] = findDefeatingAllows(all, match);
+    return allow === undefined
+      ? []
+      : [
+          `${ruleText(rule)} does not stop what an allow opens: to drop everything of ${rule.source}, use "blocked"`,
+        ];
+  });
+}
+
+function matchOf({ action, protocol, port, source }: WantedRule) {
+  return { action, protocol: protocol as RuleProtocol, port, source };
+}
+
+function planFilters(
+  wanted: readonly WantedFilter[] | undefined,
+  data: AcceptedAddress['data'],
+  prune: boolean,
+) {
+  const own = ownObjects(data).filters;
+  const grouped = data.filters.filter((one) => !isOwn(one) && one.status !== 'going');
+  const name = ({ type, port }: { readonly type: string; readonly port: number }): string =>
+    `${type} ${port}`;
+  const there = new Map(own.map((one) => [name(one), one]));
+  const byGroup = new Map(grouped.map((one) => [name(one), one]));
+  const named = new Map((wanted ?? []).map((one) => [name(one), one]));
+  const missing = [...named.values()].filter((one) => !there.has(name(one)));
+  const added = missing.filter((one) => !byGroup.has(name(one)));
+  const unnamed = wanted === undefined ? [] : own.filter((one) => !named.has(name(one)));
+  const removed = prune ? unnamed : [];
+  const staying = own.filter((one) => !removed.includes(one));
+  const changed = staying.filter((one) => !hasSettings(one, named.get(name(one))));
+  const texts = (list: readonly { readonly type: string; readonly port: number }[]): string[] =>
+    [...Map.groupBy(list, ({ type }) => type)].map(
+      ([type, ports]) => `${type} ${portExpression(ports.map(({ port }) => port))}`,
+    );
+  const lines = (sign: Change['sign'], list: readonly WantedFilter[], more = ''): Change[] =>
+    texts(list).map((text) => ({ sign, effect: 'filters' as const, text: `${text}${more}` }));
+  return {
+    changes: [
+      ...lines('+', added, ': connections through it open again'),
+      ...lines('-', removed),
+      ...lines('~', changed, ': settings'),
+    ],
+    grouped: missing.flatMap((one) => {
+      const group = byGroup.get(name(one))?.managed_by_group;
+      return group ? [`filter ${name(one)} is there already, of the group "${group.name}"`] : [];
+    }),
+    left: prune ? [] : texts(unnamed),
+    sent: [
+      ...staying.map((one) => {
+        const settings = named.get(name(one))?.settings;
+        return settings === undefined ? sentFilter(one) : { ...sentFilter(one), settings };
+      }),
+      ...added,
+    ] as AddressReplacement['filters'],
+    count: grouped.length + staying.length + added.length,
+  };
+}
+
+function hasSettings({ settings }: AcceptedFilter, wanted: WantedFilter | undefined): boolean {
+  if (wanted?.settings === undefined) return true;
+  const asked = wanted.settings;
+  return Object.entries(settings).every(([name, value]) => (asked[name] ?? null) === value);
+}

@@ -1,0 +1,17 @@
+import { addAttacks } from './commands/attacks/attacks.ts';
+import { addDrops } from './commands/drops.ts';
+import { addExplain } from './commands/explain.ts';
+import { addFirewall } from './commands/firewall/firewall.ts';
+import { addLogin } from './commands/login.ts';
+import { addServers } from './commands/servers/servers.ts';
+import type { AddCommand } from './program.ts';
+
+/** Commands that need a key and a URL alone. */
+export const CALLER_COMMANDS: readonly AddCommand[] = [
+  addLogin,
+  addFirewall,
+  addExplain,
+  addDrops,
+  addAttacks,
+  addServers,
+];

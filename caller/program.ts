@@ -1,0 +1,156 @@
+import { Command, CommanderError } from 'commander';
+import {
+  AuthenticationError,
+  ConnectionError,
+  InvalidRequestError,
+  PermissionError,
+  PortcullisError,
+  ProblemError,
+  RateLimitError,
+  ServiceError,
+} from '@portcullis/client/errors.ts';
+import { CliError, EXIT, type ExitCode, QuietExit, usageError } from './exit.ts';
+import { styled } from './output.ts';
+
+/** Adds a command to the program. */
+export type AddCommand = (program: Command) => void;
+
+export interface Program {
+  readonly description: string;
+  readonly version: string;
+  /** Commands in the order in which `--help` lists them. */
+  readonly groups: Readonly<Record<string, readonly AddCommand[]>>;
+}
+
+const EXIT_CODES = `
+Exit codes: 0 success, 1 failed or denied, 2 wrong command line, 3 a plan with --detailed-exitcode found changes, 4 not
+signed in or not allowed, 69 a needed service is not available.
+Output is coloured only on a terminal, and never if NO_COLOR is set.`;
+
+/** Runs one command line and returns its exit code. */
+export async function runCommandLine(
+  { description, version, groups }: Program,
+  args: readonly string[],
+): Promise<number> {
+  const isJson = args.includes('--json');
+  const program = new Command('portcullis')
+    .description(description)
+    .version(version)
+    .helpOption('-h, --help', 'show the help of a command')
+    .addHelpText('after', EXIT_CODES)
+    .configureOutput({
+      outputError: (text, write) =>
+        write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
+    })
+    .showHelpAfterError(isJson ? false : '(use --help for more)')
+    .exitOverride();
+  for (const [group, commands] of Object.entries(groups)) {
+    program.commandsGroup(group);
+    for (const add of commands) add(program);
+  }
+  try {
+    requireKnown(program, args);
+    await program.parseAsync([...args], { from: 'user' });
+    return EXIT.ok;
+  } catch (error) {
+    return reportFailure(error, isJson);
+  }
+}
+
+/** Help of an unknown command is a mistake too; commander would print the help of the program. */
+function requireKnown(program: Command, args: readonly string[]): void {
+  if (!args.includes('--help') && !args.includes('-h')) return;
+  let command = program;
+  for (const word of args) {
+    if (word.startsWith('-') || command.commands.length === 0) return;
+    const next = command.commands.find((one) => one.name() === word);
+    if (next === undefined) {
+      if (word === 'help' || command.registeredArguments.length > 0) return;
+      const path = `${command === program ? '' : `${command.name()} `}${word}`;
+      throw usageError(`unknown command '${path}' (use --help for more)`);
+    }
+    command = next;
+  }
+}
+
+function reportFailure(error: unknown, isJson: boolean): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  if (error instanceof QuietExit) return error.exitCode;
+  if (error instanceof CliError) {
+    process.stderr.write(errorText(error.message, isJson, error.exitCode));
+    return error.exitCode;
+  }
+  if (error instanceof PortcullisError) {
+    const code = exitCodeOf(error);
+    process.stderr.write(errorText(describeRefusal(error), isJson, code));
+    return code;
+  }
+  const message = pathFailure(error) ?? messagesOf(error).join(': ');
+  process.stderr.write(errorText(message, isJson, EXIT.failed));
+  if (process.env['PORTCULLIS_DEBUG'] !== undefined) console.error(error);
+  return EXIT.failed;
+}
+
+function exitCodeOf(error: PortcullisError): ExitCode {
+  if (error instanceof AuthenticationError || error instanceof PermissionError)
+    return EXIT.notAllowed;
+  const isAway = [ConnectionError, RateLimitError, ServiceError].some(
+    (kind) => error instanceof kind,
+  );
+  if (isAway) return EXIT.unavailable;
+  const isMistake = error instanceof InvalidRequestError && error.code === 'invalid_request';
+  return isMistake ? EXIT.usage : EXIT.failed;
+}
+
+/** The detail of a problem and its invalid parameters. */
+function describeRefusal(error: PortcullisError): string {
+  if (error instanceof ConnectionError) return `${error.message} Is it up, and is --url right?`;
+  if (!(error instanceof ProblemError)) return error.message;
+  const reasons = error.errors.map((one) => {
+    const place = 'parameter' in one ? one.parameter : one.pointer;
+    return [place, one.detail].filter(Boolean).join(' ');
+  });
+  // The detail of this problem says nothing more.
+  if (error.code === 'invalid_request' && reasons.length > 0) return reasons.join('; ');
+  return [error.message, ...reasons].join(' ');
+}
+
+/** What a system call says of a path, in words. */
+const PATH_FAILURES: Readonly<Record<string, string>> = {
+  ENOTDIR: 'a part of it is a file, not a directory',
+  ENOENT: 'it does not exist',
+  EACCES: 'no permission: run this as root, or choose another',
+  EPERM: 'no permission: run this as root, or choose another',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+};
+
+/** A failed system call on a path, such as that of --data, as a sentence; null for any other error. */
+function pathFailure(error: unknown): string | null {
+  if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return null;
+  const reason = PATH_FAILURES[String(error.code)];
+  return reason === undefined ? null : `${String(error.path)} cannot be used: ${reason}`;
+}
+
+/** The message of an error, then those of its causes: chained errors do not repeat each other. */
+function messagesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  return [error.message, ...(error.cause === undefined ? [] : messagesOf(error.cause))];
+}
+
+/** An error for a terminal, or with --json one line of JSON. */
+function errorText(text: string, isJson: boolean, exitCode: number): string {
+  const message = text.trimEnd();
+  if (isJson) return `${JSON.stringify({ error: { message, exit_code: exitCode } })}\n`;
+  return `${styled('red', 'portcullis:', process.stderr)} ${text.trimEnd()}\n`;
+}
+
+/** Runs the command line of this process, which ends with its exit code. */
+export async function runMain(program: Program): Promise<void> {
+  // `portcullis ... | head` closes the pipe early, which is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  process.exitCode = await runCommandLine(program, process.argv.slice(2));
+}
