@@ -70,11 +70,12 @@ async function readKey(url: string): Promise<string> {
 }
 
 async function askKey(url: string): Promise<string> {
-  process.stderr.write(`API key for ${url} (it is not shown): `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
   const ending = new AbortController();
   lines.on('SIGINT', () => ending.abort());
+  // Only now: the terminal shows what is typed until readline has taken it over.
+  process.stderr.write(`API key for ${url} (it is not shown): `);
   try {
     return (await lines.question('', { signal: ending.signal })).trim();
   } catch {

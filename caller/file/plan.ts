@@ -168,7 +168,7 @@ function planRules(
   // A rule of a ref that the file gives to another rule gives way to it.
   const removed = unnamed.filter(({ ref }) => prune || (ref !== null && refs.has(ref)));
   const staying = own.filter((rule) => !removed.includes(rule));
-  const marks = staying.flatMap((rule) => marksOf(rule, named.get(identityOf(rule))) ?? []);
+  const marks = staying.flatMap((rule) => marksOf(rule, named.get(identityOf(rule)), refs) ?? []);
   return {
     changes: [
       ...describe('+', added),
@@ -213,9 +213,11 @@ function sentWanted(rule: WantedRule): AddressReplacement['rules'][number] {
 }
 
 /** The change of name and end that a staying rule gets; null if it has them. */
-function marksOf(rule: AcceptedRule, wanted: WantedRule | undefined) {
+function marksOf(rule: AcceptedRule, wanted: WantedRule | undefined, refs: ReadonlySet<string>) {
   if (wanted === undefined) return null;
-  const { ref = rule.ref, expiresAt = rule.expires_at } = wanted;
+  // The file may give its name to another rule.
+  const kept = rule.ref !== null && refs.has(rule.ref) ? null : rule.ref;
+  const { ref = kept, expiresAt = rule.expires_at } = wanted;
   const seconds = (moment: string | null): number | null =>
     moment === null ? null : Math.ceil(Date.parse(moment) / 1_000);
   if (ref === rule.ref && seconds(expiresAt) === seconds(rule.expires_at)) return null;
@@ -279,28 +281,27 @@ function noEffects(
   const compared = added.filter(({ namedPort }) => namedPort === null).slice(0, MAX_COMPARED);
   const all = [...known, ...added.map(matchOf)];
   const denies = all.filter(({ action }) => action === 'deny');
-  return compared.flatMap((rule) => {
+  const byReason = Map.groupBy(compared, (rule) => {
     const match = matchOf(rule);
     const decider = findDecidingRule(known, match, true)?.rule;
-    if (decider !== undefined) {
-      const group = decider.managed_by_group;
-      const owner = group === null ? '' : ` of the group "${group.name}"`;
-      return [
-        `no effect: ${ruleText(rule)}, because rule ${decider.id}${owner} (${ruleText(asWanted(decider))}) decides first`,
-      ];
-    }
+    if (decider !== undefined) return becauseOf(decider);
     if (isDefaultAlready(match, { default: fallback, denies, hasGeoRules: false })) {
-      return [
-        `no effect: ${ruleText(rule)}, because what no rule matches is ${fallback === 'deny' ? 'dropped' : 'open'} already`,
-      ];
+      return `changes nothing: what no rule matches is ${fallback === 'deny' ? 'dropped' : 'open'} already`;
     }
     const [allow] = findDefeatingAllows(all, match);
     return allow === undefined
-      ? []
-      : [
-          `${ruleText(rule)} does not stop what an allow opens: to drop everything of ${rule.source}, use "blocked"`,
-        ];
+      ? null
+      : `does not stop what an allow opens; "blocked" drops everything of ${rule.source}`;
   });
+  return [...byReason].flatMap(([reason, rules]) =>
+    reason === null ? [] : describeRules(rules).map((text) => `${text} ${reason}`),
+  );
+}
+
+function becauseOf(decider: AcceptedRule): string {
+  const group = decider.managed_by_group;
+  const owner = group === null ? '' : ` of the group "${group.name}"`;
+  return `changes nothing: rule ${decider.id}${owner} (${ruleText(asWanted(decider))}) decides first`;
 }
 
 function matchOf({ action, protocol, port, source }: WantedRule) {
