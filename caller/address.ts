@@ -37,7 +37,7 @@ export function sentRule(rule: AcceptedRule): SentRule {
 }
 
 export function sentFilter({ type, port, settings }: AcceptedFilter): SentFilter {
-  return { type, port, settings } as SentFilter;
+  return { type, port, settings };
 }
 
 /**

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createServer, request as forward } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  request as forward,
+  type ServerResponse,
+} from 'node:http';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { sql } from 'kysely';
 import { CommandSession, RunningCommand, TerminalCommand } from '@portcullis/cli/testing/run.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
@@ -22,7 +26,7 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
   const world = await startEnvironment(t);
   const key = (world.acme.authorization ?? '').replace('Bearer ', '');
   const env = { PORTCULLIS_URL: world.url, PORTCULLIS_API_KEY: key };
-  await sql`update organisations set requests_per_minute = 1000000`.execute(world.db);
+  await world.db.updateTable('organisations').set({ requests_per_minute: 1_000_000 }).execute();
   t.after(async () => {
     await session.close();
     rmSync(home, { recursive: true, force: true });
@@ -225,21 +229,21 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
     let command: RunningCommand | null = null;
     let puts = 0;
     // Interrupts at the tenth write, which waits until the command has noticed.
-    const proxy = createServer(async (incoming, outgoing) => {
-      if (incoming.method === 'PUT' && (puts += 1) === 10) {
-        command?.child.kill('SIGINT');
-        await command?.prints(/Finishing what was begun/, 'err');
-      }
-      const { method, headers, url = '/' } = incoming;
-      const onward = forward(
-        `${world.url}${url}`,
-        { method: method ?? 'GET', headers },
-        (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-          answer.pipe(outgoing);
-        },
-      );
+    const interrupt = async ({ method }: IncomingMessage): Promise<void> => {
+      if (method !== 'PUT' || (puts += 1) !== 10) return;
+      command?.child.kill('SIGINT');
+      await command?.prints(/Finishing what was begun/, 'err');
+    };
+    const pass = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+      const { method = 'GET', headers, url = '/' } = incoming;
+      const onward = forward(`${world.url}${url}`, { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(outgoing);
+      });
       incoming.pipe(onward);
+    };
+    const proxy = createServer((incoming, outgoing) => {
+      void interrupt(incoming).then(() => pass(incoming, outgoing));
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     of.after(() => {

@@ -1,4 +1,12 @@
-import { type Document, isMap, isSeq, type Node, parseDocument, type YAMLMap, YAMLSeq } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isSeq,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import type { AcceptedFilter } from '@portcullis/client/generated/operations.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
@@ -67,7 +75,7 @@ function listOf(
   isNeeded: boolean,
 ): YAMLSeq | null {
   const found = target.get(name, true);
-  if (isSeq(found)) return found as YAMLSeq;
+  if (isSeq(found)) return found;
   if (!isNeeded) return null;
   const list = document.createNode([]) as YAMLSeq;
   target.set(name, list);

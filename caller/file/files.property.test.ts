@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import { createClient } from '@portcullis/client/client.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
@@ -127,7 +126,7 @@ async function plansOf(client: KeyClient, wanted: readonly WantedAddress[], prun
 
 test('what was applied has nothing left to plan, and neither has what was exported', async (t) => {
   const world = await startEnvironment(t);
-  await sql`update organisations set requests_per_minute = 1000000`.execute(world.db);
+  await world.db.updateTable('organisations').set({ requests_per_minute: 1_000_000 }).execute();
   const key = (world.acme.authorization ?? '').replace('Bearer ', '');
   const client = createClient({ baseUrl: world.url, key });
   await fc.assert(

@@ -1,4 +1,4 @@
-import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { failed } from '../exit.ts';
 
 export interface Mistake {
@@ -72,7 +72,7 @@ export class Place {
       return null;
     }
     const found = new Map<string, Place>();
-    for (const { key, value } of node.items as Pair<Node, Node | null>[]) {
+    for (const { key, value } of node.items) {
       const offset = key.range?.[0] ?? this.offset;
       if (isScalar(key)) found.set(String(key.value), new Place(value, offset, this.#mistakes));
       else this.#mistakes.add(offset, 'A name is plain text.');

@@ -1,4 +1,5 @@
 import { createKey, keyActor, listKeys, revokeKey } from '../access/index.ts';
+import type { Call } from '../http/operations/operation.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
@@ -8,24 +9,8 @@ export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey' 
 
 export function createKeyHandlers(): KeyHandlers {
   return {
-    async readCaller({ caller, source }) {
-      const { organisation, keyName: key, abilities, prefixes, servers } = caller;
-      return {
-        status: 200,
-        body: {
-          data: {
-            organisation: organisation.slug,
-            organisation_name: organisation.name,
-            key,
-            abilities: [...abilities].toSorted(),
-            flags: [...organisation.flags].toSorted(),
-            prefixes: prefixes && [...prefixes],
-            servers: servers && [...servers],
-            requests_per_minute: organisation.limits.requestsPerMinute,
-            source_ip: source,
-          },
-        },
-      };
+    async readCaller(call) {
+      return { status: 200, body: { data: callerView(call) } };
     },
     async listKeys(call, db) {
       const keys = await listKeys(db, call.caller.organisationId);
@@ -58,5 +43,20 @@ export function createKeyHandlers(): KeyHandlers {
       const { revokedAt } = await revokeKey(tx, id, keyActor(call));
       return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
     },
+  };
+}
+
+function callerView({ caller, source }: Pick<Call, 'caller' | 'source'>) {
+  const { organisation, keyName: key, abilities, prefixes, servers } = caller;
+  return {
+    organisation: organisation.slug,
+    organisation_name: organisation.name,
+    key,
+    abilities: [...abilities].toSorted(),
+    flags: [...organisation.flags].toSorted(),
+    prefixes: prefixes && [...prefixes],
+    servers: servers && [...servers],
+    requests_per_minute: organisation.limits.requestsPerMinute,
+    source_ip: source,
   };
 }

@@ -7,7 +7,6 @@ import { type Mitigations, startMitigations } from './mitigations/index.ts';
 import { startCalls } from './responders/calls.ts';
 import { createWatching, type Watching } from './watch/index.ts';
 
-export { cancelIn } from './mitigations/cancel.ts';
 export { sweepAttacks } from './retention.ts';
 export { loadSuggestions, suggestionView } from './suggestions.ts';
 

@@ -12,7 +12,6 @@ import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
 export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
-export { reinstallServer } from './reinstall.ts';
 
 export interface GameServerDeps {
   readonly db: Db;

@@ -1,15 +1,13 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { countOf } from '@portcullis/core/count.ts';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { confirmOnTerminal } from '../../confirm.ts';
 import { accessOf, clientOf } from '../../connect.ts';
 import { CliError, EXIT, failed, QuietExit, usageError } from '../../exit.ts';
 import { applyPlans } from '../../file/apply.ts';
-import { exportFile } from '../../file/export.ts';
-import { eachOf, loadBlocked, loadPlans, loadState } from '../../file/load.ts';
-import type { AddressPlan, AddressState, Change } from '../../file/plan.ts';
+import { loadPlans } from '../../file/load.ts';
+import type { AddressPlan, Change } from '../../file/plan.ts';
 import { parseRulesFile, type WantedAddress } from '../../file/rules-file.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, styled, warn } from '../../output.ts';
@@ -27,9 +25,24 @@ interface ApplyOptions extends PlanOptions, WriteOptions {
 }
 
 const FILE = 'the file; see "portcullis firewall schema" and the cookbook';
+const EXAMPLE = `
+A file:
+
+  addresses:
+    203.0.113.10:
+      default: deny
+      rules:
+        - { action: allow, protocol: tcp, destination_port: "80,443", ref: web }
+        - { action: allow, protocol: tcp, destination_port: "22", source_ip: 198.51.100.0/24 }
+      filters:
+        - { type: udp-stateful, port: "27015" }
+      blocked: [192.0.2.7]
+      expect:
+        pass: [tcp 443]
+        drop: [tcp 3306]`;
 const PRUNE = 'also delete own rules and filters of these addresses that the file does not name';
 
-/** `firewall plan`, `apply` and `export`. */
+/** `firewall plan` and `apply`. */
 export function addFileCommands(firewall: Command): void {
   withCallOptions(
     firewall
@@ -44,21 +57,7 @@ export function addFileCommands(firewall: Command): void {
       `
   portcullis firewall plan -f rules.yaml
   portcullis firewall plan -f rules.yaml --prune --detailed-exitcode
-
-A file:
-
-  addresses:
-    203.0.113.10:
-      default: deny
-      rules:
-        - { action: allow, protocol: tcp, destination_port: "80,443", ref: web }
-        - { action: allow, protocol: tcp, destination_port: "22", source_ip: 198.51.100.0/24 }
-      filters:
-        - { type: udp-stateful, port: "27015" }
-      blocked: [192.0.2.7]
-      expect:
-        pass: [tcp 443]
-        drop: [tcp 3306]`,
+${EXAMPLE}`,
     )
     .action(plan);
   withWriteOptions(
@@ -78,24 +77,10 @@ A file:
   portcullis firewall apply -f rules.yaml --prune --yes --wait`,
     )
     .action(apply);
-  withCallOptions(
-    firewall
-      .command('export')
-      .description('write addresses as they are to a file; comments of an existing one stay')
-      .argument('[ip...]', 'addresses (default: all with own rules or filters)')
-      .option('-f, --file <file>', 'the file (default: standard output)'),
-  )
-    .addHelpText(
-      'after',
-      `
-  portcullis firewall export -f rules.yaml
-  portcullis firewall export 203.0.113.10`,
-    )
-    .action(exportAddresses);
 }
 
 /** Control answers 429 with a time to wait when the limit of the key is reached, which long files do. */
-function patientClient(options: CallOptions): KeyClient {
+export function patientClient(options: CallOptions): KeyClient {
   return clientOf(accessOf(options), { retries: 20 });
 }
 
@@ -205,7 +190,7 @@ function refuseProblems(plans: readonly AddressPlan[]): void {
     throw new CliError(EXIT.failed, `control would refuse this:\n${lines.join('\n')}`);
 }
 
-function addresses(count: number): string {
+export function addresses(count: number): string {
   return `${count} address${count === 1 ? '' : 'es'}`;
 }
 
@@ -239,47 +224,4 @@ function jsonOf(plans: readonly AddressPlan[]) {
     changes: changesIn(plans),
     addresses: plans.map(({ ip, changes, notes, problem }) => ({ ip, changes, notes, problem })),
   };
-}
-
-async function exportAddresses(
-  ips: readonly string[],
-  options: CallOptions & { readonly file?: string },
-): Promise<void> {
-  const client = patientClient(options);
-  const { file } = options;
-  const existing = file !== undefined && existsSync(file) ? readFileSync(file, 'utf8') : null;
-  // A broken file is not overwritten.
-  if (existing !== null && file !== undefined) parseRulesFile(existing, file);
-  const named = ips.map((text) => {
-    const ip = canonicalAddress(text);
-    if (ip === null) throw usageError(`${text} is not an address`);
-    return ip;
-  });
-  const wanted = named.length > 0 ? named : await listAddresses(client);
-  const blocked = await loadBlocked(client);
-  const states = new Map<string, AddressState>();
-  const loaded: AddressState[] = [];
-  await eachOf(wanted, async (ip, index) => {
-    loaded[index] = await loadState(client, ip, blocked);
-  });
-  for (const [index, ip] of wanted.entries()) {
-    const state = loaded[index];
-    if (state !== undefined) states.set(ip, state);
-  }
-  const text = exportFile(existing, states);
-  if (file === undefined) process.stdout.write(text);
-  else writeFileSync(file, text);
-  if (file === undefined) return;
-  if (options.json === true) printJson({ file, addresses: wanted });
-  else if (options.quiet !== true) print(`${file} has ${addresses(wanted.length)}.`);
-}
-
-async function listAddresses(client: KeyClient): Promise<string[]> {
-  const found: string[] = [];
-  for await (const page of client.pages.listHeldAddresses()) {
-    for (const one of page.data.addresses) {
-      if (one.rules_count + one.filters_count > 0) found.push(one.ip);
-    }
-  }
-  return found;
 }

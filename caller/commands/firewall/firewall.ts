@@ -4,6 +4,7 @@ import schema from '../../file/rules-file.schema.json' with { type: 'json' };
 import { addBlocked } from './blocked.ts';
 import { addChanges } from './change.ts';
 import { addDryRun } from './dry-run.ts';
+import { addExport } from './export.ts';
 import { addFileCommands } from './file.ts';
 import { addFilters } from './filters.ts';
 import { addLockdown } from './lockdown.ts';
@@ -30,6 +31,7 @@ export function addFirewall(program: Command): void {
   addLockdown(firewall);
   addBlocked(firewall);
   addFileCommands(firewall);
+  addExport(firewall);
   addTest(firewall);
   addDryRun(firewall);
   firewall

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ExplainRequest, Explanation } from '@portcullis/client/generated/operations.ts';
+import type { ExplainRequest } from '@portcullis/client/generated/operations.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { accessOf, clientOf } from '../../connect.ts';
 import { EXIT, failed, QuietExit } from '../../exit.ts';
@@ -99,7 +99,7 @@ async function check(
       ...(port !== null && { destination_port: port }),
       ...(isLive && { view: 'live' as const }),
     };
-    const { data }: Explanation = await client.explainPacket({ ip, body: body as ExplainRequest });
+    const { data } = await client.explainPacket({ ip, body });
     if (data.verdict !== verdict) {
       return { ...outcome, holds: false, source: from, explanation: data.explanation };
     }
