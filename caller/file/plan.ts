@@ -59,7 +59,7 @@ export function planAddress(
   { prune }: { readonly prune: boolean },
 ): AddressPlan {
   const { data, meta } = accepted;
-  const rules = planRules(wanted.rules, data, prune);
+  const rules = planRules(wanted.rules, accepted, prune);
   const filters = planFilters(wanted.filters, data, prune);
   const fallback =
     wanted.default === undefined || wanted.default === data.default ? null : wanted.default;
@@ -153,9 +153,10 @@ interface RulePlan {
 
 function planRules(
   wanted: readonly WantedRule[] | undefined,
-  data: AcceptedAddress['data'],
+  { data, meta }: AddressState['accepted'],
   prune: boolean,
 ): RulePlan {
+  const maxPorts = meta.limits.max_ports_per_request;
   const own = ownObjects(data).rules;
   const grouped = data.rules.filter((rule) => !isOwn(rule) && rule.status !== 'going');
   const byGroup = new Map(grouped.map((rule) => [identityOf(rule), rule]));
@@ -184,7 +185,7 @@ function planRules(
     left: describeRules(unnamed.filter((rule) => !removed.includes(rule)).map(asWanted)),
     sent: [
       ...staying.map((rule) => marks.find(({ id }) => id === rule.id)?.sent ?? sentRule(rule)),
-      ...added.map(sentWanted),
+      ...sentAdded(added, maxPorts),
     ],
     count: grouped.length + staying.length + added.length,
   };
@@ -198,6 +199,17 @@ export function asWanted(rule: AcceptedRule): WantedRule {
   const { action, protocol, source_ip: source, named_port: namedPort, ref, expires_at } = rule;
   const port = namedPort === null ? rule.destination_port : null;
   return { action, protocol, source, port, namedPort, ref, expiresAt: expires_at };
+}
+
+/** As few as the limit on the ports of one allows. */
+function sentAdded(rules: readonly WantedRule[], maxPorts: number): AddressReplacement['rules'] {
+  return groupRules(rules).flatMap(([first, ports]) => {
+    if (ports.length < 2) return [sentWanted(first)];
+    const parts = Array.from({ length: Math.ceil(ports.length / maxPorts) }, (_, index) =>
+      ports.slice(index * maxPorts, (index + 1) * maxPorts),
+    );
+    return parts.map((part) => ({ ...sentWanted(first), destination_port: portExpression(part) }));
+  });
 }
 
 function sentWanted(rule: WantedRule): AddressReplacement['rules'][number] {

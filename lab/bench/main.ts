@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { attacksBench } from './attacks/attacks.ts';
+import { commandBench } from './command/command.ts';
 import { controlBench } from './control/control.ts';
 import { dataplaneBench } from './dataplane/dataplane.ts';
 import { detectionBench } from './detection/detection.ts';
@@ -17,6 +18,7 @@ import { syncBench } from './control/sync.ts';
 
 const BENCHES: readonly Bench[] = [
   attacksBench,
+  commandBench,
   controlBench,
   dataplaneBench,
   detectionBench,

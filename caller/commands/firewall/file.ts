@@ -96,7 +96,7 @@ async function apply(options: ApplyOptions): Promise<void> {
   const wanted = readFile(options.file);
   const client = patientClient(options);
   const plans = await load(client, wanted, options);
-  if (options.json !== true) show(plans, options);
+  if (options.json !== true && options.quiet !== true) show(plans, options);
   refuseProblems(plans);
   const work = plans.flatMap((one, index) => {
     const address = wanted[index];
