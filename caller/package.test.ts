@@ -16,8 +16,8 @@ test('installs as a package of its own, and works with a key and a URL', async (
   await run(process.execPath, [join(import.meta.dirname, 'build.ts')], { env });
   const dist = join(import.meta.dirname, 'dist');
   await run('npm', ['pack', '--silent', '--pack-destination', folder, dist], { env, cwd: folder });
-  const packed = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
-  const install = ['install', '--global', '--offline', '--prefix', folder, `./${packed[0]}`];
+  const packed = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
+  const install = ['install', '--global', '--offline', '--prefix', folder, `./${packed}`];
   await run('npm', install, { env, cwd: folder });
   assert.deepEqual(await readdir(join(folder, 'lib', 'node_modules')), ['@portcullis']);
 
