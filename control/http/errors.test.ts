@@ -71,6 +71,7 @@ test('403: every operation of an area whose flag is off, and no other', async (t
 test('403: every operation to a key that lacks its ability and has all the others', async (t) => {
   const world = await startEnvironment(t);
   for (const { row, path } of OPERATIONS) {
+    if (row.ability === null) continue;
     const abilities = ALL_ABILITIES.filter((ability) => ability !== row.ability);
     const key = await world.client({ abilities });
     const detail = `This key lacks the ability ${row.ability}. Use a key that has it.`;

@@ -104,6 +104,11 @@ export class ApiClient {
     await this.live(ip, answer.headers);
   }
 
+  async cancelMitigations(attack: number): Promise<void> {
+    const { status, body } = await this.call('DELETE', `/api/x1/attacks/${attack}/mitigations`);
+    if (status !== 200) throw new Error(`a cancellation was refused: ${JSON.stringify(body)}`);
+  }
+
   /** Waits until an edge in service has everything of the address. */
   async enforced(ip: string): Promise<void> {
     const deadline = performance.now() + TIMEOUT_MS;

@@ -112,7 +112,7 @@ export function defaultFleet(): string {
   return `organisations:
   ${ORGANISATION}:
     name: Acme Hosting
-    flags: [firewall_api]
+    flags: [firewall_api, attack_history_api]
     asns: [64500]
     limits: { requests_per_minute: 1000000 }
     prefixes:

@@ -18,7 +18,7 @@ const FLEET = `organisations:
       - { cidr: 203.0.113.0/24, asn: 64500, since: "2026-01-01T00:00:00+00:00" }
     thresholds: { pps: 4000, mbps: 1000, hold_seconds: 4 }
     keys:
-      - { name: lab, abilities: [firewall.read, attacks.read], secret: "\${LAB_KEY}" }
+      - { name: lab, abilities: [firewall.read, firewall.manage, attacks.read], secret: "\${LAB_KEY}" }
 edges:
   - { name: lab, devices: [${EDGE_DEVICE}] }
 `;
@@ -139,7 +139,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
       id = going?.id ?? 0;
       return going !== undefined;
     });
-    await stack.command('attacks', 'cancel', String(id));
+    await stack.api.cancelMitigations(id);
     await eventually('it is withdrawn', async () => {
       const first = arrived();
       await setTimeout(400);

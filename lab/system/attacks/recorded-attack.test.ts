@@ -59,7 +59,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
       assert.equal(await passes(answer(family)), false);
       assert.equal(await passes(player(family)), true);
       await assertExplained(family);
-      await stack.command('attacks', 'cancel', String(attackId));
+      await stack.api.cancelMitigations(attackId);
       await eventually('answers pass again', () => passes(answer(family)));
       assert.deepEqual(await activeKinds(db, attackId), []);
     });
@@ -100,7 +100,7 @@ describe('a recorded attack on the wire', { skip: whyNot() }, () => {
       const since = await inside.open(attacked);
       for (const asking of [before, since]) await asking.exchange(CLIENT[family], DNS);
       assert.deepEqual([await before.received(), await since.received()], [2, 1]);
-      await fixture.stack.command('attacks', 'cancel', String(attackId));
+      await fixture.stack.api.cancelMitigations(attackId);
     });
   }
 
