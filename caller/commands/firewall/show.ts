@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import type { HeldAddress } from '@portcullis/client/generated/operations.ts';
+import type { AcceptedRule, HeldAddress } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
+import { portExpression } from '../../ports.ts';
 import { localTime, print, printJson, printTable, styled } from '../../output.ts';
 
 /** `firewall show` and `firewall catalogue`. */
@@ -69,11 +70,11 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
     print();
     await printTable(
       ['ID', 'ACTION', 'PROTOCOL', 'PORT', 'FROM', 'REF', 'UNTIL', 'OF', 'STATUS'],
-      data.rules.map((rule) => [
-        String(rule.id),
+      alike(data.rules).map(([rule, ports]) => [
+        ports.length < 2 ? String(rule.id) : `${rule.id} and ${ports.length - 1} more`,
         rule.action,
         rule.protocol,
-        rule.named_port ?? String(rule.destination_port ?? 'any'),
+        rule.named_port ?? (portExpression(ports) || 'any'),
         rule.source_ip ?? 'anywhere',
         rule.ref ?? '',
         localTime(rule.expires_at),
@@ -97,6 +98,18 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
       ]),
     );
   }
+}
+
+/** Rules that differ in their ports alone are one line: they were made by one port expression. */
+function alike(rules: readonly AcceptedRule[]): [AcceptedRule, number[]][] {
+  const groups = Map.groupBy(rules, ({ id, destination_port: port, ref, named_port, ...rule }) =>
+    JSON.stringify(ref !== null || named_port !== null || port === null ? id : rule),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    const ports = group.flatMap(({ destination_port: port }) => port ?? []);
+    return first === undefined ? [] : [[first, ports]];
+  });
 }
 
 const ENFORCEMENT = {

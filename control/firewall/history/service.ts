@@ -4,7 +4,13 @@ import type { Call } from '../../http/operations/operation.ts';
 import { invalidField } from '../../problem.ts';
 import { renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
-import { type FilterContent, filterKey, type RuleContent, ruleIdentity } from '../objects.ts';
+import {
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+  ruleIdentity,
+  type WantedRule,
+} from '../objects.ts';
 import {
   openWriteScope,
   ownObjects,
@@ -27,7 +33,11 @@ export async function restoreAddress(
   const past = await loadPast(tx, scope.address.id, generation);
   const existed = ({ deleted }: { readonly deleted: number | null }): boolean =>
     deleted === null || deleted > generation;
-  const rules = await renumber(tx, scopeOf(call), past.rules.filter(existed));
+  const rules = await renumber(
+    tx,
+    scopeOf(call),
+    past.rules.filter((rule) => existed(rule) && !isOver(rule)),
+  );
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.restore',
     detail: { to: generation },
@@ -49,17 +59,22 @@ export async function undoChange(
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
   const own = ownObjects(scope);
-  const deletedRules = past.rules.filter(({ deleted }) => deleted === generation);
+  const deletedRules = past.rules.filter((rule) => rule.deleted === generation && !isOver(rule));
   const rules = await renumber(tx, scopeOf(call), deletedRules);
   const filters = past.filters.filter(({ deleted }) => deleted === generation);
   return writeOwn(deps, tx, call, scope, {
     cause: 'address.undo',
     detail: { undone: generation },
-    rules: merge<RuleContent>(own.rules, past.rules, rules, generation, ruleIdentity),
+    rules: merge<WantedRule>(own.rules, past.rules, rules, generation, ruleIdentity),
     filters: merge<FilterContent>(own.filters, past.filters, filters, generation, filterKey),
     noteOf: notesOf(rules),
     message: addressReplaced,
   });
+}
+
+/** Its time is over: it does not come back, least of all for good. */
+function isOver({ expiresAt }: PastRule): boolean {
+  return expiresAt !== null && expiresAt.getTime() <= Date.now();
 }
 
 /** What is there without what the generation created, and with what it deleted; each once. */

@@ -2,7 +2,12 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { describeRule } from '../groups/content.ts';
 import type { RuleNote } from '../notes/service.ts';
-import { type FilterContent, filterIdentity, type RuleContent } from '../objects.ts';
+import {
+  type FilterContent,
+  filterIdentity,
+  type RuleContent,
+  type RuleMarks,
+} from '../objects.ts';
 import { canonicalSource } from '../store.ts';
 
 /** An own object of an address, deleted or not. */
@@ -12,7 +17,7 @@ interface Lifetime {
   /** The generation that deleted it; null: it is there. */
   readonly deleted: number | null;
 }
-export type PastRule = RuleContent & RuleNote & Lifetime;
+export type PastRule = RuleContent & RuleNote & RuleMarks & Lifetime;
 export type PastFilter = FilterContent & Lifetime;
 
 /** Own rules and filters of an address that existed as of a generation, or were created or deleted by it. */
@@ -26,6 +31,7 @@ export async function loadPast(
   const lifetime = sql`t.id, t.created_generation as created, t.deleted_generation as deleted`;
   const rules = await sql<PastRule>`
     select ${lifetime}, t.action, t.protocol, abbrev(t.source::inet) as source, t.port, t.note, t.tags,
+           t.ref, t.expires_at as "expiresAt",
            case when t.port_server is not null
              then json_build_object('server', t.port_server, 'name', t.port_name) end as "namedPort"
       from rules t where ${there} order by t.id`.execute(tx);

@@ -75,6 +75,32 @@ test('refuses a ref that names two rules, or one that is there, and an end in th
   assertRefused(await add({ ...deny, ref: 'a' }), 422, 'rule_exists');
 });
 
+test('an undo brings back a rule with its name and end, and no rule whose time is over', async (t) => {
+  const { acme, db, session } = await startEnvironment(t);
+  const portal = session('member');
+  const base = '/api/portal/organisations/acme/firewall/ips/203.0.113.10';
+  await acme.post(`${X1}/rules`, { rules: [{ ...ssh, ref: 'ci', expires_at: SOON }] });
+  const deletion = await acme.put(X1, { rules: [{ ...deny, ref: 'ci' }], filters: [] });
+  const generation = Number(deletion.headers.get('portcullis-generation'));
+  assert.equal((await portal.post(`${base}/undo`, { generation })).status, 200);
+  const [back, ...others] = rulesOf(await acme.get(X1));
+  assert.deepEqual([back?.ref, others], ['ci', []]);
+  assert.ok(back?.expires_at);
+  // The name is another rule's by now.
+  const again = await acme.put(X1, { rules: [], filters: [] });
+  await acme.put(X1, { rules: [{ ...deny, ref: 'ci' }], filters: [] });
+  const undone = { generation: Number(again.headers.get('portcullis-generation')) };
+  assert.equal((await portal.post(`${base}/undo`, undone)).status, 200);
+  assert.deepEqual(
+    rulesOf(await acme.get(X1)).map(({ ref }) => ref),
+    [null, 'ci'],
+  );
+  await sql`update rules set expires_at = now() where expires_at is not null`.execute(db);
+  await acme.put(X1, { rules: [], filters: [] });
+  const restored = await portal.post(`${base}/restore`, { generation: generation - 1 });
+  assert.match(restored.text, /Nothing was changed/);
+});
+
 test('an expired rule is ended by a generation of its own; /api/v1 does not change when one ends', async (t) => {
   const { acme, db } = await startEnvironment(t);
   const passing = { ...ssh, ref: 'ci', expires_at: SOON };

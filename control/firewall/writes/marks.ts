@@ -8,6 +8,17 @@ export interface MarkedRule extends RuleMarks {
   readonly replaces: number | null;
 }
 
+/** The first rule of a ref keeps it: one that an undo brings back may find it taken. */
+export function withUniqueRefs(rules: readonly WantedRule[]): WantedRule[] {
+  const seen = new Set<string>();
+  return rules.map((rule) => {
+    if (!rule.ref) return rule;
+    if (seen.has(rule.ref)) return { ...rule, ref: null };
+    seen.add(rule.ref);
+    return rule;
+  });
+}
+
 /** The marks of rules that stay and get others. A ref that another wanted rule names is taken from the one that has it. */
 export function changedMarks(
   there: readonly StoredRule[],

@@ -32,7 +32,13 @@ import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
-import { changedMarks, createdMarks, type MarkedRule, writeMarks } from './marks.ts';
+import {
+  changedMarks,
+  createdMarks,
+  type MarkedRule,
+  withUniqueRefs,
+  writeMarks,
+} from './marks.ts';
 import { writeChange } from './write-change.ts';
 import {
   type NamingRuleRequest,
@@ -188,8 +194,9 @@ export async function writeOwn(
   tx: Tx,
   call: Call,
   scope: AddressWriteScope,
-  wanted: OwnObjects,
+  asked: OwnObjects,
 ): Promise<Written> {
+  const wanted = { ...asked, rules: withUniqueRefs(asked.rules) };
   const change = {
     rules: difference(scope.state.rules, wanted.rules, ruleIdentity, ruleKey),
     filters: difference(scope.state.filters, wanted.filters, filterIdentity, filterKey),

@@ -34,6 +34,7 @@ export const addressTabMessages = {
     change: {
       'rule.create': 'Rules added',
       'rule.delete': 'Rules deleted',
+      'rule.mark': 'Rules named or given an end',
       'filter.create': 'Filters added',
       'filter.delete': 'Filters deleted',
       'address.replace': 'Rules and filters replaced',

@@ -9,6 +9,7 @@ import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
+import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { NoteCell } from '../notes/NoteCell.tsx';
 import { type Notes, useNotes } from '../notes/queries.ts';
@@ -123,7 +124,7 @@ function isOwn({ managed_by_group, status }: AcceptedRule): boolean {
   return managed_by_group === null && status !== 'going';
 }
 
-/** By what a rule is found: its action, protocol, port, source, group, note and tags. */
+/** By what a rule is found: its action, protocol, port, source, group, ref, note and tags. */
 function fieldsOf(notes: Notes): (rule: AcceptedRule) => readonly string[] {
   return ({ id, managed_by_group: group, ...rule }) => {
     const note = group === null ? notes.get(id) : undefined;
@@ -134,6 +135,7 @@ function fieldsOf(notes: Notes): (rule: AcceptedRule) => readonly string[] {
       rule.named_port ?? '',
       rule.source_ip ?? 'any',
       group?.name ?? '',
+      rule.ref ?? '',
       note?.note ?? '',
       ...(note?.tags ?? []),
     ];
@@ -180,11 +182,14 @@ function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule
     title: messages.notes.column,
     width: 'minmax(150px, 2.6fr)',
     cell: (rule) => (
-      <NoteCell
-        rule={rule}
-        note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
-        known={known}
-      />
+      <>
+        {rule.ref !== null && <div className="mono dim">{rule.ref}</div>}
+        <NoteCell
+          rule={rule}
+          note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
+          known={known}
+        />
+      </>
     ),
   };
 }
@@ -207,8 +212,13 @@ function stateColumn({ meta }: AcceptedView): Column<AcceptedRule> {
     title: text.state,
     width: '110px',
     card: 'end',
-    cell: ({ status }) => (
-      <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
+    cell: ({ status, expires_at: expires }) => (
+      <>
+        <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
+        {expires !== null && (
+          <div className="dim">{text.until(formatMoment(new Date(expires)))}</div>
+        )}
+      </>
     ),
   };
 }

@@ -1,4 +1,4 @@
-import type { AcceptedRule, RuleInput } from '@portcullis/client/index.ts';
+import type { AcceptedRule, NotedRule, RuleInput } from '@portcullis/client/index.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { countPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
@@ -67,17 +67,18 @@ export function inputOf({ action, protocol, ports, source }: RuleDraft): RuleInp
 }
 
 /** Inputs that make deleted rules again: those which differ only in their port become one. */
-export function inputsOf(rules: readonly AcceptedRule[]): RuleInput[] {
+export function inputsOf(rules: readonly AcceptedRule[]): NotedRule[] {
   const alike = Map.groupBy(
     rules,
-    ({ action, protocol, source_ip, destination_port }) =>
-      `${action} ${protocol} ${source_ip} ${destination_port === null}`,
+    ({ action, protocol, source_ip, destination_port, ref, expires_at }) =>
+      `${action} ${protocol} ${source_ip} ${destination_port === null} ${expires_at} ${ref ?? ''}`,
   );
   return [...alike.values()].flatMap(([first, ...rest]) => {
     if (first === undefined) return [];
     const ports = [first, ...rest].flatMap(({ destination_port }) => destination_port ?? []);
-    const { action, protocol, source_ip } = first;
+    const { action, protocol, source_ip, ref, expires_at } = first;
     const destination_port = ports.length === 0 ? null : ports.join(',');
-    return [{ action, protocol: protocol as Protocol, source_ip, destination_port }];
+    const marks = { ...(ref !== null && { ref }), ...(expires_at !== null && { expires_at }) };
+    return [{ action, protocol: protocol as Protocol, source_ip, destination_port, ...marks }];
   });
 }
