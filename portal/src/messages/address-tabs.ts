@@ -5,6 +5,7 @@ export const addressTabMessages = {
   notes: {
     column: 'Note',
     note: 'Note',
+    ends: (when: string) => `ends ${when}`,
     noteHint: 'Only your organisation sees it.',
     tags: 'Tags',
     tagsHint: 'Press Enter after each.',

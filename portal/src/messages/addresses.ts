@@ -92,7 +92,6 @@ export const addressMessages = {
   rules: {
     title: 'Rules',
     search: 'Search: deny udp 53, a note, a tag',
-    until: (moment: string) => `until ${moment}`,
     add: 'Add a rule',
     action: 'Action',
     allow: 'Allow',

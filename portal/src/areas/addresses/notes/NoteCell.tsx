@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Pill } from '../../../components/Pill.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
+import { formatAgo, formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { describeRule } from '../rules/rule-columns.tsx';
@@ -18,7 +19,7 @@ interface Props {
   readonly known: readonly string[];
 }
 
-/** The tags and the note of a rule, and the button that edits them. */
+/** The end, the name, the tags and the note of a rule, and the button that edits these two. */
 export function NoteCell({ rule, note = EMPTY, known }: Props) {
   const [isOpen, setOpen] = useState(false);
   const isEmpty = note.note === null && note.tags.length === 0;
@@ -34,6 +35,14 @@ export function NoteCell({ rule, note = EMPTY, known }: Props) {
           <StickyNote size={15} />
         </RoleIcon>
       )}
+      {rule.expires_at !== null && (
+        <span title={formatMoment(new Date(rule.expires_at))}>
+          <Pill tone="warn" plain>
+            {text.ends(formatAgo(new Date(rule.expires_at), new Date()))}
+          </Pill>
+        </span>
+      )}
+      {rule.ref !== null && <span className="mono dim">{rule.ref}</span>}
       {note.tags.map((tag) => (
         <Pill key={tag} tone="info" plain>
           {tag}

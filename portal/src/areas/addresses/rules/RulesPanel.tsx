@@ -9,7 +9,6 @@ import { PropagationPill } from '../../../components/PropagationPill.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { RoleIcon } from '../../../components/RoleIcon.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
-import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { NoteCell } from '../notes/NoteCell.tsx';
 import { type Notes, useNotes } from '../notes/queries.ts';
@@ -182,14 +181,11 @@ function noteColumn(notes: Notes, known: readonly string[]): Column<AcceptedRule
     title: messages.notes.column,
     width: 'minmax(150px, 2.6fr)',
     cell: (rule) => (
-      <>
-        {rule.ref !== null && <div className="mono dim">{rule.ref}</div>}
-        <NoteCell
-          rule={rule}
-          note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
-          known={known}
-        />
-      </>
+      <NoteCell
+        rule={rule}
+        note={rule.managed_by_group === null ? notes.get(rule.id) : undefined}
+        known={known}
+      />
     ),
   };
 }
@@ -212,13 +208,8 @@ function stateColumn({ meta }: AcceptedView): Column<AcceptedRule> {
     title: text.state,
     width: '110px',
     card: 'end',
-    cell: ({ status, expires_at: expires }) => (
-      <>
-        <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
-        {expires !== null && (
-          <div className="dim">{text.until(formatMoment(new Date(expires)))}</div>
-        )}
-      </>
+    cell: ({ status }) => (
+      <PropagationPill status={status} isEnforced={meta.live_generation !== null} />
     ),
   };
 }
