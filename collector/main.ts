@@ -1,4 +1,5 @@
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
+import { renewCredentials } from '@portcullis/agent/renewal.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectControl } from '@portcullis/link/transport/connect.ts';
@@ -7,14 +8,13 @@ import { readConfig } from './config.ts';
 
 /** The collector process. It needs no privileges and no files, and stops on SIGTERM or when its supervisor exits. */
 const { config, log } = readEverything();
-const agent = new CollectorAgent({
-  link: await connectControl({
-    path: config.linkPath,
-    agent: { kind: 'collector', name: config.name },
-    credential: config.credential,
-  }).catch(giveUp),
-  log,
-});
+const link = await connectControl({
+  path: config.linkPath,
+  agent: { kind: 'collector', name: config.name },
+  credential: config.credential,
+}).catch(giveUp);
+renewCredentials(link, log);
+const agent = new CollectorAgent({ link, log });
 agent.start();
 log.info({}, 'started');
 if (process.connected) process.send?.({ kind: 'ready', facts: {} });

@@ -29,8 +29,9 @@ export async function enrolAgent(
   { kind, name }: AgentRef,
   actor: Actor,
 ): Promise<string | null> {
-  const { table, prefix } = KINDS[kind];
-  const credential = prefix + randomBytes(RANDOM_BYTES).toString('base64url');
+  const { table } = KINDS[kind];
+  const credential = generateCredential(kind);
+  await dropRenewal(tx, { kind, name });
   const { rows } = await sql`
     update ${sql.table(table)}
        set credential_hash = ${hashOf(credential)}, enrolled_at = now(), instance = null,
@@ -48,6 +49,7 @@ export async function revokeAgent(
   { kind, name }: AgentRef,
   actor: Actor,
 ): Promise<boolean> {
+  await dropRenewal(tx, { kind, name });
   const { rows } = await sql`
     update ${sql.table(KINDS[kind].table)}
        set credential_hash = null, enrolled_at = null, instance = null, nats_key = null
@@ -72,10 +74,58 @@ export async function admitAgent(
     select from ${sql.table(table)}
      where name = ${name} and credential_hash = ${hashOf(credential ?? '')}`.execute(db);
   if (credential !== null && rows.length > 0) return { ok: true };
+  if (credential !== null && (await promoteRenewal(db, { kind, name }, hashOf(credential))))
+    return { ok: true };
   return {
     ok: false,
     reason: `This is not the credential of ${article} ${name} of this fleet. Name the ${kind} in the fleet file, then give it one: portcullis ${table} enrol ${name}`,
   };
+}
+
+/** Credentials are replaced after this time. */
+const RENEWAL_DAYS = 30;
+
+/**
+ * The next credential of an agent whose one is old; null: it need not have another. The old one is revoked when the agent
+ * presents the new one, so an answer that is lost locks no agent out.
+ */
+export async function renewCredential(db: Db, { kind, name }: AgentRef): Promise<string | null> {
+  const credential = generateCredential(kind);
+  const { rows } = await sql`
+    insert into credential_renewals (kind, name, credential_hash, nats_key)
+    select ${kind}, name, ${hashOf(credential)}, ${agentKey(credential).publicName}
+      from ${sql.table(KINDS[kind].table)}
+     where name = ${name} and enrolled_at < now() - make_interval(days => ${RENEWAL_DAYS})
+    on conflict (kind, name) do update
+       set credential_hash = excluded.credential_hash, nats_key = excluded.nats_key, issued_at = now()
+    returning 1`.execute(db);
+  return rows.length === 0 ? null : credential;
+}
+
+/** Makes a renewed credential the only one. False if there is none of this hash. */
+async function promoteRenewal(
+  db: Db,
+  { kind, name }: AgentRef,
+  credentialHash: Buffer,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with renewed as (
+      delete from credential_renewals
+       where kind = ${kind} and name = ${name} and credential_hash = ${credentialHash}
+      returning name, credential_hash, nats_key)
+    update ${sql.table(KINDS[kind].table)} a
+       set credential_hash = renewed.credential_hash, nats_key = renewed.nats_key, enrolled_at = now()
+      from renewed where a.name = renewed.name and a.credential_hash is not null
+    returning 1`.execute(db);
+  return rows.length > 0;
+}
+
+async function dropRenewal(tx: Tx, { kind, name }: AgentRef): Promise<void> {
+  await sql`delete from credential_renewals where kind = ${kind} and name = ${name}`.execute(tx);
+}
+
+function generateCredential(kind: AgentRef['kind']): string {
+  return KINDS[kind].prefix + randomBytes(RANDOM_BYTES).toString('base64url');
 }
 
 /** The stored form. 256 random bits need no slow hash. */

@@ -4,7 +4,9 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { ReplicaRelay } from '@portcullis/link/transport/relay.ts';
 import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Logger } from 'pino';
-import { admitAgent } from './agent-credential.ts';
+import { formatCredential } from '@portcullis/link/credential.ts';
+import { admitAgent, renewCredential } from './agent-credential.ts';
+import { loadInstallation, remoteCredential } from './nats/installation.ts';
 import { type Collectors, notifyCollectors } from './collectors/index.ts';
 import type { Db } from './db/database.ts';
 import type { Channel } from './db/listen.ts';
@@ -41,7 +43,7 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
   const { config, db, fleet, gameServers, collectors, stops } = deps;
   const edges = await serveIpc({
     path: config.linkSocket,
-    handler: fleet.agentHandler,
+    handler: withRenewal(db, fleet.agentHandler),
     admit: async (agent, credential) =>
       agent.kind === 'edge'
         ? admitAgent(db, agent, credential)
@@ -54,7 +56,7 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
   const nodes = await serveIpc({
     path: config.nodeSocket,
     mode: 0o666,
-    handler: (from, request) => servedBy(from).agentHandler(from, request),
+    handler: withRenewal(db, (from, request) => servedBy(from).agentHandler(from, request)),
     admit: (agent, credential) => servedBy(agent).admit(agent, credential),
     onError: (error) => gameServers.failed('answering a node or collector', error),
   });
@@ -81,6 +83,20 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
   };
 }
 
+/** Answers an agent that asks for another credential; `isRemote`: it is of another host. */
+function withRenewal(db: Db, handler: AgentHandler, isRemote = false): AgentHandler {
+  return async (from, request) => {
+    if (request.kind !== 'agent.renew') return handler(from, request);
+    const secret = await renewCredential(db, from);
+    const nats = isRemote && secret !== null ? await loadInstallation(db) : null;
+    const credential =
+      nats === null || secret === null
+        ? secret
+        : formatCredential(remoteCredential(nats, from, secret));
+    return { kind: 'renewal', credential };
+  };
+}
+
 /** Agents of all kinds, each with its own requests; NATS lets each use its own subjects only. */
 async function serveNats({
   config,
@@ -101,7 +117,7 @@ async function serveNats({
     db,
     log,
     servers: config.natsServers,
-    handler: (from, request) => handlers[from.kind](from, request),
+    handler: withRenewal(db, (from, request) => handlers[from.kind](from, request), true),
     admit: (agent, credential) => admitAgent(db, agent, credential),
     onError: (error) => fleet.failed('answering an agent over NATS', error),
   });

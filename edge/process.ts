@@ -2,6 +2,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fitToMemory } from '@portcullis/core/firewall/fragment-limits.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
+import { renewCredentials } from '@portcullis/agent/renewal.ts';
 import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import { createEdgeAgent } from './agent/agent.ts';
@@ -120,6 +121,7 @@ const link = await connectControl({
   agent: { kind: 'edge', name: config.name },
   credential: config.credential,
 }).catch(exitWith);
+renewCredentials(link, log);
 link.onRefused((reason) => log.error({ reason }, 'control refuses this edge'));
 const counters = new KernelCounterSource([
   ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),

@@ -4,6 +4,7 @@ import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectControl } from '@portcullis/link/transport/connect.ts';
+import { renewCredentials } from '@portcullis/agent/renewal.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
 import { GAME_ACCOUNT, type NodeConfig, readConfig } from './config.ts';
@@ -64,9 +65,15 @@ async function startAgent(): Promise<NodeAgent> {
   try {
     const { name, linkPath, credential, stateDir } = config;
     const isRoot = process.getuid?.() === 0;
+    const link = await connectControl({
+      path: linkPath,
+      agent: { kind: 'node', name },
+      credential,
+    });
+    renewCredentials(link, log);
     const node = createNode({
       name,
-      link: await connectControl({ path: linkPath, agent: { kind: 'node', name }, credential }),
+      link,
       engine: openEngine(config, isRoot),
       stateDir: resolve(stateDir),
       owner: isRoot ? GAME_ACCOUNT : null,

@@ -8,6 +8,11 @@ export function credentialFile(dataDir: string, kind: AgentRef['kind']): string 
   return join(dataDir, kind, 'credential');
 }
 
+/** Where an agent of this host saves another credential; null: it has the present one of a variable. */
+export function renewableFile(kind: 'edge' | 'node' | 'collector', file: string): string | null {
+  return process.env[`PORTCULLIS_${kind.toUpperCase()}_CREDENTIAL`] === undefined ? file : null;
+}
+
 /** Writes the file atomically, readable only by its owner. */
 export function saveCredential(file: string, credential: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

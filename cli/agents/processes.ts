@@ -10,6 +10,8 @@ import { bpffsRoot, isBpffs } from '@portcullis/dataplane/xdp/devices/pins.ts';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { CONFIG_VARIABLE as NODE_VARIABLE, type NodeConfig } from '@portcullis/node/config.ts';
 import { failed } from '@portcullis/caller/exit.ts';
+import { RENEW_VARIABLE } from '@portcullis/agent/renewal.ts';
+import { saveCredential } from './credential-file.ts';
 import { mayUse, withoutRights, withRights } from './rights.ts';
 
 /** A process that reports over its IPC channel when it is ready. */
@@ -74,20 +76,53 @@ export function collectorProcess(config: CollectorConfig, env: NodeJS.ProcessEnv
   };
 }
 
-/** Runs an agent in the foreground until it exits or a signal stops it. */
+export interface AgentRun {
+  readonly onMessage?: (message: unknown) => void;
+  readonly onStart?: (child: ChildProcess) => void;
+  /** Where a credential is saved that control gives it; null: it stays. */
+  readonly credentialFile: string | null;
+}
+
+/**
+ * Runs an agent in the foreground until it exits or a signal stops it. With a credential of control it is started again:
+ * what it enforces, and the servers of a node, stay meanwhile.
+ */
 export async function runAgent(
-  { name, command, args, env }: ProcessSpec,
-  onMessage: (message: unknown) => void = () => {},
-  onStart: (child: ChildProcess) => void = () => {},
+  specOf: (renewed: string | null) => ProcessSpec,
+  { onMessage = () => {}, onStart = () => {}, credentialFile }: AgentRun,
 ): Promise<void> {
-  const child = spawn(command, args, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  child.on('message', onMessage);
-  onStart(child);
+  let renewed: string | null = null;
+  let isStopping = false;
+  let child: ChildProcess | null = null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => child.kill('SIGTERM'));
+    process.on(signal, () => {
+      isStopping = true;
+      child?.kill('SIGTERM');
+    });
   }
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];
-  if (code !== 0) throw failed(`the ${name} ended with ${signal ?? `exit code ${code}`}`);
+  for (;;) {
+    const { name, command, args, env } = specOf(renewed);
+    renewed = null;
+    const asks = credentialFile === null ? {} : { [RENEW_VARIABLE]: '1' };
+    const running = spawn(command, args, {
+      env: { ...env, ...asks },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    child = running;
+    running.on('message', (message: unknown) => {
+      const { kind, credential } = Object(message) as Record<string, unknown>;
+      if (kind !== 'credential') return onMessage(message);
+      if (credentialFile === null || typeof credential !== 'string') return;
+      saveCredential(credentialFile, credential);
+      renewed = credential;
+      running.kill('SIGTERM');
+    });
+    onStart(running);
+    const [code, signal] = (await once(running, 'exit')) as [number | null, string | null];
+    if (renewed !== null && !isStopping) continue;
+    if (code !== 0) throw failed(`the ${name} ended with ${signal ?? `exit code ${code}`}`);
+    return;
+  }
 }
 
 /** As root, games run as another account, which must traverse the folder but cannot list it. */

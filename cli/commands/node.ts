@@ -1,7 +1,12 @@
 import { join, resolve } from 'node:path';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import type { Command } from 'commander';
-import { credentialFile, nameIn, readCredential } from '../agents/credential-file.ts';
+import {
+  credentialFile,
+  nameIn,
+  readCredential,
+  renewableFile,
+} from '../agents/credential-file.ts';
 import { addJoin } from '../agents/join.ts';
 import { dataDirectory } from '../control-options.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
@@ -70,7 +75,16 @@ async function runNode(options: NodeOptions): Promise<void> {
   prepareNodeFolder(config.stateDir);
   const { logLevel } = options;
   const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
-  await runAgent(nodeProcess(config, { ...process.env, ...level }));
+  const env = { ...process.env, ...level };
+  await runAgent(
+    (renewed) => nodeProcess(renewed === null ? config : { ...config, credential: renewed }, env),
+    {
+      credentialFile: renewableFile(
+        'node',
+        options.credentialFile ?? credentialFile(await dataDirectory(options), 'node'),
+      ),
+    },
+  );
 }
 
 async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {

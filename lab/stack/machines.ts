@@ -368,6 +368,13 @@ ${edges.join('\n')}
     );
   }
 
+  /** As when its credential was given to it a month ago. */
+  async ageCredential(name: string): Promise<void> {
+    await this.#query("update edges set enrolled_at = now() - interval '31 days' where name = $1", [
+      name,
+    ]);
+  }
+
   /** Waits until every edge that has joined is in service with this generation in its kernel. */
   async confirmed(generation: number, withinMs: number): Promise<void> {
     const until = performance.now() + withinMs;

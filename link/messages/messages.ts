@@ -30,13 +30,14 @@ import {
   anyObject,
   check,
   kinds,
+  nullable,
   object,
   oneOf,
   type Schema,
   type Static,
   type StaticUnion,
 } from './schema.ts';
-import { agentName, reason } from './values.ts';
+import { agentName, credentialText, reason } from './values.ts';
 
 /**
  * All messages between control and its agents. An agent one version behind still works: after the first release fields
@@ -49,14 +50,18 @@ export const OLDEST_PROTOCOL_VERSION = 1;
 const agentRef = object({ kind: oneOf('edge', 'node', 'collector'), name: agentName });
 export type AgentRef = Static<typeof agentRef>;
 
+/** Of agents of all kinds. `agent.renew`: is there another credential for me? */
+const COMMON_REQUESTS = kinds({ 'agent.renew': {} });
+export type RenewRequest = StaticUnion<typeof COMMON_REQUESTS>;
+
 /** Each kind of agent has its own requests; those of another kind are answered with `unsupported`. */
-export type AgentRequest = EdgeRequest | NodeRequest | CollectorRequest;
+export type AgentRequest = EdgeRequest | NodeRequest | CollectorRequest | RenewRequest;
 
 const REQUESTS: Readonly<Record<AgentRef['kind'], Readonly<Record<string, Schema<AgentRequest>>>>> =
   {
-    edge: EDGE_REQUESTS,
-    node: NODE_REQUESTS,
-    collector: COLLECTOR_REQUESTS,
+    edge: { ...EDGE_REQUESTS, ...COMMON_REQUESTS },
+    node: { ...NODE_REQUESTS, ...COMMON_REQUESTS },
+    collector: { ...COLLECTOR_REQUESTS, ...COMMON_REQUESTS },
   };
 
 export function isOfNode(request: AgentRequest): request is NodeRequest {
@@ -70,6 +75,8 @@ const REPLIES = {
   ...NODE_REPLIES,
   ...kinds({
     done: {},
+    /** The contents of a credential file; null: the present one is young enough. */
+    renewal: { credential: nullable(credentialText) },
     /** `resync`: start again with hello and a whole sync. `unknown_agent`: the fleet has no such agent. */
     refused: {
       code: oneOf('resync', 'unknown_agent', 'unsupported', 'stale', 'unavailable'),

@@ -21,6 +21,8 @@ export const answerTimeoutMs = integer(1, 60_000);
 /** Milliseconds since 1970, before the year 10000: the clock of an edge may be wrong, but not absurd. */
 export const moment = integer(0, 253_402_300_799_999);
 export const reason = prose(2_000);
+/** The contents of a credential file: see `parseCredential`. */
+export const credentialText = matching(/^[\x20-\x7e]{1,30000}$/, 'a credential');
 /** What an edge does. `no_device`: it would enforce, but no packet can come in by its devices. */
 export const mode = oneOf('enforce', 'observe', 'no_device');
 

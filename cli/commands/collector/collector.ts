@@ -154,8 +154,10 @@ async function runFleetCollector(options: CollectorOptions): Promise<void> {
     );
   }
   const { collectorProcess, runAgent } = await import('../../agents/processes.ts');
+  const config = { name, linkPath: resolve(link ?? '.'), credential };
   await runAgent(
-    collectorProcess({ name, linkPath: resolve(link ?? '.'), credential }, process.env),
+    (renewed) => collectorProcess({ ...config, credential: renewed ?? credential }, process.env),
+    { credentialFile: credentialFile ?? null },
   );
 }
 

@@ -2,7 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import type { Command } from 'commander';
-import { credentialFile, nameIn, readCredential } from '../../agents/credential-file.ts';
+import {
+  credentialFile,
+  nameIn,
+  readCredential,
+  renewableFile,
+} from '../../agents/credential-file.ts';
 import { dataDirectory } from '../../control-options.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
@@ -68,20 +73,29 @@ async function runEdge(options: EdgeOptions): Promise<void> {
   mkdirSync(config.stateDir, { recursive: true, mode: 0o700 });
   const { logLevel } = options;
   const level = logLevel === undefined ? {} : { PORTCULLIS_LOG_LEVEL: logLevel };
-  await runAgent(
-    edgeProcess(config, { ...process.env, ...level }),
-    (message) => {
+  const file = options.credentialFile ?? credentialFile(await dataDirectory(options), 'edge');
+  // What was confirmed once is not on trial again.
+  const specOf = (credential: string | null) =>
+    credential === null
+      ? edgeProcess(config, { ...process.env, ...level })
+      : edgeProcess(
+          { ...config, ...management.now, credential, confirmWithinMs: null },
+          { ...process.env, ...level },
+        );
+  await runAgent(specOf, {
+    credentialFile: renewableFile('edge', file),
+    onMessage: (message) => {
       const { mode, reason } = message as {
         readonly mode?: string;
         readonly reason?: string | null;
       };
       if (mode !== 'enforce') warn(`NOTHING IS ENFORCED: ${reason ?? '--enforce was not given'}.`);
     },
-    (child) => {
+    onStart: (child) => {
       const stop = management.watch((changed) => child.send(changed));
       child.once('exit', stop);
     },
-  );
+  });
 }
 
 async function edgeConfig(

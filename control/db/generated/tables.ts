@@ -148,6 +148,13 @@ export interface Schema {
     last_seen_at: Date | null;
     report: Json<ColumnTypes['collectors.report']> | null;
   };
+  credential_renewals: {
+    kind: 'edge' | 'node' | 'collector';
+    name: string;
+    credential_hash: Buffer;
+    nats_key: string;
+    issued_at: Generated<Date>;
+  };
   default_actions: {
     id: GeneratedAlways<number>;
     holding_id: number;

@@ -567,6 +567,16 @@ $$;
 create trigger nodes_nats_key after delete or update of nats_key
   on nodes for each row execute function revoke_nats_key();
 
+-- Credentials that replace those of agents once they are presented: until then the agent may not have received its one.
+create table credential_renewals (
+  kind text not null check (kind in ('edge', 'node', 'collector')),
+  name text not null,
+  credential_hash bytea not null check (length(credential_hash) = 32),
+  nats_key text not null,
+  issued_at timestamptz not null default now(),
+  primary key (kind, name)
+);
+
 -- What a new host trades for a credential of its own, once.
 create table join_tokens (
   id bigint generated always as identity primary key,

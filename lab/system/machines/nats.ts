@@ -60,6 +60,25 @@ function returnTests(): void {
     await measure(t, 'live after control is back', () => denyPort());
   });
 
+  it('get another credential when theirs is a month old, and the old one is refused', async (t) => {
+    const old = machines.credential('fra1');
+    const [fra1] = machines.edges as [Machine, Machine];
+    const before = await denyPort();
+    await machines.ageCredential('fra1');
+    // It asks at every connection, and daily.
+    await machines.end('fra1', 'SIGTERM');
+    machines.startEdge('fra1');
+    await machines.logged('fra1', 'control has another credential');
+    await eventually('it started again with it', async () =>
+      /another credential[^]*stopping; the kernel[^]*joined control/.test(machines.logOf('fra1')),
+    );
+    assert.ok(denies(fra1, before));
+    await measure(t, 'live with the new credential', () => denyPort());
+    assert.notEqual(machines.credential('fra1'), old);
+    assert.match(await machines.joinAs('fra1', old), /refuses the credential|not the credential/);
+    await machines.api.liveAt(PROTECTED, (await accept()).generation);
+  });
+
   it('are refused at once when their credential is revoked, wherever it is used', async () => {
     const copy = machines.credential('ams1');
     await machines.command('edges', 'revoke', 'ams1');

@@ -84,7 +84,7 @@ export async function deny(api: ApiClient, ip: string, port: number): Promise<nu
 
 /** Looks again and again whether the kernels still deny a port. */
 class Guard {
-  /** The edge that did not. */
+  /** The edge that did not, and what nft said of it. */
   opened: string | null = null;
   looks = 0;
   readonly #stopping = new AbortController();
@@ -100,8 +100,11 @@ class Guard {
         const table = ['inet', TABLE_NAME];
         const command = namespace.command('nft', 'get', 'element', ...table, 'port4', element);
         const [program, ...args] = command;
-        if (spawnSync(program, args).status !== 0) this.opened = name;
-        this.looks += 1;
+        const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+        // Under many changes nft sometimes cannot read what there is, which says nothing of it.
+        const isGone = status !== 0 && stderr.includes('No such file');
+        if (isGone) this.opened = `${name}: ${stderr}`;
+        if (isGone || status === 0) this.looks += 1;
       }
       await delay(LOOK_MS);
     }
