@@ -132,6 +132,8 @@ class EdgeSession {
           { kind: 'edge', name },
           request,
         );
+      // Answered before: see control/links.ts.
+      case 'agent.renew':
       case 'collector.hello':
       case 'collector.report':
       case 'node.hello':
