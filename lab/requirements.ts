@@ -18,6 +18,7 @@ export type Need =
   | 'systemd'
   | 'booted-systemd'
   | 'nginx'
+  | 'promtool'
   | 'sshd'
   | 'sudo'
   | 'git'
@@ -73,6 +74,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   openvpn: () => onPath('openvpn'),
   pebble: () => onPath('pebble') ?? onPath('pebble-challtestsrv'),
   nginx: () => onPath('nginx'),
+  promtool: () => onPath('promtool'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   sudo: () => onPath('sudo'),
   git: () => onPath('git'),
