@@ -6,6 +6,7 @@ import { addCertificate } from './commands/certificate.ts';
 import { addCollector } from './commands/collector/collector.ts';
 import { addCollectors } from './commands/collectors.ts';
 import { addControl } from './commands/control.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addEdge } from './commands/edge/edge.ts';
 import { addEdges } from './commands/edges.ts';
 import { addFleet } from './commands/fleet.ts';
@@ -38,7 +39,7 @@ const GROUPS = {
     addRestore,
   ],
   'For callers, with an API key:': CALLER_COMMANDS,
-  'Other:': [addService, addCompletion],
+  'Other:': [addService, addDoctor, addCompletion],
 } as const;
 
 /** The whole command: that of operators and callers, and what runs the platform. */
