@@ -10,10 +10,12 @@ import manifest from './package.json' with { type: 'json' };
 const here = import.meta.dirname;
 const dist = join(here, 'dist');
 const PROGRAM = 'portcullis.js';
-/** It starts twice as fast when V8 finds it compiled. */
+/** It starts faster when V8 finds it compiled: in a folder of the user, because whoever writes there runs code as that user. */
 const BANNER = `#!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
-enableCompileCache();
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'portcullis'));
 await import('./program.js');
 `;
 
