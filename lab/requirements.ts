@@ -19,6 +19,7 @@ export type Need =
   | 'booted-systemd'
   | 'nginx'
   | 'promtool'
+  | 'faketime'
   | 'sshd'
   | 'sudo'
   | 'git'
@@ -75,6 +76,7 @@ const CHECKS: Readonly<Record<Need, () => string | null>> = {
   pebble: () => onPath('pebble') ?? onPath('pebble-challtestsrv'),
   nginx: () => onPath('nginx'),
   promtool: () => onPath('promtool'),
+  faketime: () => onPath('faketime'),
   sshd: () => (existsSync('/usr/sbin/sshd') ? null : 'openssh-server is not installed'),
   sudo: () => onPath('sudo'),
   git: () => onPath('git'),

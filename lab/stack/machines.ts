@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -50,6 +50,12 @@ interface MachinesOptions {
 interface Program {
   readonly child: ChildProcess;
   readonly log: string;
+}
+
+/** Its library is loaded into every process of the command. */
+function fakeClock(offset: string): NodeJS.ProcessEnv {
+  const library = `/usr/lib/${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-linux-gnu/faketime/libfaketime.so.1`;
+  return { LD_PRELOAD: library, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
 }
 
 /** Several hosts on one wire: control and a NATS server on the first, and an edge on each other one. */
@@ -137,6 +143,9 @@ export class Machines {
       ] as const;
       this.#network.join(edge.namespace, outside[0], edge.namespace, outside[1]);
       mountBpffs(this.#bpffs(edge.name));
+      // A disk of its own, which can be full.
+      mkdirSync(join(this.#home, edge.name));
+      spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', join(this.#home, edge.name)]);
     }
     const theirs = { device: 'mgmt0', addresses: ['10.77.0.2/24'] };
     const ours = { device: 'to-replica', addresses: [] };
@@ -221,10 +230,23 @@ ${edges.join('\n')}
     return received + sent;
   }
 
-  startEdge(name: string): void {
+  /** `clock`: by how much its clock is wrong, such as `+3600s`. */
+  startEdge(name: string, clock: string | null = null): void {
     const file = join(this.#home, `${name}.json`);
     const command = [LAUNCHER, 'edge', '--credential-file', file, '--enforce'];
-    this.#run(this.#edge(name), name, command);
+    const env = clock === null ? {} : fakeClock(clock);
+    this.#run(this.#edge(name), name, command, { env });
+  }
+
+  /** Fills the disk of an edge to its last byte, or frees it again. */
+  setDisk(name: string, state: 'full' | 'free'): void {
+    const ballast = join(this.#home, name, 'ballast');
+    rmSync(ballast, { force: true });
+    if (state === 'free') return;
+    const { status } = spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=64k'], {
+      stdio: 'ignore',
+    });
+    if (status !== 1) throw new Error(`the disk of ${name} was not filled`);
   }
 
   get #all(): readonly Machine[] {
@@ -415,7 +437,10 @@ ${edges.join('\n')}
       bridge.kill();
       await ended(bridge);
     }
-    for (const { name } of this.#all) unmountBpffs(this.#bpffs(name));
+    for (const { name } of this.#all) {
+      unmountBpffs(this.#bpffs(name));
+      spawnSync('umount', [join(this.#home, name)]);
+    }
     this.#network.destroy();
     rmSync(this.#home, { recursive: true, force: true });
   }

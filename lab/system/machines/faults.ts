@@ -71,6 +71,27 @@ function edgeFaults(): void {
     });
   });
 
+  it('the disk of an edge is full for a while', async (t) => {
+    await survives(t, machines, async () => {
+      machines.setDisk('ams1', 'full');
+      await delay(2_000);
+      machines.setDisk('ams1', 'free');
+    });
+  });
+
+  for (const clock of ['+3600s', '-3600s']) {
+    it(`the clock of an edge is wrong by ${clock}`, async (t) => {
+      await survives(t, machines, async () => {
+        await machines.end('ams1', 'SIGTERM');
+        machines.startEdge('ams1', clock);
+        await machines.logged('ams1', 'joined control');
+      });
+      await machines.end('ams1', 'SIGTERM');
+      machines.startEdge('ams1');
+      await machines.logged('ams1', 'joined control');
+    });
+  }
+
   it('an edge stops for a while, and continues', async (t) => {
     await survives(t, machines, async () => {
       machines.signal('ams1', 'SIGSTOP');

@@ -6,7 +6,7 @@ import { joinTests } from './join.ts';
 import { natsTests } from './nats.ts';
 
 describe('many machines', {
-  skip: skipUnless(['root', 'netns', 'nft', 'postgres', 'nats-server']),
+  skip: skipUnless(['root', 'netns', 'nft', 'postgres', 'nats-server', 'faketime']),
 }, () => {
   let machines: Machines;
   const started = (): Machines => machines;
