@@ -62,6 +62,11 @@ export class BootedRoot {
     for (const device of ['eth0', 'outside']) this.run('ip', 'link', 'set', device, 'up');
   }
 
+  /** Where a path of the machine is for this process. */
+  path(inside: string): string {
+    return `/proc/${this.#init}/root${inside}`;
+  }
+
   run(...command: readonly string[]): Ended {
     const spaces = ['--mount', '--net', '--pid', '--uts', '--ipc', '--root', '--wd=/'];
     const { status, stdout, stderr } = spawnSync(

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { skipUnless } from '../requirements.ts';
+import { BootedRoot } from '../stack/booted-root.ts';
+import { eventually } from '../system/stack-fixture.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+const START_MS = 120_000;
+const READY = 'http://127.0.0.1:8080/readyz';
+
+describe('the .deb, on a machine that systemd boots', {
+  skip: skipUnless(['booted-systemd', 'netns', 'nft', 'postgres']),
+}, () => {
+  const root = new BootedRoot();
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-deb-'));
+  const run = (...command: readonly string[]): string => {
+    const { status, said } = root.run(...command);
+    assert.equal(status, 0, `${command.join(' ')}: ${said}`);
+    return said;
+  };
+  const isReady = async (): Promise<boolean> =>
+    root.run('curl', '-sf', '--max-time', '5', READY).status === 0;
+  const hasTable = (): boolean => run('nft', 'list', 'tables').includes('portcullis');
+  const mainPid = (): string =>
+    run('systemctl', 'show', '--value', '--property=MainPID', 'portcullis-up').trim();
+  const deb = '/run/portcullis.deb';
+  before(async () => {
+    execFileSync('npm', ['run', '--silent', 'package', '--', folder], { cwd: REPOSITORY });
+    await root.boot();
+    const packed = readdirSync(folder).find((name) => name.endsWith('.deb'));
+    copyFileSync(join(folder, packed ?? ''), root.path(deb));
+  });
+  after(async () => {
+    await root.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('installs, and runs from its own folder', async (t) => {
+    const startMs = performance.now();
+    run('dpkg', '--install', deb);
+    assert.match(run('/usr/bin/portcullis', '--version'), /^\d+\.\d+\.\d+$/m);
+    assert.match(run('/usr/bin/portcullis', 'doctor', 'control'), /can be the host of control/);
+    run('/usr/bin/portcullis', 'service', 'install', 'up', '--', '--enforce');
+    await eventually('it is ready', isReady, START_MS);
+    await eventually('it enforces', async () => hasTable(), START_MS);
+    t.diagnostic(`from the package to enforcing: ${Math.round(performance.now() - startMs)} ms`);
+    assert.match(run('readlink', '-f', `/proc/${mainPid()}/exe`), /^\/opt\/portcullis\//);
+  });
+
+  it('is upgraded: the service starts again, and the kernel keeps enforcing', async () => {
+    const before = mainPid();
+    run('dpkg', '--install', deb);
+    assert.equal(hasTable(), true);
+    await eventually('it runs again', async () => !['0', before].includes(mainPid()), START_MS);
+    await eventually('it is ready again', isReady, START_MS);
+  });
+
+  it('is removed without its data, and purged with it', () => {
+    run('dpkg', '--remove', 'portcullis');
+    assert.equal(
+      run('systemctl', 'show', '--value', '--property=LoadState', 'portcullis-up').trim(),
+      'not-found',
+    );
+    assert.equal(root.run('test', '-e', '/opt/portcullis/portcullis').status, 1);
+    assert.equal(root.run('test', '-d', '/var/lib/portcullis/postgres').status, 0);
+    assert.equal(hasTable(), true, 'the kernel continues to enforce');
+    run('dpkg', '--purge', 'portcullis');
+    assert.equal(root.run('test', '-e', '/var/lib/portcullis').status, 1);
+  });
+});
