@@ -80,12 +80,18 @@ export class NatsServer {
     child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
     const until = Date.now() + START_MS;
     const isPorts = (name: string): boolean => name.endsWith(`_${child.pid}.ports`);
-    while (!log.includes('Server is ready') || !readdirSync(this.#folder).some(isPorts)) {
+    // The server writes the file in place, so its end may be missing for a moment.
+    const readPorts = (): string => {
+      const name = readdirSync(this.#folder).find(isPorts);
+      const text = name === undefined ? '' : readFileSync(join(this.#folder, name), 'utf8');
+      return text.trimEnd().endsWith('}') ? text : '';
+    };
+    let ports = '';
+    while (!log.includes('Server is ready') || (ports = readPorts()) === '') {
       if (child.exitCode !== null || Date.now() > until) throw new Error(`nats-server: ${log}`);
       await delay(10);
     }
-    const ports = readdirSync(this.#folder).find(isPorts) ?? '';
-    const { nats, cluster } = JSON.parse(readFileSync(join(this.#folder, ports), 'utf8'));
+    const { nats, cluster } = JSON.parse(ports);
     this.#url = nats[0];
     this.#clusterAddress = cluster === undefined ? '' : new URL(cluster[0]).host;
     return this;
