@@ -15,6 +15,8 @@ const SOURCES = ['index.html', 'vite.config.ts', 'public', 'src'];
  * be written, or has no vite, goes on without the portal or with the old one, and says so.
  */
 export async function buildPortalIfNeeded(): Promise<void> {
+  // A package has no sources.
+  if (!existsSync(join(PORTAL, 'src'))) return;
   const built = builtAt();
   if (built !== null && built >= changedAt()) return;
   const folder = `${BUILT}-${process.pid}`;
