@@ -12,13 +12,19 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import manifest from '../../package.json' with { type: 'json' };
 
 /**
  * `npm run package [FOLDER]`: a tarball and a .deb with everything that runs, Node.js and PostgreSQL included, for the
  * architecture of this host. They install without npm. The portal must be built (`npm run build`).
  */
 const ROOT = join(import.meta.dirname, '..', '..');
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string;
+  readonly description: string;
+  readonly workspaces: readonly string[];
+  readonly devDependencies: object;
+  readonly scripts: object;
+};
 const [folder = join(ROOT, 'dist')] = process.argv.slice(2);
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = {
   x64: 'amd64',
