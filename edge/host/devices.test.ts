@@ -25,6 +25,16 @@ test('determines the kind of a device by its driver or its bus', () => {
   assert.equal(kindOf(null), 'other');
 });
 
+test('knows a device by the name that it got a moment ago, whose event still waits', () => {
+  const named = new NamedDevices(hostOf({ wan: null }));
+  const waiting: LinkEvent[] = [{ kind: 'renamed', index: 2, before: 'ens18', name: 'wan' }];
+  named.beforeLook(() => {
+    for (const event of waiting.splice(0)) named.follow(event);
+  });
+  assert.deepEqual(named.resolve(['ens*']), ['wan']);
+  assert.deepEqual(waiting, []);
+});
+
 test('reports devices in the order of the operator, with problems before the reason for a mode other than native', () => {
   const modes = {
     modeOf: (device: string) =>

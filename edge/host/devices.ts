@@ -43,9 +43,18 @@ export class NamedDevices {
   readonly #host: Host;
   /** The first and the present name of renamed devices, by index. */
   readonly #renamed = new Map<number, { readonly first: string; readonly now: string }>();
+  #beforeLook = (): void => {};
 
   constructor(host: Host) {
     this.#host = host;
+  }
+
+  /**
+   * Sets what reads the events that wait: a device that was renamed a moment ago is otherwise taken for a missing one, and
+   * loses its protection until its event arrives.
+   */
+  beforeLook(read: () => void): void {
+    this.#beforeLook = read;
   }
 
   follow(event: LinkEvent): void {
@@ -61,6 +70,7 @@ export class NamedDevices {
    * pattern; and the present names of renamed devices, sorted.
    */
   resolve(named: readonly string[]): readonly string[] {
+    this.#beforeLook();
     const found = named.flatMap((one) => (isDevicePattern(one) ? this.#matching(one) : one));
     const renamed = [...this.#renamed.values()]
       .filter(
@@ -72,6 +82,7 @@ export class NamedDevices {
 
   /** Describes the devices in the given order; a pattern that matches none is described by itself. */
   describe(named: readonly string[], modes: DeviceModes | null): EdgeDevice[] {
+    this.#beforeLook();
     const present = new Set(this.#host.devices());
     const unmatched = named.filter(
       (one) => isDevicePattern(one) && this.#matching(one).length === 0,

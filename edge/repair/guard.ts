@@ -12,7 +12,7 @@ export interface GuardOptions {
   /** Null: renames of devices are not followed. */
   readonly watchLinks: WatchLinks | null;
   /** Follows renames and what else happens to devices. */
-  readonly devices: Pick<NamedDevices, 'follow'>;
+  readonly devices: Pick<NamedDevices, 'follow' | 'beforeLook'>;
   /** `repair` restores what another program detached and returns a description of it, or null. */
   readonly earlyDrop: { repair(): string | null; followDevices(): () => void } | null;
   readonly log: Log;
@@ -84,7 +84,9 @@ export class Guard {
         onChange();
         this.#options.linksChanged();
       };
-      this.#watches.push(watchLinks((event) => this.#follow(event), changed));
+      const links = watchLinks((event) => this.#follow(event), changed);
+      this.#watches.push(links);
+      this.#options.devices.beforeLook(() => links.read());
       // After the watch is open, so that no event is lost.
       if (earlyDrop !== null) onChange = earlyDrop.followDevices();
     } catch (error) {
@@ -93,6 +95,7 @@ export class Guard {
   }
 
   stop(): void {
+    this.#options.devices.beforeLook(() => {});
     for (const watch of this.#watches.splice(0)) watch.stop();
     clearTimeout(this.#pending);
   }

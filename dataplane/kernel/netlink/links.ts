@@ -24,6 +24,8 @@ export type LinkEvent =
     };
 
 export interface LinkWatch {
+  /** Reports now what has happened: events otherwise arrive after a delay. */
+  read(): void;
   stop(): void;
 }
 
@@ -42,13 +44,17 @@ export function watchLinks(
   notifications.join(GROUP_LINK);
   // Devices that exist already are not reported.
   follow(known, listAll(requests));
-  notifications.onArrival(SETTLE_MS, () => {
+  const read = (): void => {
     const messages = readEvents(notifications);
+    if (messages?.length === 0) return;
     const events = messages === null ? compare(known, listAll(requests)) : follow(known, messages);
-    stirred();
+    // What looks at devices afterwards must know their new names.
     for (const event of events) report(event);
-  });
+    stirred();
+  };
+  notifications.onArrival(SETTLE_MS, read);
   return {
+    read,
     stop: () => {
       notifications.close();
       requests.close();
