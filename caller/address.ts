@@ -14,7 +14,8 @@ export interface OwnObjects {
   readonly filters: readonly AcceptedFilter[];
 }
 
-type Data = AcceptedAddress['data'];
+/** An address as it is read. */
+export type Accepted = Pick<AcceptedAddress, 'data' | 'meta'>;
 type SentRule = AddressReplacement['rules'][number];
 type SentFilter = AddressReplacement['filters'][number];
 
@@ -25,7 +26,7 @@ export function isOwn(object: AcceptedRule | AcceptedFilter): boolean {
   return object.managed_by_group === null && object.status !== 'going';
 }
 
-export function ownObjects({ rules, filters }: Data): OwnObjects {
+export function ownObjects({ rules, filters }: Accepted['data']): OwnObjects {
   return { rules: rules.filter(isOwn), filters: filters.filter(isOwn) };
 }
 
@@ -40,6 +41,10 @@ export function sentFilter({ type, port, settings }: AcceptedFilter): SentFilter
   return { type, port, settings };
 }
 
+export function sentObjects({ rules, filters }: OwnObjects) {
+  return { rules: rules.map(sentRule), filters: filters.map(sentFilter) };
+}
+
 /**
  * Reads an address, and replaces its own objects by what `change` makes of them, again if somebody else wrote meanwhile.
  * Null: nothing is to be changed.
@@ -47,11 +52,11 @@ export function sentFilter({ type, port, settings }: AcceptedFilter): SentFilter
 export async function changeAddress(
   client: KeyClient,
   ip: string,
-  change: (own: OwnObjects, data: Data) => Pick<AddressReplacement, 'rules' | 'filters'> | null,
+  change: (accepted: Accepted) => Pick<AddressReplacement, 'rules' | 'filters'> | null,
 ): Promise<Reply<AddressReplaced> | null> {
   for (let attempt = 1; ; attempt += 1) {
-    const { data, response } = await client.readAcceptedAddress({ ip });
-    const body = change(ownObjects(data), data);
+    const { data, meta, response } = await client.readAcceptedAddress({ ip });
+    const body = change({ data, meta });
     if (body === null) return null;
     try {
       const ifMatch = response.etag === null ? {} : { ifMatch: response.etag };

@@ -10,7 +10,7 @@ import manifest from './package.json' with { type: 'json' };
 const here = import.meta.dirname;
 const dist = join(here, 'dist');
 const PROGRAM = 'portcullis.js';
-/** It starts faster when V8 finds it compiled: in a folder of the user, because whoever writes there runs code as that user. */
+/** The compile cache is in a folder of the user: who can write to it can run code as that user. */
 const BANNER = `#!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';

@@ -232,7 +232,7 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
     const interrupt = async ({ method }: IncomingMessage): Promise<void> => {
       if (method !== 'PUT' || (puts += 1) !== 10) return;
       command?.child.kill('SIGINT');
-      await command?.prints(/Finishing what was begun/, 'err');
+      await command?.prints(/Finishing the writes under way/, 'err');
     };
     const pass = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       const { method = 'GET', headers, url = '/' } = incoming;

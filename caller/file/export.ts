@@ -10,7 +10,7 @@ import {
 import type { AcceptedFilter } from '@portcullis/client/generated/operations.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
-import { portExpression } from '../ports.ts';
+import { portExpression } from '@portcullis/core/net/ports.ts';
 import { Mistakes, Place } from './places.ts';
 import { type AddressState, asWanted, groupRules } from './plan.ts';
 import {

@@ -11,8 +11,8 @@ import {
   isDefaultAlready,
 } from '@portcullis/core/firewall/decide/no-effect.ts';
 import type { RuleProtocol } from '@portcullis/core/firewall/policy.ts';
-import { isOwn, ownObjects, sentFilter, sentRule } from '../address.ts';
-import { portExpression } from '../ports.ts';
+import { type Accepted, isOwn, ownObjects, sentFilter, sentRule } from '../address.ts';
+import { portExpression } from '@portcullis/core/net/ports.ts';
 import {
   ruleIdentity,
   type WantedAddress,
@@ -22,7 +22,7 @@ import {
 
 /** An address as it is accepted. */
 export interface AddressState {
-  readonly accepted: Pick<AcceptedAddress, 'data' | 'meta'>;
+  readonly accepted: Accepted;
   /** What a replace names, so that it meets the state that was planned. */
   readonly etag: string | null;
   /** Networks that are blocked on this address itself. */
@@ -153,7 +153,7 @@ interface RulePlan {
 
 function planRules(
   wanted: readonly WantedRule[] | undefined,
-  { data, meta }: AddressState['accepted'],
+  { data, meta }: Accepted,
   prune: boolean,
 ): RulePlan {
   const maxPorts = meta.limits.max_ports_per_request;

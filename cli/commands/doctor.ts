@@ -17,7 +17,7 @@ interface DoctorOptions {
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('check this host for a role, and say what to mend; changes nothing')
+    .description('check this host for a role, and say how to repair what is wrong; changes nothing')
     .addArgument(new Argument('<role>', 'what this host is').choices(ROLES))
     .option('--data <dir>', 'data directory of this host')
     .option('--credential-file <file>', "the agent's credential (default: in the data directory)")
@@ -56,7 +56,7 @@ async function runDoctor(role: Role, options: DoctorOptions): Promise<void> {
     print(
       faults === 0
         ? `This host can be ${article(role)}.`
-        : `Mend the faults; then it can be ${article(role)}.`,
+        : `Repair the faults; then it can be ${article(role)}.`,
     );
   }
   if (faults > 0) throw new QuietExit(EXIT.failed);
@@ -67,7 +67,7 @@ function article(role: Role): string {
   return role === 'edge' ? 'an edge' : `a ${role}`;
 }
 
-function describe({ check, state, found, mend }: Finding): void {
+function describe({ check, state, found, repair }: Finding): void {
   print(`${styled(COLOURS[state], MARKS[state])}  ${check}: ${found}`);
-  if (mend !== null) print(`         ${mend}`);
+  if (repair !== null) print(`         ${repair}`);
 }

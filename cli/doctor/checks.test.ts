@@ -54,7 +54,7 @@ const asked = (role: Role, more: Partial<Asked> = {}): Asked => ({
 
 const wrong = (found: readonly Finding[]): Finding[] => found.filter(({ state }) => state !== 'ok');
 
-test('a host that is well has nothing to mend, in every role', async () => {
+test('a host without faults has nothing to repair, in every role', async () => {
   for (const role of ['control', 'edge', 'node', 'collector'] as const) {
     const found = await examine(hostOf(), asked(role));
     assert.deepEqual(wrong(found), []);
@@ -208,6 +208,6 @@ for (const [role, host, state, says, more] of FAULTS) {
   test(`${role}: ${says.source}`, async () => {
     const [first, ...others] = wrong(await examine(hostOf(host), asked(role, more)));
     assert.deepEqual([first?.state, others], [state, []]);
-    assert.match(`${first?.check}: ${first?.found}. ${first?.mend}`, says);
+    assert.match(`${first?.check}: ${first?.found}. ${first?.repair}`, says);
   });
 }

@@ -10,8 +10,8 @@ export interface Finding {
   readonly state: 'ok' | 'warning' | 'fault';
   /** What is there. */
   readonly found: string;
-  /** What mends it; null where nothing is to be mended. */
-  readonly mend: string | null;
+  /** How to repair it; null where nothing is wrong. */
+  readonly repair: string | null;
 }
 
 export interface Asked {
@@ -25,15 +25,15 @@ export interface Asked {
 
 type Check = (host: Host, asked: Asked) => Finding | null | Promise<Finding | null>;
 
-const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, mend: null });
-const fault = (check: string, found: string, mend: string): Finding => ({
+const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, repair: null });
+const fault = (check: string, found: string, repair: string): Finding => ({
   check,
   state: 'fault',
   found,
-  mend,
+  repair,
 });
-const warning = (check: string, found: string, mend: string): Finding => ({
-  ...fault(check, found, mend),
+const warning = (check: string, found: string, repair: string): Finding => ({
+  ...fault(check, found, repair),
   state: 'warning',
 });
 
@@ -339,7 +339,7 @@ const CHECKS: readonly Check[] = [
   reachable,
 ];
 
-/** What is well and what is not on a host for its role, in the order in which it should be mended. */
+/** What works on a host for its role and what does not, in the order of repair. */
 export async function examine(host: Host, asked: Asked): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const check of CHECKS) {

@@ -71,3 +71,19 @@ function mergeRanges(ranges: readonly PortRange[]): PortRange[] {
   }
   return merged;
 }
+
+/** The shortest items of an expression of these ports: `80`, `7000-7010`. Takes them in ascending order. */
+export function portItems(ports: readonly number[]): string[] {
+  const items: string[] = [];
+  for (let at = 0; at < ports.length; ) {
+    let end = at;
+    while (ports[end + 1] === (ports[end] ?? 0) + 1) end += 1;
+    items.push(end === at ? `${ports[at]}` : `${ports[at]}-${ports[end]}`);
+    at = end + 1;
+  }
+  return items;
+}
+
+export function portExpression(ports: readonly number[]): string {
+  return portItems(ports.toSorted((a, b) => a - b)).join(',');
+}

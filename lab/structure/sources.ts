@@ -1,6 +1,20 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
+const BELOW_CLI = [
+  'contract',
+  'core',
+  'link',
+  'control',
+  'agent',
+  'dataplane',
+  'edge',
+  'collector',
+  'node',
+  'client',
+  'caller',
+] as const;
+
 /** Which rooms (npm workspaces) a room may import. Tests may import more: they play the other side. */
 export const MAY_IMPORT = {
   contract: [],
@@ -15,34 +29,8 @@ export const MAY_IMPORT = {
   client: ['contract'],
   caller: ['client', 'core'],
   portal: ['client', 'contract', 'core'],
-  cli: [
-    'contract',
-    'core',
-    'link',
-    'control',
-    'agent',
-    'dataplane',
-    'edge',
-    'collector',
-    'node',
-    'client',
-    'caller',
-  ],
-  lab: [
-    'contract',
-    'core',
-    'link',
-    'control',
-    'agent',
-    'dataplane',
-    'edge',
-    'collector',
-    'node',
-    'client',
-    'caller',
-    'portal',
-    'cli',
-  ],
+  cli: BELOW_CLI,
+  lab: [...BELOW_CLI, 'portal', 'cli'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Room = keyof typeof MAY_IMPORT;

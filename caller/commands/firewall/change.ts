@@ -4,10 +4,10 @@ import type { KeyClient } from '@portcullis/client/types.ts';
 import { parseRule } from '@portcullis/core/firewall/rule.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { expandPorts } from '@portcullis/core/net/ports.ts';
-import { changeAddress, type OwnObjects, sentFilter, sentRule } from '../../address.ts';
+import { type Accepted, changeAddress, isOwn, ownObjects, sentObjects } from '../../address.ts';
 import { connect } from '../../connect.ts';
 import { failed, usageError } from '../../exit.ts';
-import { asWanted } from '../../file/plan.ts';
+import { asWanted, planAddress } from '../../file/plan.ts';
 import { ruleIdentity, type WantedRule } from '../../file/rules-file.ts';
 import { parseDuration } from '../../options.ts';
 import { print, printJson, report } from '../../output.ts';
@@ -122,9 +122,7 @@ async function openOrClose(
   const against = new Set(
     rulesOf(action === 'allow' ? 'deny' : 'allow', target, null).map(ruleIdentity),
   );
-  await change(target.ip, options, (own) =>
-    merged(own, added, (rule) => !against.has(ruleIdentity(asWanted(rule)))),
-  );
+  await change(target.ip, options, (accepted) => planned(accepted, added, against));
 }
 
 async function addRule(
@@ -146,9 +144,7 @@ async function addRule(
   if (options.ref !== undefined && added.length > 1) {
     throw usageError(`--ref names one rule, and these are ${added.length}, one a port`);
   }
-  await change(target.ip, options, (own) =>
-    merged(own, added, ({ ref }) => ref === null || ref !== options.ref),
-  );
+  await change(target.ip, options, (accepted) => planned(accepted, added));
 }
 
 /** Where control sees this caller. */
@@ -159,66 +155,43 @@ async function ownAddress(client: KeyClient): Promise<string> {
 }
 
 async function remove(ip: string, names: readonly string[], options: WriteOptions): Promise<void> {
-  await change(ip, options, ({ rules, filters }) => {
+  await change(ip, options, ({ data }) => {
+    const { rules, filters } = ownObjects(data);
     const found = (name: string): AcceptedRule | undefined =>
       rules.find(({ id, ref }) => ref === name || String(id) === name);
     const unknown = names.filter((name) => found(name) === undefined);
     if (unknown.length > 0)
       throw failed(`${ip} has no own rule ${unknown.join(', ')}; nothing was deleted`);
     const removed = new Set(names.map(found));
-    return {
-      rules: rules.filter((rule) => !removed.has(rule)).map(sentRule),
-      filters: filters.map(sentFilter),
-    };
+    return sentObjects({ rules: rules.filter((rule) => !removed.has(rule)), filters });
   });
 }
 
 type Body = Pick<AddressReplacement, 'rules' | 'filters'>;
 
-/** The own objects with rules added, without those that do not stay; null if it is so already. */
-function merged(
-  { rules, filters }: OwnObjects,
+/** As a file would that names these rules, without the own rules of the identities in `removed`; null if it is so already. */
+function planned(
+  accepted: Accepted,
   added: readonly WantedRule[],
-  stays: (rule: AcceptedRule) => boolean,
+  removed: ReadonlySet<string> = new Set(),
 ): Body | null {
-  const wanted = new Map(added.map((rule) => [ruleIdentity(rule), rule]));
-  const kept = rules.filter((rule) => wanted.has(ruleIdentity(asWanted(rule))) || stays(rule));
-  const there = new Set(kept.map((rule) => ruleIdentity(asWanted(rule))));
-  const missing = [...wanted].flatMap(([name, rule]) => (there.has(name) ? [] : [rule]));
-  const isMarked = kept.some((rule) => {
-    const { ref = rule.ref, expiresAt = rule.expires_at } =
-      wanted.get(ruleIdentity(asWanted(rule))) ?? {};
-    return ref !== rule.ref || expiresAt !== rule.expires_at;
-  });
-  if (missing.length === 0 && kept.length === rules.length && !isMarked) return null;
-  const sent = ({ source, port, namedPort, ref, expiresAt, ...rule }: WantedRule) => ({
-    ...rule,
-    source_ip: source,
-    ...(namedPort === null ? { destination_port: port } : { named_port: namedPort }),
-    ...(ref !== undefined && { ref }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt }),
-  });
-  return {
-    rules: [
-      ...kept.map((rule) => {
-        const { ref, expiresAt } = wanted.get(ruleIdentity(asWanted(rule))) ?? {};
-        return {
-          ...sentRule(rule),
-          ...(ref !== undefined && { ref }),
-          ...(expiresAt !== undefined && { expires_at: expiresAt }),
-        };
-      }),
-      ...missing.map(sent),
-    ] as Body['rules'],
-    filters: filters.map(sentFilter),
-  };
+  const { data, meta } = accepted;
+  const rules = data.rules.filter(
+    (rule) => !isOwn(rule) || !removed.has(ruleIdentity(asWanted(rule))),
+  );
+  const left = { ...data, rules };
+  const state = { accepted: { data: left, meta }, etag: null, blocked: [] };
+  const wanted = { ip: data.ip, rules: added, expectations: [] };
+  const { replacement } = planAddress(wanted, state, { prune: false });
+  if (replacement !== null || rules.length === data.rules.length) return replacement;
+  return sentObjects(ownObjects(left));
 }
 
 /** Changes the own objects of an address, and says what was done. */
 export async function change(
   ip: string,
   options: WriteOptions,
-  how: (own: OwnObjects) => Body | null,
+  how: (accepted: Accepted) => Body | null,
 ): Promise<void> {
   const client = connect(options);
   const answer = await changeAddress(client, ip, how);

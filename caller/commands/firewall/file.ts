@@ -135,7 +135,7 @@ async function write(
   const progress = new Progress(options);
   let isStopped = false;
   const stop = (): void => {
-    if (!isStopped) warn('Finishing what was begun; once more ends at once.');
+    if (!isStopped) warn('Finishing the writes under way. Press Ctrl-C again to end at once.');
     else process.exit(EXIT.failed);
     isStopped = true;
   };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AddressReplacement } from '@portcullis/client/generated/operations.ts';
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
-import { sentFilter, sentRule } from '../../address.ts';
+import { ownObjects, sentFilter, sentRule } from '../../address.ts';
 import { failed, usageError } from '../../exit.ts';
 import { withWriteOptions, type WriteOptions } from '../../waiting.ts';
 import { change } from './change.ts';
@@ -40,7 +40,8 @@ async function changeFilters(
   const parsed = parsePortExpression(text);
   if (!parsed.ok) throw usageError(parsed.reason);
   const ports = expandPorts(parsed.value);
-  await change(ip, options, ({ rules, filters }) => {
+  await change(ip, options, ({ data }) => {
+    const { rules, filters } = ownObjects(data);
     const isThere = (port: number): boolean =>
       filters.some((one) => one.type === type && one.port === port);
     const missing = ports.filter((port) => !isThere(port));

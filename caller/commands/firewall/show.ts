@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AcceptedRule, HeldAddress } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
-import { portExpression } from '../../ports.ts';
+import { portExpression } from '@portcullis/core/net/ports.ts';
 import { localTime, print, printJson, printTable, styled } from '../../output.ts';
 
 /** `firewall show` and `firewall catalogue`. */

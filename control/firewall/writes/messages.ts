@@ -1,4 +1,5 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import { portItems } from '@portcullis/core/net/ports.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
 /** The wording of the interface; metrics show the real duration. */
@@ -114,13 +115,7 @@ export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: str
 
 /** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
 export function portList(ports: readonly number[]): string {
-  const runs: string[] = [];
-  for (let at = 0; at < ports.length; ) {
-    let end = at;
-    while (ports[end + 1] === (ports[end] ?? 0) + 1) end++;
-    runs.push(end === at ? `${ports[at]}` : `${ports[at]}-${ports[end]}`);
-    at = end + 1;
-  }
+  const runs = portItems(ports);
   const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
   return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
 }
