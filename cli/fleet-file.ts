@@ -9,31 +9,15 @@ import {
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import { renderMistake } from '@portcullis/control/fleet-file/mistakes.ts';
+import { SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { readFleetFile } from '@portcullis/control/fleet-file/read/read.ts';
-import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
-import type { EggSource } from '@portcullis/control/fleet-file/read/egg-files.ts';
-import { compilePattern } from '@portcullis/node/eggs/re2.ts';
-import { EXAMPLE_EGG } from '@portcullis/node/examples/images.ts';
+import { resolve } from 'node:path';
 import { failed } from '@portcullis/caller/exit.ts';
 import { commandLine } from './installation/command-line.ts';
 
 /** The name in a fleet file of the example egg, which runs without Docker. */
 export const EXAMPLE_EGG_NAME = 'eggs/hearth.json';
-
-const EGGS_FOLDER = join(import.meta.dirname, '..', 'eggs');
-
-/** The eggs of this repository under their names in a fleet file: `eggs/<name>.json`. */
-export const SHIPPED_EGGS: EggSource = {
-  shipped(name) {
-    if (name === EXAMPLE_EGG_NAME) return EXAMPLE_EGG;
-    if (!/^eggs\/[a-z0-9][a-z0-9.-]*\.json$/.test(name)) return null;
-    const path = join(EGGS_FOLDER, basename(name));
-    return existsSync(path) ? path : null;
-  },
-  compile: compilePattern,
-};
 
 /** Reads a fleet file, or throws every mistake in it as `file:line:column: message`. */
 export async function readFleet(path: string): Promise<FleetFile> {

@@ -134,13 +134,14 @@ function pathOf(
 ): string {
   const { version, path }: { readonly version: string; readonly path: string } = OPERATIONS[id];
   const isOwn = version === 'portal';
+  const isOperator = version === 'operator';
   if (settings.key !== undefined && isOwn) {
     throw new TypeError(`${id} needs a session, not a key`);
   }
-  const prefix =
-    settings.key !== undefined || isOwn
-      ? `/api/${version}`
-      : `/api/portal/organisations/{organisation}/${version}`;
+  const forSession = isOperator
+    ? '/api/portal/operator'
+    : `/api/portal/organisations/{organisation}/${version}`;
+  const prefix = settings.key !== undefined || isOwn ? `/api/${version}` : forSession;
   return `${prefix}${path}`.replace(/\{(\w+)\}/g, (_, name: string) => {
     const own = name === 'organisation' ? (settings as SessionSettings).organisation : undefined;
     const value = input[name] ?? own;

@@ -1,5 +1,10 @@
 import type { EventOptions, ReceivedEvent } from './event-stream.ts';
-import type { PortalOperations, V1Operations, X1Operations } from './generated/operations.ts';
+import type {
+  OperatorOperations,
+  PortalOperations,
+  V1Operations,
+  X1Operations,
+} from './generated/operations.ts';
 
 interface Shape {
   readonly params: object;
@@ -9,7 +14,7 @@ interface Shape {
   readonly result: object;
 }
 
-type KeyOperations = V1Operations & X1Operations;
+type KeyOperations = V1Operations & X1Operations & OperatorOperations;
 export type Operations = KeyOperations & PortalOperations;
 export type OperationId = keyof Operations;
 

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, 'openapi');
 const checking = process.argv.includes('--check');
 
 mkdirSync(folder, { recursive: true });
-for (const version of ['v1', 'x1'] as const) {
+for (const version of ['v1', 'x1', 'operator'] as const) {
   const path = join(folder, `${version}.json`);
   const text = `${JSON.stringify(buildOpenApi(version), null, 2)}\n`;
   if (!checking) {

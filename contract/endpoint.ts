@@ -11,6 +11,10 @@ export const ABILITIES = [
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
+/** Of keys of the operator, which belong to no organisation. */
+export const OPERATOR_ABILITIES = ['operator.read', 'operator.manage'] as const;
+export type OperatorAbility = (typeof OPERATOR_ABILITIES)[number];
+
 /** The activation flag of an area, set by the operator for an organisation. */
 export type Flag = 'firewall_api' | 'attack_history_api';
 
@@ -82,6 +86,11 @@ export interface Endpoint extends Row {
   /** Null: any key; what it may see depends on its abilities. */
   readonly ability: Ability | null;
   readonly flag: Flag | null;
+}
+
+/** The contract of an operation for keys of the operator, and for the sessions of operators. */
+export interface OperatorEndpoint extends Row {
+  readonly operator: OperatorAbility;
 }
 
 /** The contract of an operation for signed-in people. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asObject, toJson } from './components.ts';
-import type { Endpoint, ResponseRow, Row } from './endpoint.ts';
+import type { Endpoint, OperatorEndpoint, ResponseRow, Row } from './endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import { PROBLEMS } from './problems.ts';
+import { OPERATOR_ENDPOINTS } from './operator-endpoints.ts';
 import { PORTAL_ENDPOINTS } from './portal-endpoints.ts';
 import { X1_ENDPOINTS } from './x1-endpoints.ts';
 
@@ -82,7 +83,8 @@ const CODES = {
 };
 
 const FOR_KEYS: readonly Endpoint[] = [...ENDPOINTS, ...X1_ENDPOINTS];
-const ALL: readonly Row[] = [...FOR_KEYS, ...PORTAL_ENDPOINTS];
+const FOR_OPERATORS: readonly OperatorEndpoint[] = OPERATOR_ENDPOINTS;
+const ALL: readonly Row[] = [...FOR_KEYS, ...FOR_OPERATORS, ...PORTAL_ENDPOINTS];
 
 describe('the endpoint tables', () => {
   it('have the eleven operations of the interface, in its order, and no other', () => {
@@ -110,13 +112,17 @@ describe('the endpoint tables', () => {
       if (row.write !== false)
         assert.ok(row.ability?.endsWith('.manage') === true, row.operationId);
     }
+    for (const row of FOR_OPERATORS) {
+      const needed = row.write === false ? 'operator.read' : 'operator.manage';
+      assert.equal(row.operator, needed, row.operationId);
+    }
     for (const row of ALL) {
       if (row.method === 'GET') assert.equal(row.write, false, row.operationId);
     }
   });
 
   it('take Idempotency-Key on every POST and DELETE that writes, and nowhere else', () => {
-    for (const row of FOR_KEYS) {
+    for (const row of [...FOR_KEYS, ...FOR_OPERATORS]) {
       const takes = (row.method === 'POST' || row.method === 'DELETE') && row.write !== false;
       assert.equal(row.idempotent ?? false, takes, row.operationId);
       assert.equal(row.requestHeaders?.includes('Idempotency-Key') ?? false, takes);

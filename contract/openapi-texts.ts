@@ -1,7 +1,7 @@
 import type { Row, Flag } from './endpoint.ts';
 
-export type Version = 'v1' | 'x1' | 'portal';
-export const VERSIONS = ['v1', 'x1', 'portal'] as const satisfies readonly Version[];
+export type Version = 'v1' | 'x1' | 'portal' | 'operator';
+export const VERSIONS = ['v1', 'x1', 'portal', 'operator'] as const satisfies readonly Version[];
 
 export const FLAG_NAMES: Readonly<Record<Flag, string>> = {
   firewall_api: 'Firewall API',
@@ -74,6 +74,19 @@ ${ABOUT_REQUESTS}`,
 - A request that changes something needs \`Sec-Fetch-Site: same-origin\` (which browsers send) or \`X-Portcullis-CSRF: 1\`.
 - What the fleet file of the operator owns can be read and not changed (\`managed_by_fleet_file\`).
 - Refusals are problem documents (RFC 9457), as in the other interfaces.`,
+  },
+  operator: {
+    title: 'Portcullis, operator',
+    version: '0.1.0',
+    summary: 'Customers, prefixes, keys, game servers and the hosts of the fleet, by program',
+    description: `What a billing system or an installer calls. **Operations here may change between releases.**
+
+- Every request carries a key of the operator: \`Authorization: Bearer <API_KEY>\`, made by \`portcullis keys create --operator\`. It belongs to no organisation, has \`operator.read\`, \`operator.manage\` or both, and may be bound to source addresses.
+- Every operation is also below \`/api/portal/operator\`, for the sessions of operators.
+- A PUT may be repeated. \`Idempotency-Key\` on a POST or DELETE makes it safe to repeat for 24 hours; a repeated answer has no secret.
+- \`external_id\` is what a billing system calls an organisation or a game server: unique, and searched by the lists.
+- What the fleet file owns is read here and changed there (\`managed_by_fleet_file\`). What is made here is shown as \`owner: portal\`.
+- Refusals are problem documents (RFC 9457), as in the other interfaces. Everything is in the audit trail.`,
   },
 } as const satisfies Readonly<Record<Version, unknown>>;
 

@@ -7,15 +7,24 @@ import {
   type JsonObject,
   toJson,
 } from './components.ts';
-import type { Endpoint, HeaderUse, Link, PortalEndpoint, ResponseRow, Row } from './endpoint.ts';
+import type {
+  Endpoint,
+  HeaderUse,
+  Link,
+  OperatorEndpoint,
+  PortalEndpoint,
+  ResponseRow,
+  Row,
+} from './endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from './endpoints.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS, type RequestHeaderName } from './headers.ts';
 import { FLAG_NAMES, INFO, TAGS, type Version } from './openapi-texts.ts';
 import { Problem, PROBLEMS } from './problems.ts';
+import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from './operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from './portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from './x1-endpoints.ts';
 
-type AnyEndpoint = Endpoint | PortalEndpoint;
+type AnyEndpoint = Endpoint | OperatorEndpoint | PortalEndpoint;
 
 const TABLES: Readonly<
   Record<Version, { readonly prefix: string; readonly rows: readonly AnyEndpoint[] }>
@@ -23,6 +32,7 @@ const TABLES: Readonly<
   v1: { prefix: V1_PREFIX, rows: ENDPOINTS },
   x1: { prefix: X1_PREFIX, rows: X1_ENDPOINTS },
   portal: { prefix: PORTAL_PREFIX, rows: PORTAL_ENDPOINTS },
+  operator: { prefix: OPERATOR_PREFIX, rows: OPERATOR_ENDPOINTS },
 };
 
 /** The OpenAPI 3.1 document of a version, derived from its endpoint table. Deterministic. */
@@ -78,8 +88,7 @@ function operation(row: AnyEndpoint, components: Components): JsonObject {
     summary: row.summary,
     description: `${row.description}\n\n${requirements(row)}`,
     // OpenAPI 3.1 allows required abilities for schemes other than OAuth.
-    security:
-      'role' in row ? sessionOf(row) : [{ apiKey: row.ability === null ? [] : [row.ability] }],
+    security: securityOf(row),
     ...(parameters.length > 0 && { parameters }),
     ...(row.body !== undefined && { requestBody: requestBody(row, row.body, components) }),
     responses: Object.fromEntries(
@@ -91,12 +100,15 @@ function operation(row: AnyEndpoint, components: Components): JsonObject {
   };
 }
 
-function sessionOf({ role }: PortalEndpoint): JsonObject[] {
-  return role === 'anyone' ? [] : [{ session: [role] }];
+function securityOf(row: AnyEndpoint): JsonObject[] {
+  if ('operator' in row) return [{ apiKey: [row.operator] }];
+  if (!('role' in row)) return [{ apiKey: row.ability === null ? [] : [row.ability] }];
+  return row.role === 'anyone' ? [] : [{ session: [row.role] }];
 }
 
 function requirements(row: AnyEndpoint): string {
   if ('role' in row) return ROLE_NEEDS[row.role];
+  if ('operator' in row) return `The key needs the ability \`${row.operator}\`.`;
   const { ability, flag } = row;
   const needsFlag =
     flag === null

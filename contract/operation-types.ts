@@ -1,11 +1,13 @@
 import type { Static, TSchema } from 'typebox';
 import type { ENDPOINTS } from './endpoints.ts';
+import type { OPERATOR_ENDPOINTS } from './operator-endpoints.ts';
 import type { PORTAL_ENDPOINTS } from './portal-endpoints.ts';
 import type { X1_ENDPOINTS } from './x1-endpoints.ts';
 
 /** The rows of all tables as types, for handlers and clients. */
 type PortalRow = (typeof PORTAL_ENDPOINTS)[number];
-type Row = (typeof ENDPOINTS)[number] | (typeof X1_ENDPOINTS)[number] | PortalRow;
+type KeyRow = (typeof ENDPOINTS)[number] | (typeof X1_ENDPOINTS)[number];
+type Row = KeyRow | PortalRow | (typeof OPERATOR_ENDPOINTS)[number];
 type RowOf<Id extends OperationId> = Extract<Row, { readonly operationId: Id }>;
 
 export type OperationId = Row['operationId'];

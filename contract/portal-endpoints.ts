@@ -5,7 +5,6 @@ import {
   PORTAL_PEOPLE_ENDPOINTS,
 } from './operations/portal-people.ts';
 import { PORTAL_FIREWALL_ENDPOINTS, PORTAL_GROUP_ENDPOINTS } from './operations/portal-firewall.ts';
-import { PORTAL_OPERATOR_ENDPOINTS } from './operations/portal-operator.ts';
 import { PORTAL_WEBHOOK_ENDPOINTS } from './operations/portal-webhooks.ts';
 
 export const PORTAL_PREFIX = '/api/portal';
@@ -18,7 +17,6 @@ export const PORTAL_ENDPOINTS = [
   ...PORTAL_FIREWALL_ENDPOINTS,
   ...PORTAL_GROUP_ENDPOINTS,
   ...PORTAL_ADMINISTRATION_ENDPOINTS,
-  ...PORTAL_OPERATOR_ENDPOINTS,
   ...PORTAL_AGENT_ENDPOINTS,
   ...PORTAL_WEBHOOK_ENDPOINTS,
 ] as const;

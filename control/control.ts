@@ -6,6 +6,7 @@ import { createAccounts } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
+import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import type { ControlConfig } from './config/config.ts';
@@ -191,7 +192,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
     ...gameServers.handlers,
     ...attacks.handlers,
     ...accounts.handlers,
-    ...createAdministration().handlers,
+    ...createAdministration({ publicUrl, eggs: SHIPPED_EGGS }).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,

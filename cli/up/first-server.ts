@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import type { Tx } from '@portcullis/control/db/database.ts';
-import { createGameServer } from '@portcullis/control/fleet-file/apply/game-servers.ts';
-import { loadEggs } from '@portcullis/control/fleet-file/read/egg-files.ts';
+import { createGameServer } from '@portcullis/control/declared/game-servers.ts';
+import { DEFAULT_NODE_PORTS, saveNode } from '@portcullis/control/declared/nodes.ts';
+import type { Batch } from '@portcullis/control/fleet/batch.ts';
+import { loadLibraryEgg, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EXAMPLE_EGG_NAME, SHIPPED_EGGS } from '../fleet-file.ts';
+import { EXAMPLE_EGG_NAME } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
 import { createClient } from '@portcullis/client/client.ts';
 
@@ -28,19 +29,24 @@ const POLL_MS = 200;
 const LIMITS = { memory: 256, cpu: 100, disk: 512 };
 
 export async function createFirstServer(
-  tx: Tx,
+  batch: Batch,
   {
     organisationId,
     serviceId,
     ip: address,
   }: { readonly organisationId: number; readonly serviceId: number; readonly ip: string | null },
 ): Promise<FirstServer> {
-  await tx.insertInto('nodes').values({ name: LOCAL_NAME, owner: 'portal' }).execute();
-  const eggs = await loadEggs([EXAMPLE_EGG_NAME], '.', SHIPPED_EGGS);
-  const egg = eggs.get(EXAMPLE_EGG_NAME);
-  if (egg?.ok !== true) throw new Error(`the shipped egg cannot be used: ${egg?.reason ?? ''}`);
+  const egg = await loadLibraryEgg(EXAMPLE_EGG_NAME, SHIPPED_EGGS);
+  if (!egg.ok) throw new Error(`the shipped egg cannot be used: ${egg.reason}`);
   const uuid = randomUUID();
   const ip = address ?? LOOPBACK;
+  await saveNode(batch, {
+    name: LOCAL_NAME,
+    memory: null,
+    disk: null,
+    addresses: [ip],
+    ports: DEFAULT_NODE_PORTS,
+  });
   const port = await freePort(ip);
   const server = {
     uuid,
@@ -60,7 +66,7 @@ export async function createFirstServer(
     suspended: false,
     crashes: { restart: true, withinMs: 60_000 },
   };
-  await createGameServer(tx, server, { organisationId, owner: 'portal' });
+  await createGameServer(batch, server, organisationId);
   return { uuid, name: NAME, ip, port };
 }
 

@@ -1,6 +1,6 @@
 import { createKey, recordAudit } from '@portcullis/control/access/index.ts';
 import type { Db, Tx } from '@portcullis/control/db/database.ts';
-import { takeGeneration } from '@portcullis/control/fleet/generations.ts';
+import { Batch } from '@portcullis/control/fleet/batch.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { operator } from '../database.ts';
 import { FIRST_ORGANISATION, LOCAL_NAME } from '../options.ts';
@@ -31,7 +31,8 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
     const addresses = network.addresses.length > 0 ? network.addresses : [EXAMPLE_ADDRESS];
     const organisationId = await createOrganisation(tx, addresses);
     await createEdge(tx, network.devices);
-    const server = await createFirstServer(tx, {
+    const batch = new Batch(tx, 'portal');
+    const server = await createFirstServer(batch, {
       organisationId,
       serviceId: SERVICE_ID,
       ip: network.addresses.find((address) => !address.includes(':')) ?? null,
@@ -42,7 +43,8 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
       { organisationId, name: FIRST_KEY, abilities: ABILITIES, owner: 'portal' },
       actor,
     );
-    const generation = await takeGeneration(tx, { cause: 'first start', targets: addresses });
+    batch.touch(...addresses);
+    const generation = await batch.land('first start');
     await recordAudit(tx, {
       actor,
       organisationId,

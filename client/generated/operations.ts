@@ -171,10 +171,23 @@ export type AgentStateRequest = {
   readonly secret: string;
 };
 
-/** Where players reach it. */
 export type Allocation = {
-  readonly ip: IpAddress;
+  readonly ip: string;
   readonly port: number;
+  readonly protocols: ReadonlyArray<'tcp' | 'udp'>;
+  readonly variable: string | null;
+  readonly name: string | null;
+};
+
+export type AllocationInput = {
+  /** An address of the node. */
+  readonly ip: string;
+  readonly port: number;
+  readonly protocols?: ReadonlyArray<'tcp' | 'udp'>;
+  /** Is set to the port. */
+  readonly variable?: string;
+  /** What the port is for. */
+  readonly name?: string;
 };
 
 /** Without its secret, which is shown once. */
@@ -236,6 +249,13 @@ export type ApiKeyRevoked = {
 
 export type ApiKeys = {
   readonly data: readonly ApiKey[];
+};
+
+export type ApprovedHosts = {
+  readonly data: {
+    /** Of the hosts that waited. */
+    readonly addresses: readonly string[];
+  };
 };
 
 /** Number of an autonomous system. */
@@ -449,6 +469,12 @@ export type Bounds = {
   readonly high: number;
 };
 
+export type BuildState = {
+  /** Later versions may add values. */
+  readonly state: 'waiting' | 'building' | 'built' | 'failed' | (string & {});
+  readonly reason: string | null;
+};
+
 /** Who a request comes from, and what it may do. */
 export type CallerView = {
   readonly data: {
@@ -481,6 +507,15 @@ export type CatalogueEntry = {
   readonly category: 'protocols' | 'games' | (string & {});
 };
 
+/** As in the fleet file. */
+export type CollectorInput = {
+  /** ADDRESS:PORT. */
+  readonly listen: string;
+  /** Who may send. */
+  readonly exporters: readonly ExporterInput[];
+  readonly site?: string;
+};
+
 export type CommandRequest = {
   /** One line for the console: 1 to 2048 characters (code points). A server in a container has a terminal, which takes 4095 bytes a line: a longer one, such as 2048 emoji, is refused by its node (502), never cut. */
   readonly command: string;
@@ -496,6 +531,17 @@ export type ConsoleLines = {
   readonly lines: readonly string[] | null;
   /** Number of the last line. Each line has the next, also when its node begins anew it never goes back: by how much it rose says how many lines are new. Null: unknown. */
   readonly last_number: number | null;
+};
+
+export type CrashPolicy = {
+  readonly restart: boolean;
+  readonly within_seconds: number;
+};
+
+export type CrashPolicyInput = {
+  readonly restart?: boolean;
+  /** A crash this soon after another leaves it offline. Default: 60. */
+  readonly within_seconds?: number;
 };
 
 /** The object that decided. */
@@ -772,6 +818,20 @@ export type EdgeAnswer = {
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
 };
 
+/** As in the fleet file. */
+export type EdgeInput = {
+  /** Where it stands. Default: its name. */
+  readonly site?: string;
+  /** Devices that packets from outside come in by, or beginnings of names: `ens*`. */
+  readonly devices: readonly string[];
+  /** Prefixes that it serves. Default: all. */
+  readonly serves?: readonly string[];
+  readonly sees?: 'both' | 'inbound';
+  readonly fragments?: 'reassemble' | 'limit';
+  /** Always reachable on the edge host. Default: tcp 22. */
+  readonly management?: readonly ManagementPort[];
+};
+
 /** How far an edge that serves the address has come. */
 export type EdgeProgress = {
   /** Name of the edge. */
@@ -791,6 +851,27 @@ export type EdgeVerdict = {
   readonly in_service: boolean;
   /** Null: it did not answer in time. */
   readonly answer: EdgeAnswer | null;
+};
+
+export type Egg = {
+  /** What `egg` of a server takes. */
+  readonly name: string;
+  readonly description: string;
+  /** Their labels. */
+  readonly images: readonly string[];
+  readonly variables: readonly EggVariable[];
+  readonly title: string;
+};
+
+export type EggVariable = {
+  readonly env: string;
+  readonly name: string;
+  readonly default: string;
+  readonly rules: readonly string[];
+};
+
+export type Eggs = {
+  readonly data: readonly Egg[];
 };
 
 export type Event = {
@@ -842,6 +923,13 @@ export type Explanation = {
     /** What edges dropped of all packets to the address in the last hour, by what dropped and why, largest first: filters too, which no single packet decides. */
     readonly dropped: readonly DropTotal[];
   };
+};
+
+export type ExporterInput = {
+  readonly ip: string;
+  readonly sampling_rate?: number;
+  /** What it is believed of. Default: everything. */
+  readonly prefixes?: readonly string[];
 };
 
 /** One stateful filter on one port of an address. */
@@ -991,6 +1079,18 @@ export type FleetNode = {
   readonly name: string;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
+  /** MiB that it offers; null: without limit. */
+  readonly memory: number | null;
+  /** MiB that it offers; null: without limit. */
+  readonly disk: number | null;
+  /** MiB that its servers have together. */
+  readonly memory_used: number;
+  /** MiB that its servers have together. */
+  readonly disk_used: number;
+  /** From which servers are given a port. */
+  readonly addresses: readonly string[];
+  /** A port expression: those that servers are given. */
+  readonly ports: string;
   readonly enrolled_at: string | null;
   readonly last_seen_at: string | null;
   readonly connected: boolean;
@@ -1417,6 +1517,21 @@ export type Invitation = {
 /** An IPv4 or IPv6 address in its canonical form (RFC 5952). */
 export type IpAddress = string;
 
+export type JoinCommand = {
+  readonly data: {
+    /** What to run on the new host, as root. It works once. Null in the repeated answer of an Idempotency-Key. */
+    readonly command: string | null;
+    readonly expires_at: string;
+  };
+};
+
+export type JoinInput = {
+  /** The host waits until an operator approves it. Default: false. */
+  readonly approve?: boolean;
+  /** How long it works. Default: 60. */
+  readonly minutes?: number;
+};
+
 export type JoinRequest = {
   /** What the host is to be. */
   readonly kind: 'edge' | 'node' | 'collector';
@@ -1470,6 +1585,11 @@ export type ManagedFilter = {
   readonly ports: string | null;
 };
 
+export type ManagementPort = {
+  readonly protocol: 'tcp' | 'udp';
+  readonly port: number;
+};
+
 export type MemberChange = {
   readonly role: 'read-only' | 'member' | 'admin' | 'owner';
 };
@@ -1520,6 +1640,18 @@ export type NewPasskey = {
   readonly name: string;
   /** What the browser’s WebAuthn call answered, as JSON. */
   readonly credential: Readonly<Record<string, unknown>>;
+};
+
+/** What it offers to servers that are placed. */
+export type NodeInput = {
+  /** MiB. Null: without limit. */
+  readonly memory?: number | null;
+  /** MiB. Null: without limit. */
+  readonly disk?: number | null;
+  /** Addresses of the node from which a server is given a port. */
+  readonly addresses?: readonly string[];
+  /** A port expression: those that servers are given. Default: 25565-25664. */
+  readonly ports?: string;
 };
 
 export type NotedAddresses = {
@@ -1579,6 +1711,42 @@ export type OpenLinks = {
   }>;
 };
 
+export type OperatedServer = {
+  readonly uuid: string;
+  readonly external_id: string | null;
+  readonly organisation: string;
+  readonly service_id: number;
+  readonly name: string;
+  readonly node: string;
+  readonly egg: string;
+  readonly image: string | null;
+  readonly variables: {
+    readonly [name: string]: string;
+  };
+  readonly limits: OperatedServerLimits;
+  /** With both protocols where the egg decides. */
+  readonly allocations: readonly Allocation[];
+  readonly open_while_running: boolean | readonly string[];
+  readonly suspended: boolean;
+  readonly crashes: CrashPolicy;
+  readonly build: BuildState;
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type OperatedServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+};
+
+export type OperatedServers = {
+  readonly data: readonly OperatedServer[];
+};
+
 export type OperatorInvitation = {
   readonly email: string;
   /** Slug; null: an operator without an organisation. */
@@ -1589,6 +1757,8 @@ export type OperatorInvitation = {
 
 export type OrganisationDetail = {
   readonly slug: string;
+  /** What a billing system calls it. */
+  readonly external_id: string | null;
   readonly name: string;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
@@ -1603,10 +1773,22 @@ export type OrganisationDetail = {
   readonly thresholds: Thresholds;
 };
 
+/** Of one that exists, what is left out stays as it is. */
 export type OrganisationInput = {
   readonly name: string;
-  readonly flags: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
-  readonly limits: OrganisationLimits;
+  /** What a billing system calls it; unique. */
+  readonly external_id?: string | null;
+  readonly flags?: ReadonlyArray<'firewall_api' | 'attack_history_api'>;
+  readonly limits?: OrganisationLimits;
+};
+
+export type OrganisationKeyCreated = {
+  readonly data: {
+    readonly id: number;
+    readonly name: string;
+    /** The whole key, shown this once. Null in the repeated answer of an Idempotency-Key. */
+    readonly secret: string | null;
+  };
 };
 
 export type OrganisationLimits = {
@@ -1925,6 +2107,39 @@ export type SampleCount = {
   readonly sources: number;
 };
 
+/** What is left out stays as it is. */
+export type ServerChange = {
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** A service of it. */
+  readonly service_id?: number;
+  readonly name?: string;
+  /** Null or left out: one that has room, is connected and has the addresses. */
+  readonly node?: string | null;
+  /** A name of the library (`listEggs`); with `egg_document` any name. */
+  readonly egg?: string;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; whole. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  readonly limits?: ServerLimits;
+  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
+  readonly allocations?: readonly AllocationInput[];
+  /** Its ports, or those of these names, are allowed while it runs. */
+  readonly open_while_running?: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended?: boolean;
+  readonly crashes?: CrashPolicyInput;
+  /** Also if it is built anew on another node, without its files. */
+  readonly allow_losses?: boolean;
+};
+
 export type ServerHappening = {
   readonly at: string;
   /** Later versions may add values. */
@@ -1933,6 +2148,48 @@ export type ServerHappening = {
   readonly state: string | null;
   /** What it was, of a change of state. */
   readonly from: string | null;
+};
+
+/** A server with an external id that its organisation has already is answered as it is. */
+export type ServerInput = {
+  /** Its slug. */
+  readonly organisation: string;
+  /** A service of it. */
+  readonly service_id: number;
+  readonly name: string;
+  /** A name of the library (`listEggs`); with `egg_document` any name. */
+  readonly egg: string;
+  readonly limits: ServerLimits;
+  /** What a billing system calls it; unique in its organisation. */
+  readonly external_id?: string | null;
+  /** Null or left out: one that has room, is connected and has the addresses. */
+  readonly node?: string | null;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON. */
+  readonly egg_document?: {
+    readonly [name: string]: unknown;
+  };
+  /** The label of one of the egg's images. Null: the first. */
+  readonly image?: string | null;
+  /** By environment name, within the egg's rules; whole. */
+  readonly variables?: {
+    readonly [name: string]: string | number | boolean;
+  };
+  /** The first one is SERVER_IP and SERVER_PORT. Left out: a free port of the node. */
+  readonly allocations?: readonly AllocationInput[];
+  /** Its ports, or those of these names, are allowed while it runs. */
+  readonly open_while_running?: boolean | readonly string[];
+  /** It must not run, and is not deleted. */
+  readonly suspended?: boolean;
+  readonly crashes?: CrashPolicyInput;
+};
+
+export type ServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
 };
 
 export type ServerPort = {
@@ -2954,118 +3211,6 @@ export interface PortalOperations {
     headers: never;
     result: ApiKeyRevoked;
   };
-  /** List organisations. */
-  listOrganisations: {
-    params: {};
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Create or change an organisation. */
-  saveOrganisation: {
-    params: { slug: string };
-    query: never;
-    body: OrganisationInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Add an ASN. */
-  addAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove an ASN. */
-  removeAsn: {
-    params: { slug: string; asn: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Create or change a service. */
-  saveService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: ServiceInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a service. */
-  removeService: {
-    params: { slug: string; service: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Give a prefix or an address. */
-  createHolding: {
-    params: { slug: string };
-    query: never;
-    body: HoldingInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Change when a holding begins and ends. */
-  changeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: HoldingChange;
-    headers: never;
-    result: Organisations;
-  };
-  /** Remove a holding that was never used. */
-  removeHolding: {
-    params: { slug: string; holding: number };
-    query: never;
-    body: never;
-    headers: never;
-    result: Organisations;
-  };
-  /** Suggest thresholds. */
-  suggestThresholds: {
-    params: { slug: string };
-    query: never;
-    body: never;
-    headers: never;
-    result: ThresholdSuggestions;
-  };
-  /** Set when traffic is an attack. */
-  saveThresholds: {
-    params: { slug: string };
-    query: never;
-    body: ThresholdsInput;
-    headers: never;
-    result: Organisations;
-  };
-  /** Read the health of the fleet. */
-  readFleetHealth: {
-    params: {};
-    query: never;
-    body: never;
-    headers: never;
-    result: FleetHealth;
-  };
-  /** Remove an edge, a node or a collector. */
-  removeAgent: {
-    params: { kind: string; name: string };
-    query: never;
-    body: never;
-    headers: never;
-    result: Done;
-  };
-  /** Search the audit trail. */
-  readAuditTrail: {
-    params: {};
-    query: { search?: string; organisation?: string; before?: number; per_page?: number };
-    body: never;
-    headers: never;
-    result: AuditTrail;
-  };
   /** Trade a token for a credential. */
   joinFleet: {
     params: {};
@@ -3145,6 +3290,274 @@ export interface PortalOperations {
     body: never;
     headers: never;
     result: DeliveryStarted;
+  };
+}
+
+/** The operations of /api/operator. */
+export interface OperatorOperations {
+  /** List organisations. */
+  listOrganisations: {
+    params: {};
+    query: { external_id?: string };
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Read an organisation. */
+  readOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Create or change an organisation. */
+  saveOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: OrganisationInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** End an organisation. */
+  endOrganisation: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Organisations;
+  };
+  /** Add an ASN. */
+  addAsn: {
+    params: { slug: string; asn: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove an ASN. */
+  removeAsn: {
+    params: { slug: string; asn: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Organisations;
+  };
+  /** Create or change a service. */
+  saveService: {
+    params: { slug: string; service: number };
+    query: never;
+    body: ServiceInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove a service. */
+  removeService: {
+    params: { slug: string; service: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Organisations;
+  };
+  /** Give a prefix or an address. */
+  createHolding: {
+    params: { slug: string };
+    query: never;
+    body: HoldingInput;
+    headers: 'idempotencyKey';
+    result: Organisations;
+  };
+  /** Change when a holding begins and ends. */
+  changeHolding: {
+    params: { slug: string; holding: number };
+    query: never;
+    body: HoldingChange;
+    headers: never;
+    result: Organisations;
+  };
+  /** Remove a holding that was never used. */
+  removeHolding: {
+    params: { slug: string; holding: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Organisations;
+  };
+  /** Suggest thresholds. */
+  suggestThresholds: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ThresholdSuggestions;
+  };
+  /** Set when traffic is an attack. */
+  saveThresholds: {
+    params: { slug: string };
+    query: never;
+    body: ThresholdsInput;
+    headers: never;
+    result: Organisations;
+  };
+  /** List the API keys of an organisation. */
+  listOrganisationKeys: {
+    params: { slug: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ApiKeys;
+  };
+  /** Create an API key of an organisation. */
+  createOrganisationKey: {
+    params: { slug: string };
+    query: never;
+    body: ApiKeyInput;
+    headers: 'idempotencyKey';
+    result: OrganisationKeyCreated;
+  };
+  /** Revoke an API key of an organisation. */
+  revokeOrganisationKey: {
+    params: { slug: string; key: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ApiKeyRevoked;
+  };
+  /** List the eggs of the library. */
+  listEggs: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: Eggs;
+  };
+  /** List game servers. */
+  listOperatedServers: {
+    params: {};
+    query: { organisation?: string; external_id?: string; node?: string };
+    body: never;
+    headers: never;
+    result: OperatedServers;
+  };
+  /** Create a game server. */
+  createServer: {
+    params: {};
+    query: never;
+    body: ServerInput;
+    headers: 'idempotencyKey';
+    result: OperatedServers;
+  };
+  /** Read a game server. */
+  readOperatedServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: OperatedServers;
+  };
+  /** Change a game server. */
+  changeServer: {
+    params: { slice: string };
+    query: never;
+    body: ServerChange;
+    headers: never;
+    result: OperatedServers;
+  };
+  /** Delete a game server. */
+  deleteServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Suspend a game server. */
+  suspendServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: OperatedServers;
+  };
+  /** Unsuspend a game server. */
+  unsuspendServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: OperatedServers;
+  };
+  /** Install a game server anew. */
+  reinstallServer: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: OperatedServers;
+  };
+  /** Read the health of the fleet. */
+  readFleetHealth: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: FleetHealth;
+  };
+  /** Create or change an edge. */
+  saveEdge: {
+    params: { name: string };
+    query: never;
+    body: EdgeInput;
+    headers: never;
+    result: FleetHealth;
+  };
+  /** Create or change a node. */
+  saveNode: {
+    params: { name: string };
+    query: never;
+    body: NodeInput;
+    headers: never;
+    result: FleetHealth;
+  };
+  /** Create or change a collector. */
+  saveCollector: {
+    params: { name: string };
+    query: never;
+    body: CollectorInput;
+    headers: never;
+    result: FleetHealth;
+  };
+  /** Remove an edge, a node or a collector. */
+  removeAgent: {
+    params: { kind: string; name: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Make the command by which a host joins. */
+  createJoinCommand: {
+    params: { kind: string; name: string };
+    query: never;
+    body: JoinInput;
+    headers: 'idempotencyKey';
+    result: JoinCommand;
+  };
+  /** Approve the host that waits. */
+  approveHosts: {
+    params: { kind: string; name: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: ApprovedHosts;
+  };
+  /** Search the audit trail. */
+  readAuditTrail: {
+    params: {};
+    query: { search?: string; organisation?: string; before?: number; per_page?: number };
+    body: never;
+    headers: never;
+    result: AuditTrail;
   };
 }
 
@@ -3238,20 +3651,6 @@ export const OPERATIONS = {
   listKeys: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
   createKey: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/keys', idempotent: false },
   revokeKey: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/keys/{key}', idempotent: false },
-  listOrganisations: { method: 'GET', version: 'portal', path: '/operator/organisations', idempotent: false },
-  saveOrganisation: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}', idempotent: false },
-  addAsn: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/asns/{asn}', idempotent: false },
-  removeAsn: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/asns/{asn}', idempotent: false },
-  saveService: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/services/{service}', idempotent: false },
-  removeService: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/services/{service}', idempotent: false },
-  createHolding: { method: 'POST', version: 'portal', path: '/operator/organisations/{slug}/holdings', idempotent: false },
-  changeHolding: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
-  removeHolding: { method: 'DELETE', version: 'portal', path: '/operator/organisations/{slug}/holdings/{holding}', idempotent: false },
-  suggestThresholds: { method: 'GET', version: 'portal', path: '/operator/organisations/{slug}/threshold-suggestions', idempotent: false },
-  saveThresholds: { method: 'PUT', version: 'portal', path: '/operator/organisations/{slug}/thresholds', idempotent: false },
-  readFleetHealth: { method: 'GET', version: 'portal', path: '/operator/fleet', idempotent: false },
-  removeAgent: { method: 'DELETE', version: 'portal', path: '/operator/fleet/{kind}/{name}', idempotent: false },
-  readAuditTrail: { method: 'GET', version: 'portal', path: '/operator/audit', idempotent: false },
   joinFleet: { method: 'POST', version: 'portal', path: '/agents/join', idempotent: false },
   readAgentState: { method: 'POST', version: 'portal', path: '/agents/state', idempotent: false },
   listWebhooks: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks', idempotent: false },
@@ -3262,4 +3661,37 @@ export const OPERATIONS = {
   testWebhook: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/test', idempotent: false },
   listWebhookDeliveries: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries', idempotent: false },
   redeliver: { method: 'POST', version: 'portal', path: '/organisations/{organisation}/webhooks/{webhook}/deliveries/{delivery}/redeliver', idempotent: false },
+  listOrganisations: { method: 'GET', version: 'operator', path: '/organisations', idempotent: false },
+  readOrganisation: { method: 'GET', version: 'operator', path: '/organisations/{slug}', idempotent: false },
+  saveOrganisation: { method: 'PUT', version: 'operator', path: '/organisations/{slug}', idempotent: false },
+  endOrganisation: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}', idempotent: true },
+  addAsn: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: false },
+  removeAsn: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/asns/{asn}', idempotent: true },
+  saveService: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: false },
+  removeService: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/services/{service}', idempotent: true },
+  createHolding: { method: 'POST', version: 'operator', path: '/organisations/{slug}/holdings', idempotent: true },
+  changeHolding: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: false },
+  removeHolding: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/holdings/{holding}', idempotent: true },
+  suggestThresholds: { method: 'GET', version: 'operator', path: '/organisations/{slug}/threshold-suggestions', idempotent: false },
+  saveThresholds: { method: 'PUT', version: 'operator', path: '/organisations/{slug}/thresholds', idempotent: false },
+  listOrganisationKeys: { method: 'GET', version: 'operator', path: '/organisations/{slug}/keys', idempotent: false },
+  createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
+  revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
+  listEggs: { method: 'GET', version: 'operator', path: '/eggs', idempotent: false },
+  listOperatedServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
+  createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
+  readOperatedServer: { method: 'GET', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
+  changeServer: { method: 'PUT', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
+  deleteServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{slice}', idempotent: true },
+  suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/suspend', idempotent: true },
+  unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/unsuspend', idempotent: true },
+  reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
+  saveEdge: { method: 'PUT', version: 'operator', path: '/fleet/edges/{name}', idempotent: false },
+  saveNode: { method: 'PUT', version: 'operator', path: '/fleet/nodes/{name}', idempotent: false },
+  saveCollector: { method: 'PUT', version: 'operator', path: '/fleet/collectors/{name}', idempotent: false },
+  removeAgent: { method: 'DELETE', version: 'operator', path: '/fleet/{kind}/{name}', idempotent: true },
+  createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
+  approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
+  readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
 } as const;

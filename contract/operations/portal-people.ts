@@ -19,7 +19,7 @@ import {
   readAnswers,
   writeAnswers,
 } from './portal-shared.ts';
-import { ApiKeyCreated, ApiKeyInput, ApiKeyRevoked, ApiKeys } from '../schemas/portal-operator.ts';
+import { ApiKeyCreated, ApiKeyInput, ApiKeyRevoked, ApiKeys } from '../schemas/operator.ts';
 
 const BASE = '/organisations/{organisation}';
 const MEMBER = { ...ORGANISATION, member: idParam('Id of a person.') };

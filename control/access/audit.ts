@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
-import type { Caller, Person } from './caller.ts';
+import type { Caller, OperatorKey, Person } from './caller.ts';
 import type { ActorKind } from '../db/schema.ts';
 
 /** The actor of an audited action, and its source. */
@@ -20,7 +20,11 @@ export function keyActor(call: {
 }): Actor {
   const { caller, source, requestId } = call;
   if (caller.person !== undefined) return personActor({ ...call, person: caller.person });
-  return { kind: 'key', name: `${caller.keyName} (${caller.keyId})`, source, requestId };
+  return { kind: 'key', name: nameOf(caller), source, requestId };
+}
+
+function nameOf({ keyName, keyId }: Pick<Caller, 'keyName' | 'keyId'>): string {
+  return `${keyName} (${keyId})`;
 }
 
 /** The actor of a signed-in person; an operator in another's organisation is marked. */
@@ -37,12 +41,14 @@ export function personActor(call: {
 /** The actor of an operator's request, whether or not it acts for an organisation. */
 export function operatorActor(call: {
   readonly person: Pick<Person, 'email'> | null;
+  readonly operatorKey: OperatorKey | null;
   readonly source: string | null;
   readonly requestId: string;
 }): Actor {
-  const { person, source, requestId } = call;
-  if (person === null) throw new Error('an operator row was reached without a person');
-  return { kind: 'operator', name: person.email, source, requestId };
+  const { person, operatorKey, source, requestId } = call;
+  const name = person?.email ?? (operatorKey && nameOf(operatorKey));
+  if (name === null) throw new Error('an operator row was reached without an operator');
+  return { kind: 'operator', name, source, requestId };
 }
 
 export interface AuditEntry {

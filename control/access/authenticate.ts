@@ -1,10 +1,10 @@
-import { ABILITIES } from '@portcullis/core/access/abilities.ts';
+import { ABILITIES, OPERATOR_ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { parseKey } from '@portcullis/core/access/key-format.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type Cidr, containsAddress } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { Problem } from '../problem.ts';
-import type { Caller } from './caller.ts';
+import type { KeyHolder } from './caller.ts';
 import type { KeyWithOrganisation } from './key-store.ts';
 import { toOrganisationView } from './organisation-store.ts';
 import { storedCidrs } from './reach.ts';
@@ -12,7 +12,7 @@ import { TokenBuckets } from '../token-buckets.ts';
 
 /** An existing key, prepared once for all requests within a second. */
 export interface KnownKey {
-  readonly caller: Caller;
+  readonly holder: KeyHolder;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly suspendedAt: Date | null;
@@ -42,18 +42,10 @@ export function parseAuthorization(header: string | undefined): Parsed<string> {
     : refuse(`The API key is malformed: ${key.reason}.`);
 }
 
-export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey {
+export function toKnownKey(known: KeyWithOrganisation): KnownKey {
+  const { key } = known;
   return {
-    caller: {
-      keyId: key.id,
-      keyName: key.name,
-      organisationId: key.organisation_id,
-      organisation: toOrganisationView(organisation),
-      abilities: new Set(ABILITIES.filter((ability) => key.abilities.includes(ability))),
-      prefixes: key.prefixes,
-      servers: key.servers,
-      managedServers: key.managed_servers,
-    },
+    holder: holderOf(known),
     expiresAt: key.expires_at,
     revokedAt: key.revoked_at,
     suspendedAt: key.suspended_at,
@@ -61,8 +53,27 @@ export function toKnownKey({ key, organisation }: KeyWithOrganisation): KnownKey
   };
 }
 
-/** The caller, if the key may be used now from this source; throws `unauthenticated`. */
-export function admit(known: KnownKey | null, source: string, now: Date): Caller {
+function holderOf({ key, organisation }: KeyWithOrganisation): KeyHolder {
+  const { id: keyId, name: keyName } = key;
+  if (organisation === null) {
+    const abilities = OPERATOR_ABILITIES.filter((ability) => key.abilities.includes(ability));
+    return { caller: null, operatorKey: { keyId, keyName, abilities: new Set(abilities) } };
+  }
+  const caller = {
+    keyId,
+    keyName,
+    organisationId: organisation.id,
+    organisation: toOrganisationView(organisation),
+    abilities: new Set(ABILITIES.filter((ability) => key.abilities.includes(ability))),
+    prefixes: key.prefixes,
+    servers: key.servers,
+    managedServers: key.managed_servers,
+  };
+  return { caller, operatorKey: null };
+}
+
+/** The holder, if the key may be used now from this source; throws `unauthenticated`. */
+export function admit(known: KnownKey | null, source: string, now: Date): KeyHolder {
   if (known === null) throw unauthenticated('This API key is not known here.');
   if (known.revokedAt !== null) throw unauthenticated('This API key has been revoked.');
   if (known.suspendedAt !== null)
@@ -77,7 +88,7 @@ export function admit(known: KnownKey | null, source: string, now: Date): Caller
       `This API key may not be used from ${source === '' ? 'an unknown address' : source}.`,
     );
   }
-  return known.caller;
+  return known.holder;
 }
 
 export function unauthenticated(detail: string): Problem {

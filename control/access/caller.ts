@@ -1,5 +1,5 @@
 import type { Role } from '@portcullis/contract/endpoint.ts';
-import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
+import type { Ability, Flag, OperatorAbility } from '@portcullis/core/access/abilities.ts';
 
 /** The organisation's limits, as published by the interface. */
 export interface OrganisationLimits {
@@ -49,6 +49,18 @@ export interface Caller {
   /** The servers that it may instruct. Null: all that it sees. */
   readonly managedServers: readonly string[] | null;
 }
+
+/** A key of the operator. */
+export interface OperatorKey {
+  readonly keyId: number;
+  readonly keyName: string;
+  readonly abilities: ReadonlySet<OperatorAbility>;
+}
+
+/** Whose key it is: an organisation's, or the operator's. */
+export type KeyHolder =
+  | { readonly caller: Caller; readonly operatorKey: null }
+  | { readonly caller: null; readonly operatorKey: OperatorKey };
 
 export interface Session {
   readonly person: Person;

@@ -9,7 +9,7 @@ import {
   unauthenticated,
   UnknownKeyBudget,
 } from './authenticate.ts';
-import type { Caller, Session } from './caller.ts';
+import type { KeyHolder, Session } from './caller.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
@@ -17,7 +17,7 @@ import { loadSession, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
-export type { Caller, OrganisationLimits, Person, Session } from './caller.ts';
+export type { Caller, OperatorKey, OrganisationLimits, Person, Session } from './caller.ts';
 export {
   findHolding,
   type HeldPrefix,
@@ -38,7 +38,7 @@ export interface Access {
    * Authenticates by the Authorization header and the canonical source address ('' if unknown). Throws
    * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
    */
-  authenticate(authorization: string | undefined, source: string): Promise<Caller>;
+  authenticate(authorization: string | undefined, source: string): Promise<KeyHolder>;
   /**
    * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
    * `unauthenticated`, and `not_found` for an organisation that it has no role in.
@@ -96,9 +96,9 @@ export function createAccess({
       const name = hash.toString('base64');
       const known = await cache.get(name, () => load(hash, name, source));
       const now = clock();
-      const caller = admit(known, source, now);
-      lastUse.record(caller.keyId, now);
-      return caller;
+      const holder = admit(known, source, now);
+      lastUse.record((holder.caller ?? holder.operatorKey).keyId, now);
+      return holder;
     },
     authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
     onChange(listener) {

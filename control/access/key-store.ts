@@ -6,7 +6,8 @@ import type { Owner } from '../db/schema.ts';
 /** A key with its organisation. */
 export interface KeyWithOrganisation {
   readonly key: ApiKey;
-  readonly organisation: Organisation;
+  /** Null: a key of the operator. */
+  readonly organisation: Organisation | null;
 }
 
 /** The key with this SHA-256, also if revoked or expired. Null if there never was one. */
@@ -17,6 +18,7 @@ export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrgani
     .where('secret_hash', '=', hash)
     .executeTakeFirst();
   if (key === undefined) return null;
+  if (key.organisation_id === null) return { key, organisation: null };
   const organisation = await db
     .selectFrom('organisations')
     .selectAll()
@@ -26,7 +28,8 @@ export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrgani
 }
 
 export interface NewKey {
-  readonly organisationId: number;
+  /** Null: a key of the operator. */
+  readonly organisationId: number | null;
   readonly name: string;
   readonly abilities: readonly string[];
   /** Uuids of visible servers; null or absent: all of the organisation. */
@@ -67,7 +70,7 @@ export async function insertKeys(tx: Tx, keys: readonly NewKeyRow[]): Promise<nu
 /** Locks rows of organisations and returns their flags by id. */
 export async function lockOrganisations(
   tx: Tx,
-  ids: readonly number[],
+  ids: readonly (number | null)[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
   const { rows } = await sql<{ id: number; flags: string[] }>`
     select id, flags from organisations where id = any(${[...new Set(ids)]}::bigint[])
@@ -95,13 +98,15 @@ export interface KeyView {
   readonly owner: Owner;
 }
 
-/** Every key of an organisation, also revoked ones, oldest first. */
-export async function listKeys(db: Db | Tx, organisationId: number): Promise<KeyView[]> {
+/** Every key of an organisation, or with null of the operator, also revoked ones, oldest first. */
+export async function listKeys(db: Db | Tx, organisationId: number | null): Promise<KeyView[]> {
   const { rows } = await sql<KeyView>`
     select id, name, ${KEY_PREFIX} || hint as hint, abilities, servers, managed_servers as "managedServers", prefixes,
            sources, expires_at as "expiresAt", revoked_at as "revokedAt", suspended_at as "suspendedAt",
            last_used_at as "lastUsedAt", created_at as "createdAt", owner
-      from api_keys where organisation_id = ${organisationId} order by id`.execute(db);
+      from api_keys where organisation_id is not distinct from ${organisationId}::bigint order by id`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -109,7 +114,12 @@ export async function listKeys(db: Db | Tx, organisationId: number): Promise<Key
 export async function markRevoked(
   tx: Tx,
   keyId: number,
-): Promise<{ organisationId: number; name: string; revokedAt: Date; first: boolean } | null> {
+): Promise<{
+  organisationId: number | null;
+  name: string;
+  revokedAt: Date;
+  first: boolean;
+} | null> {
   const key = await tx
     .selectFrom('api_keys')
     .select(['organisation_id', 'name', 'revoked_at'])

@@ -1,5 +1,5 @@
 import { hash, randomInt } from 'node:crypto';
-import { ABILITIES, flagOf } from '@portcullis/core/access/abilities.ts';
+import { ABILITIES, flagOf, OPERATOR_ABILITIES } from '@portcullis/core/access/abilities.ts';
 import {
   BASE62,
   formatKey,
@@ -64,7 +64,10 @@ export async function createKeys(
     tx,
     inputs.map(({ organisationId }) => organisationId),
   );
-  for (const input of inputs) requirePossible(input, flags.get(input.organisationId));
+  for (const input of inputs) {
+    const { organisationId } = input;
+    requirePossible(input, organisationId === null ? null : flags.get(organisationId));
+  }
   const made = inputs.map((input) => ({ input, secret: input.secret ?? generateSecret() }));
   const ids = await insertKeys(tx, made.map(rowOf)).catch((error: unknown) => {
     throw explainConflict(error, inputs[0]?.name ?? '');
@@ -85,7 +88,7 @@ export async function createKeys(
   return created;
 }
 
-function requirePossible(input: NewKey, flags: readonly string[] | undefined): void {
+function requirePossible(input: NewKey, flags: readonly string[] | null | undefined): void {
   if (flags === undefined) throw new Problem('not_found', 'There is no such organisation.');
   const errors = mistakesOf(input, flags);
   if (errors.length === 0) return;
@@ -140,7 +143,8 @@ const LISTS = [
   ['sources', 'sources'],
 ] as const;
 
-function mistakesOf(input: NewKey, flags: readonly string[]): FieldError[] {
+/** `flags`: null for a key of the operator. */
+function mistakesOf(input: NewKey, flags: readonly string[] | null): FieldError[] {
   const errors: FieldError[] = [];
   const refuse = (pointer: string, detail: string) => errors.push({ pointer, detail });
   if (input.name === '' || Array.from(input.name).length > MAX_NAME_LENGTH) {
@@ -154,6 +158,12 @@ function mistakesOf(input: NewKey, flags: readonly string[]): FieldError[] {
   }
   for (const [field, of] of LISTS) {
     const entries = input[of] ?? [];
+    if (flags === null && field !== 'sources' && input[of]) {
+      refuse(
+        `/${field}`,
+        'is for keys of organisations: a key of the operator is bound to sources only',
+      );
+    }
     if (entries.length > MAX_ENTRIES) refuse(`/${field}`, `must have at most ${MAX_ENTRIES} items`);
     for (const [index, entry] of entries.slice(0, MAX_ENTRIES).entries()) {
       const reason = field.endsWith('servers') ? uuidMistake(entry) : cidrMistake(entry);
@@ -174,11 +184,13 @@ function mistakesOf(input: NewKey, flags: readonly string[]): FieldError[] {
 function abilityMistake(
   ability: string,
   repeated: boolean,
-  flags: readonly string[],
+  flags: readonly string[] | null,
 ): string | null {
-  const known = ABILITIES.find((each) => each === ability);
-  if (known === undefined) return `is no ability; there are ${ABILITIES.join(', ')}`;
+  const names: readonly string[] = flags === null ? OPERATOR_ABILITIES : ABILITIES;
+  if (!names.includes(ability)) return `is no ability; there are ${names.join(', ')}`;
   if (repeated) return `is named twice: ${ability}`;
+  const known = ABILITIES.find((each) => each === ability);
+  if (known === undefined || flags === null) return null;
   const flag = flagOf(known);
   if (flag === null || flags.includes(flag)) return null;
   return `cannot be granted: ${ability} needs ${flag}, which is not enabled for the organisation`;

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { findOrganisation, operatorActor, recordAudit } from '../access/index.ts';
-import type { Person } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
+import type { Call } from '../http/operations/operation.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { type LinkDeps, makeLink } from './link-mail.ts';
 import { listOpenLinks, withdrawLink } from './link-store.ts';
@@ -87,11 +87,7 @@ export function actingHandlers(): Pick<Handlers, 'actFor' | 'stopActing'> {
   };
 }
 
-interface OperatorCall {
-  readonly person: Person | null;
-  readonly source: string | null;
-  readonly requestId: string;
-}
+type OperatorCall = Pick<Call, 'person' | 'operatorKey' | 'source' | 'requestId'>;
 
 async function act(
   tx: Tx,

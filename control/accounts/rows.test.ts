@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Endpoint, PortalEndpoint, Row } from '@portcullis/contract/endpoint.ts';
+import type {
+  Endpoint,
+  OperatorEndpoint,
+  PortalEndpoint,
+  Row,
+} from '@portcullis/contract/endpoint.ts';
 import { ROLES } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS } from '@portcullis/contract/endpoints.ts';
+import { OPERATOR_ENDPOINTS } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS } from '@portcullis/contract/x1-endpoints.ts';
 import { assertRefused, type TestReply } from '../testing/client.ts';
@@ -11,8 +17,12 @@ import { PEOPLE, type TestPerson, tokenOf } from '../testing/people.ts';
 import { SAME_SITE } from './testing.ts';
 
 /** Every row that takes a session: the portal's own, and those for keys below the organisation. */
-const ALL: readonly { readonly prefix: string; readonly row: PortalEndpoint | Endpoint }[] = [
+const ALL: readonly {
+  readonly prefix: string;
+  readonly row: PortalEndpoint | OperatorEndpoint | Endpoint;
+}[] = [
   ...PORTAL_ENDPOINTS.map((row) => ({ prefix: '/api/portal', row })),
+  ...OPERATOR_ENDPOINTS.map((row) => ({ prefix: '/api/portal/operator', row })),
   ...ENDPOINTS.map((row) => ({ prefix: '/api/portal/organisations/{organisation}/v1', row })),
   ...X1_ENDPOINTS.map((row) => ({ prefix: '/api/portal/organisations/{organisation}/x1', row })),
 ];
@@ -54,7 +64,9 @@ interface Sending {
 function refusalOf({ prefix, row }: (typeof ROWS)[number], as: TestPerson): string | null {
   const isOperator = as === 'operator' || as === 'acting';
   if ('role' in row && (row.role === 'anyone' || row.role === 'user')) return null;
-  if ('role' in row && row.role === 'operator') return isOperator ? null : '403 role_missing';
+  if ('operator' in row || ('role' in row && row.role === 'operator')) {
+    return isOperator ? null : '403 role_missing';
+  }
   assert.match(prefix + row.path, /\{organisation\}/);
   if (as === 'operator' || as === 'stranger') return '404 not_found';
   const rank = as === 'acting' ? ROLES.length : ROLES.indexOf(as);

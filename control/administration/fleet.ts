@@ -1,53 +1,56 @@
 import { operatorActor, recordAudit } from '../access/index.ts';
 import { deleteCollector, loadCollectorStatuses } from '../collectors/index.ts';
-import type { Tx } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
-import { Batch } from '../fleet/batch.ts';
+import type { Batch } from '../fleet/batch.ts';
 import { deleteEdge, loadEdgeStatuses } from '../fleet/index.ts';
 import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
-import { lockFleet } from '../organisations/index.ts';
+import type { Answer, Call } from '../http/operations/operation.ts';
 import { Problem } from '../problem.ts';
+import { operate } from './organisation-write.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
 
 /** Edges, nodes and collectors. */
 export function createFleetHandlers(): Pick<Handlers, 'readFleetHealth' | 'removeAgent'> {
   return {
-    async readFleetHealth(_call, db) {
-      const [edges, nodes, collectors] = [
-        await loadEdgeStatuses(db),
-        await loadNodeStatuses(db),
-        await loadCollectorStatuses(db),
-      ];
-      const data = {
-        edges: edges.map(edgeView),
-        nodes: nodes.map(nodeView),
-        collectors: collectors.map(collectorView),
-      };
-      return { status: 200, body: { data } };
-    },
-    async removeAgent(call, tx) {
-      const { kind = '', name = '' } = call.params;
-      await lockFleet(tx);
-      const batch = new Batch(tx, 'portal');
-      const agent = await findAgent(tx, kind, name);
-      if (agent === null) {
-        throw new Problem('not_found', `There is no such agent: ${kind}/${name}`.slice(0, 200));
-      }
-      batch.requireOwn(agent.owner, `It`);
-      if (agent.hindrance !== null) throw new Problem('invalid_request', agent.hindrance);
-      await agent.remove(batch);
-      const generation = await batch.land('agent.remove');
-      await recordAudit(tx, {
-        actor: operatorActor(call),
-        organisationId: null,
-        action: `${agent.kind}.remove`,
-        target: `${agent.kind}:${name}`,
-        generation,
-      });
-      return { status: 200, body: { data: { done: true } } };
-    },
+    readFleetHealth: async (_call, db) => ({ status: 200, body: { data: await readFleet(db) } }),
+    removeAgent: (call, tx) => operate(tx, (batch) => removeAgent(call, batch)),
   };
+}
+
+export async function readFleet(db: Db | Tx) {
+  const [edges, nodes, collectors] = [
+    await loadEdgeStatuses(db),
+    await loadNodeStatuses(db),
+    await loadCollectorStatuses(db),
+  ];
+  return {
+    edges: edges.map(edgeView),
+    nodes: nodes.map(nodeView),
+    collectors: collectors.map(collectorView),
+  };
+}
+
+async function removeAgent(call: Call, batch: Batch): Promise<Answer> {
+  const { tx } = batch;
+  const { kind = '', name = '' } = call.params;
+  const agent = await findAgent(tx, kind, name);
+  if (agent === null) {
+    throw new Problem('not_found', `There is no such agent: ${kind}/${name}`.slice(0, 200));
+  }
+  batch.requireOwn(agent.owner, `The ${agent.kind} ${name}`);
+  if (agent.hindrance !== null) throw new Problem('invalid_request', agent.hindrance);
+  await agent.remove(batch);
+  const generation = await batch.land('agent.remove');
+  await recordAudit(tx, {
+    actor: operatorActor(call),
+    organisationId: null,
+    action: `${agent.kind}.remove`,
+    target: `${agent.kind}:${name}`,
+    generation,
+  });
+  return { status: 200, body: { data: { done: true } } };
 }
 
 interface Agent {

@@ -1,11 +1,30 @@
-import { createKey, keyActor, listKeys, revokeKey } from '../access/index.ts';
-import type { Call } from '../http/operations/operation.ts';
-import type { Handlers } from '../http/operations/handlers.ts';
+import {
+  type Actor,
+  createKey,
+  keyActor,
+  listKeys,
+  type NewKey,
+  operatorActor,
+  revokeKey,
+} from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import type { Answer, Call } from '../http/operations/operation.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import { Problem } from '../problem.ts';
 import { viewOf } from '../http/operations/view.ts';
+import { requireOrganisation } from './organisation-write.ts';
 
-export type KeyHandlers = Pick<Handlers, 'listKeys' | 'createKey' | 'revokeKey' | 'readCaller'>;
+export type KeyHandlers = Pick<
+  Handlers,
+  | 'listKeys'
+  | 'createKey'
+  | 'revokeKey'
+  | 'readCaller'
+  | 'listOrganisationKeys'
+  | 'createOrganisationKey'
+  | 'revokeOrganisationKey'
+>;
 
 export function createKeyHandlers(): KeyHandlers {
   return {
@@ -17,33 +36,59 @@ export function createKeyHandlers(): KeyHandlers {
       return { status: 200, body: { data: keys.map(viewOf) } };
     },
     async createKey(call, tx) {
-      const { name, abilities, servers, managed_servers, prefixes, sources, expires_at } =
-        call.body;
-      const key = {
-        organisationId: call.caller.organisationId,
-        name,
-        abilities,
-        servers: servers ?? null,
-        managedServers: managed_servers ?? null,
-        prefixes: prefixes ?? null,
-        sources: sources ?? null,
-        expiresAt: expires_at === null || expires_at === undefined ? null : new Date(expires_at),
-        owner: 'portal' as const,
-      };
-      const data = await createKey(tx, key, keyActor(call));
-      // The secret must be in no cache.
-      return { status: 201, body: { data }, headers: { 'cache-control': 'no-store' } };
+      const wanted = newKeyOf(call.body, call.caller.organisationId);
+      const data = await createKey(tx, wanted, keyActor(call));
+      return { status: 201, body: { data }, headers: NO_STORE };
     },
-    async revokeKey(call, tx) {
-      const id = pathId(call, 'key');
-      const keys = await listKeys(tx, call.caller.organisationId);
-      if (!keys.some((key) => key.id === id)) {
-        throw new Problem('not_found', `There is no key ${id}.`);
-      }
-      const { revokedAt } = await revokeKey(tx, id, keyActor(call));
-      return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
+    revokeKey: (call, tx) => revoke(call, tx, call.caller.organisationId, keyActor(call)),
+    async listOrganisationKeys(call, db) {
+      const { id } = await requireOrganisation(db, call.params['slug'] ?? '');
+      return { status: 200, body: { data: (await listKeys(db, id)).map(viewOf) } };
+    },
+    async createOrganisationKey(call, tx) {
+      const { id } = await requireOrganisation(tx, call.params['slug'] ?? '');
+      const data = await createKey(tx, newKeyOf(call.body, id), operatorActor(call));
+      const remembered = { data: { ...data, secret: null } };
+      return { status: 201, body: { data }, remembered, headers: NO_STORE };
+    },
+    async revokeOrganisationKey(call, tx) {
+      const { id } = await requireOrganisation(tx, call.params['slug'] ?? '');
+      return revoke(call, tx, id, operatorActor(call));
     },
   };
+}
+
+/** A secret must be in no cache. */
+const NO_STORE = { 'cache-control': 'no-store' } as const;
+
+function newKeyOf(body: CallOf<'createKey'>['body'], organisationId: number): NewKey {
+  const { name, abilities, servers, managed_servers, prefixes, sources, expires_at } = body;
+  return {
+    organisationId,
+    name,
+    abilities,
+    servers: servers ?? null,
+    managedServers: managed_servers ?? null,
+    prefixes: prefixes ?? null,
+    sources: sources ?? null,
+    expiresAt: expires_at === null || expires_at === undefined ? null : new Date(expires_at),
+    owner: 'portal',
+  };
+}
+
+async function revoke(
+  call: Pick<Call, 'params'>,
+  tx: Tx,
+  organisationId: number,
+  actor: Actor,
+): Promise<Answer> {
+  const id = pathId(call, 'key');
+  const keys = await listKeys(tx, organisationId);
+  if (!keys.some((key) => key.id === id)) {
+    throw new Problem('not_found', `There is no key ${id}.`);
+  }
+  const { revokedAt } = await revokeKey(tx, id, actor);
+  return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
 }
 
 function callerView({ caller, source }: Pick<Call, 'caller' | 'source'>) {

@@ -1,6 +1,8 @@
 import { notifyAccess, operatorActor, recordAudit } from '../access/index.ts';
-import type { Tx } from '../db/database.ts';
+import { sql } from 'kysely';
+import type { Db, Tx } from '../db/database.ts';
 import { constraintOf } from '../db/failure.ts';
+import type { Owner } from '../db/schema.ts';
 import { Batch } from '../fleet/batch.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { lockFleet } from '../organisations/index.ts';
@@ -19,6 +21,7 @@ export interface Done {
 export interface Written {
   readonly batch: Batch;
   readonly organisationId: number;
+  readonly owner: Owner;
 }
 
 /** A change of an organisation by an operator: one transaction, one generation, audited. Answers it as it is then. */
@@ -28,17 +31,30 @@ export async function writeOrganisation(
   change: (written: Written) => Promise<Done>,
   status: 200 | 201 = 200,
 ): Promise<Answer> {
-  const slug = call.params['slug'] ?? '';
-  await lockFleet(tx);
-  const [organisation] = await loadOrganisations(tx, slug);
-  if (organisation === undefined) {
-    throw new Problem('not_found', `There is no organisation "${slug.slice(0, 63)}".`);
-  }
-  const batch = new Batch(tx, 'portal');
-  const done = await change({ batch, organisationId: organisation.id }).catch((error: unknown) => {
-    throw explain(error);
+  return operate(tx, async (batch) => {
+    const { id, owner } = await requireOrganisation(tx, call.params['slug'] ?? '');
+    const done = await change({ batch, organisationId: id, owner });
+    return { ...(await land(call, batch, id, done)), status };
   });
-  return { ...(await land(call, batch, organisation.id, done)), status };
+}
+
+export async function requireOrganisation(
+  tx: Db | Tx,
+  slug: string,
+): Promise<Awaited<ReturnType<typeof loadOrganisations>>[number]> {
+  const [organisation] = await loadOrganisations(tx, { slug });
+  if (organisation !== undefined) return organisation;
+  throw new Problem('not_found', `There is no organisation "${slug.slice(0, 63)}".`);
+}
+
+/** A change of what is declared, by an operator: one at a time, and not of what the fleet file owns. */
+export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): Promise<T> {
+  await lockFleet(tx);
+  try {
+    return await change(new Batch(tx, 'portal'));
+  } catch (error) {
+    throw await explain(error, tx);
+  }
 }
 
 /** Takes the generation, writes the audit trail and answers the organisation. */
@@ -52,7 +68,7 @@ export async function land(
   await notifyAccess(tx);
   const generation = await batch.land(done.action);
   await recordAudit(tx, { actor: operatorActor(call), organisationId, generation, ...done });
-  const data = await loadOrganisations(tx, call.params['slug'] ?? '');
+  const data = await loadOrganisations(tx, { slug: call.params['slug'] ?? '' });
   return {
     status: 200,
     body: { data: data.map(organisationView) },
@@ -60,8 +76,28 @@ export async function land(
   };
 }
 
-/** Others wrote at the same time: agents, or a release that does not take the lock. */
-function explain(error: unknown): unknown {
-  if (constraintOf(error) !== 'holdings_one_holder') return error;
-  return invalidField('/prefix', 'Another organisation was given it at the same time: look again.');
+async function explain(error: unknown, tx: Tx): Promise<unknown> {
+  if (error instanceof Problem && error.code === 'managed_by_fleet_file') {
+    const { rows } = await sql<{ path: string }>`
+      select path from fleet_applies order by id desc limit 1`.execute(tx);
+    const [{ path } = { path: null }] = rows;
+    return path === null ? error : new Problem(error.code, `${error.detail} It is ${path}.`);
+  }
+  switch (constraintOf(error)) {
+    // Others wrote at the same time: agents, or a release that does not take the lock.
+    case 'holdings_one_holder':
+      return invalidField(
+        '/prefix',
+        'Another organisation was given it at the same time: look again.',
+      );
+    case 'organisations_external_id_key':
+      return invalidField('/external_id', 'Another organisation has this external id.');
+    case 'game_servers_external_id':
+      return invalidField(
+        '/external_id',
+        'Another server of the organisation has this external id.',
+      );
+    default:
+      return error;
+  }
 }

@@ -2,25 +2,35 @@ import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.t
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_ASN } from '@portcullis/contract/schemas/values.ts';
 import { loadSuggestions, suggestionView } from '../attacks/index.ts';
+import { countOf } from '@portcullis/core/count.ts';
+import { sql } from 'kysely';
+import { listKeys, operatorActor, revokeKey } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import { Batch } from '../fleet/batch.ts';
+import { DEFAULT_LIMITS } from '../fleet-file/parse/organisation.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import {
   deleteAsn,
   loadHoldings,
-  lockFleet,
   saveAsns,
   saveDetections,
   saveOrganisations,
 } from '../organisations/index.ts';
 import { invalidField, Problem } from '../problem.ts';
-import { land, type Written, writeOrganisation } from './organisation-write.ts';
+import {
+  land,
+  operate,
+  requireOrganisation,
+  type Written,
+  writeOrganisation,
+} from './organisation-write.ts';
 import { findAsn, findService, loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
 type Names =
   | 'listOrganisations'
+  | 'readOrganisation'
+  | 'endOrganisation'
   | 'saveOrganisation'
   | 'addAsn'
   | 'removeAsn'
@@ -30,11 +40,17 @@ type Names =
 /** Organisations, their ASNs and thresholds. */
 export function createOrganisationHandlers(): Pick<Handlers, Names> {
   return {
-    async listOrganisations(_call, db) {
-      const organisations = await loadOrganisations(db);
+    async listOrganisations(call, db) {
+      const organisations = await loadOrganisations(db, { externalId: call.query.external_id });
       return { status: 200, body: { data: organisations.map(organisationView) } };
     },
+    async readOrganisation(call, db) {
+      const organisation = await requireOrganisation(db, call.params['slug'] ?? '');
+      return { status: 200, body: { data: [organisationView(organisation)] } };
+    },
     saveOrganisation: saveOne,
+    endOrganisation: (call, tx) =>
+      writeOrganisation(call, tx, (written) => endOne(call, tx, written)),
     addAsn: (call, tx) =>
       writeOrganisation(call, tx, async ({ batch, organisationId }) => {
         const asn = pathAsn(call);
@@ -65,8 +81,7 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
       }),
     async suggestThresholds(call, db) {
       const slug = call.params['slug'] ?? '';
-      const [found] = await loadOrganisations(db, slug);
-      if (found === undefined) throw new Problem('not_found', `There is no organisation ${slug}.`);
+      await requireOrganisation(db, slug);
       const suggestions = await loadSuggestions(db, slug);
       return { status: 200, body: { data: suggestions.map(suggestionView) } };
     },
@@ -83,30 +98,57 @@ async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer
       'A slug has lower-case letters, digits and dashes, and begins with no dash.',
     );
   }
-  await lockFleet(tx);
-  const [before] = await loadOrganisations(tx, slug);
-  const batch = new Batch(tx, 'portal');
-  if (before !== undefined) batch.requireOwn(before.owner, `The organisation ${slug}`);
-  const { name, flags, limits } = call.body;
-  const content = {
-    slug,
-    name,
-    flags: [...new Set(flags)].toSorted(),
-    limits: {
-      rulesPerIp: limits.rules_per_ip,
-      filtersPerIp: limits.filters_per_ip,
-      maxPortsPerRequest: limits.max_ports_per_request,
-      attackHistoryDays: limits.attack_history_days,
-      configuredAddresses: limits.configured_addresses,
-      requestsPerMinute: limits.requests_per_minute,
-    },
-  };
-  const [id = 0] = await saveOrganisations(batch, [content]);
-  return land(call, batch, id, {
-    action: before === undefined ? 'organisation.create' : 'organisation.change',
-    target: `organisation:${slug}`,
-    detail: { name, flags, limits },
+  return operate(tx, async (batch) => {
+    const [before] = await loadOrganisations(tx, { slug });
+    if (before !== undefined) batch.requireOwn(before.owner, `The organisation ${slug}`);
+    const { name, external_id, flags = before?.flags ?? [], limits = before?.limits } = call.body;
+    const content = {
+      slug,
+      name,
+      flags: [...new Set(flags)].toSorted(),
+      limits: limits === undefined ? DEFAULT_LIMITS : limitsOf(limits),
+    };
+    const [id = 0] = await saveOrganisations(batch, [content]);
+    if (external_id !== undefined) {
+      await sql`update organisations set external_id = ${external_id} where id = ${id}`.execute(tx);
+    }
+    return land(call, batch, id, {
+      action: before === undefined ? 'organisation.create' : 'organisation.change',
+      target: `organisation:${slug}`,
+      detail: { name, external_id, flags, limits },
+    });
   });
+}
+
+function limitsOf(limits: NonNullable<CallOf<'saveOrganisation'>['body']['limits']>) {
+  return {
+    rulesPerIp: limits.rules_per_ip,
+    filtersPerIp: limits.filters_per_ip,
+    maxPortsPerRequest: limits.max_ports_per_request,
+    attackHistoryDays: limits.attack_history_days,
+    configuredAddresses: limits.configured_addresses,
+    requestsPerMinute: limits.requests_per_minute,
+  };
+}
+
+/** Its rows stay for the history, as those of one that leaves the fleet file. */
+async function endOne(call: Call, tx: Tx, { batch, organisationId, owner }: Written) {
+  const slug = call.params['slug'] ?? '';
+  batch.requireOwn(owner, `The organisation ${slug}`);
+  const { rows } = await sql<{ servers: number; holdings: number }>`
+    select (select count(*) from game_servers where organisation_id = ${organisationId}) as servers,
+           (select count(*) from holdings where organisation_id = ${organisationId}
+               and (upper_inf(during) or upper(during) > now())) as holdings`.execute(tx);
+  const [{ servers, holdings } = { servers: 0, holdings: 0 }] = rows;
+  if (servers > 0 || holdings > 0) {
+    const detail = `${slug} has ${countOf(servers, 'game server')} and ${countOf(holdings, 'holding')}: delete and end them first.`;
+    throw new Problem('invalid_request', detail);
+  }
+  await sql`update organisations set flags = '{}' where id = ${organisationId}`.execute(tx);
+  for (const { id, revokedAt } of await listKeys(tx, organisationId)) {
+    if (revokedAt === null) await revokeKey(tx, id, operatorActor(call));
+  }
+  return { action: 'organisation.end', target: `organisation:${slug}`, detail: {} };
 }
 
 async function setThresholds(
@@ -138,7 +180,7 @@ async function setThresholds(
 async function findScope(tx: Tx, { scope, id, slug }: { scope: string; id: number; slug: string }) {
   if (scope === 'service') return findService(tx, id);
   if (scope === 'holding') return (await loadHoldings(tx, id))[0];
-  const [organisation] = await loadOrganisations(tx, slug);
+  const [organisation] = await loadOrganisations(tx, { slug });
   return organisation && { organisationId: organisation.id, owner: organisation.owner };
 }
 

@@ -1,14 +1,20 @@
+import type { Flag } from '@portcullis/core/access/abilities.ts';
+import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
 import type { ManagedFilter, Owner } from '../db/schema.ts';
 import type { HoldingContent } from '../organisations/index.ts';
 
+type WireLimits = NonNullable<BodyOf<'saveOrganisation'>['limits']>;
+
 /** An organisation as the operator sees it, in the names of the interface but for detection. */
 export interface OrganisationRow {
   readonly id: number;
   readonly slug: string;
   readonly owner: Owner;
+  readonly flags: readonly Flag[];
+  readonly limits: WireLimits;
   readonly detection: Partial<ScopeSettings>;
   readonly services: readonly DetectedRow[];
   readonly holdings: readonly DetectedRow[];
@@ -20,15 +26,16 @@ interface DetectedRow {
   readonly [member: string]: unknown;
 }
 
-/** Every organisation with what it has, by slug; one of them with a slug. */
+/** Organisations with what they have, by slug; what is searched for must be equal. */
 export async function loadOrganisations(
   db: Db | Tx,
-  slug: string | null = null,
+  search: { readonly slug?: string; readonly externalId?: string | undefined } = {},
 ): Promise<OrganisationRow[]> {
+  const { slug = null, externalId = null } = search;
   const time = (column: string) =>
     sql`to_char(${sql.raw(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`;
   const { rows } = await sql<OrganisationRow>`
-    select o.id, o.slug, o.name, o.owner, o.flags, o.detection,
+    select o.id, o.slug, o.external_id, o.name, o.owner, o.flags, o.detection,
            jsonb_build_object('rules_per_ip', o.rules_per_ip, 'filters_per_ip', o.filters_per_ip,
              'max_ports_per_request', o.max_ports_per_request, 'attack_history_days', o.attack_history_days,
              'configured_addresses', o.configured_addresses, 'requests_per_minute', o.requests_per_minute) as limits,
@@ -45,7 +52,8 @@ export async function loadOrganisations(
                               'owner', s.owner) order by s.id)
                        from services s where s.organisation_id = o.id), '[]') as services
       from organisations o
-     where ${slug}::text is null or o.slug = ${slug}::text
+     where (${slug}::text is null or o.slug = ${slug}::text)
+       and (${externalId}::text is null or o.external_id = ${externalId}::text)
      order by o.slug`.execute(db);
   return rows;
 }

@@ -1,3 +1,5 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { CurrentGameServer } from '../declared/game-servers.ts';
 import {
   NOTHING_SET,
   type ScopeSettings,
@@ -44,4 +46,43 @@ export function nodeView({ id: _id, ...node }: NodeStatus) {
 
 export function collectorView({ id: _id, listed: exporters, ...collector }: KnownCollector) {
   return { ...viewOf(collector), exporters };
+}
+
+export function operatedServerView(row: CurrentGameServer) {
+  const { uuid, organisation, name, node, image, variables, memory, cpu, disk } = row;
+  const { ip, port, ports, openPorts, openWhileRunning, suspended, owner } = row;
+  const only = { ip, port, protocols: ['tcp', 'udp'], variable: null, name: null };
+  return {
+    uuid,
+    external_id: row.externalId,
+    organisation,
+    service_id: row.serviceId,
+    name,
+    node,
+    egg: row.eggName,
+    image,
+    variables,
+    limits: { memory, cpu, disk },
+    allocations: ports.length === 0 ? [only] : ports,
+    open_while_running: openPorts ?? openWhileRunning,
+    suspended,
+    crashes: { restart: row.crashRestart, within_seconds: row.crashWithinMs / 1_000 },
+    build: { state: row.buildState, reason: row.buildReason },
+    owner,
+  };
+}
+
+export function eggView(name: string, egg: Egg) {
+  return {
+    name,
+    title: egg.name,
+    description: egg.description,
+    images: egg.images.map(({ label }) => label),
+    variables: egg.variables.map(({ env, name: called, defaultValue, rules }) => ({
+      env,
+      name: called,
+      default: defaultValue,
+      rules,
+    })),
+  };
 }

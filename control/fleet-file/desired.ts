@@ -1,8 +1,9 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
-import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type { CrashPolicy, ServerLimits, ServerPort } from '@portcullis/core/game-servers/power.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { CollectorExporter, EdgeManagement } from '../db/schema.ts';
+import type { CollectorContent } from '../declared/collectors.ts';
+import type { EdgeContent } from '../declared/edges.ts';
+import type { GameServerContent } from '../declared/game-servers.ts';
+import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
@@ -110,29 +111,11 @@ export interface DesiredBaselineRule extends Located {
   readonly rule: RuleContent;
 }
 
-export interface DesiredEdge extends Located {
-  readonly name: string;
-  readonly site: string;
-  readonly devices: readonly string[];
-  readonly serves: readonly string[];
-  readonly sees: 'both' | 'inbound';
-  readonly fragments: 'reassemble' | 'limit';
-  readonly management: readonly EdgeManagement[];
-}
+export interface DesiredEdge extends Located, EdgeContent {}
 
-export interface DesiredNode extends Located {
-  readonly name: string;
-}
+export interface DesiredNode extends Located, NodeContent {}
 
-/** A listener for flow exports. */
-export interface DesiredCollector extends Located {
-  readonly name: string;
-  /** `ADDRESS:PORT`, IPv6 in brackets. */
-  readonly listen: string;
-  readonly exporters: readonly CollectorExporter[];
-  /** Null means the site of the first edge. */
-  readonly site: string | null;
-}
+export interface DesiredCollector extends Located, CollectorContent {}
 
 /** A command or webhook that is called for attacks. */
 export interface DesiredResponder extends Located {
@@ -140,37 +123,6 @@ export interface DesiredResponder extends Located {
   readonly spec: ResponderSpec;
 }
 
-/** An egg that was loaded from a file. */
-export interface FoundEgg {
-  readonly egg: Egg;
-  /** SHA-256 of its canonical JSON, in hexadecimal. */
-  readonly digest: string;
-  /** Sentences about parts of the file that are ignored. */
-  readonly notes: readonly string[];
-}
-
-export interface DesiredGameServer extends Located {
-  /** In lower case. */
-  readonly uuid: string;
+export interface DesiredGameServer extends Located, GameServerContent {
   readonly organisation: string;
-  readonly serviceId: number;
-  readonly name: string;
-  readonly node: string;
-  /** The name that the file uses. */
-  readonly eggName: string;
-  readonly egg: FoundEgg;
-  readonly image: string | null;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly limits: ServerLimits;
-  /** Canonical. */
-  readonly ip: string;
-  readonly port: number;
-  /** As in `ServerAssignment`. */
-  readonly ports: readonly ServerPort[];
-  /** Its ports are allowed while it runs. */
-  readonly openWhileRunning: boolean;
-  /** Those of these names, sorted; null: all. */
-  readonly openPorts: readonly string[] | null;
-  readonly suspended: boolean;
-  readonly crashes: CrashPolicy;
 }

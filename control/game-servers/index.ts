@@ -11,6 +11,7 @@ import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
+export { reinstallServer } from './reinstall.ts';
 export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
 
 export interface GameServerDeps {

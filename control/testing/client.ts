@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PROBLEMS, Problem as ProblemSchema } from '@portcullis/contract/problems.ts';
+import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import { createValidator } from '@portcullis/contract/validator.ts';
@@ -86,6 +87,9 @@ const rows: readonly { readonly pattern: RegExp; readonly row: Row }[] = [
   ...ENDPOINTS.map((row) => ({ pattern: patternOf(V1_PREFIX, row), row })),
   ...X1_ENDPOINTS.map((row) => ({ pattern: patternOf(X1_PREFIX, row), row })),
   ...PORTAL_ENDPOINTS.map((row) => ({ pattern: patternOf(PORTAL_PREFIX, row), row })),
+  ...[OPERATOR_PREFIX, `${PORTAL_PREFIX}/operator`].flatMap((prefix) =>
+    OPERATOR_ENDPOINTS.map((row) => ({ pattern: patternOf(prefix, row), row })),
+  ),
 ];
 const validators = new Map<object, ReturnType<typeof createValidator>>();
 

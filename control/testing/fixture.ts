@@ -1,3 +1,4 @@
+import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts } from '../accounts/index.ts';
@@ -46,7 +47,8 @@ export interface TestEnvironment {
 }
 
 export interface KeyOptions {
-  readonly organisationId?: number;
+  /** Null: a key of the operator. */
+  readonly organisationId?: number | null;
   readonly abilities?: readonly string[];
   readonly prefixes?: readonly string[];
   readonly servers?: readonly string[];
@@ -159,7 +161,7 @@ function serverDeps({
       ...attacks.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
-      ...createAdministration().handlers,
+      ...createAdministration({ publicUrl, eggs: SHIPPED_EGGS }).handlers,
       ...events.handlers,
       ...createWebhooks({ db, networks: [], registry, log }).handlers,
     },
@@ -177,7 +179,7 @@ function serverDeps({
 
 async function makeKey(db: Db, options: KeyOptions): Promise<string> {
   const key = {
-    organisationId: options.organisationId ?? ACME,
+    organisationId: options.organisationId === undefined ? ACME : options.organisationId,
     name: 'test',
     abilities: options.abilities ?? ALL_ABILITIES,
     prefixes: options.prefixes ?? null,

@@ -6,7 +6,7 @@ import type { ImportedEgg } from '@portcullis/core/game-servers/eggs/parse-egg.t
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { reviewEgg } from '@portcullis/core/game-servers/eggs/review.ts';
 import { checkVariables } from '@portcullis/core/game-servers/eggs/variables.ts';
-import { compilePattern } from '@portcullis/node/eggs/re2.ts';
+import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import { BASE, FILES, RECIPES, referenceOf } from './recipes.ts';
 
 const EGGS = join(import.meta.dirname, '..', '..', 'eggs');
@@ -22,6 +22,7 @@ describe('the shipped eggs', () => {
       'bzflag',
       'flying-squid',
       'freeciv',
+      'hearth',
       'luanti',
       'openttd',
       'teeworlds',

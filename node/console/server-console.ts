@@ -1,7 +1,7 @@
 import { LineSplitter } from './line-splitter.ts';
 import { colouredText, plainText } from '@portcullis/core/game-servers/console-text.ts';
 import type { DonePattern } from '@portcullis/core/game-servers/egg.ts';
-import { compilePattern } from '../eggs/re2.ts';
+import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 
 const KEPT_LINES = 1000;
 const KEPT_BYTES = 256 * 1024;

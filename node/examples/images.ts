@@ -57,4 +57,4 @@ function copyTo(folder: string): readonly [node: string, hearth: string] {
 }
 
 /** The egg of the server that `portcullis up` starts when nobody names another. */
-export const EXAMPLE_EGG = join(HEARTH, 'egg.json');
+export const EXAMPLE_EGG = join(import.meta.dirname, '..', '..', 'eggs', 'hearth.json');

@@ -24,7 +24,7 @@ export interface Schema {
   };
   api_keys: {
     id: GeneratedAlways<number>;
-    organisation_id: number;
+    organisation_id: number | null;
     name: string;
     secret_hash: Buffer;
     hint: string;
@@ -287,6 +287,7 @@ export interface Schema {
   game_servers: {
     uuid: string;
     organisation_id: number;
+    external_id: string | null;
     service_id: number;
     node_id: number;
     name: string;
@@ -396,7 +397,6 @@ export interface Schema {
     owner: 'fleet' | 'portal';
   };
   idempotency_keys: {
-    organisation_id: number;
     api_key_id: number;
     method: string;
     path: string;
@@ -455,6 +455,10 @@ export interface Schema {
     id: GeneratedAlways<number>;
     name: string;
     owner: 'fleet' | 'portal';
+    memory_mib: number | null;
+    disk_mib: number | null;
+    addresses: Generated<string[]>;
+    ports: Generated<string>;
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
     nats_key: string | null;
@@ -477,6 +481,7 @@ export interface Schema {
   organisations: {
     id: GeneratedAlways<number>;
     slug: string;
+    external_id: string | null;
     name: string;
     flags: Generated<string[]>;
     rules_per_ip: Generated<number>;

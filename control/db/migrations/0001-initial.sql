@@ -11,6 +11,8 @@ create type owner as enum ('fleet', 'portal');
 create table organisations (
   id bigint generated always as identity primary key,
   slug text not null unique check (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
+  -- what a billing system calls it
+  external_id text unique,
   name text not null,
   flags text[] not null default '{}',
   rules_per_ip integer not null default 100 check (rules_per_ip between 0 and 100000),
@@ -69,7 +71,8 @@ create index holdings_end on holdings (upper(during)) where upper(during) is not
 
 create table api_keys (
   id bigint generated always as identity primary key,
-  organisation_id bigint not null references organisations,
+  -- null: a key of the operator
+  organisation_id bigint references organisations,
   name text not null,
   -- SHA-256 of the whole key; the plaintext is shown once and stored nowhere
   secret_hash bytea not null unique check (length(secret_hash) = 32),
@@ -90,7 +93,8 @@ create table api_keys (
   suspended_at timestamptz,
   last_used_at timestamptz,
   created_at timestamptz not null default now(),
-  owner owner not null
+  owner owner not null,
+  check ((organisation_id is null) = (abilities <@ '{operator.read,operator.manage}'))
 );
 create index api_keys_organisation on api_keys (organisation_id);
 -- The fleet file identifies its keys by name.
@@ -117,7 +121,6 @@ create index audit_organisation on audit (organisation_id, at);
 create index audit_generation on audit (generation) where generation is not null;
 
 create table idempotency_keys (
-  organisation_id bigint not null references organisations,
   -- of an API key, or of a session the negative id of its person; so it has no foreign key
   api_key_id bigint not null,
   method text not null,
@@ -128,7 +131,7 @@ create table idempotency_keys (
   headers jsonb not null,
   body text not null,
   created_at timestamptz not null default now(),
-  primary key (organisation_id, api_key_id, method, path, idempotency_key)
+  primary key (api_key_id, method, path, idempotency_key)
 );
 create index idempotency_keys_created on idempotency_keys (created_at);
 
@@ -521,6 +524,12 @@ create table nodes (
   id bigint generated always as identity primary key,
   name text not null unique check (name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'),
   owner owner not null,
+  -- what it offers to servers that are placed; null: without limit
+  memory_mib integer check (memory_mib >= 1),
+  disk_mib integer check (disk_mib >= 1),
+  addresses inet[] not null default '{}',
+  -- a port expression
+  ports text not null default '25565-25664',
   -- SHA-256 of what the node presents; null: not enrolled yet, so it is refused
   credential_hash bytea check (length(credential_hash) = 32),
   enrolled_at timestamptz,
@@ -611,6 +620,8 @@ create table eggs (
 create table game_servers (
   uuid uuid primary key,
   organisation_id bigint not null references organisations,
+  -- what a billing system calls it
+  external_id text,
   service_id integer not null,
   node_id bigint not null references nodes,
   name text not null check (char_length(name) between 1 and 200),
@@ -647,6 +658,7 @@ create table game_servers (
   owner owner not null,
   created_at timestamptz not null default now(),
   foreign key (service_id, organisation_id) references services (id, organisation_id),
+  constraint game_servers_external_id unique (organisation_id, external_id),
   check ((identifier is not null) = (build_state = 'built'))
 );
 create index game_servers_organisation on game_servers (organisation_id, name, uuid);

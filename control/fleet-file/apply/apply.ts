@@ -7,7 +7,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
 import { lockFleet } from '../../organisations/index.ts';
 import { keepAppliedFile } from './applied-files.ts';
-import { sweepEggs } from './game-servers.ts';
+import { sweepEggs } from '../../declared/game-servers.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
 import { GroupConflict } from '../../firewall/groups/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';

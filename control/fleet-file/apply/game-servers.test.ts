@@ -8,7 +8,7 @@ import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';
 import { loadPolicies } from '../../fleet/policies/policies.ts';
-import type { FoundEgg } from '../desired.ts';
+import type { FoundEgg } from '../../declared/game-servers.ts';
 import { renderPlan } from '../plan/plan.ts';
 import { readFleetFile } from '../read/read.ts';
 import { applyText, mistakesOf, mustParse, parseText, TEST_ACTOR, TEST_EGG } from '../testing.ts';
@@ -160,7 +160,13 @@ test('looks for an egg next to the file, then among the shipped ones, and report
     name.startsWith('only') || name === 'both.json' ? join(folder, 'shipped-both.json') : null;
   const read = async (name: string) => {
     await write('fleet.yaml', fleet({ server: server({ egg: name }) }));
-    return readFleetFile(join(folder, 'fleet.yaml'), {}, { eggs: { shipped, compile: null } });
+    return readFleetFile(
+      join(folder, 'fleet.yaml'),
+      {},
+      {
+        eggs: { shipped, names: () => [], compile: null },
+      },
+    );
   };
   for (const [name, wanted] of [
     ['own.json', 'own'],

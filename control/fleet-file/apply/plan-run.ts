@@ -1,6 +1,17 @@
 import { sql } from 'kysely';
 import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
+import { deleteCollector } from '../../collectors/index.ts';
+import { saveCollector } from '../../declared/collectors.ts';
+import { saveEdge } from '../../declared/edges.ts';
+import {
+  changeGameServer,
+  createGameServer,
+  deleteGameServer,
+} from '../../declared/game-servers.ts';
+import { saveNode } from '../../declared/nodes.ts';
+import { deleteEdge } from '../../fleet/index.ts';
+import { deleteNode } from '../../game-servers/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
 import {
@@ -24,10 +35,9 @@ import {
   saveServices,
 } from '../../organisations/index.ts';
 import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
-import { saveBaseline, saveEdge } from './edges.ts';
-import { saveGameServer, saveNode } from './game-servers.ts';
+import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
-import { saveCollector, saveResponder } from './detection.ts';
+import { saveResponder } from './responders.ts';
 
 export interface CreatedFleetKey {
   readonly organisation: string;
@@ -161,15 +171,20 @@ export class PlanRun {
         return saveBaseline(this.#batch, change);
       case 'edge.create':
       case 'edge.update':
+        return saveEdge(this.#batch, change.edge);
       case 'edge.delete':
-        return saveEdge(this.#batch, change);
+        return deleteEdge(this.#batch, change.id);
       case 'node.create':
+      case 'node.update':
+        return saveNode(this.#batch, change.node);
       case 'node.delete':
-        return saveNode(this.#tx, change);
+        return deleteNode(this.#tx, change.id);
       case 'server.create':
+        return createGameServer(this.#batch, change.server, this.#idOf(change));
       case 'server.update':
+        return changeGameServer(this.#batch, change.server, change.move);
       case 'server.delete':
-        return saveGameServer(this.#batch, change, this.#idOf(change));
+        return deleteGameServer(this.#batch, change.uuid);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -330,7 +345,8 @@ export class PlanRun {
     if (change.do === 'responder.save' || change.do === 'responder.delete') {
       return saveResponder(this.#tx, change);
     }
-    return saveCollector(this.#tx, change);
+    if (change.do === 'collector.delete') return deleteCollector(this.#tx, change.id);
+    return saveCollector(this.#batch, change.collector);
   }
 
   async #setDetections(changes: readonly Change<'detection.set'>[]): Promise<void> {

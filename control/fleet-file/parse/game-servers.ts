@@ -2,7 +2,9 @@ import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.t
 import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/variables.ts';
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import type { DesiredGameServer, DesiredNode, DesiredOrganisation, FoundEgg } from '../desired.ts';
+import type { FoundEgg, GameServerContent } from '../../declared/game-servers.ts';
+import { DEFAULT_NODE_PORTS } from '../../declared/nodes.ts';
+import type { DesiredGameServer, DesiredNode, DesiredOrganisation } from '../desired.ts';
 import type { EggFile } from '../read/egg-files.ts';
 import { PRIMARY } from './named-ports.ts';
 import type { Scope } from './scope.ts';
@@ -18,9 +20,24 @@ export const NO_EGGS: LoadedEggs = { eggs: new Map(), compile: null };
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const DEFAULT_WITHIN_SECONDS = 60;
 
+/** Without what only a file says by name. */
+export type ServerText = Omit<GameServerText, 'organisation'>;
+
 export function parseNodes(entries: NonNullable<FleetText['nodes']>, scope: Scope): DesiredNode[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The node');
-  return entries.map(({ name }, index) => ({ name, at: scope.in(index).at }));
+  return entries.map(({ name, memory, disk, addresses = [], ports }, index) => {
+    const itemScope = scope.in(index);
+    const hosts = addresses.flatMap((ip, at) => itemScope.in('addresses', at).host(ip) ?? []);
+    itemScope.in('addresses').unique(hosts, String, '', 'The address');
+    return {
+      at: itemScope.at,
+      name,
+      memory: memory ?? null,
+      disk: disk ?? null,
+      addresses: hosts,
+      ports: itemScope.in('ports').ports(ports ?? DEFAULT_NODE_PORTS) ?? DEFAULT_NODE_PORTS,
+    };
+  });
 }
 
 export function parseGameServers(
@@ -41,16 +58,27 @@ export function parseGameServers(
       itemScope.in('node').refuse(`There is no node ${server.node} in this file.`);
     }
     checkService(server, organisations, itemScope);
-    const egg = parseEggOf(server, eggs, itemScope);
-    const bound = parseAllocations(server, itemScope);
-    return egg === null || bound === null ? [] : [parseGameServer(server, egg, bound, itemScope)];
+    const { organisation } = server;
+    const found = parseGameServer(server, eggs, itemScope);
+    return found === null ? [] : [{ at: itemScope.at, organisation, ...found }];
   });
+}
+
+/** A server by itself: what it refers to is not looked up. Null: refused. */
+export function parseGameServer(
+  server: ServerText,
+  eggs: LoadedEggs,
+  scope: Scope,
+): GameServerContent | null {
+  const egg = parseEggOf(server, eggs, scope);
+  const bound = parseAllocations(server, scope);
+  return egg === null || bound === null ? null : contentOf(server, egg, bound, scope);
 }
 
 type Bound = Pick<DesiredGameServer, 'ip' | 'port' | 'ports'>;
 
 /** Null: refused. */
-function parseAllocations(server: GameServerText, scope: Scope): Bound | null {
+function parseAllocations(server: ServerText, scope: Scope): Bound | null {
   const { allocation, allocations } = server;
   const [first] = allocations ?? (allocation === undefined ? [] : [allocation]);
   if (first === undefined || (allocation !== undefined && allocations !== undefined)) {
@@ -85,7 +113,7 @@ function parseAllocations(server: GameServerText, scope: Scope): Bound | null {
 }
 
 function parseOpening(
-  { open_while_running: open = false }: GameServerText,
+  { open_while_running: open = false }: ServerText,
   { ports }: Bound,
   scope: Scope,
 ): Pick<DesiredGameServer, 'openWhileRunning' | 'openPorts'> {
@@ -114,17 +142,15 @@ function refuseSharedPorts(servers: readonly GameServerText[], scope: Scope): vo
   }
 }
 
-function parseGameServer(
-  text: GameServerText,
+function contentOf(
+  text: ServerText,
   egg: FoundEgg,
   bound: Bound,
   itemScope: Scope,
-): DesiredGameServer {
-  const { organisation, service: serviceId, name, node, limits, image } = text;
+): GameServerContent {
+  const { service: serviceId, name, node, limits, image } = text;
   return {
-    at: itemScope.at,
     uuid: text.uuid.toLowerCase(),
-    organisation,
     serviceId,
     name,
     node,
@@ -156,7 +182,7 @@ function checkService(
   }
 }
 
-function parseEggOf(text: GameServerText, { eggs, compile }: LoadedEggs, itemScope: Scope) {
+function parseEggOf(text: ServerText, { eggs, compile }: LoadedEggs, itemScope: Scope) {
   const file = eggs.get(text.egg);
   if (file === undefined) {
     itemScope.in('egg').refuse(`There is no egg ${text.egg}.`);

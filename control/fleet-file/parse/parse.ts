@@ -107,7 +107,7 @@ function describePort({
   return `${protocol} ${port}`;
 }
 
-function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
+export function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
   scope.unique(entries, ({ name }) => name, 'name', 'The edge');
   return entries.map((edge, index) => {
     const itemScope = scope.in(index);

@@ -1,11 +1,13 @@
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
+import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {
   DesiredCollector,
   DesiredEdge,
   DesiredGameServer,
   DesiredKey,
+  DesiredNode,
   DesiredResponder,
   DesiredService,
 } from '../desired.ts';
@@ -119,19 +121,15 @@ export type FleetChange = ChangeDescription &
     | { readonly do: 'geo.delete'; readonly id: number }
     | { readonly do: 'baseline.add'; readonly prefix: string; readonly rule: RuleContent }
     | { readonly do: 'baseline.remove'; readonly id: number; readonly prefix: string }
-    | { readonly do: 'edge.create'; readonly edge: DesiredEdge }
-    | { readonly do: 'edge.update'; readonly id: number; readonly edge: DesiredEdge }
+    | { readonly do: 'edge.create' | 'edge.update'; readonly edge: DesiredEdge }
     | { readonly do: 'edge.delete'; readonly id: number }
-    | { readonly do: 'node.create'; readonly name: string }
+    | { readonly do: 'node.create' | 'node.update'; readonly node: DesiredNode }
     | { readonly do: 'node.delete'; readonly id: number }
     | { readonly do: 'server.create'; readonly server: DesiredGameServer }
     | {
         readonly do: 'server.update';
         readonly server: DesiredGameServer;
-        /** The server moves to another node, which builds it again. */
-        readonly rebuild: boolean;
-        /** Its address, port or service changes. */
-        readonly moved: boolean;
+        readonly move: ServerMove;
       }
     | { readonly do: 'server.delete'; readonly uuid: string }
     | {

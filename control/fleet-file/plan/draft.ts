@@ -17,6 +17,7 @@ const ORDER: Readonly<Record<FleetChange['do'], number>> = {
   'holding.delete': 4,
   'asn.add': 6,
   'node.create': 6,
+  'node.update': 6,
   'service.create': 7,
   'service.update': 7,
   'holding.change': 8,

@@ -219,7 +219,7 @@ export function planEdges(draft: PlanDraft): void {
       }
       const words = describeDifferences(edgeFields(row), edgeFields(edge));
       if (words === '') return;
-      draft.add({ do: 'edge.update', sign: '~', words, id: row.id, ...change }, edge.at);
+      draft.add({ do: 'edge.update', sign: '~', words, ...change }, edge.at);
     },
     remove({ id, name }) {
       const subject = `edge ${name}`;

@@ -1,18 +1,27 @@
 import { countOf } from '@portcullis/core/count.ts';
 import type { ServerPort } from '@portcullis/core/game-servers/power.ts';
-import type { DesiredGameServer } from '../desired.ts';
-import type { CurrentGameServer } from '../state/game-servers.ts';
+import type { DesiredGameServer, DesiredNode } from '../desired.ts';
+import type {
+  CurrentGameServer,
+  GameServerContent,
+  ServerMove,
+} from '../../declared/game-servers.ts';
 import { describeDifferences, PlanDraft, planMatching, planNamed } from './draft.ts';
 
 export function planNodes(draft: PlanDraft): void {
   planNamed(draft, 'node', {
     wanted: draft.file.nodes,
     rows: draft.state.nodes,
-    save({ name, at }, row) {
-      if (row !== undefined) return;
-      const words = `it is let in once it is enrolled: portcullis nodes enrol ${name}`;
-      const change = { name, subject: `node ${name}`, words, organisation: null };
-      draft.add({ do: 'node.create', sign: '+', ...change }, at);
+    save(node, row) {
+      const { name, at } = node;
+      const change = { node, subject: `node ${name}`, organisation: null };
+      if (row === undefined) {
+        const words = `it is let in once it is enrolled: portcullis nodes enrol ${name}`;
+        draft.add({ do: 'node.create', sign: '+', words, ...change }, at);
+        return;
+      }
+      const words = describeDifferences(row, offerOf(node));
+      if (words !== '') draft.add({ do: 'node.update', sign: '~', words, ...change }, at);
     },
     remove({ id, name }) {
       const portal = draft.state.gameServers.filter(
@@ -27,6 +36,10 @@ export function planNodes(draft: PlanDraft): void {
       draft.add({ do: 'node.delete', sign: '-', id, subject, words: '', organisation: null });
     },
   });
+}
+
+function offerOf({ memory, disk, addresses, ports }: DesiredNode) {
+  return { memory, disk, addresses, ports };
 }
 
 export function planGameServers(draft: PlanDraft): void {
@@ -78,7 +91,11 @@ function planCreate(draft: PlanDraft, server: DesiredGameServer): void {
   draft.add({ do: 'server.create', sign: '+', words, server, ...naming(server) }, server.at);
 }
 
-function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGameServer): void {
+/** What differs, in words ('' for nothing), and what that means for its place. */
+export function differenceOf(
+  row: CurrentGameServer,
+  server: GameServerContent,
+): { readonly words: string; readonly move: ServerMove } {
   const words = [
     describeDifferences(currentFields(row), desiredFields(server)),
     describeVariables(row.variables, server.variables),
@@ -90,25 +107,29 @@ function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGam
   ]
     .filter((part) => part !== '')
     .join(', ');
+  const moved = hasOtherPorts(row, server) || row.serviceId !== server.serviceId;
+  return { words, move: { rebuild: row.node !== server.node, moved } };
+}
+
+function planUpdate(draft: PlanDraft, row: CurrentGameServer, server: DesiredGameServer): void {
+  const { words, move } = differenceOf(row, server);
   if (words === '') return;
-  const rebuild = row.node !== server.node;
-  if (rebuild && row.provisioned) {
+  if (move.rebuild && row.provisioned) {
     const message = `${row.name} would be built anew on ${server.node}, without its files: those stay on ${row.node}.`;
     draft.lose(server.at, message);
   }
-  const moved = hasOtherPorts(row, server) || row.serviceId !== server.serviceId;
-  const change = { server, rebuild, moved, ...naming(server) };
+  const change = { server, move, ...naming(server) };
   draft.add({ do: 'server.update', sign: '~', words, ...change }, server.at);
 }
 
-function hasOtherPorts(row: CurrentGameServer, { ip, port, ports }: DesiredGameServer): boolean {
+function hasOtherPorts(row: CurrentGameServer, { ip, port, ports }: GameServerContent): boolean {
   return row.ip !== ip || row.port !== port || describePorts(row.ports) !== describePorts(ports);
 }
 
 function describeOpening({
   openWhileRunning,
   openPorts,
-}: Pick<DesiredGameServer, 'openWhileRunning' | 'openPorts'>): boolean | string {
+}: Pick<GameServerContent, 'openWhileRunning' | 'openPorts'>): boolean | string {
   return openPorts === null ? openWhileRunning : openPorts.join(', ');
 }
 
@@ -156,7 +177,7 @@ function currentFields(row: CurrentGameServer) {
   };
 }
 
-function desiredFields(server: DesiredGameServer): ReturnType<typeof currentFields> {
+function desiredFields(server: GameServerContent): ReturnType<typeof currentFields> {
   const { name, serviceId, node, eggName, image, limits, ip, port, ports, crashes } = server;
   return {
     name,

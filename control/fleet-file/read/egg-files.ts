@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
+import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
-import type { FoundEgg } from '../desired.ts';
+import type { FoundEgg } from '../../declared/game-servers.ts';
 import { MAX_EGG_BYTES, readTextFile } from './text-file.ts';
 import { parsePlainYaml } from './yaml-source.ts';
 
@@ -11,10 +13,24 @@ import { parsePlainYaml } from './yaml-source.ts';
 export interface EggSource {
   /** Returns the path of a shipped egg, or null. */
   readonly shipped: (name: string) => string | null;
+  /** Every name that `shipped` knows. */
+  readonly names: () => readonly string[];
   /** Compiles `regex:` rules. Null when only the node checks them. */
   readonly compile: PatternCompiler | null;
 }
-export const NO_EGG_SOURCE: EggSource = { shipped: () => null, compile: null };
+export const NO_EGG_SOURCE: EggSource = { shipped: () => null, names: () => [], compile: null };
+
+const EGGS = join(import.meta.dirname, '..', '..', '..', 'eggs');
+
+/** The eggs of this repository under their names in a fleet file: `eggs/<name>.json`. */
+export const SHIPPED_EGGS: EggSource = {
+  names: () =>
+    readdirSync(EGGS)
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => `eggs/${file}`),
+  shipped: (name) => (SHIPPED_EGGS.names().includes(name) ? join(EGGS, basename(name)) : null),
+  compile: compilePattern,
+};
 
 export type EggFile =
   | { readonly ok: true; readonly found: FoundEgg }
@@ -44,7 +60,25 @@ async function loadEgg(name: string, path: string, source: EggSource): Promise<E
     const reason = `There is no egg ${name}: not beside this file, and none of that name is shipped.`;
     return { ok: false, reason };
   }
-  const document = documentOf(file.text);
+  return eggOf(documentOf(file.text), source);
+}
+
+/** An egg of the library, the shipped ones alone: the name is not a path. */
+export async function loadLibraryEgg(name: string, source: EggSource): Promise<EggFile> {
+  const path = source.shipped(name);
+  if (path === null) {
+    const reason = `There is no egg ${name} in the library; there are ${source.names().join(', ')}.`;
+    return { ok: false, reason };
+  }
+  return loadEgg(name, path, source);
+}
+
+/** An egg that came as a document. */
+export function parseEggDocument(value: unknown, source: EggSource): EggFile {
+  return eggOf({ ok: true, value }, source);
+}
+
+function eggOf(document: ReturnType<typeof documentOf>, source: EggSource): EggFile {
   if (document.ok && !isEgg(document.value)) return { ok: false, reason: NO_EGG };
   const parsed = document.ok ? parseEgg(document.value, source.compile) : document;
   if (!parsed.ok) {

@@ -3,12 +3,8 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
 import type { RuleContent } from '../../firewall/groups/index.ts';
-import {
-  type CurrentGameServer,
-  type CurrentNode,
-  loadGameServers,
-  loadNodes,
-} from './game-servers.ts';
+import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
+import { type CurrentNode, loadNodes } from './nodes.ts';
 import {
   type CurrentCollector,
   type CurrentDetection,

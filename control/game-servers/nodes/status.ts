@@ -13,6 +13,14 @@ export interface NodeStatus {
   readonly lastSeenAt: Date | null;
   readonly connected: boolean;
   readonly engine: EngineStatus | null;
+  /** MiB that it offers; null: without limit. */
+  readonly memory: number | null;
+  readonly disk: number | null;
+  readonly memoryUsed: number;
+  readonly diskUsed: number;
+  readonly addresses: readonly string[];
+  /** A port expression. */
+  readonly ports: string;
   readonly servers: number;
   readonly built: number;
   /** The servers with a failed build, with reasons. */
@@ -35,6 +43,8 @@ export async function loadNodeStatuses(db: Db | Tx): Promise<NodeStatus[]> {
   const { rows } = await sql<NodeStatus>`
     select n.id, n.name, n.owner, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
            coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,
+           n.memory_mib as memory, n.disk_mib as disk, coalesce(sum(s.memory_mib), 0) as "memoryUsed",
+           coalesce(sum(s.disk_mib), 0) as "diskUsed", array(select host(unnest(n.addresses))) as addresses, n.ports,
            count(s.uuid)::integer as servers,
            (count(*) filter (where s.provisioned))::integer as built,
            coalesce(json_agg(json_build_object('uuid', s.uuid, 'name', s.name, 'reason', s.build_reason)

@@ -28,7 +28,7 @@ export interface Operation {
 
 /** An authenticated and authorised request with its validation results. */
 export interface Incoming extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit'> {
-  /** Null for a person without an organisation. */
+  /** Null for an operator, and for a person without an organisation. */
   readonly caller: Caller | null;
   /** Null for a person. */
   readonly ability: Ability | null;
@@ -67,7 +67,7 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     const { once } = incoming;
     if (once === null) return run();
     await requireSubject(db, incoming);
-    return instructOnce(db, idempotentRequest(incoming.caller, once), run);
+    return instructOnce(db, idempotentRequest(incoming, once), run);
   }
   const { once } = incoming;
   const effects: Effect[] = [];
@@ -79,7 +79,7 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
   const reply = await runTransaction(db, incoming.deadline, async (tx) => {
     if (once === null) return write(tx);
     await requireSubject(tx, incoming);
-    return answerOnce(tx, idempotentRequest(incoming.caller, once), () => write(tx));
+    return answerOnce(tx, idempotentRequest(incoming, once), () => write(tx));
   });
   if (reply.status < 400) for (const effect of effects) effect();
   return reply;
@@ -143,11 +143,12 @@ function describe(error: FieldError): string {
   return `${where === '' ? 'the body' : where} ${error.detail}`;
 }
 
-function idempotentRequest(caller: Caller | null, once: IdempotentCall): IdempotentRequest {
-  if (caller === null) throw new Error('an operation without an organisation takes no key');
+function idempotentRequest(
+  { caller, operatorKey, person }: Pick<Incoming, 'caller' | 'operatorKey' | 'person'>,
+  once: IdempotentCall,
+): IdempotentRequest {
   return {
-    organisationId: caller.organisationId,
-    keyId: caller.keyId,
+    keyId: (caller ?? operatorKey)?.keyId ?? -(person?.id ?? 0),
     method: once.method,
     path: once.path,
     idempotencyKey: parseIdempotencyKey(once.keyHeader),
@@ -167,12 +168,17 @@ async function requireSubject(
   if (server !== '' && !(await seesServer(db, caller, needed, server))) throw notSeen();
 }
 
-function toReply({ status, body, state, headers: own }: Answer): Reply {
+function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {
   const payload = Buffer.from(JSON.stringify(body));
   const headers: Record<string, string | string[]> = {
     ...own,
     'content-type': 'application/json; charset=utf-8',
   };
   if (state !== undefined) headers['etag'] = entityTag(payload, state);
-  return { status, headers, payload };
+  return {
+    status,
+    headers,
+    payload,
+    ...(remembered && { remembered: Buffer.from(JSON.stringify(remembered)) }),
+  };
 }

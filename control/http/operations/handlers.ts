@@ -6,6 +6,7 @@ import type {
   OperationId,
   QueryOf,
 } from '@portcullis/contract/operation-types.ts';
+import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type {
@@ -52,7 +53,9 @@ export function bindOperations(handlers: Handlers): BoundOperation[] {
   return [
     ...ENDPOINTS.map(bind(V1_PREFIX)),
     ...X1_ENDPOINTS.map(bind(X1_PREFIX)),
+    ...OPERATOR_ENDPOINTS.map(bind(OPERATOR_PREFIX)),
     ...PORTAL_ENDPOINTS.map(bind(PORTAL_PREFIX)),
+    ...OPERATOR_ENDPOINTS.map(bind(`${PORTAL_PREFIX}/operator`)),
     ...ENDPOINTS.map(forSessions(V1_PREFIX)),
     ...X1_ENDPOINTS.map(forSessions(X1_PREFIX)),
   ];

@@ -12,7 +12,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** The key of a stored response and the digest of its body. */
 export interface IdempotentRequest {
-  readonly organisationId: number;
+  /** The negative id of a person. */
   readonly keyId: number;
   readonly method: string;
   /** As sent, without the query. */
@@ -48,7 +48,7 @@ export async function answerOnce(
 ): Promise<Reply> {
   const scope = [request.keyId, request.method, request.path, request.idempotencyKey].join(' ');
   const { rows: locks } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${scope}, ${request.organisationId})) as locked
+    select pg_try_advisory_xact_lock(hashtextextended(${scope}, 0)) as locked
   `.execute(tx);
   if (locks[0]?.locked !== true) throw inProgress();
   const stored = await findStored(tx, request);
@@ -151,16 +151,16 @@ function inProgress(): Problem {
 async function store(
   db: Db | Tx,
   request: IdempotentRequest,
-  { status, headers, payload }: Reply,
+  { status, headers, payload, remembered = payload }: Reply,
   over: 'any' | 'if expired' = 'any',
 ): Promise<boolean> {
-  const { organisationId, keyId, method, path, idempotencyKey, bodyHash } = request;
+  const { keyId, method, path, idempotencyKey, bodyHash } = request;
   const { rows } = await sql`
     insert into idempotency_keys as k
-           (organisation_id, api_key_id, method, path, idempotency_key, body_hash, status, headers, body)
-    values (${organisationId}, ${keyId}, ${method}, ${path}, ${idempotencyKey}, ${bodyHash},
-            ${status}, ${JSON.stringify(headers)}::jsonb, ${payload.toString()})
-    on conflict (organisation_id, api_key_id, method, path, idempotency_key) do update
+           (api_key_id, method, path, idempotency_key, body_hash, status, headers, body)
+    values (${keyId}, ${method}, ${path}, ${idempotencyKey}, ${bodyHash},
+            ${status}, ${JSON.stringify(headers)}::jsonb, ${remembered.toString()})
+    on conflict (api_key_id, method, path, idempotency_key) do update
        set body_hash = excluded.body_hash, status = excluded.status, headers = excluded.headers,
            body = excluded.body, created_at = now()
      where ${over === 'any'} or k.created_at <= now() - make_interval(hours => ${KEPT_HOURS})
@@ -168,7 +168,7 @@ async function store(
   return rows.length > 0;
 }
 
-function rowOf({ organisationId, keyId, method, path, idempotencyKey }: IdempotentRequest) {
-  return sql`organisation_id = ${organisationId} and api_key_id = ${keyId} and method = ${method}
+function rowOf({ keyId, method, path, idempotencyKey }: IdempotentRequest) {
+  return sql`api_key_id = ${keyId} and method = ${method}
     and path = ${path} and idempotency_key = ${idempotencyKey}`;
 }

@@ -1,5 +1,10 @@
-import type { Endpoint, PortalEndpoint, Row } from '@portcullis/contract/endpoint.ts';
-import type { Caller, Person } from '../../access/index.ts';
+import type {
+  Endpoint,
+  OperatorEndpoint,
+  PortalEndpoint,
+  Row,
+} from '@portcullis/contract/endpoint.ts';
+import type { Caller, OperatorKey, Person } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 
 /** An endpoint row with its schema types erased. */
@@ -15,13 +20,19 @@ export type OperationRow = Pick<
   | 'stream'
   | 'requestHeaders'
 > &
-  (Pick<Endpoint, 'ability' | 'flag'> | Pick<PortalEndpoint, 'role'>);
+  (
+    | Pick<Endpoint, 'ability' | 'flag'>
+    | Pick<OperatorEndpoint, 'operator'>
+    | Pick<PortalEndpoint, 'role'>
+  );
 
 /** A request for its handler: authenticated, authorised and validated. */
 export interface Call<Body = unknown, Query = unknown> {
   readonly caller: Caller;
   /** The signed-in person; null for a key. */
   readonly person: Person | null;
+  /** The key of the operator; null for other keys and for people. */
+  readonly operatorKey: OperatorKey | null;
   readonly requestId: string;
   /** The canonical client address; null if a trusted proxy forwarded an invalid one. */
   readonly source: string | null;
@@ -54,6 +65,8 @@ export interface Answer {
   readonly status: number;
   readonly body: object;
   readonly headers?: ReplyHeaders;
+  /** What a repetition with the same Idempotency-Key is answered, where `body` has a secret. */
+  readonly remembered?: object;
   /** The part of a read that a later `If-Match` depends on; without it, the whole representation. */
   readonly state?: string;
 }
@@ -63,6 +76,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly payload: Buffer;
+  /** What is stored of it; absent: the payload. */
+  readonly remembered?: Buffer;
 }
 
 /** Reads get the pool, writes the transaction that http/ opens and commits. */

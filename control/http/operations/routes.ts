@@ -1,9 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Endpoint, type PortalEndpoint, ROLES } from '@portcullis/contract/endpoint.ts';
+import {
+  type Endpoint,
+  type OperatorEndpoint,
+  type PortalEndpoint,
+  ROLES,
+} from '@portcullis/contract/endpoint.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
-import { type Access, type Caller, type Person, unauthenticated } from '../../access/index.ts';
+import {
+  type Access,
+  type Caller,
+  type OperatorKey,
+  type Person,
+  unauthenticated,
+} from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
@@ -31,6 +42,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** The signed-in person; null for a key. */
     person: Person | null;
+    /** The key of the operator; null for others. */
+    operatorKey: OperatorKey | null;
     /** The path's `ip` in its one spelling; empty for paths without one. */
     address: string;
     /** The path's `slice`, a uuid; empty for paths without one. */
@@ -56,6 +69,7 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
   app.decorateRequest('deadline');
   app.decorateRequest('caller', null);
   app.decorateRequest('person', null);
+  app.decorateRequest('operatorKey', null);
   app.decorateRequest('address', '');
   app.decorateRequest('gameServer', '');
   app.decorateRequest('attack', 0);
@@ -88,9 +102,8 @@ async function admit(
   request.deadline = new Deadline(deps.deadlineMs);
   await request.deadline.limit(authenticated(operation, deps, request));
   if (isForSessions(operation)) requireSameSite(request);
-  const { caller, person } = request;
   reply.headers(deps.rateLimiter.take(limitOf(request)));
-  authorise(operation.row, caller, person);
+  authorise(operation.row, request);
   refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
   if (ip !== undefined) {
@@ -110,13 +123,14 @@ async function admit(
   }
 }
 
-/** Requests a minute of a person without an organisation, and of an address without a session, such as sign-ins. */
-const PERSON_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
+/** Requests a minute of an operator and of a person without an organisation, and of an address without a session, such as sign-ins. */
+const OWN_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
 const UNAUTHENTICATED_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
 
-function limitOf({ caller, person, ip }: FastifyRequest): RateLimited {
+function limitOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited {
   if (caller !== null) return caller;
-  if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
+  if (operatorKey !== null) return { keyId: operatorKey.keyId, organisation: OWN_LIMIT };
+  if (person !== null) return { keyId: `person ${person.id}`, organisation: OWN_LIMIT };
   return { keyId: `source ${ip}`, organisation: UNAUTHENTICATED_LIMIT };
 }
 
@@ -136,7 +150,9 @@ function authenticated(
 
 async function authenticateKey({ access }: RouteDeps, request: FastifyRequest): Promise<void> {
   const source = clientAddress(request.ip) ?? '';
-  request.caller = await access.authenticate(request.headers.authorization, source);
+  const holder = await access.authenticate(request.headers.authorization, source);
+  request.caller = holder.caller;
+  request.operatorKey = holder.operatorKey;
 }
 
 async function authenticateSession(
@@ -167,7 +183,7 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { caller, person, deadline } = request;
+  const { caller, person, operatorKey, deadline } = request;
   const mark = request.url.indexOf('?');
   const query = mark === -1 ? '' : request.url.slice(mark + 1);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
@@ -178,6 +194,7 @@ async function answer(
     ability: 'ability' in operation.row ? operation.row.ability : null,
     caller,
     person,
+    operatorKey,
     params: paramsOf(request),
     requestId: request.id,
     source: clientAddress(request.ip),
@@ -216,7 +233,7 @@ function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequ
     callerId: caller.keyId,
     async check() {
       await authenticated(operation, deps, request);
-      authorise(operation.row, request.caller, request.person);
+      authorise(operation.row, request);
       if (!isDeepStrictEqual(reachOf(request.caller), reachOf(caller))) {
         throw unauthenticated('The rights of the caller changed.');
       }
@@ -249,11 +266,12 @@ function conditional(request: FastifyRequest, reply: Reply): Parameters<typeof s
 /** The path with its parameters in their one spelling. */
 function canonicalPath({ prefix, row }: Operation, request: FastifyRequest): string {
   const values: Readonly<Record<string, string>> = {
+    ...paramsOf(request),
     ip: request.address,
     slice: request.gameServer,
     attack: String(request.attack),
   };
-  return prefix + row.path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  return (prefix + row.path).replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
 }
 
 const CONDITIONS = [
@@ -285,10 +303,28 @@ function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
 }
 
 /** No handler decides who may call it: the row of the endpoint does. */
-function authorise(row: OperationRow, caller: Caller | null, person: Person | null): void {
+function authorise(row: OperationRow, { caller, person, operatorKey }: FastifyRequest): void {
   if ('role' in row) return requireRole(row.role, person);
-  if (caller === null) throw new Error('an operation for keys was reached without a caller');
-  requireAbility(row, caller);
+  if ('operator' in row) return requireOperator(row.operator, operatorKey, person);
+  if (caller !== null) return requireAbility(row, caller);
+  throw new Problem(
+    'ability_missing',
+    "This key is the operator's, for /api/operator: here, use a key of the organisation.",
+  );
+}
+
+function requireOperator(
+  ability: OperatorEndpoint['operator'],
+  key: OperatorKey | null,
+  person: Person | null,
+): void {
+  if (person !== null) return requireRole('operator', person);
+  if (key?.abilities.has(ability) === true) return;
+  const detail =
+    key === null
+      ? 'This key is of an organisation: only a key of the operator may do this.'
+      : `This key lacks the ability ${ability}. Use a key that has it.`;
+  throw new Problem('ability_missing', detail);
 }
 
 function requireRole(role: PortalEndpoint['role'], person: Person | null): void {

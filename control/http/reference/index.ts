@@ -18,6 +18,7 @@ const FOREVER = 'public, max-age=31536000, immutable';
 const DOCUMENTS = [
   { version: 'v1', title: 'Portcullis API v1' },
   { version: 'x1', title: 'Experimental API x1' },
+  { version: 'operator', title: 'Operator API' },
   { version: 'portal', title: 'Portal' },
 ] as const;
 

@@ -144,6 +144,7 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     ip: '',
     server: '',
     person: null,
+    operatorKey: null,
     userAgent: null,
     params: {},
     attack: 0,

@@ -1,48 +1,58 @@
-import { Type } from 'typebox';
-import type { PortalEndpoint } from '../endpoint.ts';
-import { Done } from '../schemas/portal-account.ts';
+import type { OperatorEndpoint } from '../endpoint.ts';
 import {
-  AuditQuery,
-  AuditTrail,
-  FleetHealth,
+  ApiKeyInput,
+  ApiKeyRevoked,
+  ApiKeys,
   HoldingChange,
   HoldingInput,
   OrganisationInput,
+  OrganisationQuery,
+  OrganisationKeyCreated,
   Organisations,
   ServiceInput,
   ThresholdsInput,
   ThresholdSuggestions,
-} from '../schemas/portal-operator.ts';
+} from '../schemas/operator.ts';
 import { MAX_ASN, integer } from '../schemas/values.ts';
-import { deleteAnswers, idParam, readAnswers, writeAnswers } from './portal-shared.ts';
+import {
+  create,
+  createAnswer,
+  doneAnswer,
+  read,
+  readAnswer,
+  remove,
+  save,
+  saveAnswer,
+  SLUG,
+} from './operator-shared.ts';
+import { deleteAnswers, idParam } from './portal-shared.ts';
 
-const ONE = '/operator/organisations/{slug}';
-const SLUG = { slug: Type.String({ description: 'The slug of an organisation.' }) };
+const ONE = '/organisations/{slug}';
 const ASN = { ...SLUG, asn: integer({ minimum: 1, maximum: MAX_ASN, description: 'An ASN.' }) };
 const SERVICE = { ...SLUG, service: idParam('Number of a service, unique in the fleet.') };
 const HOLDING = { ...SLUG, holding: idParam('Id of a holding.') };
-const operator = { tag: 'Operator', role: 'operator' } as const;
-const read = {
-  ...operator,
-  method: 'GET',
-  write: false,
-  requestHeaders: ['If-None-Match'],
-} as const;
-const save = { ...operator, method: 'PUT', write: true } as const;
-const remove = { ...operator, method: 'DELETE', write: true } as const;
-const OWNED = ['managed_by_fleet_file'] as const;
-const LOSSES = ['managed_by_fleet_file', 'live_objects'] as const;
+const LOSSES = ['live_objects'] as const;
 const saved = 'The organisation as it is now.';
 
-/** What operators see and change. What the fleet file owns is changed there. */
-export const PORTAL_OPERATOR_ENDPOINTS = [
+/** Organisations and what they have. What the fleet file owns is changed there. */
+export const OPERATOR_ENDPOINTS = [
   {
     ...read,
     operationId: 'listOrganisations',
-    path: '/operator/organisations',
+    path: '/organisations',
+    query: OrganisationQuery,
     summary: 'List organisations',
     description: 'With flags, limits, ASNs, holdings, services and thresholds.',
-    responses: readAnswers('The organisations.', Organisations),
+    responses: readAnswer('The organisations.', Organisations),
+  },
+  {
+    ...read,
+    operationId: 'readOrganisation',
+    path: ONE,
+    params: SLUG,
+    summary: 'Read an organisation',
+    description: 'As the list has it.',
+    responses: readAnswer('The organisation.', Organisations),
   },
   {
     ...save,
@@ -50,10 +60,20 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     path: ONE,
     params: SLUG,
     summary: 'Create or change an organisation',
-    description:
-      'Its name, flags and limits. A new slug makes one; one of the fleet file is changed there.',
+    description: 'A new slug makes one. Of one that exists, what is left out stays as it is.',
+    bodyExamples: { customer: { name: 'Acme Hosting', external_id: 'whmcs-17' } },
     body: OrganisationInput,
-    responses: writeAnswers(200, saved, Organisations, OWNED),
+    responses: saveAnswer(saved, Organisations),
+  },
+  {
+    ...remove,
+    operationId: 'endOrganisation',
+    path: ONE,
+    params: SLUG,
+    summary: 'End an organisation',
+    description:
+      'One without game servers and addresses: its flags are taken and its keys revoked. It is kept for the history, and saving it again brings it back.',
+    responses: doneAnswer(saved, Organisations),
   },
   {
     ...save,
@@ -62,7 +82,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     params: ASN,
     summary: 'Add an ASN',
     description: 'Under which the organisation announces prefixes.',
-    responses: deleteAnswers(saved, Organisations, OWNED),
+    responses: deleteAnswers(saved, Organisations, ['ability_missing', 'managed_by_fleet_file']),
   },
   {
     ...remove,
@@ -71,7 +91,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     params: ASN,
     summary: 'Remove an ASN',
     description: 'One that a holding was ever announced under stays, for the history.',
-    responses: deleteAnswers(saved, Organisations, OWNED),
+    responses: doneAnswer(saved, Organisations),
   },
   {
     ...save,
@@ -82,7 +102,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     description: 'Its addresses are holdings with its number.',
     body: ServiceInput,
     bodyExamples: { plain: { name: 'survival-1', active: true } },
-    responses: writeAnswers(200, saved, Organisations, OWNED),
+    responses: saveAnswer(saved, Organisations),
   },
   {
     ...remove,
@@ -92,15 +112,13 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     summary: 'Remove a service',
     description:
       'One without addresses and game servers. One that had addresses is kept for the history, and is not active any more.',
-    responses: deleteAnswers(saved, Organisations, OWNED),
+    responses: doneAnswer(saved, Organisations),
   },
   {
-    ...operator,
+    ...create,
     operationId: 'createHolding',
-    method: 'POST',
     path: `${ONE}/holdings`,
     params: SLUG,
-    write: true,
     summary: 'Give a prefix or an address',
     description:
       'From a moment on. The most specific holding has an address; equal ones may not overlap in time.',
@@ -110,7 +128,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
       'without an ASN': { prefix: '192.0.2.0/24' },
       address: { prefix: '198.51.100.10', service_id: 501 },
     },
-    responses: writeAnswers(201, saved, Organisations, LOSSES),
+    responses: createAnswer(saved, Organisations, LOSSES),
   },
   {
     ...save,
@@ -121,7 +139,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     description:
       'One that ends stays for the history; its rules are not enforced from then on, and a new holder starts empty.',
     body: HoldingChange,
-    responses: writeAnswers(200, saved, Organisations, LOSSES),
+    responses: saveAnswer(saved, Organisations, LOSSES),
   },
   {
     ...remove,
@@ -130,7 +148,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     params: HOLDING,
     summary: 'Remove a holding that was never used',
     description: 'One that nothing refers to, or that has not begun. Others are ended.',
-    responses: deleteAnswers(saved, Organisations, LOSSES),
+    responses: doneAnswer(saved, Organisations, LOSSES),
   },
   {
     ...read,
@@ -140,7 +158,7 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     summary: 'Suggest thresholds',
     description:
       'By the traffic and the attacks of the last seven days, for each address and prefix with a quarter of its threshold, or with attacks.',
-    responses: readAnswers('Most traffic first.', ThresholdSuggestions),
+    responses: readAnswer('Most traffic first.', ThresholdSuggestions),
   },
   {
     ...save,
@@ -151,36 +169,36 @@ export const PORTAL_OPERATOR_ENDPOINTS = [
     description:
       'Thresholds, mitigation and safelist of an organisation, a service or a holding, whole.',
     body: ThresholdsInput,
-    responses: writeAnswers(200, saved, Organisations, OWNED),
+    responses: saveAnswer(saved, Organisations),
   },
   {
     ...read,
-    operationId: 'readFleetHealth',
-    path: '/operator/fleet',
-    summary: 'Read the health of the fleet',
-    description: 'Edges, nodes and collectors, with their last reports.',
-    responses: readAnswers('The fleet.', FleetHealth),
+    operationId: 'listOrganisationKeys',
+    path: `${ONE}/keys`,
+    params: SLUG,
+    summary: 'List the API keys of an organisation',
+    description: 'Also expired and revoked ones, with their last use.',
+    responses: readAnswer('The keys.', ApiKeys),
+  },
+  {
+    ...create,
+    operationId: 'createOrganisationKey',
+    path: `${ONE}/keys`,
+    params: SLUG,
+    summary: 'Create an API key of an organisation',
+    description:
+      'The answer has the whole key, this once: only its hash is stored. If the answer is lost, revoke the key and create another.',
+    body: ApiKeyInput,
+    bodyExamples: { panel: { name: 'panel', abilities: ['game-servers.read'] } },
+    responses: createAnswer('Created.', OrganisationKeyCreated),
   },
   {
     ...remove,
-    operationId: 'removeAgent',
-    path: '/operator/fleet/{kind}/{name}',
-    params: {
-      kind: Type.String({ description: '`edges`, `nodes` or `collectors`.' }),
-      name: Type.String({ description: 'Its name.' }),
-    },
-    summary: 'Remove an edge, a node or a collector',
-    description:
-      'With its credential. An edge must be out of service, and a node without game servers.',
-    responses: deleteAnswers('Removed.', Done, OWNED),
+    operationId: 'revokeOrganisationKey',
+    path: `${ONE}/keys/{key}`,
+    params: { ...SLUG, key: idParam('Id of a key.') },
+    summary: 'Revoke an API key of an organisation',
+    description: 'For good, also one of the fleet file.',
+    responses: doneAnswer('Revoked.', ApiKeyRevoked),
   },
-  {
-    ...read,
-    operationId: 'readAuditTrail',
-    path: '/operator/audit',
-    query: AuditQuery,
-    summary: 'Search the audit trail',
-    description: 'What was done, by whom, from where.',
-    responses: readAnswers('The entries.', AuditTrail),
-  },
-] as const satisfies readonly PortalEndpoint[];
+] as const satisfies readonly OperatorEndpoint[];

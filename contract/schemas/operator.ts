@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import {
   answer,
-  arrayOf,
   Asn,
   choice,
   choiceOrNull,
@@ -12,7 +11,6 @@ import {
   natural,
   object,
   openChoice,
-  openChoiceOrNull,
   orNull,
   Prefix,
   sent,
@@ -26,7 +24,7 @@ import { ABILITIES } from '../endpoint.ts';
 
 const LARGEST = 2_147_483_647;
 
-const owner = openChoice(['fleet', 'portal'], {
+export const owner = openChoice(['fleet', 'portal'], {
   description: '`fleet`: the fleet file owns it, and it is changed there.',
 });
 
@@ -91,6 +89,7 @@ const OrganisationService = object('OrganisationService', {
 
 const OrganisationDetail = object('OrganisationDetail', {
   slug: Type.String(),
+  external_id: textOrNull({ description: 'What a billing system calls it.' }),
   name: Type.String(),
   owner,
   flags,
@@ -104,11 +103,27 @@ const OrganisationDetail = object('OrganisationDetail', {
 
 export const Organisations = object('Organisations', { data: Type.Array(OrganisationDetail) });
 
-export const OrganisationInput = sent('OrganisationInput', {
-  name: sentText({ minLength: 1, maxLength: 200 }),
-  flags,
-  limits: OrganisationLimits,
+const externalId = sentTextOrNull({
+  minLength: 1,
+  maxLength: 255,
+  description: 'What a billing system calls it; unique.',
 });
+
+export const OrganisationQuery = Type.Object(
+  { external_id: Type.Optional(sentText({ maxLength: 255, description: 'Only this one.' })) },
+  CLOSED,
+);
+
+export const OrganisationInput = sent(
+  'OrganisationInput',
+  'Of one that exists, what is left out stays as it is.',
+  {
+    name: sentText({ minLength: 1, maxLength: 200 }),
+    external_id: Type.Optional(externalId),
+    flags: Type.Optional(flags),
+    limits: Type.Optional(OrganisationLimits),
+  },
+);
 
 export const ServiceInput = sent('ServiceInput', {
   name: sentText({ minLength: 1, maxLength: 200 }),
@@ -195,67 +210,6 @@ export const ThresholdsInput = sent('ThresholdsInput', {
   ...thresholds,
 });
 
-const Edge = object('Edge', {
-  name: Type.String(),
-  site: Type.String(),
-  owner,
-  devices: Type.Array(Type.String(), { description: 'By which packets come in.' }),
-  serves: Type.Array(Type.String()),
-  sees: openChoice(['both', 'inbound']),
-  fragments: openChoice(['reassemble', 'limit']),
-  mode: openChoiceOrNull(['enforce', 'observe', 'no_device'], {
-    description:
-      '`no_device`: no packet can come in by its devices, so it enforces nothing. Null: it never connected.',
-  }),
-  mode_reason: textOrNull(),
-  in_service: Type.Boolean(),
-  last_seen_at: timestampOrNull(),
-  generation: natural(),
-  accepted_generation: natural(),
-  lag_ms: Type.Number(),
-  refused: arrayOf({
-    target: Type.String(),
-    reason: Type.String(),
-    good_generation: natural(),
-  }),
-  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
-    description: 'Its last report: policies, kernel state, problems, devices.',
-  }),
-});
-
-const FleetNode = object('FleetNode', {
-  name: Type.String(),
-  owner,
-  enrolled_at: timestampOrNull(),
-  last_seen_at: timestampOrNull(),
-  connected: Type.Boolean(),
-  engine: orNull(
-    Type.Object({ kind: Type.String(), version: textOrNull(), problem: textOrNull() }),
-  ),
-  servers: natural(),
-  built: natural(),
-  failed: arrayOf({ uuid: Type.String(), name: Type.String(), reason: textOrNull() }),
-});
-
-const FleetCollector = object('FleetCollector', {
-  name: Type.String(),
-  owner,
-  listen: Type.String(),
-  exporters: natural({ description: 'How many are listed.' }),
-  enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
-  last_seen_at: timestampOrNull(),
-  connected: Type.Boolean(),
-  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
-    description: 'Its last report: exporters, datagrams, losses.',
-  }),
-});
-
-export const FleetHealth = answer('FleetHealth', {
-  edges: Type.Array(Edge),
-  nodes: Type.Array(FleetNode),
-  collectors: Type.Array(FleetCollector),
-});
-
 const ability = choice(ABILITIES);
 const listOrNull = (description: string) =>
   orNull(Type.Array(sentText({ maxLength: 64 }), { maxItems: 1000 }), { description });
@@ -299,38 +253,13 @@ export const ApiKeyCreated = answer('ApiKeyCreated', {
   secret: Type.String({ description: 'The whole key. It is shown this once.' }),
 });
 
-export const ApiKeyRevoked = answer('ApiKeyRevoked', { id: id(), revoked_at: timestamp() });
-
-const AuditEntry = object('AuditEntry', {
+export const OrganisationKeyCreated = answer('OrganisationKeyCreated', {
   id: id(),
-  at: timestamp(),
-  organisation: textOrNull({ description: 'Its slug; null: none.' }),
-  actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
-  actor: Type.String(),
-  source: textOrNull(),
-  request_id: textOrNull(),
-  action: Type.String(),
-  target: Type.String(),
-  detail: Type.Record(Type.String(), Type.Unknown()),
-  generation: orNull(natural()),
+  name: Type.String(),
+  secret: textOrNull({
+    description:
+      'The whole key, shown this once. Null in the repeated answer of an Idempotency-Key.',
+  }),
 });
 
-export const AuditTrail = object('AuditTrail', {
-  data: Type.Array(AuditEntry, { description: 'Newest first.' }),
-  links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
-});
-
-export const AuditQuery = Type.Object(
-  {
-    search: Type.Optional(
-      sentText({
-        maxLength: 200,
-        description: 'Text in the actor, the action, the target, the source or the request id.',
-      }),
-    ),
-    organisation: Type.Optional(sentText({ maxLength: 63 })),
-    before: Type.Optional(natural({ description: 'Only entries with a lower id.' })),
-    per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 50 })),
-  },
-  CLOSED,
-);
+export const ApiKeyRevoked = answer('ApiKeyRevoked', { id: id(), revoked_at: timestamp() });

@@ -1,5 +1,5 @@
-import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import { RE2JS } from 're2js';
+import type { PatternCompiler } from './rules.ts';
 
 const MAX_PATTERN = 1024;
 /** PHP's flags that RE2 has too; `u` is always on, `D` and `A` only narrow and are not minded. */

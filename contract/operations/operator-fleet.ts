@@ -1,0 +1,113 @@
+import { Type } from 'typebox';
+import type { OperatorEndpoint } from '../endpoint.ts';
+import {
+  ApprovedHosts,
+  AuditQuery,
+  AuditTrail,
+  CollectorInput,
+  EdgeInput,
+  FleetHealth,
+  JoinCommand,
+  JoinInput,
+  NodeInput,
+} from '../schemas/operator-fleet.ts';
+import { Done } from '../schemas/portal-account.ts';
+import {
+  create,
+  createAnswer,
+  doneAnswer,
+  read,
+  readAnswer,
+  remove,
+  save,
+  saveAnswer,
+} from './operator-shared.ts';
+
+const NAME = { name: Type.String({ description: 'Its name.' }) };
+const AGENT = { kind: Type.String({ description: '`edges`, `nodes` or `collectors`.' }), ...NAME };
+
+/** The hosts of the fleet, and the audit trail. */
+export const OPERATOR_FLEET_ENDPOINTS = [
+  {
+    ...read,
+    operationId: 'readFleetHealth',
+    path: '/fleet',
+    summary: 'Read the health of the fleet',
+    description: 'Edges, nodes and collectors, with their last reports.',
+    responses: readAnswer('The fleet.', FleetHealth),
+  },
+  {
+    ...save,
+    operationId: 'saveEdge',
+    path: '/fleet/edges/{name}',
+    params: NAME,
+    summary: 'Create or change an edge',
+    description: 'What is left out gets its default.',
+    body: EdgeInput,
+    bodyExamples: { plain: { devices: ['eth0'] } },
+    responses: saveAnswer('The fleet.', FleetHealth),
+  },
+  {
+    ...save,
+    operationId: 'saveNode',
+    path: '/fleet/nodes/{name}',
+    params: NAME,
+    summary: 'Create or change a node',
+    description: 'What is left out gets its default.',
+    body: NodeInput,
+    bodyExamples: { plain: { memory: 65_536, addresses: ['198.51.100.10'] } },
+    responses: saveAnswer('The fleet.', FleetHealth),
+  },
+  {
+    ...save,
+    operationId: 'saveCollector',
+    path: '/fleet/collectors/{name}',
+    params: NAME,
+    summary: 'Create or change a collector',
+    description: 'What is left out gets its default.',
+    body: CollectorInput,
+    bodyExamples: {
+      sflow: { listen: '0.0.0.0:6343', exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000 }] },
+    },
+    responses: saveAnswer('The fleet.', FleetHealth),
+  },
+  {
+    ...remove,
+    operationId: 'removeAgent',
+    path: '/fleet/{kind}/{name}',
+    params: AGENT,
+    summary: 'Remove an edge, a node or a collector',
+    description:
+      'With its credential. An edge must be out of service, and a node without game servers.',
+    responses: doneAnswer('Removed.', Done),
+  },
+  {
+    ...create,
+    operationId: 'createJoinCommand',
+    path: '/fleet/{kind}/{name}/join',
+    params: AGENT,
+    summary: 'Make the command by which a host joins',
+    description: 'One command for one host, which becomes this edge, node or collector.',
+    body: JoinInput,
+    bodyExamples: { plain: {} },
+    responses: createAnswer('The command.', JoinCommand),
+  },
+  {
+    ...create,
+    operationId: 'approveHosts',
+    path: '/fleet/{kind}/{name}/approve',
+    params: AGENT,
+    summary: 'Approve the host that waits',
+    description: 'One that joined with a command that asked for approval.',
+    responses: doneAnswer('Approved.', ApprovedHosts),
+  },
+  {
+    ...read,
+    operationId: 'readAuditTrail',
+    path: '/audit',
+    query: AuditQuery,
+    summary: 'Search the audit trail',
+    description: 'What was done, by whom, from where.',
+    responses: readAnswer('The entries.', AuditTrail),
+  },
+] as const satisfies readonly OperatorEndpoint[];

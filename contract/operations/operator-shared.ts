@@ -1,0 +1,56 @@
+import { type TSchema, Type } from 'typebox';
+import { type ResponseRow, WITH_KEY } from '../endpoint.ts';
+import type { ProblemCode } from '../problems.ts';
+import { deleteAnswers, readAnswers, writeAnswers } from './portal-shared.ts';
+
+type Responses = Readonly<Record<number, ResponseRow>>;
+
+export const SLUG = { slug: Type.String({ description: 'The slug of an organisation.' }) };
+
+/** What the rows of one method have in common. */
+const common = { tag: 'Operator' } as const;
+export const read = {
+  ...common,
+  operator: 'operator.read',
+  method: 'GET',
+  write: false,
+  requestHeaders: ['If-None-Match'],
+} as const;
+const manages = { ...common, operator: 'operator.manage', write: true } as const;
+export const save = { ...manages, method: 'PUT' } as const;
+const once = { ...manages, idempotent: true, requestHeaders: ['Idempotency-Key'] } as const;
+export const create = { ...once, method: 'POST' } as const;
+export const remove = { ...once, method: 'DELETE' } as const;
+
+const ALL = ['ability_missing', 'managed_by_fleet_file'] as const;
+
+export function readAnswer(description: string, schema: TSchema): Responses {
+  return readAnswers(description, schema, ['ability_missing']);
+}
+
+/** Of a PUT with a body. */
+export function saveAnswer(
+  description: string,
+  schema: TSchema,
+  problems: readonly ProblemCode[] = [],
+): Responses {
+  return writeAnswers(200, description, schema, [...ALL, ...problems]);
+}
+
+/** Of a POST with a body. */
+export function createAnswer(
+  description: string,
+  schema: TSchema,
+  problems: readonly ProblemCode[] = [],
+): Responses {
+  return writeAnswers(201, description, schema, [...ALL, ...WITH_KEY, ...problems]);
+}
+
+/** Of a DELETE or POST without a body. */
+export function doneAnswer(
+  description: string,
+  schema: TSchema,
+  problems: readonly ProblemCode[] = [],
+): Responses {
+  return deleteAnswers(description, schema, [...ALL, ...WITH_KEY, ...problems]);
+}

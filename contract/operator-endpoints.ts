@@ -1,0 +1,12 @@
+import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
+import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
+import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
+
+export const OPERATOR_PREFIX = '/api/operator';
+
+/** What operates the fleet: a row per operation, for keys of the operator and for the sessions of operators. */
+export const OPERATOR_ENDPOINTS = [
+  ...ORGANISATIONS,
+  ...OPERATOR_SERVER_ENDPOINTS,
+  ...OPERATOR_FLEET_ENDPOINTS,
+] as const;

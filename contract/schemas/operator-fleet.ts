@@ -1,0 +1,211 @@
+import { Type } from 'typebox';
+import { owner } from './operator.ts';
+import {
+  answer,
+  arrayOf,
+  choice,
+  CLOSED,
+  id,
+  integer,
+  integerOrNull,
+  natural,
+  object,
+  openChoice,
+  openChoiceOrNull,
+  orNull,
+  sent,
+  sentText,
+  textOrNull,
+  timestamp,
+  timestampOrNull,
+} from './values.ts';
+
+const Edge = object('Edge', {
+  name: Type.String(),
+  site: Type.String(),
+  owner,
+  devices: Type.Array(Type.String(), { description: 'By which packets come in.' }),
+  serves: Type.Array(Type.String()),
+  sees: openChoice(['both', 'inbound']),
+  fragments: openChoice(['reassemble', 'limit']),
+  mode: openChoiceOrNull(['enforce', 'observe', 'no_device'], {
+    description:
+      '`no_device`: no packet can come in by its devices, so it enforces nothing. Null: it never connected.',
+  }),
+  mode_reason: textOrNull(),
+  in_service: Type.Boolean(),
+  last_seen_at: timestampOrNull(),
+  generation: natural(),
+  accepted_generation: natural(),
+  lag_ms: Type.Number(),
+  refused: arrayOf({
+    target: Type.String(),
+    reason: Type.String(),
+    good_generation: natural(),
+  }),
+  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Its last report: policies, kernel state, problems, devices.',
+  }),
+});
+
+const FleetNode = object('FleetNode', {
+  name: Type.String(),
+  owner,
+  memory: orNull(natural(), { description: 'MiB that it offers; null: without limit.' }),
+  disk: orNull(natural(), { description: 'MiB that it offers; null: without limit.' }),
+  memory_used: natural({ description: 'MiB that its servers have together.' }),
+  disk_used: natural({ description: 'MiB that its servers have together.' }),
+  addresses: Type.Array(Type.String(), { description: 'From which servers are given a port.' }),
+  ports: Type.String({ description: 'A port expression: those that servers are given.' }),
+  enrolled_at: timestampOrNull(),
+  last_seen_at: timestampOrNull(),
+  connected: Type.Boolean(),
+  engine: orNull(
+    Type.Object({ kind: Type.String(), version: textOrNull(), problem: textOrNull() }),
+  ),
+  servers: natural(),
+  built: natural(),
+  failed: arrayOf({ uuid: Type.String(), name: Type.String(), reason: textOrNull() }),
+});
+
+const FleetCollector = object('FleetCollector', {
+  name: Type.String(),
+  owner,
+  listen: Type.String(),
+  exporters: natural({ description: 'How many are listed.' }),
+  enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
+  last_seen_at: timestampOrNull(),
+  connected: Type.Boolean(),
+  report: orNull(Type.Record(Type.String(), Type.Unknown()), {
+    description: 'Its last report: exporters, datagrams, losses.',
+  }),
+});
+
+export const FleetHealth = answer('FleetHealth', {
+  edges: Type.Array(Edge),
+  nodes: Type.Array(FleetNode),
+  collectors: Type.Array(FleetCollector),
+});
+
+const AuditEntry = object('AuditEntry', {
+  id: id(),
+  at: timestamp(),
+  organisation: textOrNull({ description: 'Its slug; null: none.' }),
+  actor_kind: openChoice(['key', 'user', 'operator', 'fleet', 'system']),
+  actor: Type.String(),
+  source: textOrNull(),
+  request_id: textOrNull(),
+  action: Type.String(),
+  target: Type.String(),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+  generation: orNull(natural()),
+});
+
+export const AuditTrail = object('AuditTrail', {
+  data: Type.Array(AuditEntry, { description: 'Newest first.' }),
+  links: Type.Object({ next: textOrNull({ description: 'The older page; null on the last.' }) }),
+});
+
+export const AuditQuery = Type.Object(
+  {
+    search: Type.Optional(
+      sentText({
+        maxLength: 200,
+        description: 'Text in the actor, the action, the target, the source or the request id.',
+      }),
+    ),
+    organisation: Type.Optional(sentText({ maxLength: 63 })),
+    before: Type.Optional(natural({ description: 'Only entries with a lower id.' })),
+    per_page: Type.Optional(integer({ minimum: 1, maximum: 100, default: 50 })),
+  },
+  CLOSED,
+);
+
+const cidrs = (description: string) =>
+  Type.Array(sentText({ minLength: 2, maxLength: 50 }), { maxItems: 1_000, description });
+const MIB = 2_147_483_647;
+
+export const EdgeInput = sent('EdgeInput', 'As in the fleet file.', {
+  site: Type.Optional(
+    sentText({ minLength: 1, maxLength: 200, description: 'Where it stands. Default: its name.' }),
+  ),
+  devices: Type.Array(
+    Type.String({
+      maxLength: 15,
+      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
+    }),
+    {
+      minItems: 1,
+      maxItems: 64,
+      description: 'Devices that packets from outside come in by, or beginnings of names: `ens*`.',
+    },
+  ),
+  serves: Type.Optional(cidrs('Prefixes that it serves. Default: all.')),
+  sees: Type.Optional(choice(['both', 'inbound'])),
+  fragments: Type.Optional(choice(['reassemble', 'limit'])),
+  management: Type.Optional(
+    Type.Array(
+      sent('ManagementPort', {
+        protocol: choice(['tcp', 'udp']),
+        port: integer({ minimum: 1, maximum: 65_535 }),
+      }),
+      { maxItems: 64, description: 'Always reachable on the edge host. Default: tcp 22.' },
+    ),
+  ),
+});
+
+export const NodeInput = sent('NodeInput', 'What it offers to servers that are placed.', {
+  memory: Type.Optional(
+    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
+  ),
+  disk: Type.Optional(
+    integerOrNull({ minimum: 1, maximum: MIB, description: 'MiB. Null: without limit.' }),
+  ),
+  addresses: Type.Optional(
+    Type.Array(sentText({ minLength: 2, maxLength: 50 }), {
+      maxItems: 1_000,
+      description: 'Addresses of the node from which a server is given a port.',
+    }),
+  ),
+  ports: Type.Optional(
+    sentText({
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'A port expression: those that servers are given. Default: 25565-25664.',
+    }),
+  ),
+});
+
+export const CollectorInput = sent('CollectorInput', 'As in the fleet file.', {
+  listen: sentText({ minLength: 1, maxLength: 100, description: 'ADDRESS:PORT.' }),
+  exporters: Type.Array(
+    sent('ExporterInput', {
+      ip: sentText({ minLength: 2, maxLength: 50 }),
+      sampling_rate: Type.Optional(integer({ minimum: 1, maximum: 16_777_216 })),
+      prefixes: Type.Optional(cidrs('What it is believed of. Default: everything.')),
+    }),
+    { minItems: 1, maxItems: 1_000, description: 'Who may send.' },
+  ),
+  site: Type.Optional(sentText({ minLength: 1, maxLength: 200 })),
+});
+
+export const JoinInput = sent('JoinInput', {
+  approve: Type.Optional(
+    Type.Boolean({ description: 'The host waits until an operator approves it. Default: false.' }),
+  ),
+  minutes: Type.Optional(
+    integer({ minimum: 1, maximum: 10_080, description: 'How long it works. Default: 60.' }),
+  ),
+});
+
+export const JoinCommand = answer('JoinCommand', {
+  command: textOrNull({
+    description:
+      'What to run on the new host, as root. It works once. Null in the repeated answer of an Idempotency-Key.',
+  }),
+  expires_at: timestamp(),
+});
+
+export const ApprovedHosts = answer('ApprovedHosts', {
+  addresses: Type.Array(Type.String(), { description: 'Of the hosts that waited.' }),
+});

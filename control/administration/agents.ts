@@ -1,0 +1,129 @@
+import type { AgentRef } from '@portcullis/link/messages/messages.ts';
+import { operatorActor, recordAudit } from '../access/index.ts';
+import { loadCollectorStatuses } from '../collectors/index.ts';
+import type { Tx } from '../db/database.ts';
+import { saveCollector } from '../declared/collectors.ts';
+import { saveEdge } from '../declared/edges.ts';
+import { saveNode } from '../declared/nodes.ts';
+import type { Owner } from '../db/schema.ts';
+import { parsePart } from '../fleet-file/part.ts';
+import { parseCollectors } from '../fleet-file/parse/collectors.ts';
+import { parseNodes } from '../fleet-file/parse/game-servers.ts';
+import { parseEdges } from '../fleet-file/parse/parse.ts';
+import type { Batch } from '../fleet/batch.ts';
+import { loadEdgeStatuses } from '../fleet/index.ts';
+import { loadNodeStatuses } from '../game-servers/index.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import type { Answer, Call } from '../http/operations/operation.ts';
+import { timeView } from '../http/operations/view.ts';
+import { approveTokens, createToken } from '../joining/tokens.ts';
+import { Problem } from '../problem.ts';
+import { readFleet } from './fleet.ts';
+import { operate } from './organisation-write.ts';
+
+type Names = 'saveEdge' | 'saveNode' | 'saveCollector' | 'createJoinCommand' | 'approveHosts';
+
+const DEFAULT_MINUTES = 60;
+
+/** Makes and changes edges, nodes and collectors, and lets hosts join as them. */
+export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
+  return {
+    saveEdge: (call, tx) =>
+      save(call, tx, 'edge', async (batch, name) => {
+        const entries = [{ name, ...call.body }];
+        const [edge] = parsePart(entries, (scope) => parseEdges(entries, scope));
+        if (edge !== undefined) await saveEdge(batch, edge);
+      }),
+    saveNode: (call, tx) =>
+      save(call, tx, 'node', async (batch, name) => {
+        const entries = [{ name, ...withoutNulls(call.body) }];
+        const [node] = parsePart(entries, (scope) => parseNodes(entries, scope));
+        if (node !== undefined) await saveNode(batch, node);
+      }),
+    saveCollector: (call, tx) =>
+      save(call, tx, 'collector', async (batch, name) => {
+        const entries = [{ name, ...call.body }];
+        const [collector] = parsePart(entries, (scope) => parseCollectors(entries, scope));
+        if (collector !== undefined) await saveCollector(batch, collector);
+      }),
+    createJoinCommand: (call, tx) => createJoin(call, tx, publicUrl),
+    async approveHosts(call, tx) {
+      const agent = agentOf(call);
+      const addresses = await approveTokens(tx, agent, operatorActor(call));
+      if (addresses.length > 0) return { status: 200, body: { data: { addresses } } };
+      throw new Problem('not_found', `No host waits to be the ${agent.kind} ${agent.name}.`);
+    },
+  };
+}
+
+async function save(
+  call: Call,
+  tx: Tx,
+  kind: AgentRef['kind'],
+  write: (batch: Batch, name: string) => Promise<void>,
+): Promise<Answer> {
+  const name = call.params['name'] ?? '';
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)) {
+    const detail = 'A name has letters, digits, dots, dashes and underscores, 63 at most.';
+    throw new Problem('not_found', detail);
+  }
+  return operate(tx, async (batch) => {
+    const before = await findOwner(tx, { kind, name });
+    if (before !== null) batch.requireOwn(before, `The ${kind} ${name}`);
+    await write(batch, name);
+    const action = `${kind}.${before === null ? 'create' : 'change'}`;
+    const generation = await batch.land(action);
+    await recordAudit(tx, {
+      actor: operatorActor(call),
+      organisationId: null,
+      action,
+      target: `${kind}:${name}`,
+      detail: Object(call.body),
+      generation,
+    });
+    return { status: 200, body: { data: await readFleet(tx) } };
+  });
+}
+
+async function createJoin(
+  call: CallOf<'createJoinCommand'>,
+  tx: Tx,
+  publicUrl: string,
+): Promise<Answer> {
+  const agent = agentOf(call);
+  const { approve: needsApproval = false, minutes = DEFAULT_MINUTES } = call.body;
+  const expiresAt = new Date(Date.now() + minutes * 60_000);
+  const token = await createToken(tx, { agent, expiresAt, needsApproval }, operatorActor(call));
+  if (token === null) throw notThere(agent);
+  const data = {
+    command: `portcullis ${agent.kind} join ${publicUrl} ${token}`,
+    expires_at: timeView(expiresAt),
+  };
+  const remembered = { data: { ...data, command: null } };
+  return { status: 201, body: { data }, remembered, headers: { 'cache-control': 'no-store' } };
+}
+
+const KINDS = { edges: 'edge', nodes: 'node', collectors: 'collector' } as const;
+
+function agentOf({ params }: Pick<Call, 'params'>): AgentRef {
+  const { kind: plural = '', name = '' } = params;
+  const [, kind] = Object.entries(KINDS).find(([known]) => known === plural) ?? [];
+  if (kind !== undefined) return { kind, name };
+  throw new Problem('not_found', 'Agents are edges, nodes and collectors.');
+}
+
+function notThere({ kind, name }: AgentRef): Problem {
+  return new Problem('not_found', `There is no ${kind} ${name.slice(0, 63)}: make it first.`);
+}
+
+/** Null: the fleet has no such agent. */
+async function findOwner(tx: Tx, { kind, name }: AgentRef): Promise<Owner | null> {
+  const load = { edge: loadEdgeStatuses, node: loadNodeStatuses, collector: loadCollectorStatuses };
+  const statuses = await load[kind](tx);
+  return statuses.find((one) => one.name === name)?.owner ?? null;
+}
+
+function withoutNulls<T extends object>(body: T) {
+  const given = Object.entries(body).filter(([, value]) => value !== null);
+  return Object.fromEntries(given) as { [Name in keyof T]: Exclude<T[Name], null> };
+}

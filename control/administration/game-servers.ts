@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto';
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
+import type { BodyOf } from '@portcullis/contract/operation-types.ts';
+import { sql } from 'kysely';
+import { operatorActor, recordAudit } from '../access/index.ts';
+import type { Tx } from '../db/database.ts';
+import {
+  changeGameServer,
+  createGameServer,
+  type CurrentGameServer,
+  deleteGameServer,
+  type GameServerContent,
+  loadGameServers,
+  sweepEggs,
+} from '../declared/game-servers.ts';
+import { parsePart } from '../fleet-file/part.ts';
+import { parseGameServer, type ServerText } from '../fleet-file/parse/game-servers.ts';
+import { differenceOf } from '../fleet-file/plan/game-servers.ts';
+import {
+  type EggFile,
+  type EggSource,
+  loadLibraryEgg,
+  parseEggDocument,
+} from '../fleet-file/read/egg-files.ts';
+import type { Batch } from '../fleet/batch.ts';
+import { reinstallServer } from '../game-servers/index.ts';
+import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import { notSeen } from '../http/operations/not-found.ts';
+import type { Answer, Call } from '../http/operations/operation.ts';
+import { invalidField, Problem } from '../problem.ts';
+import { operate, requireOrganisation } from './organisation-write.ts';
+import { placeServer, requireFreePorts } from './places.ts';
+import { findService } from './store.ts';
+import { eggView, operatedServerView } from './views.ts';
+
+type Names =
+  | 'listEggs'
+  | 'listOperatedServers'
+  | 'readOperatedServer'
+  | 'createServer'
+  | 'changeServer'
+  | 'deleteServer'
+  | 'suspendServer'
+  | 'unsuspendServer'
+  | 'reinstallServer';
+
+/** Game servers as an operator makes and changes them: by the rules of the fleet file, one at a time. */
+export function createServerHandlers(eggs: EggSource): Pick<Handlers, Names> {
+  return {
+    async listEggs() {
+      const loaded = await Promise.all(
+        eggs.names().map(async (name) => ({ name, file: await loadLibraryEgg(name, eggs) })),
+      );
+      const data = loaded.flatMap(({ name, file }) =>
+        file.ok ? [eggView(name, file.found.egg)] : [],
+      );
+      return { status: 200, body: { data } };
+    },
+    async listOperatedServers({ query }, db) {
+      const { organisation, external_id: externalId, node } = query;
+      const servers = await loadGameServers(db, { organisation, externalId, node });
+      const data = servers.map(operatedServerView);
+      return { status: 200, body: { data } };
+    },
+    async readOperatedServer({ server: uuid }, db) {
+      const servers = await loadGameServers(db, { uuid });
+      if (servers.length === 0) throw notSeen();
+      return { status: 200, body: { data: servers.map(operatedServerView) } };
+    },
+    createServer: (call, tx) => operate(tx, (batch) => create(call, batch, eggs)),
+    changeServer: (call, tx) => writeServer(call, tx, (written) => change(call, written, eggs)),
+    deleteServer: (call, tx) =>
+      writeServer(call, tx, async ({ batch, row }) => {
+        await deleteGameServer(batch, row.uuid);
+        await sweepEggs(tx);
+        return 'server.delete';
+      }),
+    suspendServer: (call, tx) => writeServer(call, tx, (written) => suspend(written, true)),
+    unsuspendServer: (call, tx) => writeServer(call, tx, (written) => suspend(written, false)),
+    reinstallServer: (call, tx) =>
+      writeServer(call, tx, async ({ row }) => {
+        // Audited by itself, as for an organisation.
+        await reinstallServer(tx, row.uuid, operatorActor(call));
+        return null;
+      }),
+  };
+}
+
+interface Written {
+  readonly batch: Batch;
+  readonly row: CurrentGameServer;
+}
+
+/** A change of the server of the path; `change` returns what it was, for the audit trail, or null for nothing. */
+async function writeServer(
+  call: Call,
+  tx: Tx,
+  change: (written: Written) => Promise<string | null>,
+): Promise<Answer> {
+  return operate(tx, async (batch) => {
+    const [row] = await loadGameServers(tx, { uuid: call.server });
+    if (row === undefined) throw notSeen();
+    batch.requireOwn(row.owner, `The server ${row.name}`);
+    const action = await change({ batch, row });
+    return land(call, batch, { action, uuid: row.uuid, organisationId: row.organisationId });
+  });
+}
+
+async function land(
+  call: Call,
+  batch: Batch,
+  {
+    action,
+    uuid,
+    organisationId,
+  }: {
+    readonly action: string | null;
+    readonly uuid: string;
+    readonly organisationId: number;
+  },
+): Promise<Answer> {
+  const { tx } = batch;
+  const generation = await batch.land(action ?? 'server.change');
+  if (action !== null) {
+    await recordAudit(tx, {
+      actor: operatorActor(call),
+      organisationId,
+      action,
+      target: `server:${uuid}`,
+      // Values of variables may be passwords of a game.
+      detail: { ...Object(call.body), variables: undefined, egg_document: undefined },
+      generation,
+    });
+  }
+  const headers = generation === null ? {} : { 'portcullis-generation': String(generation) };
+  const servers = await loadGameServers(tx, { uuid });
+  const data = action === 'server.delete' ? { done: true } : servers.map(operatedServerView);
+  return { status: action === 'server.create' ? 201 : 200, body: { data }, headers };
+}
+
+async function create(
+  call: CallOf<'createServer'>,
+  batch: Batch,
+  eggs: EggSource,
+): Promise<Answer> {
+  const { tx } = batch;
+  const { body } = call;
+  const { id: organisationId, slug } = await requireOrganisation(tx, body.organisation);
+  const externalId = body.external_id ?? null;
+  const [same] =
+    externalId === null ? [] : await loadGameServers(tx, { organisation: slug, externalId });
+  if (same !== undefined) return answerSame(call, { batch, row: same }, eggs);
+  await requireService(tx, organisationId, body.service_id);
+  const place = await placeServer(tx, body);
+  const uuid = randomUUID();
+  const text = { ...serverText(body), ...place, uuid };
+  const content = await contentOf(text, await eggOf(body, eggs), eggs);
+  await requireFreePorts(tx, content);
+  await createGameServer(batch, content, organisationId);
+  await setExternalId(tx, uuid, externalId);
+  return land(call, batch, { action: 'server.create', uuid, organisationId });
+}
+
+/** A repetition without its Idempotency-Key, perhaps days later. */
+async function answerSame(
+  call: CallOf<'createServer'>,
+  { batch, row }: Written,
+  eggs: EggSource,
+): Promise<Answer> {
+  const wanted = await merged(row, call.body, eggs, batch.tx);
+  const { words } = differenceOf(row, wanted);
+  if (words !== '') {
+    const detail = `The server ${row.uuid} has this external id and differs: ${words}. Change it instead.`;
+    throw invalidField('/external_id', detail);
+  }
+  return { status: 201, body: { data: [operatedServerView(row)] } };
+}
+
+async function change(
+  call: CallOf<'changeServer'>,
+  { batch, row }: Written,
+  eggs: EggSource,
+): Promise<string> {
+  const { tx } = batch;
+  const { body } = call;
+  if (body.service_id !== undefined) {
+    await requireService(tx, row.organisationId, body.service_id);
+  }
+  if (body.external_id !== undefined) await setExternalId(tx, row.uuid, body.external_id);
+  const wanted = await merged(row, body, eggs, tx);
+  const { words, move } = differenceOf(row, wanted);
+  if (move.rebuild && row.provisioned && body.allow_losses !== true) {
+    const detail = `${row.name} would be built anew on ${wanted.node}, without its files: those stay on ${row.node}.`;
+    throw new Problem('live_objects', detail);
+  }
+  if (words !== '') {
+    const { memory, disk } = wanted.limits;
+    // What it has already is its own on the node that it stays on.
+    const own = move.rebuild ? { memory: 0, disk: 0 } : row;
+    await placeServer(tx, {
+      node: wanted.node,
+      limits: { memory: memory - own.memory, disk: disk - own.disk },
+      allocations: [wanted],
+    });
+    await requireFreePorts(tx, wanted);
+    await changeGameServer(batch, wanted, move);
+    await sweepEggs(tx);
+  }
+  return 'server.change';
+}
+
+async function suspend({ batch, row }: Written, suspended: boolean): Promise<string | null> {
+  if (row.suspended === suspended) return null;
+  const stored = await storedEgg(batch.tx, row);
+  const content = await contentOf({ ...textOf(row), suspended }, stored, null);
+  await changeGameServer(batch, content, { rebuild: false, moved: false });
+  return suspended ? 'server.suspend' : 'server.unsuspend';
+}
+
+type Settings = BodyOf<'changeServer'>;
+
+/** The fields that a body gives, in the spelling of the fleet file. */
+function serverText(
+  body: Omit<BodyOf<'createServer'>, 'organisation'>,
+): Omit<ServerText, 'uuid' | 'node'>;
+function serverText(body: Settings): Partial<ServerText>;
+function serverText(body: Settings): Partial<ServerText> {
+  const { service_id: service, name, egg, image, variables, limits, allocations } = body;
+  const { open_while_running, suspended, crashes, node } = body;
+  const given = {
+    service,
+    name,
+    egg,
+    image: image ?? undefined,
+    variables,
+    limits,
+    allocations,
+    open_while_running,
+    suspended,
+    crashes,
+    node: node ?? undefined,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** A stored server in the spelling of the fleet file. */
+function textOf(row: CurrentGameServer): ServerText {
+  const { uuid, serviceId: service, name, node, eggName: egg, image, variables } = row;
+  const { memory, cpu, disk, ip, port, ports, openWhileRunning, openPorts, suspended } = row;
+  return {
+    uuid,
+    service,
+    name,
+    node,
+    egg,
+    variables,
+    limits: { memory, cpu, disk },
+    ...(image !== null && { image }),
+    ...(ports.length === 0
+      ? { allocation: { ip, port } }
+      : {
+          allocations: ports.map(({ variable, name: called, protocols, ...at }) => ({
+            ...at,
+            protocols: [...protocols],
+            ...(variable !== null && { variable }),
+            ...(called !== null && { name: called }),
+          })),
+        }),
+    open_while_running: openPorts === null ? openWhileRunning : [...openPorts],
+    suspended,
+    crashes: { restart: row.crashRestart, within_seconds: row.crashWithinMs / 1_000 },
+  };
+}
+
+async function merged(
+  row: CurrentGameServer,
+  body: Settings,
+  eggs: EggSource,
+  tx: Tx,
+): Promise<GameServerContent> {
+  const { image, allocation, ...before } = textOf(row);
+  const text = {
+    ...before,
+    ...(body.image === undefined && image !== undefined && { image }),
+    ...(body.allocations === undefined && allocation !== undefined && { allocation }),
+    ...serverText(body),
+  };
+  const isNew = body.egg_document !== undefined || (body.egg ?? row.eggName) !== row.eggName;
+  const egg = isNew ? await eggOf({ ...body, egg: text.egg }, eggs) : await storedEgg(tx, row);
+  return contentOf(text, egg, eggs);
+}
+
+async function contentOf(
+  text: ServerText,
+  egg: EggFile,
+  source: EggSource | null,
+): Promise<GameServerContent> {
+  const eggs = { eggs: new Map([[text.egg, egg]]), compile: source?.compile ?? null };
+  return parsePart(text, (scope) => parseGameServer(text, eggs, scope));
+}
+
+async function eggOf(
+  { egg, egg_document: document }: Pick<Settings, 'egg_document'> & { readonly egg: string },
+  source: EggSource,
+): Promise<EggFile> {
+  return document === undefined ? loadLibraryEgg(egg, source) : parseEggDocument(document, source);
+}
+
+async function storedEgg(tx: Tx, { eggDigest: digest }: CurrentGameServer): Promise<EggFile> {
+  const { rows } = await sql<{ egg: Egg }>`select egg from eggs where digest = ${digest}`.execute(
+    tx,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`the egg ${digest} of a server is missing`);
+  return { ok: true, found: { egg: row.egg, digest, notes: [] } };
+}
+
+async function requireService(tx: Tx, organisationId: number, id: number): Promise<void> {
+  const found = await findService(tx, id);
+  if (found?.organisationId === organisationId) return;
+  throw invalidField('/service_id', `The organisation has no service ${id}: make it first.`);
+}
+
+async function setExternalId(tx: Tx, uuid: string, externalId: string | null): Promise<void> {
+  await sql`update game_servers set external_id = ${externalId} where uuid = ${uuid}`.execute(tx);
+}

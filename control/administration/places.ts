@@ -1,0 +1,75 @@
+import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
+import { canonicalAddress } from '@portcullis/core/net/address.ts';
+import { parsePortExpression } from '@portcullis/core/net/ports.ts';
+import { sql } from 'kysely';
+import type { Tx } from '../db/database.ts';
+import type { GameServerContent } from '../declared/game-servers.ts';
+import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
+import { invalidField, Problem } from '../problem.ts';
+
+interface Wish {
+  readonly node?: string | null;
+  readonly limits: { readonly memory: number; readonly disk: number };
+  readonly allocations?: readonly { readonly ip: string }[];
+}
+
+/**
+ * The node for a server, and a port of it where the wish has none. 422 with what each node lacks, which is what people need
+ * to know of a server that could not be placed.
+ */
+export async function placeServer(
+  tx: Tx,
+  { node = null, limits, allocations }: Wish,
+): Promise<{ readonly node: string; readonly allocation?: { ip: string; port: number } }> {
+  const nodes = await loadNodeStatuses(tx);
+  if (node !== null && !nodes.some(({ name }) => name === node)) {
+    throw invalidField('/node', `There is no node ${node}.`);
+  }
+  const addresses = allocations?.map(({ ip }) => canonicalAddress(ip) ?? ip) ?? null;
+  const { memory, disk } = limits;
+  const placed = choosePlace(
+    { node, memory, disk, addresses },
+    nodes.map(placeNodeOf),
+    await loadTaken(tx),
+  );
+  if (placed.ok) {
+    const { place } = placed;
+    return { node: place.node, ...(place.given && { allocation: place.given }) };
+  }
+  const errors = placed.lacks.map(({ node: name, what }) => ({
+    pointer: '/node',
+    detail: `${name} ${what}`,
+  }));
+  const reasons = errors.map(({ detail }) => detail).join('; ');
+  const detail = `No node has room for it: ${reasons || 'the fleet has no node'}.`;
+  throw new Problem('invalid_request', detail, { errors });
+}
+
+function placeNodeOf({ engine, ports, ...node }: NodeStatus): PlaceNode {
+  const ranges = parsePortExpression(ports);
+  return { ...node, problem: engine?.problem ?? null, ports: ranges.ok ? ranges.value : [] };
+}
+
+async function loadTaken(tx: Tx): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ taken: string }>`
+    select host(ip) || ' ' || port as taken from server_ports`.execute(tx);
+  return new Set(rows.map(({ taken }) => taken));
+}
+
+/** 422 where another server has one of its ports. */
+export async function requireFreePorts(
+  tx: Tx,
+  { uuid, ip, port, ports }: GameServerContent,
+): Promise<void> {
+  for (const [at, bound] of (ports.length === 0 ? [{ ip, port }] : ports).entries()) {
+    const { rows } = await sql<{ name: string }>`
+      select g.name from server_ports p join game_servers g on g.uuid = p.uuid
+       where p.ip = ${bound.ip}::inet and p.port = ${bound.port} and p.uuid <> ${uuid}::uuid`.execute(
+      tx,
+    );
+    const [other] = rows;
+    if (other === undefined) continue;
+    const detail = `${bound.ip} port ${bound.port} is that of ${other.name}.`;
+    throw invalidField(`/allocations/${at}`, detail);
+  }
+}

@@ -1,0 +1,106 @@
+import type { PortRange } from '../net/ports.ts';
+
+/** A node as an operator sees it who looks for a place. MiB. */
+export interface PlaceNode {
+  readonly name: string;
+  readonly connected: boolean;
+  /** Why its engine cannot build; null: it can. */
+  readonly problem: string | null;
+  /** Null: without limit. */
+  readonly memory: number | null;
+  readonly disk: number | null;
+  readonly memoryUsed: number;
+  readonly diskUsed: number;
+  /** Canonical. */
+  readonly addresses: readonly string[];
+  /** Ports that it gives. */
+  readonly ports: readonly PortRange[];
+}
+
+export interface PlaceWish {
+  /** Null: any. */
+  readonly node: string | null;
+  readonly memory: number;
+  readonly disk: number;
+  /** Addresses that it must have; null: it gives an address and a port. */
+  readonly addresses: readonly string[] | null;
+}
+
+export interface Place {
+  readonly node: string;
+  /** Null where the wish has addresses. */
+  readonly given: { readonly ip: string; readonly port: number } | null;
+}
+
+export type Placement =
+  | { readonly ok: true; readonly place: Place }
+  /** For each node that was considered, what it lacks, as a part of a sentence. */
+  | {
+      readonly ok: false;
+      readonly lacks: readonly { readonly node: string; readonly what: string }[];
+    };
+
+/**
+ * Chooses the node with the smallest part of its memory in use, by name among equals. One that is named need not be connected
+ * yet, nor list its addresses. `taken`: ports in use, as `ADDRESS PORT`.
+ */
+export function choosePlace(
+  wish: PlaceWish,
+  nodes: readonly PlaceNode[],
+  taken: ReadonlySet<string>,
+): Placement {
+  const considered = nodes.filter(({ name }) => wish.node === null || name === wish.node);
+  const lacks: { node: string; what: string }[] = [];
+  const places: { readonly place: Place; readonly used: number }[] = [];
+  for (const node of considered) {
+    const given = wish.addresses === null ? freePort(node, taken) : null;
+    const what =
+      lackOf(node, wish) ?? (wish.addresses === null && given === null ? noPort(node) : null);
+    if (what !== null) lacks.push({ node: node.name, what });
+    else places.push({ place: { node: node.name, given }, used: usedPart(node) });
+  }
+  const [best] = places.toSorted(
+    (a, b) => a.used - b.used || (a.place.node < b.place.node ? -1 : 1),
+  );
+  return best === undefined ? { ok: false, lacks } : { ok: true, place: best.place };
+}
+
+function lackOf(node: PlaceNode, wish: PlaceWish): string | null {
+  if (wish.node === null) {
+    if (!node.connected) return 'is not connected';
+    if (node.problem !== null) return `cannot build: ${node.problem}`;
+    const missing = wish.addresses?.find((ip) => !node.addresses.includes(ip));
+    if (missing !== undefined) return `does not list the address ${missing}`;
+  }
+  for (const [kind, offered, used, needed] of [
+    ['memory', node.memory, node.memoryUsed, wish.memory],
+    ['disk', node.disk, node.diskUsed, wish.disk],
+  ] as const) {
+    if (offered !== null && used + needed > offered) {
+      return `has ${Math.max(0, offered - used)} of ${offered} MiB of ${kind} left, and ${needed} are needed`;
+    }
+  }
+  return null;
+}
+
+function noPort({ addresses }: PlaceNode): string {
+  return addresses.length === 0
+    ? 'lists no address from which a port could be given'
+    : 'has no free port at its addresses';
+}
+
+function freePort({ addresses, ports }: PlaceNode, taken: ReadonlySet<string>): Place['given'] {
+  for (const ip of addresses) {
+    for (const { low, high } of ports) {
+      for (let port = low; port <= high; port += 1) {
+        if (!taken.has(`${ip} ${port}`)) return { ip, port };
+      }
+    }
+  }
+  return null;
+}
+
+/** Of an offer without limit nothing is used. */
+function usedPart({ memory, memoryUsed }: PlaceNode): number {
+  return memory === null ? 0 : memoryUsed / memory;
+}
