@@ -150,7 +150,13 @@ test('a billing system makes a customer with prefix, key, service and server, an
   );
   dataOf(await operator.put(`${HIVE}/holdings/${holdings[0]?.id}`, { end_now: true }));
   dataOf(await operator.send('DELETE', HIVE));
-  assertRefused(await panel.get('/api/v1/firewall/ips/198.18.5.7'), 401, 'unauthenticated');
+  const keys = dataOf<{ id: number; revoked_at: string | null }[]>(
+    await operator.get(`${HIVE}/keys`),
+  );
+  assert.deepEqual(
+    keys.map(({ id, revoked_at }) => [id, revoked_at === null]),
+    [[key.id, false]],
+  );
   const trail = (await auditedBy(db)).join('\n');
   for (const line of [
     'organisation.create organisation:hive',
@@ -287,6 +293,7 @@ test('edges, nodes and collectors are made with the command by which their host 
 
 test('what the fleet file owns is shown, refused and named', async (t) => {
   const { operator, db } = await start(t);
+  await sql`delete from api_keys where organisation_id is not null`.execute(db);
   await applyText(
     db,
     `organisations:

@@ -18,6 +18,7 @@ import {
 } from '../organisations/index.ts';
 import { invalidField, Problem } from '../problem.ts';
 import {
+  type Done,
   land,
   operate,
   requireOrganisation,
@@ -51,34 +52,9 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
     saveOrganisation: saveOne,
     endOrganisation: (call, tx) =>
       writeOrganisation(call, tx, (written) => endOne(call, tx, written)),
-    addAsn: (call, tx) =>
-      writeOrganisation(call, tx, async ({ batch, organisationId }) => {
-        const asn = pathAsn(call);
-        const found = await findAsn(tx, asn);
-        if (found !== null && found.organisationId !== organisationId) {
-          throw new Problem(
-            'invalid_request',
-            `AS${asn} is ${found.slug === null ? "the operator's, for prefixes of any organisation" : `${found.slug}'s: take it from there first`}.`,
-          );
-        }
-        if (found === null) await saveAsns(batch, [{ asn, organisationId }]);
-        return { action: 'asn.add', target: `AS${asn}`, detail: {} };
-      }),
+    addAsn: (call, tx) => writeOrganisation(call, tx, (written) => addAsn(pathAsn(call), written)),
     removeAsn: (call, tx) =>
-      writeOrganisation(call, tx, async ({ batch, organisationId }) => {
-        const asn = pathAsn(call);
-        const found = await findAsn(tx, asn);
-        if (found?.organisationId !== organisationId) {
-          throw new Problem('not_found', `The organisation has no AS${asn}.`);
-        }
-        batch.requireOwn(found.owner, `AS${asn}`);
-        if (found.holdings > 0) {
-          const detail = `Prefixes are or were announced under AS${asn}; it stays for their history.`;
-          throw new Problem('invalid_request', detail);
-        }
-        await deleteAsn(batch, asn);
-        return { action: 'asn.remove', target: `AS${asn}`, detail: {} };
-      }),
+      writeOrganisation(call, tx, (written) => removeAsn(pathAsn(call), written)),
     async suggestThresholds(call, db) {
       const slug = call.params['slug'] ?? '';
       await requireOrganisation(db, slug);
@@ -88,6 +64,32 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
     saveThresholds: (call, tx) =>
       writeOrganisation(call, tx, (written) => setThresholds(call, tx, written)),
   };
+}
+
+async function addAsn(asn: number, { batch, organisationId }: Written): Promise<Done> {
+  const found = await findAsn(batch.tx, asn);
+  if (found !== null && found.organisationId !== organisationId) {
+    throw new Problem(
+      'invalid_request',
+      `AS${asn} is ${found.slug === null ? "the operator's, for prefixes of any organisation" : `${found.slug}'s: take it from there first`}.`,
+    );
+  }
+  if (found === null) await saveAsns(batch, [{ asn, organisationId }]);
+  return { action: 'asn.add', target: `AS${asn}`, detail: {} };
+}
+
+async function removeAsn(asn: number, { batch, organisationId }: Written): Promise<Done> {
+  const found = await findAsn(batch.tx, asn);
+  if (found?.organisationId !== organisationId) {
+    throw new Problem('not_found', `The organisation has no AS${asn}.`);
+  }
+  batch.requireOwn(found.owner, `AS${asn}`);
+  if (found.holdings > 0) {
+    const detail = `Prefixes are or were announced under AS${asn}; it stays for their history.`;
+    throw new Problem('invalid_request', detail);
+  }
+  await deleteAsn(batch, asn);
+  return { action: 'asn.remove', target: `AS${asn}`, detail: {} };
 }
 
 async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer> {

@@ -18,8 +18,8 @@ export const DEFAULT_NODE_PORTS = '25565-25664';
 export async function saveNode({ tx, owner }: Batch, node: NodeContent): Promise<void> {
   const { name, memory, disk, addresses, ports } = node;
   await sql`
-    insert into nodes (name, memory_mib, disk_mib, addresses, ports, owner)
+    insert into nodes (name, memory_mib, disk_mib, addresses, given_ports, owner)
     values (${name}, ${memory}, ${disk}, ${addresses}::inet[], ${ports}, ${owner})
     on conflict (name) do update set memory_mib = excluded.memory_mib, disk_mib = excluded.disk_mib,
-      addresses = excluded.addresses, ports = excluded.ports`.execute(tx);
+      addresses = excluded.addresses, given_ports = excluded.given_ports`.execute(tx);
 }

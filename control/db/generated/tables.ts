@@ -458,7 +458,7 @@ export interface Schema {
     memory_mib: number | null;
     disk_mib: number | null;
     addresses: Generated<string[]>;
-    ports: Generated<string>;
+    given_ports: Generated<string>;
     credential_hash: Buffer | null;
     enrolled_at: Date | null;
     nats_key: string | null;

@@ -94,7 +94,8 @@ create table api_keys (
   last_used_at timestamptz,
   created_at timestamptz not null default now(),
   owner owner not null,
-  check ((organisation_id is null) = (abilities <@ '{operator.read,operator.manage}'))
+  check (case when organisation_id is null then abilities <@ '{operator.read,operator.manage}'
+              else not abilities && '{operator.read,operator.manage}' end)
 );
 create index api_keys_organisation on api_keys (organisation_id);
 -- The fleet file identifies its keys by name.
@@ -529,7 +530,7 @@ create table nodes (
   disk_mib integer check (disk_mib >= 1),
   addresses inet[] not null default '{}',
   -- a port expression
-  ports text not null default '25565-25664',
+  given_ports text not null default '25565-25664',
   -- SHA-256 of what the node presents; null: not enrolled yet, so it is refused
   credential_hash bytea check (length(credential_hash) = 32),
   enrolled_at timestamptz,

@@ -180,11 +180,9 @@ export class PlanRun {
       case 'node.delete':
         return deleteNode(this.#tx, change.id);
       case 'server.create':
-        return createGameServer(this.#batch, change.server, this.#idOf(change));
       case 'server.update':
-        return changeGameServer(this.#batch, change.server, change.move);
       case 'server.delete':
-        return deleteGameServer(this.#batch, change.uuid);
+        return this.#saveServer(change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -195,6 +193,16 @@ export class PlanRun {
       case 'geo.assign':
         return this.#assignGeoRule(change);
     }
+  }
+
+  async #saveServer(
+    change: Change<'server.create' | 'server.update' | 'server.delete'>,
+  ): Promise<void> {
+    if (change.do === 'server.delete') return deleteGameServer(this.#batch, change.uuid);
+    if (change.do === 'server.update') {
+      return changeGameServer(this.#batch, change.server, change.move);
+    }
+    await createGameServer(this.#batch, change.server, this.#idOf(change));
   }
 
   get #tx() {

@@ -11,7 +11,7 @@ export interface CurrentNode extends Readonly<Record<string, unknown>>, NodeCont
 export async function loadNodes(db: Db | Tx): Promise<CurrentNode[]> {
   const { rows } = await sql<CurrentNode>`
     select id, name, memory_mib as memory, disk_mib as disk, array(select host(unnest(addresses))) as addresses,
-           ports, owner
+           given_ports as ports, owner
       from nodes order by name`.execute(db);
   return rows;
 }

@@ -69,9 +69,9 @@ test('deletes answers of idempotency keys after 24 hours', async (t) => {
     insert into api_keys (organisation_id, name, secret_hash, hint, abilities, owner)
     values (${org}, 'ci', sha256('x'), 'x', '{}', 'portal') returning id`.execute(db);
   await sql`
-    insert into idempotency_keys (organisation_id, api_key_id, method, path, idempotency_key, body_hash,
+    insert into idempotency_keys (api_key_id, method, path, idempotency_key, body_hash,
                                   status, headers, body, created_at)
-    select ${org}, ${rows[0]?.id}, 'POST', '/x', hours::text, '', 201, '{}', '', now() - hours * interval '1 hour'
+    select ${rows[0]?.id}, 'POST', '/x', hours::text, '', 201, '{}', '', now() - hours * interval '1 hour'
       from unnest(array[1, 23, 25, 100]) hours`.execute(db);
   assert.equal((await sweep(db))['idempotency keys'], 2);
   assert.equal(await countOf(db, 'idempotency_keys'), 2);

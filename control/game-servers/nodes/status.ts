@@ -44,7 +44,8 @@ export async function loadNodeStatuses(db: Db | Tx): Promise<NodeStatus[]> {
     select n.id, n.name, n.owner, n.enrolled_at as "enrolledAt", n.last_seen_at as "lastSeenAt", n.engine,
            coalesce(n.last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected,
            n.memory_mib as memory, n.disk_mib as disk, coalesce(sum(s.memory_mib), 0) as "memoryUsed",
-           coalesce(sum(s.disk_mib), 0) as "diskUsed", array(select host(unnest(n.addresses))) as addresses, n.ports,
+           coalesce(sum(s.disk_mib), 0) as "diskUsed", array(select host(unnest(n.addresses))) as addresses,
+           n.given_ports as ports,
            count(s.uuid)::integer as servers,
            (count(*) filter (where s.provisioned))::integer as built,
            coalesce(json_agg(json_build_object('uuid', s.uuid, 'name', s.name, 'reason', s.build_reason)

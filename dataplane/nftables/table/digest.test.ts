@@ -22,7 +22,10 @@ function linesOf(layout: Layout): string {
   const lines = renderWhole(layout).text.replaceAll(',\n', '\n').split('\n');
   const placed = lines.map((line) => {
     if (line.endsWith('{')) block = line;
-    return `${block} ${line}`;
+    const within = `${block} ${line}`;
+    // What follows a block is in none: blocks may have exchanged their places.
+    if (line.trim() === '}') block = '';
+    return within;
   });
   return placed.toSorted().join('\n');
 }

@@ -1,5 +1,8 @@
 import type { OrganisationInput } from '@portcullis/client/index.ts';
 
+/** The page sends all of an organisation. */
+type WholeOrganisation = Required<OrganisationInput>;
+
 /** As the fleet file's defaults (control/fleet-file/schema). */
 export const DEFAULT_LIMITS = {
   flags: ['firewall_api', 'attack_history_api'],
@@ -11,12 +14,12 @@ export const DEFAULT_LIMITS = {
     configured_addresses: 10_000,
     requests_per_minute: 600,
   },
-} as const satisfies Omit<OrganisationInput, 'name'>;
+} as const satisfies Omit<WholeOrganisation, 'name' | 'external_id'>;
 
-export type Flag = OrganisationInput['flags'][number];
+export type Flag = WholeOrganisation['flags'][number];
 export const FLAGS = DEFAULT_LIMITS.flags satisfies readonly Flag[];
 
-export type LimitName = keyof OrganisationInput['limits'];
+export type LimitName = keyof WholeOrganisation['limits'];
 const LARGEST = 2_147_483_647;
 /** With what the service accepts. */
 export const LIMITS: readonly (readonly [LimitName, number, number])[] = [
