@@ -36,13 +36,9 @@ export async function placeServer(
     const { place } = placed;
     return { node: place.node, ...(place.given && { allocation: place.given }) };
   }
-  const errors = placed.lacks.map(({ node: name, what }) => ({
-    pointer: '/node',
-    detail: `${name} ${what}`,
-  }));
-  const reasons = errors.map(({ detail }) => detail).join('; ');
+  const reasons = placed.lacks.map(({ node: name, what }) => `${name} ${what}`).join('; ');
   const detail = `No node has room for it: ${reasons || 'the fleet has no node'}.`;
-  throw new Problem('invalid_request', detail, { errors });
+  throw new Problem('invalid_request', detail);
 }
 
 function placeNodeOf({ engine, ports, ...node }: NodeStatus): PlaceNode {

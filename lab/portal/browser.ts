@@ -21,6 +21,8 @@ export interface Visit {
   readonly page: Page;
   /** Errors and warnings of the console, uncaught errors, and requests to other hosts. */
   readonly faults: readonly string[];
+  /** Empties it, after a refusal that the test wants. */
+  takeFaults(): string[];
   /** Signs in with the key of the stack. */
   signIn(): Promise<void>;
   /** Makes a new operator by a one-time link, and acts for the organisation: every role's pages work then. */
@@ -114,6 +116,7 @@ async function visit(
   return {
     page,
     faults,
+    takeFaults: () => faults.splice(0),
     async signIn() {
       await page.goto(`${url}/`);
       await page.getByRole('button', { name: 'Use an API key instead' }).click();

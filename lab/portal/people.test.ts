@@ -352,6 +352,49 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     assert.deepEqual(ada.faults, []);
   });
 
+  it('makes a node with its join command and a server from an egg, suspends and deletes it', async () => {
+    const { page } = ada;
+    const dialog = page.getByRole('dialog');
+    await page.goto(`${browser.url}/operator?tab=fleet`);
+    await page.getByRole('button', { name: 'Add a host' }).click();
+    const host = page.getByRole('form', { name: 'Add a host' });
+    await host.getByLabel('Name').fill('spare');
+    await host.getByLabel('Addresses for game servers').fill('198.51.100.77');
+    await host.getByRole('button', { name: 'Add a host' }).click();
+    assert.match(await readSecret(ada), /^portcullis node join http\S+ pcj_\S+$/);
+    await page.getByRole('button', { name: 'Join command of spare' }).click();
+    await dialog.getByRole('button', { name: 'Join command' }).click();
+    assert.match(await readSecret(ada), /^portcullis node join /);
+
+    await page.goto(`${browser.url}/operator/hive`);
+    await page.getByRole('button', { name: 'Create a server' }).click();
+    const form = page.getByRole('form', { name: 'Create a server' });
+    await form.getByLabel('Name').fill('Comb');
+    await form.getByRole('combobox', { name: 'Egg' }).click();
+    await page.getByRole('option', { name: /Hearth/ }).click();
+    // Nobody has joined as this node, so it is not chosen by itself.
+    await form.getByRole('button', { name: 'Create a server' }).click();
+    await page
+      .getByText(/spare is not connected/)
+      .first()
+      .waitFor();
+    assert.match(String(ada.takeFaults()), /422/);
+    await form.getByRole('combobox', { name: 'Node' }).click();
+    await page.getByRole('option', { name: 'spare' }).click();
+    await form.getByRole('button', { name: 'Create a server' }).click();
+    await page.getByText('eggs/hearth.json on spare, 198.51.100.77 port 25565').waitFor();
+    await page.getByRole('button', { name: 'Suspend Comb', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('Suspended', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Unsuspend Comb' }).click();
+    await dialog.getByRole('button', { name: 'Unsuspend' }).click();
+    await page.getByText('Suspended', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Delete Comb' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No game servers').waitFor();
+    assert.deepEqual(ada.faults, []);
+  });
+
   it('lets an operator stop acting and act again, which the audit trail has', async () => {
     const { page } = ada;
     await page.goto(`${browser.url}/operator/acme`);

@@ -4,14 +4,20 @@ import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { formatCount, formatDuration } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
-import { RemoveAgent } from './RemoveAgent.tsx';
+import { AgentButtons } from './AgentButtons.tsx';
+import type { MadeCommand } from './join.ts';
 import { readEdgeReport } from './edge-report.ts';
 
 const text = operatorMessages.fleet;
 type Edge = FleetHealth['data']['edges'][number];
 
+interface Props {
+  readonly edge: Edge;
+  onJoin(made: MadeCommand): void;
+}
+
 /** One edge: whether it enforces, how far behind it is, what it refused, and its devices. */
-export function EdgeCard({ edge }: { readonly edge: Edge }) {
+export function EdgeCard({ edge, onJoin }: Props) {
   const report = readEdgeReport(edge.report);
   return (
     <article className="card" aria-label={edge.name}>
@@ -25,7 +31,7 @@ export function EdgeCard({ edge }: { readonly edge: Edge }) {
         <Lag edge={edge} />
         <div className="row-end dim">
           {edge.last_seen_at === null ? text.neverSeen : <Time at={edge.last_seen_at} />}
-          <RemoveAgent kind="edges" name={edge.name} owner={edge.owner} />
+          <AgentButtons kind="edges" name={edge.name} owner={edge.owner} onJoin={onJoin} />
         </div>
       </div>
       <div className="stack card-pad edge-body">

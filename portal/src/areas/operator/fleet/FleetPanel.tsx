@@ -1,6 +1,10 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
-import { Radar, Server, ShieldHalf } from 'lucide-react';
+import { Button } from '@mantine/core';
+import { Plus, Radar, Server, ShieldHalf } from 'lucide-react';
+import { useState } from 'react';
+import { Card } from '../../../components/Card.tsx';
+import { SecretOnce } from '../../../components/SecretOnce.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { Facts } from '../../../components/figures/Facts.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
@@ -11,7 +15,9 @@ import { formatCount } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { EdgeCard } from './EdgeCard.tsx';
-import { RemoveAgent } from './RemoveAgent.tsx';
+import { AgentButtons } from './AgentButtons.tsx';
+import { AgentForm } from './AgentForm.tsx';
+import type { MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
 const FLEET_MS = 5_000;
@@ -24,21 +30,47 @@ export function FleetPanel() {
     queryFn: async ({ signal }) => (await personClient.readFleetHealth({}, { signal })).data,
     refetchInterval: FLEET_MS,
   });
+  const [isAdding, setAdding] = useState(false);
+  const [made, setMade] = useState<MadeCommand | null>(null);
   return (
     <Loaded query={fleet}>
       {(health) => (
         <div className="stack">
           <FleetFacts health={health} />
+          {isAdding ? (
+            <Card title={text.add}>
+              <AgentForm onClose={() => setAdding(false)} onMade={setMade} />
+            </Card>
+          ) : (
+            <div className="row">
+              <Button
+                variant="default"
+                leftSection={<Plus size={15} aria-hidden="true" />}
+                onClick={() => setAdding(true)}
+              >
+                {text.add}
+              </Button>
+            </div>
+          )}
+          {made !== null && (
+            <SecretOnce
+              title={text.joinTitle(made.name)}
+              secret={made.command}
+              onClose={() => setMade(null)}
+            >
+              {text.joinText}
+            </SecretOnce>
+          )}
           <section className="stack" aria-label={text.edges}>
             {health.edges.length === 0 ? (
               <EmptyState inCard icon={ShieldHalf} {...text.noEdges} />
             ) : (
-              health.edges.map((edge) => <EdgeCard key={edge.name} edge={edge} />)
+              health.edges.map((edge) => <EdgeCard key={edge.name} edge={edge} onJoin={setMade} />)
             )}
           </section>
           <div className="two">
-            <Nodes nodes={health.nodes} />
-            <Collectors collectors={health.collectors} />
+            <Nodes nodes={health.nodes} onJoin={setMade} />
+            <Collectors collectors={health.collectors} onJoin={setMade} />
           </div>
         </div>
       )}
@@ -66,7 +98,11 @@ function FleetFacts({ health: { edges, nodes, collectors } }: { readonly health:
   );
 }
 
-function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
+interface Joining {
+  onJoin(made: MadeCommand): void;
+}
+
+function Nodes({ nodes, onJoin }: Joining & { readonly nodes: Health['nodes'] }) {
   return (
     <ListPanel
       title={text.nodes}
@@ -77,14 +113,15 @@ function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
     >
       {(shown) => (
         <ul className="items">
-          {shown.map(({ built, servers, engine, failed, ...node }) => (
+          {shown.map(({ built, servers, engine, failed, memory, memory_used: used, ...node }) => (
             <Agent
               key={node.name}
               kind="nodes"
+              onJoin={onJoin}
               agent={node}
               about={`${text.built(built, servers)}${
                 engine === null ? '' : `, ${text.engine(engine.kind, engine.version)}`
-              }`}
+              }${memory === null ? '' : `, ${text.room(formatCount(used), formatCount(memory))}`}`}
               notes={[
                 ...(typeof engine?.problem === 'string' ? [engine.problem] : []),
                 ...failed.map(({ name, reason }) => text.failed(name, reason)),
@@ -97,7 +134,10 @@ function Nodes({ nodes }: { readonly nodes: Health['nodes'] }) {
   );
 }
 
-function Collectors({ collectors }: { readonly collectors: Health['collectors'] }) {
+function Collectors({
+  collectors,
+  onJoin,
+}: Joining & { readonly collectors: Health['collectors'] }) {
   return (
     <ListPanel
       title={text.collectors}
@@ -112,6 +152,7 @@ function Collectors({ collectors }: { readonly collectors: Health['collectors'] 
             <Agent
               key={collector.name}
               kind="collectors"
+              onJoin={onJoin}
               agent={collector}
               about={text.listens(listen, exporters)}
               notes={typeof report?.['problem'] === 'string' ? [report['problem']] : []}
@@ -123,7 +164,7 @@ function Collectors({ collectors }: { readonly collectors: Health['collectors'] 
   );
 }
 
-interface AgentProps {
+interface AgentProps extends Joining {
   readonly kind: 'nodes' | 'collectors';
   readonly agent: Pick<Health['nodes'][number], 'name' | 'owner' | 'connected' | 'last_seen_at'>;
   readonly about: string;
@@ -131,7 +172,7 @@ interface AgentProps {
   readonly notes: readonly string[];
 }
 
-function Agent({ kind, agent, about, notes }: AgentProps) {
+function Agent({ kind, agent, about, notes, onJoin }: AgentProps) {
   const { name, owner, connected, last_seen_at: seen } = agent;
   return (
     <li>
@@ -142,7 +183,7 @@ function Agent({ kind, agent, about, notes }: AgentProps) {
       <div className="row-end">
         <span className="dim">{seen !== null && <Time at={seen} />}</span>
         <Pill tone={connected ? 'ok' : 'bad'}>{connected ? text.connected : text.away}</Pill>
-        <RemoveAgent kind={kind} name={name} owner={owner} />
+        <AgentButtons kind={kind} name={name} owner={owner} onJoin={onJoin} />
       </div>
       {notes.map((note) => (
         <p key={note} className="item-note">

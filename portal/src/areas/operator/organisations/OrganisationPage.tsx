@@ -11,6 +11,7 @@ import { OwnerPill } from '../OwnerPill.tsx';
 import { useOrganisations } from '../queries.ts';
 import { HoldingsCard } from './HoldingsCard.tsx';
 import { LimitsCard } from './LimitsCard.tsx';
+import { ServersCard } from './ServersCard.tsx';
 import { ServicesCard } from './ServicesCard.tsx';
 import { SuggestionsCard } from './SuggestionsCard.tsx';
 import { ThresholdsCard } from './ThresholdsCard.tsx';
@@ -57,6 +58,7 @@ function Detail({ slug }: { readonly slug: string }) {
               <SuggestionsCard slug={slug} />
               <HoldingsCard organisation={found} />
               <ServicesCard organisation={found} />
+              <ServersCard organisation={found} />
             </>
           )
         }

@@ -1,0 +1,143 @@
+import { NumberInput, SegmentedControl, TextInput } from '@mantine/core';
+import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
+import { operatorMessages } from '../../../messages/operator.ts';
+import { personClient } from '../../../session/session.ts';
+import { type AgentKind, joinCommandOf, type MadeCommand } from './join.ts';
+
+const text = operatorMessages.fleet;
+
+interface Draft {
+  readonly kind: AgentKind;
+  readonly name: string;
+  readonly devices: string;
+  readonly addresses: string;
+  readonly memory: number | string;
+  readonly listen: string;
+  readonly exporter: string;
+}
+
+const EMPTY: Draft = {
+  kind: 'nodes',
+  name: '',
+  devices: '',
+  addresses: '',
+  memory: '',
+  listen: '0.0.0.0:6343',
+  exporter: '',
+};
+
+interface Props {
+  onClose(): void;
+  onMade(made: MadeCommand): void;
+}
+
+/** Makes an edge, a node or a collector, and the command by which its host joins. */
+export function AgentForm({ onClose, onMade }: Props) {
+  return (
+    <WriteForm
+      label={text.add}
+      initial={EMPTY}
+      submit={text.add}
+      note={text.addNote}
+      pointers={{ '/exporters/0/ip': 'exporter', '/addresses/0': 'addresses' }}
+      refusal={({ kind, name, devices, exporter }) =>
+        name.trim() === '' ||
+        (kind === 'edges' && listOf(devices).length === 0) ||
+        (kind === 'collectors' && exporter.trim() === '')
+      }
+      write={async (draft) => {
+        const name = draft.name.trim();
+        await save(draft, name);
+        return joinCommandOf(draft.kind, name);
+      }}
+      onDone={(made) => {
+        onClose();
+        onMade(made);
+      }}
+      onCancel={onClose}
+    >
+      {(form) => <AgentFields form={form} />}
+    </WriteForm>
+  );
+}
+
+function AgentFields({ form: { values, getInputProps } }: { readonly form: Fields<Draft> }) {
+  return (
+    <>
+      <SegmentedControl
+        aria-label={text.kind}
+        data={(['nodes', 'edges', 'collectors'] as const).map((value) => ({
+          value,
+          label: text.kinds[value],
+        }))}
+        {...getInputProps('kind', { withError: false })}
+      />
+      <div className="form-row">
+        <TextInput
+          className="field-s"
+          autoFocus
+          label={text.name}
+          placeholder={text.namePlaceholder[values.kind]}
+          maxLength={63}
+          required
+          {...getInputProps('name')}
+        />
+        {values.kind === 'edges' && (
+          <TextInput
+            className="field"
+            label={text.incoming}
+            placeholder={text.incomingText}
+            required
+            {...getInputProps('devices')}
+          />
+        )}
+        {values.kind === 'nodes' && (
+          <>
+            <TextInput
+              className="field"
+              label={text.addresses}
+              placeholder={text.addressesText}
+              {...getInputProps('addresses')}
+            />
+            <NumberInput
+              className="field-s"
+              label={text.memory}
+              placeholder={text.memoryText}
+              min={1}
+              allowDecimal={false}
+              hideControls
+              {...getInputProps('memory')}
+            />
+          </>
+        )}
+        {values.kind === 'collectors' && (
+          <>
+            <TextInput className="field-s" label={text.listen} {...getInputProps('listen')} />
+            <TextInput
+              className="field"
+              label={text.exporter}
+              placeholder="192.0.2.1"
+              required
+              {...getInputProps('exporter')}
+            />
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+function save(draft: Draft, name: string): Promise<unknown> {
+  const { kind, devices, addresses, memory, listen, exporter } = draft;
+  if (kind === 'edges') return personClient.saveEdge({ name, body: { devices: listOf(devices) } });
+  if (kind === 'collectors') {
+    const exporters = [{ ip: exporter.trim() }];
+    return personClient.saveCollector({ name, body: { listen: listen.trim(), exporters } });
+  }
+  const offer = { addresses: listOf(addresses), memory: memory === '' ? null : Number(memory) };
+  return personClient.saveNode({ name, body: offer });
+}
+
+function listOf(typed: string): string[] {
+  return typed.split(/[\s,]+/).filter((part) => part !== '');
+}

@@ -1,0 +1,228 @@
+import { NumberInput, Select, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { OperatedServers } from '@portcullis/client/index.ts';
+import { Gamepad2 } from 'lucide-react';
+import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
+import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
+import { ListPanel } from '../../../components/list/ListPanel.tsx';
+import { Pill, type Tone } from '../../../components/Pill.tsx';
+import { formatCount } from '../../../format.ts';
+import { operatorMessages } from '../../../messages/operator.ts';
+import { personClient } from '../../../session/session.ts';
+import { OwnerPill } from '../OwnerPill.tsx';
+import { LIST_MS, type Organisation } from '../queries.ts';
+
+const text = operatorMessages.servers;
+type Server = OperatedServers['data'][number];
+
+const TONES: Readonly<Record<string, Tone>> = { built: 'ok', failed: 'bad' };
+
+/** Game servers of the organisation: made from the eggs of the library, suspended, installed anew, deleted. */
+export function ServersCard({ organisation }: { readonly organisation: Organisation }) {
+  const { slug } = organisation;
+  const servers = useQuery({
+    queryKey: ['operator', 'servers', slug],
+    queryFn: async ({ signal }) =>
+      (await personClient.listOperatedServers({ query: { organisation: slug } }, { signal })).data,
+    refetchInterval: LIST_MS,
+  });
+  return (
+    <ListPanel
+      title={text.title}
+      isHeaded
+      query={servers}
+      rows={servers.data}
+      empty={{ icon: Gamepad2, ...text.none }}
+      add={{
+        label: text.add,
+        form: (close) => <ServerForm organisation={organisation} onClose={close} />,
+      }}
+    >
+      {(rows) => (
+        <ul className="items">
+          {rows.map((server) => (
+            <ServerItem key={server.uuid} server={server} />
+          ))}
+        </ul>
+      )}
+    </ListPanel>
+  );
+}
+
+function ServerItem({ server }: { readonly server: Server }) {
+  const { name, egg, node, limits, allocations, suspended, build, owner } = server;
+  const [first] = allocations;
+  const place = first === undefined ? '' : `${first.ip} port ${first.port}`;
+  const { memory, cpu, disk } = limits;
+  return (
+    <li>
+      <div>
+        <div className="strong">{name}</div>
+        <div className="dim">{text.about(egg, node, place)}</div>
+        <div className="dim">
+          {text.limits(formatCount(memory), formatCount(cpu), formatCount(disk))}
+        </div>
+      </div>
+      <div className="row-end">
+        {suspended && <Pill tone="warn">{text.suspended}</Pill>}
+        <Pill tone={TONES[build.state] ?? 'neutral'}>
+          {text.states[build.state] ?? build.state}
+        </Pill>
+        <OwnerPill owner={owner} />
+        <ServerButtons server={server} />
+      </div>
+      {build.reason !== null && <p className="item-note">{build.reason}</p>}
+    </li>
+  );
+}
+
+function ServerButtons({
+  server: { uuid: slice, name, suspended, owner },
+}: {
+  readonly server: Server;
+}) {
+  const act = suspended ? 'unsuspend' : 'suspend';
+  const acts = [
+    [act, () => (suspended ? personClient.unsuspendServer : personClient.suspendServer)({ slice })],
+    ['reinstall', () => personClient.reinstallServer({ slice })],
+    ['remove', () => personClient.deleteServer({ slice })],
+  ] as const;
+  return acts.map(([verb, write]) => (
+    <ConfirmButton<object>
+      key={verb}
+      size="compact-sm"
+      aria-label={text[`${verb}Of`](name)}
+      refusal={owner === 'fleet' ? text.ofFleet : null}
+      title={text.ask(text[verb], name)}
+      question={text[`${verb}Text`]}
+      write={write}
+    >
+      {text[verb]}
+    </ConfirmButton>
+  ));
+}
+
+interface Draft {
+  readonly name: string;
+  readonly egg: string | null;
+  readonly service: string | null;
+  readonly node: string | null;
+  readonly memory: number;
+  readonly cpu: number;
+  readonly disk: number;
+}
+
+const EMPTY: Draft = {
+  name: '',
+  egg: null,
+  service: null,
+  node: null,
+  memory: 1_024,
+  cpu: 100,
+  disk: 2_048,
+};
+
+interface FormProps {
+  readonly organisation: Organisation;
+  onClose(): void;
+}
+
+function ServerForm({ organisation: { slug, services }, onClose }: FormProps) {
+  const [service] = services;
+  return (
+    <WriteForm
+      label={text.add}
+      layout="panel"
+      initial={{ ...EMPTY, service: service === undefined ? null : String(service.id) }}
+      submit={text.add}
+      refusal={({ name, egg, service: chosen }) =>
+        services.length === 0
+          ? text.noService
+          : name.trim() === '' || egg === null || chosen === null
+      }
+      pointers={{ '/service_id': 'service' }}
+      write={({ name, egg, service: chosen, node, memory, cpu, disk }) =>
+        personClient.createServer({
+          body: {
+            organisation: slug,
+            service_id: Number(chosen),
+            name: name.trim(),
+            egg: egg ?? '',
+            node,
+            limits: { memory, cpu, disk },
+          },
+        })
+      }
+      onDone={onClose}
+      onCancel={onClose}
+    >
+      {(form) => <ServerFields form={form} services={services} />}
+    </WriteForm>
+  );
+}
+
+interface FieldsProps {
+  readonly form: Fields<Draft>;
+  readonly services: Organisation['services'];
+}
+
+function ServerFields({ form: { getInputProps }, services }: FieldsProps) {
+  const eggs = useQuery({
+    queryKey: ['operator', 'eggs'],
+    queryFn: async ({ signal }) => (await personClient.listEggs({}, { signal })).data,
+  });
+  const fleet = useQuery({
+    queryKey: ['operator', 'fleet'],
+    queryFn: async ({ signal }) => (await personClient.readFleetHealth({}, { signal })).data,
+  });
+  return (
+    <>
+      <div className="form-row">
+        <TextInput
+          className="field"
+          autoFocus
+          label={text.name}
+          maxLength={200}
+          required
+          {...getInputProps('name')}
+        />
+        <Select
+          className="field"
+          label={text.egg}
+          data={(eggs.data ?? []).map(({ name, title }) => ({ value: name, label: title }))}
+          searchable
+          required
+          {...getInputProps('egg')}
+        />
+        <Select
+          className="field-s"
+          label={text.service}
+          data={services.map(({ id, name }) => ({ value: String(id), label: name }))}
+          required
+          {...getInputProps('service')}
+        />
+        <Select
+          className="field-s"
+          label={text.node}
+          placeholder={text.anyNode}
+          data={(fleet.data?.nodes ?? []).map(({ name }) => name)}
+          clearable
+          {...getInputProps('node')}
+        />
+      </div>
+      <div className="form-row">
+        {(['memory', 'cpu', 'disk'] as const).map((limit) => (
+          <NumberInput
+            key={limit}
+            className="field-s"
+            label={text[limit]}
+            min={1}
+            allowDecimal={false}
+            thousandSeparator=","
+            {...getInputProps(limit)}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
