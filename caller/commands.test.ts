@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
@@ -137,4 +138,34 @@ test('a table fits the terminal', async () => {
   const lines = ran.stdout.toString().split('\n');
   assert.ok(lines.length > 4, ran.stderr.toString());
   for (const line of lines) assert.ok(line.length <= 40, line);
+});
+
+test("operator calls an operation of the operator's API by its name", async (t) => {
+  const { run, requests } = await apiOf(t, 200, { data: [{ slug: 'acme' }] });
+  const listed = await run('operator', '--json');
+  const names = (JSON.parse(listed.out) as { data: { operation: string }[] }).data;
+  assert.ok(names.some(({ operation }) => operation === 'createServer'));
+  const found = await run('operator', 'listOrganisations', 'external_id=whmcs-17');
+  assert.deepEqual([found.code, JSON.parse(found.out)], [0, [{ slug: 'acme' }]]);
+  const body = join(tmpdir(), `operator-${process.pid}.json`);
+  writeFileSync(body, '{"name":"panel","abilities":["firewall.read"]}');
+  t.after(() => rmSync(body));
+  const made = ['operator', 'createOrganisationKey', 'slug=acme', '--body', body, '--once', 'o-1'];
+  assert.equal((await run(...made)).code, 0);
+  assert.deepEqual(
+    requests.map(({ method, url, headers }) => [method, url, headers['idempotency-key']]),
+    [
+      ['GET', '/api/operator/organisations?external_id=whmcs-17', undefined],
+      ['POST', '/api/operator/organisations/acme/keys', 'o-1'],
+    ],
+  );
+  for (const [args, said] of [
+    [['nothing'], /no operation nothing/],
+    [['suspendServer'], /needs slice=/],
+    [['listOrganisations', 'acme'], /no NAME=VALUE/],
+  ] as const) {
+    const { code, err } = await run('operator', ...args);
+    assert.equal(code, 2);
+    assert.match(err, said);
+  }
 });

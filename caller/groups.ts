@@ -3,6 +3,7 @@ import { addDrops } from './commands/drops.ts';
 import { addExplain } from './commands/explain.ts';
 import { addFirewall } from './commands/firewall/firewall.ts';
 import { addLogin } from './commands/login.ts';
+import { addOperator } from './commands/operator.ts';
 import { addServers } from './commands/servers/servers.ts';
 import type { AddCommand } from './program.ts';
 
@@ -14,4 +15,5 @@ export const CALLER_COMMANDS: readonly AddCommand[] = [
   addDrops,
   addAttacks,
   addServers,
+  addOperator,
 ];

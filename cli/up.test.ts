@@ -228,6 +228,39 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
     assert.equal(out.includes(key), false);
   });
 
+  test('a server made with a key of the operator is built, and ends', async () => {
+    const may = ['--operator', '--name', 'shop', '--ability', 'operator.read', 'operator.manage'];
+    const { out: made, err } = await portcullis('keys', 'create', ...may);
+    assert.match(made, /^pcl_/, err);
+    const operator = async (...args: readonly string[]) => {
+      const asOperator = { ...access, PORTCULLIS_API_KEY: made.trim() };
+      const { code, out, err: why } = await session.run(['operator', ...args], asOperator);
+      assert.equal(code, 0, why);
+      return JSON.parse(out) as { uuid: string; node: string; build: { state: string } }[];
+    };
+    const order = join(folder, 'order.json');
+    const wanted = {
+      organisation: 'default',
+      service_id: 1,
+      external_id: 'order-1',
+      name: 'Second',
+      egg: 'eggs/hearth.json',
+      limits: { memory: 256, cpu: 100, disk: 512 },
+    };
+    writeFileSync(order, JSON.stringify(wanted));
+    const [server] = await operator('createServer', '--body', order, '--once', 'order-1');
+    assert.equal(server?.node, 'local');
+    const slice = `slice=${server.uuid}`;
+    const isBuilt = async () => (await operator('readOperatedServer', slice))[0]?.build.state;
+    await eventually('it is built', async () => (await isBuilt()) === 'built', 60_000);
+    await operator('suspendServer', slice);
+    const start = await portcullis('servers', 'power', 'start', 'Second');
+    assert.equal(start.code, 1);
+    assert.match(start.err, /suspended/);
+    await operator('deleteServer', slice);
+    assert.deepEqual(await operator('listOperatedServers', 'external_id=order-1'), []);
+  });
+
   test('an error of control is printed with the field and exit code 1', async () => {
     const options = ['--organisation', 'default', '--name', 'x', '--ability', 'no.such'];
     const { code, err } = await portcullis('keys', 'create', ...options);

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { PermissionError } from '@portcullis/client/errors.ts';
 import type { CallerView } from '@portcullis/client/generated/operations.ts';
 import { accessOf, clientOf, connect, DEFAULT_URL, givenUrl } from '../connect.ts';
 import { usageError } from '../exit.ts';
@@ -51,12 +52,23 @@ async function login(options: CallOptions): Promise<void> {
     warn(`${url} is not encrypted: others on the way can read the key.`);
   }
   const key = await readKey(url);
-  const { data } = await clientOf({ url, key }).readCaller();
+  const data = await identify(url, key);
   const { profiles } = loadProfiles();
   saveProfiles({ current: name, profiles: { ...profiles, [name]: { url, key } } });
   if (options.json === true) printJson({ profile: name, url, ...data });
   else if (options.quiet !== true) {
     print(`Signed in to ${url} as ${data.key} of ${data.organisation}; kept in ${profilesFile()}.`);
+  }
+}
+
+/** A key of the operator belongs to no organisation, and may not ask for one. */
+async function identify(url: string, key: string) {
+  try {
+    return (await clientOf({ url, key }).readCaller()).data;
+  } catch (error) {
+    const isOperators = error instanceof PermissionError && error.code === 'ability_missing';
+    if (isOperators) return { key: 'a key', organisation: 'the operator' };
+    throw error;
   }
 }
 

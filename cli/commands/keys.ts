@@ -10,7 +10,8 @@ interface ListOptions extends DatabaseOptions {
   readonly organisation?: string;
 }
 interface CreateOptions extends DatabaseOptions {
-  readonly organisation: string;
+  readonly organisation?: string;
+  readonly operator?: boolean;
   readonly name: string;
   readonly ability: readonly string[];
   readonly server?: readonly string[];
@@ -31,6 +32,7 @@ export function addKeys(program: Command): void {
       `
   portcullis keys generate                       a well-formed key for a fleet file; stores nothing
   portcullis keys create --organisation acme --name ci --ability firewall.read firewall.manage
+  portcullis keys create --operator --name whmcs --ability operator.read operator.manage --source 192.0.2.10
   portcullis keys list
   portcullis keys revoke 17`,
     );
@@ -40,7 +42,8 @@ export function addKeys(program: Command): void {
     .option('--json', 'as JSON')
     .action(generateKey);
   withDatabaseOptions(keys.command('create').description('create a key and print it, only once'))
-    .requiredOption('--organisation <slug>', 'the organisation that the key belongs to')
+    .option('--organisation <slug>', 'the organisation that the key belongs to')
+    .option('--operator', 'a key of the operator, for /api/operator: of no organisation')
     .requiredOption('--name <name>', 'what it is for')
     .requiredOption('--ability <ability...>', 'what it may do, such as firewall.read')
     .option('--server <uuid...>', 'game servers that it sees (default: all)')
@@ -68,9 +71,14 @@ async function generateKey(options: DatabaseOptions): Promise<void> {
 
 async function createKeyCommand(options: CreateOptions): Promise<void> {
   const expiresAt = parseExpiry(options.expires);
+  const { organisation } = options;
+  if ((organisation === undefined) !== (options.operator === true)) {
+    throw usageError('a key is either of an --organisation or of the --operator: say which');
+  }
   const { createKey } = await importAccess();
   const created = await withTransaction(options, async (tx, actor) => {
-    const organisationId = await findOrganisationId(tx, options.organisation);
+    const organisationId =
+      organisation === undefined ? null : await findOrganisationId(tx, organisation);
     const key = {
       organisationId,
       name: options.name,
@@ -102,7 +110,8 @@ async function listKeysCommand(options: ListOptions): Promise<void> {
     const lists = await Promise.all(
       wanted.map(async (one) => (await listKeys(db, one.id)).map((key) => toView(one.slug, key))),
     );
-    return lists.flat();
+    const own = slug === undefined ? await listKeys(db, null) : [];
+    return [...lists.flat(), ...own.map((key) => toView(null, key))];
   });
   if (options.json === true) {
     printJson(keys);
@@ -112,7 +121,7 @@ async function listKeysCommand(options: ListOptions): Promise<void> {
   else {
     const rows = keys.map((key) => [
       String(key.id),
-      key.organisation,
+      key.organisation ?? '(operator)',
       key.name,
       `${key.hint}...`,
       key.abilities.join(' '),
@@ -141,7 +150,8 @@ async function revokeKeyCommand(id: string, options: DatabaseOptions): Promise<v
 
 type ListedKey = ReturnType<typeof toView>;
 
-function toView(organisation: string, key: KeyView) {
+/** `organisation`: null for a key of the operator. */
+function toView(organisation: string | null, key: KeyView) {
   const { id, name, hint, abilities, owner } = key;
   return {
     id,

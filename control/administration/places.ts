@@ -37,13 +37,16 @@ export async function placeServer(
     return { node: place.node, ...(place.given && { allocation: place.given }) };
   }
   const reasons = placed.lacks.map(({ node: name, what }) => `${name} ${what}`).join('; ');
-  const detail = `No node has room for it: ${reasons || 'the fleet has no node'}.`;
+  const detail = `No node has room for it: ${reasons.replace(/\.$/, '') || 'the fleet has no node'}.`;
   throw new Problem('invalid_request', detail);
 }
 
 function placeNodeOf({ engine, ports, ...node }: NodeStatus): PlaceNode {
   const ranges = parsePortExpression(ports);
-  return { ...node, problem: engine?.problem ?? null, ports: ranges.ok ? ranges.value : [] };
+  // An engine that answers may have a problem too, which is a warning.
+  const answers = typeof engine?.version === 'string';
+  const problem = answers ? null : (engine?.problem ?? 'its engine does not answer');
+  return { ...node, problem, ports: ranges.ok ? ranges.value : [] };
 }
 
 async function loadTaken(tx: Tx): Promise<ReadonlySet<string>> {
