@@ -1,31 +1,7 @@
-import { join } from 'node:path';
-import { quoteUnitWord } from '@portcullis/edge/boot/unit.ts';
 import { Argument, type Command } from 'commander';
 import { UnitFile } from '../agents/unit-file.ts';
-import { usageError } from '@portcullis/caller/exit.ts';
+import { renderService, type Role, ROLES } from '../agents/service-unit.ts';
 import { print } from '@portcullis/caller/output.ts';
-
-/** What each role waits for, and what it is. */
-const ROLES = {
-  up: { description: 'the whole platform on this machine', after: 'network-online.target' },
-  control: { description: 'the control plane', after: 'network-online.target postgresql.service' },
-  edge: {
-    description: 'the edge of this host',
-    after: 'network.target portcullis-control.service',
-  },
-  node: {
-    description: 'the node of this host',
-    after: 'network-online.target docker.service portcullis-control.service',
-  },
-  collector: {
-    description: 'a collector of flow exports',
-    after: 'network-online.target portcullis-control.service',
-  },
-} as const;
-type Role = keyof typeof ROLES;
-
-const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
-const CONTROL_CHARACTER = /\p{Cc}/u;
 
 export function addService(program: Command): void {
   const service = program
@@ -76,38 +52,4 @@ export function installService(role: Role, args: readonly string[]): string {
 
 function unitOf(role: Role): UnitFile {
   return new UnitFile(`portcullis-${role}.service`);
-}
-
-/**
- * The role gives up the rights that it does not need by itself, and what it stops it stops in order: so systemd signals
- * only the main process, and restricts little.
- */
-function renderService(role: Role, args: readonly string[]): string {
-  // A line break would end the line of the unit and start another setting.
-  if (args.some((word) => CONTROL_CHARACTER.test(word)))
-    throw usageError('an option has a control character in it');
-  const { description, after } = ROLES[role];
-  const command = [LAUNCHER, role, ...args].map(quoteUnitWord).join(' ').replaceAll('$', '$$$$');
-  return `[Unit]
-Description=Portcullis: ${description}
-Wants=network-online.target
-After=${after}
-
-[Service]
-Type=exec
-EnvironmentFile=-/etc/portcullis/${role}.env
-ExecStart=${command}
-KillMode=mixed
-TimeoutStopSec=60
-Restart=on-failure
-RestartSec=2
-LimitNOFILE=65536
-ProtectClock=yes
-ProtectHostname=yes
-RestrictRealtime=yes
-LockPersonality=yes
-
-[Install]
-WantedBy=multi-user.target
-`;
 }

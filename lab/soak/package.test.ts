@@ -10,6 +10,7 @@ import { eventually } from '../system/stack-fixture.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 const START_MS = 120_000;
+const MAIN_PID = 'systemctl show --value --property=MainPID';
 const READY = 'http://127.0.0.1:8080/readyz';
 
 describe('the .deb, on a machine that systemd boots', {
@@ -59,10 +60,43 @@ describe('the .deb, on a machine that systemd boots', {
     await eventually('it is ready again', isReady, START_MS);
   });
 
+  it('runs each role as a unit of its own, confined', async () => {
+    run('/usr/bin/portcullis', 'service', 'uninstall', 'up');
+    run('/usr/bin/portcullis', 'service', 'install', 'control');
+    await eventually('control is ready', isReady, START_MS);
+    const status = run('sh', '-c', `cat /proc/$(${MAIN_PID} portcullis-control)/status`);
+    assert.match(
+      status,
+      /^CapEff:\s+0000000000000400$/m,
+      'it may use ports below 1024 and nothing else',
+    );
+    assert.match(status, /^NoNewPrivs:\s+1$/m);
+    for (const role of ['edge', 'node']) {
+      run('/usr/bin/portcullis', `${role}s`, 'enrol', 'local', '--save');
+      run(
+        '/usr/bin/portcullis',
+        'service',
+        'install',
+        role,
+        '--',
+        ...(role === 'edge' ? ['--enforce'] : []),
+      );
+    }
+    const isConnected = (list: string) => async () =>
+      /local +(?:fra1|local)? *(?:in service|connected)/.test(
+        run('/usr/bin/portcullis', list, 'list'),
+      );
+    await eventually('the edge is in service', isConnected('edges'), START_MS);
+    await eventually('the node is connected', isConnected('nodes'), START_MS);
+    for (const role of ['control', 'edge', 'node']) {
+      assert.equal(run('systemctl', 'is-active', `portcullis-${role}`).trim(), 'active');
+    }
+  });
+
   it('is removed without its data, and purged with it', () => {
     run('dpkg', '--remove', 'portcullis');
     assert.equal(
-      run('systemctl', 'show', '--value', '--property=LoadState', 'portcullis-up').trim(),
+      run('systemctl', 'show', '--value', '--property=LoadState', 'portcullis-control').trim(),
       'not-found',
     );
     assert.equal(root.run('test', '-e', '/opt/portcullis/portcullis').status, 1);

@@ -123,14 +123,15 @@ async function admit(
   }
 }
 
-/** Requests a minute of an operator and of a person without an organisation, and of an address without a session, such as sign-ins. */
-const OWN_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
+/** Requests a minute of a key of the operator, of a person without an organisation, and of an address without a session, such as sign-ins. */
+const OPERATOR_LIMIT = { limits: { requestsPerMinute: 6_000 } } as const;
+const PERSON_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
 const UNAUTHENTICATED_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
 
 function limitOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited {
   if (caller !== null) return caller;
-  if (operatorKey !== null) return { keyId: operatorKey.keyId, organisation: OWN_LIMIT };
-  if (person !== null) return { keyId: `person ${person.id}`, organisation: OWN_LIMIT };
+  if (operatorKey !== null) return { keyId: operatorKey.keyId, organisation: OPERATOR_LIMIT };
+  if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
   return { keyId: `source ${ip}`, organisation: UNAUTHENTICATED_LIMIT };
 }
 

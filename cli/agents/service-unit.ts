@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import { quoteUnitWord } from '@portcullis/edge/boot/unit.ts';
+import { usageError } from '@portcullis/caller/exit.ts';
+
+/** What each role waits for, and what it is. */
+export const ROLES = {
+  up: { description: 'the whole platform on this machine', after: 'network-online.target' },
+  control: { description: 'the control plane', after: 'network-online.target postgresql.service' },
+  edge: {
+    description: 'the edge of this host',
+    after: 'network.target portcullis-control.service',
+  },
+  node: {
+    description: 'the node of this host',
+    after: 'network-online.target docker.service portcullis-control.service',
+  },
+  collector: {
+    description: 'a collector of flow exports',
+    after: 'network-online.target portcullis-control.service',
+  },
+} as const;
+export type Role = keyof typeof ROLES;
+
+const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** Where the package installs; a checkout may lie where no other account can read it. */
+const INSTALLED = '/opt/portcullis/';
+
+/** Of every role. None writes to the system, gains rights or makes kinds of sockets that it does not use. */
+const SHARED = `NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectHome=yes
+ProtectControlGroups=yes
+ProtectKernelLogs=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+`;
+
+/**
+ * What an installed role is confined to. Control is an account without rights. The processes of edge and node give up
+ * by setpriv what they do not need, so their units keep: setpcap for that; net_admin and net_raw for nftables, XDP,
+ * conntrack and raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node
+ * chown, dac_override, fowner, setuid, setgid and kill, for the folders and processes of games. \`up\` is all of them.
+ */
+const CONFINED: Readonly<Record<Role, string>> = {
+  control: `User=portcullis
+StateDirectory=portcullis
+Environment=PORTCULLIS_DATA=/var/lib/portcullis
+UMask=0027
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+PrivateDevices=yes
+PrivateMounts=yes
+ProtectSystem=strict
+ProtectProc=invisible
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+RemoveIPC=yes
+${SHARED}`,
+  edge: `CapabilityBoundingSet=CAP_SETPCAP CAP_NET_ADMIN CAP_NET_RAW CAP_BPF CAP_PERFMON CAP_SYS_ADMIN
+PrivateDevices=yes
+${SHARED}`,
+  node: `CapabilityBoundingSet=CAP_SETPCAP CAP_NET_ADMIN CAP_CHOWN CAP_DAC_OVERRIDE CAP_FOWNER CAP_SETUID CAP_SETGID CAP_KILL
+${SHARED}`,
+  collector: `CapabilityBoundingSet=CAP_SETPCAP CAP_SETUID CAP_SETGID CAP_NET_BIND_SERVICE
+PrivateDevices=yes
+ProtectSystem=full
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+${SHARED}`,
+  up: '',
+};
+
+/**
+ * What a role stops it stops in order: so systemd signals only the main process. From a checkout it restricts little, as the
+ * role gives up the rights that it does not need by itself.
+ */
+export function renderService(
+  role: Role,
+  args: readonly string[],
+  launcher: string = LAUNCHER,
+): string {
+  // A line break would end the line of the unit and start another setting.
+  if (args.some((word) => CONTROL_CHARACTER.test(word)))
+    throw usageError('an option has a control character in it');
+  const { description, after } = ROLES[role];
+  const command = [launcher, role, ...args].map(quoteUnitWord).join(' ').replaceAll('$', '$$$$');
+  return `[Unit]
+Description=Portcullis: ${description}
+Wants=network-online.target
+After=${after}
+
+[Service]
+Type=exec
+EnvironmentFile=-/etc/portcullis/${role}.env
+ExecStart=${command}
+KillMode=mixed
+TimeoutStopSec=60
+Restart=on-failure
+RestartSec=2
+LimitNOFILE=65536
+ProtectClock=yes
+ProtectHostname=yes
+RestrictRealtime=yes
+LockPersonality=yes
+${launcher.startsWith(INSTALLED) ? CONFINED[role] : ''}
+[Install]
+WantedBy=multi-user.target
+`;
+}
