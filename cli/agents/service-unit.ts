@@ -25,7 +25,7 @@ const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /** Where the package installs; a checkout may lie where no other account can read it. */
-const INSTALLED = '/opt/portcullis/';
+const INSTALLED = '/usr/lib/portcullis/';
 
 /** Of every role. None writes to the system, gains rights or makes kinds of sockets that it does not use. */
 const SHARED = `NoNewPrivileges=yes
@@ -38,7 +38,8 @@ SystemCallArchitectures=native
 `;
 
 /**
- * What an installed role is confined to. Control is an account without rights. The processes of edge and node give up
+ * What an installed role is confined to. Control is an account without rights; root's group may enter the folder where an
+ * edge of this host meets it. The processes of edge and node give up
  * by setpriv what they do not need, so their units keep: setpcap for that; net_admin and net_raw for nftables, XDP,
  * conntrack and raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node
  * chown, dac_override, fowner, setuid, setgid and kill, for the folders and processes of games. \`up\` is all of them.
@@ -47,6 +48,7 @@ const CONFINED: Readonly<Record<Role, string>> = {
   control: `User=portcullis
 StateDirectory=portcullis
 Environment=PORTCULLIS_DATA=/var/lib/portcullis
+ExecStartPre=+/usr/bin/install -d -o portcullis -g root -m 2770 /var/lib/portcullis/link
 UMask=0027
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE

@@ -3,6 +3,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -12,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 
 /**
  * `npm run package [FOLDER]`: a tarball and a .deb with everything that runs, Node.js and PostgreSQL included, for the
@@ -33,7 +35,14 @@ const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = {
 const architecture = ARCHITECTURES[process.arch];
 const NAME = `portcullis_${manifest.version}_${architecture}`;
 /** Not needed to run: tests, what tests use, and what the portal was built of. */
-const LEFT_OUT = /^(?:lab|bench|portal|\.[^/]+)\/|(?:\.test\.tsx?|(?:^|\/)testing\/.*)$/;
+const LEFT_OUT =
+  /^(?:lab|bench|portal|cli\/packaging|\.[^/]+)\/|(?:\.test\.tsx?|(?:^|\/)testing\/.*)$/;
+/** Of packages: their tests and pages, and settings of tools. */
+const NOT_RUN = [
+  '**/node_modules/*/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
+  '{*,@*/*}/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
+  '**/{.eslintrc*,.npmignore,.gitattributes,.gitmodules,.gitignore,eslint.config.*,*.html,*.md}',
+];
 const WORKSPACES = manifest.workspaces.filter((name) => name !== 'lab' && name !== 'portal');
 
 if (architecture === undefined) throw new Error(`there is no package for ${process.arch}`);
@@ -41,17 +50,18 @@ if (!existsSync(join(ROOT, 'portal', 'dist')))
   throw new Error('build the portal first: npm run build');
 const staging = mkdtempSync(join(tmpdir(), 'portcullis-package-'));
 try {
-  const place = join(staging, 'opt', 'portcullis');
+  const place = join(staging, 'usr', 'lib', 'portcullis');
   fill(place);
   mkdirSync(folder, { recursive: true });
-  run('tar', '-czf', join(folder, `${NAME}.tar.gz`), '-C', join(staging, 'opt'), 'portcullis');
+  run('tar', '-czf', join(folder, `${NAME}.tar.gz`), '-C', dirname(place), 'portcullis');
   writeControl(join(staging, 'DEBIAN'), place);
   mkdirSync(join(staging, 'usr', 'bin'), { recursive: true });
-  symlinkSync('/opt/portcullis/portcullis', join(staging, 'usr', 'bin', 'portcullis'));
+  symlinkSync('../lib/portcullis/portcullis', join(staging, 'usr', 'bin', 'portcullis'));
+  writeDocumentation(join(staging, 'usr', 'share'));
   run(
     'dpkg-deb',
-    '-Zzstd',
-    '-z3',
+    '-Zxz',
+    '-z1',
     '--build',
     '--root-owner-group',
     staging,
@@ -78,6 +88,32 @@ function fill(place: string): void {
   // Removes what only development, the portal and the lab need; it is offline.
   run('npm', 'prune', '--omit=dev', '--offline', '--no-audit', '--no-fund', '--prefix', place);
   rmSync(join(place, 'package-lock.json'), { force: true });
+  const modules = join(place, 'node_modules');
+  for (const name of globSync(NOT_RUN, { cwd: modules })) {
+    rmSync(join(modules, name), { recursive: true, force: true });
+  }
+  run('chmod', '-R', 'u=rwX,go=rX,a-s', place);
+  run('find', modules, '-type', 'f', '!', '-path', '*/bin/*', '-exec', 'chmod', 'a-x', '{}', '+');
+}
+
+/** What lintian asks for, and why it may find what others have built. */
+function writeDocumentation(share: string): void {
+  const write = (path: string, text: string | Buffer): void => {
+    mkdirSync(dirname(join(share, path)), { recursive: true });
+    writeFileSync(join(share, path), text);
+  };
+  const license = '/usr/share/common-licenses/Apache-2.0';
+  write(
+    'doc/portcullis/copyright',
+    `Copyright: The Portcullis authors\nLicense: Apache-2.0, see ${license}\nPackages in node_modules have licences of their own, beside their code.\n`,
+  );
+  const { version } = manifest;
+  const when = run('git', '-C', ROOT, 'log', '-1', '--format=%cD').trim();
+  const entry = `portcullis (${version}) unstable; urgency=medium\n\n  * See docs/ of this release.\n\n -- The Portcullis authors <maintainers@portcullis.invalid>  ${when}\n`;
+  write('doc/portcullis/changelog.gz', gzipSync(entry, { level: 9 }));
+  const page = `.TH PORTCULLIS 1\n.SH NAME\nportcullis \\- ${manifest.description}\n.SH DESCRIPTION\nRun\n.B portcullis --help\nfor its commands, each with examples.\n`;
+  write('man/man1/portcullis.1.gz', gzipSync(page, { level: 9 }));
+  write('lintian/overrides/portcullis', readFileSync(join(import.meta.dirname, 'overrides')));
 }
 
 function writeControl(control: string, place: string): void {
@@ -90,7 +126,7 @@ Version: ${manifest.version}
 Architecture: ${architecture}
 Maintainer: The Portcullis authors <maintainers@portcullis.invalid>
 Installed-Size: ${kib}
-Depends: libc6, libnftables1, nftables, iproute2, util-linux, adduser
+Depends: libc6, libnftables1, nftables, iproute2, adduser
 Recommends: docker.io, nats-server, chrony
 Section: net
 Priority: optional

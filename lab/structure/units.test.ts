@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { renderService, type Role } from '@portcullis/cli/agents/service-unit.ts';
 import { skipUnless } from '../requirements.ts';
 
-const LAUNCHER = '/opt/portcullis/portcullis';
+const LAUNCHER = '/usr/lib/portcullis/portcullis';
 /** The exposure that systemd gives each unit, 0 to 10: a line that goes raises it. */
 const AT_MOST: Partial<Record<Role, number>> = {
   control: 1.7,

@@ -6,10 +6,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   truncateSync,
 } from 'node:fs';
@@ -63,22 +62,27 @@ export function runningServer(cluster: string): RunningServer | null {
     return null;
   }
   const pid = Number(lines[0]);
-  if (!worksIn(pid, realpathSync(cluster))) return null;
+  if (!worksIn(pid, statSync(cluster))) return null;
   return { pid, socketDir: lines[4]?.trim() ?? '', isReady: lines[7]?.trim() === 'ready' };
 }
 
 /** Whether any process of a server of this cluster runs; children of a killed one live for a moment. */
 export function hasServerProcess(cluster: string): boolean {
   if (!existsSync(cluster)) return false;
-  const folder = realpathSync(cluster);
+  const folder = statSync(cluster);
   return readdirSync('/proc').some((name) => worksIn(Number(name), folder));
 }
 
-/** A zombie has no working directory, so it does not count as running. */
-function worksIn(pid: number, folder: string): boolean {
+/**
+ * A zombie has no working directory, so it does not count as running. The folder itself is compared: in the mount
+ * namespace of a service its path may be another.
+ */
+function worksIn(pid: number, folder: Stats): boolean {
   try {
+    const { dev, ino } = statSync(`/proc/${pid}/cwd`);
     return (
-      readlinkSync(`/proc/${pid}/cwd`) === folder &&
+      dev === folder.dev &&
+      ino === folder.ino &&
       readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'postgres'
     );
   } catch {
