@@ -36,7 +36,7 @@ const architecture = ARCHITECTURES[process.arch];
 const NAME = `portcullis_${manifest.version}_${architecture}`;
 /** Not needed to run: tests, what tests use, and what the portal was built of. */
 const LEFT_OUT =
-  /^(?:lab|bench|portal|cli\/packaging|\.[^/]+)\/|(?:\.test\.tsx?|(?:^|\/)testing\/.*)$/;
+  /^(?:(?:lab|bench|portal|deploy|cli\/packaging|\.[^/]+)\/|\.git)|(?:\.test\.tsx?|(?:^|\/)testing\/.*)$/;
 /** Of packages: their tests and pages, and settings of tools. */
 const NOT_RUN = [
   '**/node_modules/*/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
@@ -105,7 +105,7 @@ function writeDocumentation(share: string): void {
   const license = '/usr/share/common-licenses/Apache-2.0';
   write(
     'doc/portcullis/copyright',
-    `Copyright: The Portcullis authors\nLicense: Apache-2.0, see ${license}\nPackages in node_modules have licences of their own, beside their code.\n`,
+    `Copyright (C) 2026 The Portcullis authors\nLicense: Apache-2.0, see ${license}\nPackages in node_modules have licences of their own, beside their code.\n`,
   );
   const { version } = manifest;
   const when = run('git', '-C', ROOT, 'log', '-1', '--format=%cD').trim();
