@@ -67,7 +67,7 @@ async function callOperator(
   ) => Promise<{ readonly data: unknown }>;
   const input = { ...given, ...body, query: Object.fromEntries(query) };
   const { data } = await call(input, { ...(options.once && { idempotencyKey: options.once }) });
-  if (options.json === true) printJson(data as object);
+  if (options.json === true) printJson(data);
   else print(JSON.stringify(data, null, 2));
 }
 

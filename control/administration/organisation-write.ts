@@ -76,6 +76,20 @@ export async function land(
   };
 }
 
+/** What somebody else has, by the constraint that says so. */
+const TAKEN: Readonly<Record<string, readonly [pointer: string, detail: string]>> = {
+  // Others wrote at the same time: agents, or a release that does not take the lock.
+  holdings_one_holder: [
+    '/prefix',
+    'Another organisation was given it at the same time: look again.',
+  ],
+  organisations_external_id_key: ['/external_id', 'Another organisation has this external id.'],
+  game_servers_external_id: [
+    '/external_id',
+    'Another server of the organisation has this external id.',
+  ],
+};
+
 async function explain(error: unknown, tx: Tx): Promise<unknown> {
   if (error instanceof Problem && error.code === 'managed_by_fleet_file') {
     const { rows } = await sql<{ path: string }>`
@@ -83,21 +97,6 @@ async function explain(error: unknown, tx: Tx): Promise<unknown> {
     const [{ path } = { path: null }] = rows;
     return path === null ? error : new Problem(error.code, `${error.detail} It is ${path}.`);
   }
-  switch (constraintOf(error)) {
-    // Others wrote at the same time: agents, or a release that does not take the lock.
-    case 'holdings_one_holder':
-      return invalidField(
-        '/prefix',
-        'Another organisation was given it at the same time: look again.',
-      );
-    case 'organisations_external_id_key':
-      return invalidField('/external_id', 'Another organisation has this external id.');
-    case 'game_servers_external_id':
-      return invalidField(
-        '/external_id',
-        'Another server of the organisation has this external id.',
-      );
-    default:
-      return error;
-  }
+  const taken = TAKEN[constraintOf(error) ?? ''];
+  return taken === undefined ? error : invalidField(...taken);
 }
