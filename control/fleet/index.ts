@@ -4,7 +4,8 @@ import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
 import { createEdgeHandler, type DetectionService, NO_DETECTION } from './edges/handler.ts';
 import { createEnforcement, type EnforcementReader } from './edges/enforcement.ts';
-import { createFleetEvents } from './events.ts';
+import type { LiveGeneration } from './edges/store.ts';
+import { createFleetEvents, type FleetEvents } from './events.ts';
 import { registerFleetGauges } from './edges/gauges.ts';
 import { createEdgeQueries, type QueryEdges } from './edges/queries.ts';
 import { startHoldingScheduler } from './timers/holdings.ts';
@@ -30,6 +31,8 @@ export interface FleetDeps {
   readonly watch?: DetectionService;
   /** Runs with the sweeps of the fleet's own tables. */
   readonly sweepAttacks: Sweep;
+  /** Called with generations that every edge has. */
+  readonly onLive?: (generations: readonly LiveGeneration[]) => void;
 }
 
 /** Edges, generations, and their timers. */
@@ -61,8 +64,16 @@ export function createFleet({
   log,
   watch = NO_DETECTION,
   sweepAttacks,
+  onLive,
 }: FleetDeps): Fleet {
-  const events = createFleetEvents(log, registry);
+  const logged = createFleetEvents(log, registry);
+  const events: FleetEvents = {
+    ...logged,
+    generationsLive(generations) {
+      logged.generationsLive(generations);
+      onLive?.(generations);
+    },
+  };
   const enforcement = createEnforcement({ db });
   const sync = new SyncService({ db, loadSourceSets });
   let link: ControlSide | null = null;

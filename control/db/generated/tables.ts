@@ -322,6 +322,7 @@ export interface Schema {
     created_at: Generated<Date>;
     cause: string;
     live_at: Date | null;
+    traceparent: Generated<string | null>;
   };
   geo_assignments: {
     id: GeneratedAlways<number>;

@@ -281,7 +281,9 @@ create table generations (
   created_at timestamptz not null default clock_timestamp(),
   cause text not null,
   -- when the last edge in service had it; null: not yet, or nothing enforces
-  live_at timestamptz
+  live_at timestamptz,
+  -- of the request that took it, where requests are traced
+  traceparent text default nullif(current_setting('portcullis.traceparent', true), '')
 );
 create index generations_pending on generations (generation) where live_at is null;
 

@@ -200,6 +200,8 @@ export interface LiveGeneration {
   readonly cause: string;
   /** Time from accepted to live. */
   readonly tookMs: number;
+  /** Of the request that took it; null where it was not traced. */
+  readonly traceparent: string | null;
 }
 
 /**
@@ -211,7 +213,7 @@ export async function markLive(db: Db): Promise<LiveGeneration[]> {
     update generations set live_at = clock_timestamp()
      where live_at is null
        and generation <= (select min(confirmed_generation) from edges where in_service)
-    returning generation, cause,
+    returning generation, cause, traceparent,
               (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as "tookMs"`.execute(
     db,
   );

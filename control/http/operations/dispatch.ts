@@ -1,4 +1,5 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
+import { sql } from 'kysely';
 import { type Caller, findHolding, seesServer } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
@@ -38,6 +39,8 @@ export interface Incoming extends Omit<Call, 'caller' | 'body' | 'query' | 'afte
   /** Null without an `Idempotency-Key`, or if the operation does not accept it. */
   readonly once: IdempotentCall | null;
   readonly deadline: Deadline;
+  /** Null where requests are not traced. */
+  readonly traceparent: string | null;
 }
 
 /** The identity of an idempotent request, besides its caller. */
@@ -76,7 +79,11 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     const call = await requireValidCall(tx, incoming, effects);
     return toReply(await handler.run(call, tx));
   };
+  const { traceparent } = incoming;
   const reply = await runTransaction(db, incoming.deadline, async (tx) => {
+    if (traceparent !== null) {
+      await sql`select set_config('portcullis.traceparent', ${traceparent}, true)`.execute(tx);
+    }
     if (once === null) return write(tx);
     await requireSubject(tx, incoming);
     return answerOnce(tx, idempotentRequest(incoming, once), () => write(tx));
@@ -104,7 +111,7 @@ async function requireValidCall(
   incoming: Incoming,
   effects: Effect[],
 ): Promise<Call<never, never>> {
-  const { query, body, once: _, ability: __, deadline: ___, ...rest } = incoming;
+  const { query, body, once: _, ability: __, deadline: ___, traceparent: ____, ...rest } = incoming;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
     await requireSubject(db, incoming);

@@ -27,6 +27,7 @@ import { entityTag, namesTag } from './etag.ts';
 import { bindOperations, type Handlers } from './handlers.ts';
 import { invalidValue, Problem } from '../../problem.ts';
 import type { OperationRow, Reply } from './operation.ts';
+import type { RequestTrace } from '../../tracing.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
 import { bodyValidator } from '../input/validation.ts';
@@ -44,6 +45,8 @@ declare module 'fastify' {
     person: Person | null;
     /** The key of the operator; null for others. */
     operatorKey: OperatorKey | null;
+    /** Null where requests are not traced. */
+    trace: RequestTrace | null;
     /** The path's `ip` in its one spelling; empty for paths without one. */
     address: string;
     /** The path's `slice`, a uuid; empty for paths without one. */
@@ -198,6 +201,7 @@ async function answer(
     operatorKey,
     params: paramsOf(request),
     requestId: request.id,
+    traceparent: request.trace?.traceparent ?? null,
     source: clientAddress(request.ip),
     userAgent: request.headers['user-agent'] ?? null,
     cookies: request.headers.cookie,

@@ -26,6 +26,7 @@ import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
 import { registerOperations } from '../operations/routes.ts';
+import type { Tracing } from '../../tracing.ts';
 
 export interface HttpDeps {
   /** Default: one of its own, whose counts no other replica gets. */
@@ -37,6 +38,8 @@ export interface HttpDeps {
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;
   readonly log: Logger;
+  /** Absent: requests are not traced. */
+  readonly tracing?: Tracing | null;
   /** Default: 10 s. */
   readonly deadlineMs?: number;
 }
@@ -59,7 +62,9 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const metrics = createHttpMetrics(deps.registry);
   // Before any route: a hook holds for the routes after it.
   const page: { send: SendPage | null } = { send: null };
-  addLifecycle(app, { metrics, log, page });
+  const { tracing = null } = deps;
+  app.decorateRequest('trace', null);
+  addLifecycle(app, { metrics, log, page, tracing });
   addResponseHooks(app);
   useStrictBodies(app);
   const readiness = createReadReadiness(deps);
@@ -117,13 +122,16 @@ interface Lifecycle {
   readonly metrics: HttpMetrics;
   readonly log: Logger;
   readonly page: { readonly send: SendPage | null };
+  readonly tracing: Tracing | null;
 }
 
 /** The hooks of every request. */
-function addLifecycle(app: FastifyInstance, { metrics, log, page }: Lifecycle): void {
+function addLifecycle(app: FastifyInstance, { metrics, log, page, tracing }: Lifecycle): void {
   const paths = collectPaths(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    const { traceparent } = request.headers;
+    request.trace = tracing?.begin(request.method, String(traceparent ?? '')) ?? null;
     const isHome = request.routeOptions.url === '/';
     if ((request.is404 || isHome) && page.send !== null && isNavigation(request)) {
       void page.send(request, reply);
@@ -158,6 +166,7 @@ function answered(
 ): void {
   const operation = request.routeOptions.config.operationId ?? 'unmatched';
   metrics.answered(operation, reply.statusCode, reply.elapsedTime / 1000);
+  request.trace?.end(operation, reply.statusCode);
   if (!log.isLevelEnabled('info')) return;
   log.info(
     {
