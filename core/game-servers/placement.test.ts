@@ -64,5 +64,7 @@ describe('the place of a server', () => {
       place: { node: 'a', given: null },
     });
     assert.equal(choosePlace({ ...wish, memory: 8_192 }, [away], new Set()).ok, false);
+    const full = { ...away, memoryUsed: 8_192 };
+    assert.equal(choosePlace({ ...wish, memory: 0 }, [full], new Set()).ok, true);
   });
 });

@@ -76,7 +76,8 @@ function lackOf(node: PlaceNode, wish: PlaceWish): string | null {
     ['memory', node.memory, node.memoryUsed, wish.memory],
     ['disk', node.disk, node.diskUsed, wish.disk],
   ] as const) {
-    if (offered !== null && used + needed > offered) {
+    // A change that needs no more fits also where more is given than offered.
+    if (offered !== null && needed > 0 && used + needed > offered) {
       return `has ${Math.max(0, offered - used)} of ${offered} MiB of ${kind} left, and ${needed} are needed`;
     }
   }
