@@ -42,29 +42,15 @@ export interface GameServerContent {
 }
 
 /** A server as it is stored. */
-export interface CurrentGameServer {
-  readonly uuid: string;
+export interface CurrentGameServer
+  extends Omit<GameServerContent, 'egg' | 'limits' | 'crashes'>,
+    ServerLimits {
   readonly organisationId: number;
   /** Its slug. */
   readonly organisation: string;
   /** What a billing system calls it. */
   readonly externalId: string | null;
-  readonly serviceId: number;
-  readonly name: string;
-  readonly node: string;
-  readonly eggName: string;
   readonly eggDigest: string;
-  readonly image: string | null;
-  readonly variables: Readonly<Record<string, string>>;
-  readonly memory: number;
-  readonly cpu: number;
-  readonly disk: number;
-  readonly ip: string;
-  readonly port: number;
-  readonly ports: readonly ServerPort[];
-  readonly openWhileRunning: boolean;
-  readonly openPorts: readonly string[] | null;
-  readonly suspended: boolean;
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;
   /** Its node has installed it, so it has files. */
