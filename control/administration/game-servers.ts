@@ -106,18 +106,14 @@ async function writeServer(
   });
 }
 
+type Landed = Pick<CurrentGameServer, 'uuid' | 'organisationId'> & {
+  readonly action: string | null;
+};
+
 async function land(
   call: Call,
   batch: Batch,
-  {
-    action,
-    uuid,
-    organisationId,
-  }: {
-    readonly action: string | null;
-    readonly uuid: string;
-    readonly organisationId: number;
-  },
+  { action, uuid, organisationId }: Landed,
 ): Promise<Answer> {
   const { tx } = batch;
   const generation = await batch.land(action ?? 'server.change');
@@ -153,7 +149,8 @@ async function create(
   await requireService(tx, organisationId, body.service_id);
   const place = await placeServer(tx, body);
   const uuid = randomUUID();
-  const text = { ...serverText(body), ...place, uuid };
+  // What a file requires, the schema of the body does too.
+  const text = { ...serverText(body), ...place, uuid } as ServerText;
   const content = await contentOf(text, await eggOf(body, eggs), eggs);
   await requireFreePorts(tx, content);
   await createGameServer(batch, content, organisationId);
@@ -219,28 +216,15 @@ async function suspend({ batch, row }: Written, suspended: boolean): Promise<str
 
 type Settings = BodyOf<'changeServer'>;
 
+/** Of bodies only. */
+const NOT_OF_A_FILE = new Set(['organisation', 'external_id', 'egg_document', 'allow_losses']);
+
 /** The fields that a body gives, in the spelling of the fleet file. */
-function serverText(
-  body: Omit<BodyOf<'createServer'>, 'organisation'>,
-): Omit<ServerText, 'uuid' | 'node'>;
-function serverText(body: Settings): Partial<ServerText>;
-function serverText(body: Settings): Partial<ServerText> {
-  const { service_id: service, name, egg, image, variables, limits, allocations } = body;
-  const { open_while_running, suspended, crashes, node } = body;
-  const given = {
-    service,
-    name,
-    egg,
-    image: image ?? undefined,
-    variables,
-    limits,
-    allocations,
-    open_while_running,
-    suspended,
-    crashes,
-    node: node ?? undefined,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+function serverText({ service_id: service, ...body }: Settings): Partial<ServerText> {
+  const given = Object.entries({ service, ...body }).filter(
+    ([name, value]) => value !== undefined && value !== null && !NOT_OF_A_FILE.has(name),
+  );
+  return Object.fromEntries(given);
 }
 
 /** A stored server in the spelling of the fleet file. */
