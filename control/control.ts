@@ -6,7 +6,7 @@ import { createAccounts } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
-import { openTracing, type Tracing } from './tracing.ts';
+import { openTracing } from './tracing.ts';
 import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
@@ -172,8 +172,7 @@ function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApp
   const watch = attacks.watching.detection;
   const tracing = openTracing(process.env);
   if (tracing !== null) stops.push('traces', () => tracing.stop());
-  const onLive: Tracing['live'] = (generations) => tracing?.live(generations);
-  const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive });
+  const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive: tracing?.live });
   const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
   stops.push('access', () => access.stop());
   const { queryEdges } = fleet;

@@ -29,7 +29,7 @@ export interface TracedGeneration {
 export interface Tracing {
   /** `parent`: the `traceparent` header as sent. */
   begin(method: string, parent: string | undefined): RequestTrace;
-  live(generations: readonly TracedGeneration[]): void;
+  readonly live: (generations: readonly TracedGeneration[]) => void;
   /** Sends what waits. */
   stop(): Promise<void>;
 }

@@ -32,7 +32,7 @@ export interface FleetDeps {
   /** Runs with the sweeps of the fleet's own tables. */
   readonly sweepAttacks: Sweep;
   /** Called with generations that every edge has. */
-  readonly onLive?: (generations: readonly LiveGeneration[]) => void;
+  readonly onLive?: ((generations: readonly LiveGeneration[]) => void) | undefined;
 }
 
 /** Edges, generations, and their timers. */
