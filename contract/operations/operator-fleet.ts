@@ -39,7 +39,7 @@ export const OPERATOR_FLEET_ENDPOINTS = [
   {
     ...save,
     operationId: 'saveEdge',
-    path: '/fleet/edges/{name}',
+    path: '/edges/{name}',
     params: NAME,
     summary: 'Create or change an edge',
     description: 'What is left out gets its default.',
@@ -50,7 +50,7 @@ export const OPERATOR_FLEET_ENDPOINTS = [
   {
     ...save,
     operationId: 'saveNode',
-    path: '/fleet/nodes/{name}',
+    path: '/nodes/{name}',
     params: NAME,
     summary: 'Create or change a node',
     description: 'What is left out gets its default.',
@@ -61,7 +61,7 @@ export const OPERATOR_FLEET_ENDPOINTS = [
   {
     ...save,
     operationId: 'saveCollector',
-    path: '/fleet/collectors/{name}',
+    path: '/collectors/{name}',
     params: NAME,
     summary: 'Create or change a collector',
     description: 'What is left out gets its default.',

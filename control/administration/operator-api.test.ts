@@ -9,7 +9,7 @@ import { startEnvironment } from '../testing/fixture.ts';
 
 const API = OPERATOR_PREFIX;
 const HIVE = `${API}/organisations/hive`;
-const NODES = `${API}/fleet/nodes`;
+const NODES = `${API}/nodes`;
 const SERVERS = `${API}/game-servers`;
 const LIMITS = { memory: 1_024, cpu: 100, disk: 2_048 };
 const SERVER = {
@@ -250,13 +250,13 @@ test('a server may have an egg of its own, and its variables keep to the rules',
 test('edges, nodes and collectors are made with the command by which their host joins', async (t) => {
   const { operator, db } = await start(t);
   const fleet = `${API}/fleet`;
-  dataOf(await operator.put(`${fleet}/edges/fra1`, { devices: ['eth0'] }));
+  dataOf(await operator.put(`${API}/edges/fra1`, { devices: ['eth0'] }));
   dataOf(
-    await operator.put(`${fleet}/edges/fra1`, { devices: ['eth1'], serves: ['203.0.113.0/24'] }),
+    await operator.put(`${API}/edges/fra1`, { devices: ['eth1'], serves: ['203.0.113.0/24'] }),
   );
-  dataOf(await operator.put(`${fleet}/nodes/n1`, {}));
+  dataOf(await operator.put(`${API}/nodes/n1`, {}));
   const exporters = [{ ip: '192.0.2.1', sampling_rate: 1_000 }];
-  dataOf(await operator.put(`${fleet}/collectors/c1`, { listen: '0.0.0.0:6343', exporters }));
+  dataOf(await operator.put(`${API}/collectors/c1`, { listen: '0.0.0.0:6343', exporters }));
   const { rows } = await sql<{ line: string }>`
     select name || ' ' || site || ' ' || devices::text || ' ' || serves::text || ' ' || owner as line from edges`.execute(
     db,
@@ -284,7 +284,7 @@ test('edges, nodes and collectors are made with the command by which their host 
     assert.ok(dataOf<{ credential: string }>(await host()).credential.length > 20);
     dataOf(await operator.send('DELETE', `${fleet}/${kind}/${name}`));
   }
-  const bad = await operator.put(`${fleet}/edges/x`, {
+  const bad = await operator.put(`${API}/edges/x`, {
     devices: ['eth0'],
     serves: ['203.0.113.0/33'],
   });
@@ -317,9 +317,9 @@ game_servers:
     ['DELETE', HIVE],
     ['PUT', `${HIVE}/services/900`, { name: 'mine', active: false }],
     ['PUT', `${HIVE}/holdings/${holdings[0]?.id}`, { end_now: true }],
-    ['PUT', `${API}/fleet/edges/fra1`, { devices: ['lo'] }],
-    ['PUT', `${API}/fleet/nodes/n1`, {}],
-    ['PUT', `${API}/fleet/collectors/c1`, { listen: '0.0.0.0:1', exporters }],
+    ['PUT', `${API}/edges/fra1`, { devices: ['lo'] }],
+    ['PUT', `${API}/nodes/n1`, {}],
+    ['PUT', `${API}/collectors/c1`, { listen: '0.0.0.0:1', exporters }],
     ['DELETE', `${API}/fleet/edges/fra1`],
     ['PUT', `${SERVERS}/${uuid}`, { name: 'mine' }],
     ['POST', `${SERVERS}/${uuid}/suspend`],
