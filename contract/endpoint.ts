@@ -12,8 +12,7 @@ export const ABILITIES = [
 export type Ability = (typeof ABILITIES)[number];
 
 /** Of keys of the operator, which belong to no organisation. */
-export const OPERATOR_ABILITIES = ['operator.read', 'operator.manage'] as const;
-export type OperatorAbility = (typeof OPERATOR_ABILITIES)[number];
+export type OperatorAbility = 'operator.read' | 'operator.manage';
 
 /** The activation flag of an area, set by the operator for an organisation. */
 export type Flag = 'firewall_api' | 'attack_history_api';

@@ -6,7 +6,7 @@ import { createAccounts } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
-import { openTracing } from './tracing.ts';
+import { openTracing, type Tracing } from './tracing.ts';
 import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
@@ -126,7 +126,9 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const tlsAuto = await openAutomaticTls(config, account, log, stops);
   const httpConfig = httpConfigOf(config, files ?? tlsAuto);
   const { isFleetApplied = () => true } = options;
-  const deps = { config, httpConfig, db, database, log, stops, isFleetApplied };
+  const tracing = await openTracing(process.env);
+  if (tracing !== null) stops.push('traces', () => tracing.stop());
+  const deps = { config, httpConfig, db, database, log, stops, isFleetApplied, tracing };
   const areas = composeAreas(deps);
   const { http } = areas;
   // The account that root is dropped for may not change the tables of an embedded server.
@@ -161,17 +163,17 @@ interface AreaDeps {
   readonly log: Logger;
   readonly stops: StopStack;
   readonly isFleetApplied: () => boolean;
+  readonly tracing: Tracing | null;
 }
 
 /** Creates every area and the API; nothing listens yet. */
-function composeAreas({ config, httpConfig, db, database, log, stops, isFleetApplied }: AreaDeps) {
+function composeAreas(deps: AreaDeps) {
+  const { config, httpConfig, db, database, log, stops, isFleetApplied, tracing } = deps;
   const registry = createRegistry();
   const { publicUrl } = config;
   registerDatabaseGauges(registry, db, config.dataDir);
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.detection;
-  const tracing = openTracing(process.env);
-  if (tracing !== null) stops.push('traces', () => tracing.stop());
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive: tracing?.live });
   const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
   stops.push('access', () => access.stop());

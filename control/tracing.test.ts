@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 
 test('a trace leads from the call of the API to the moment when every edge has it', async (t) => {
   const exporter = new InMemorySpanExporter();
-  const tracing = createTracing(new SimpleSpanProcessor({ exporter }));
+  const tracing = await createTracing(new SimpleSpanProcessor({ exporter }));
   const { acme, db } = await startEnvironment(t, { tracing });
   const trace = '0af7651916cd43dd8448eb211c80319c';
   const rule = { action: 'deny', protocol: 'udp', destination_port: '80' };
@@ -35,5 +35,5 @@ test('a trace leads from the call of the API to the moment when every edge has i
   assert.equal(live.attributes['portcullis.generation'], generation);
   const others = new Set(spans.map((span) => span.spanContext().traceId));
   assert.equal(others.size, 2);
-  assert.equal(openTracing({}), null, 'off by default');
+  assert.equal(await openTracing({}), null, 'off by default');
 });

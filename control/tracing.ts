@@ -1,5 +1,4 @@
 import {
-  context,
   isSpanContextValid,
   ROOT_CONTEXT,
   type SpanContext,
@@ -7,8 +6,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { BatchSpanProcessor, type SpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 /** The span of a request. */
 export interface RequestTrace {
   /** What a generation remembers, so that whichever replica learns that it is live continues the trace. W3C `traceparent`. */
@@ -34,16 +32,23 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
-/** Sends to the OTEL_EXPORTER_OTLP_ENDPOINT of the environment, by OTLP over HTTP; null without one. */
-export function openTracing(environment: NodeJS.ProcessEnv): Tracing | null {
-  const isAsked =
+/**
+ * Sends to the OTEL_EXPORTER_OTLP_ENDPOINT of the environment, by OTLP over HTTP; null without one. The packages take
+ * 400 ms to load, so they are loaded only then.
+ */
+export async function openTracing(environment: NodeJS.ProcessEnv): Promise<Tracing | null> {
+  const endpoint =
     environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  return isAsked
-    ? createTracing(new BatchSpanProcessor({ exporter: new OTLPTraceExporter() }))
-    : null;
+  if (endpoint === undefined || endpoint === '') return null;
+  const [{ OTLPTraceExporter }, { BatchSpanProcessor }] = await Promise.all([
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/sdk-trace'),
+  ]);
+  return createTracing(new BatchSpanProcessor({ exporter: new OTLPTraceExporter() }));
 }
 
-export function createTracing(processor: SpanProcessor): Tracing {
+export async function createTracing(processor: SpanProcessor): Promise<Tracing> {
+  const { TracerProvider } = await import('@opentelemetry/sdk-trace');
   const provider = new TracerProvider({ spanProcessors: [processor] });
   const tracer = provider.getTracer('portcullis');
   return {
@@ -88,5 +93,5 @@ function contextOf(traceparent: string | undefined) {
     traceFlags: Number.parseInt(flags, 16),
     isRemote: true,
   };
-  return isSpanContextValid(parent) ? trace.setSpanContext(ROOT_CONTEXT, parent) : context.active();
+  return isSpanContextValid(parent) ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
 }

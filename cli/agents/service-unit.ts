@@ -27,7 +27,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Where the package installs; a checkout may lie where no other account can read it. */
 const INSTALLED = '/usr/lib/portcullis/';
 
-/** Of every role. None writes to the system, gains rights or makes kinds of sockets that it does not use. */
+/** Of every role. */
 const SHARED = `NoNewPrivileges=yes
 PrivateTmp=yes
 ProtectHome=yes
@@ -38,11 +38,11 @@ SystemCallArchitectures=native
 `;
 
 /**
- * What an installed role is confined to. Control is an account without rights; root's group may enter the folder where an
- * edge of this host meets it. The processes of edge and node give up
- * by setpriv what they do not need, so their units keep: setpcap for that; net_admin and net_raw for nftables, XDP,
- * conntrack and raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node
- * chown, dac_override, fowner, setuid, setgid and kill, for the folders and processes of games. \`up\` is all of them.
+ * What an installed role is confined to. Control is an account without capabilities but that for ports below 1024; its
+ * ExecStartPre makes the folder of the socket for edges of this host, which root's group can enter. Edge and node drop
+ * capabilities by setpriv, so their units keep setpcap for that; net_admin and net_raw for nftables, XDP, conntrack and
+ * raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node chown, dac_override,
+ * fowner, setuid, setgid and kill, for the folders and processes of games. `up` is all of them.
  */
 const CONFINED: Readonly<Record<Role, string>> = {
   control: `User=portcullis

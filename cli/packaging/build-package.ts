@@ -43,6 +43,8 @@ const NOT_RUN = [
   '{*,@*/*}/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
   '**/{.eslintrc*,.npmignore,.gitattributes,.gitmodules,.gitignore,eslint.config.*,*.html,*.md}',
 ];
+/** What a licence asks to be shipped with the code. */
+const LICENCE = /licen[cs]e|copying|notice/i;
 const WORKSPACES = manifest.workspaces.filter((name) => name !== 'lab' && name !== 'portal');
 
 if (architecture === undefined) throw new Error(`there is no package for ${process.arch}`);
@@ -90,7 +92,7 @@ function fill(place: string): void {
   rmSync(join(place, 'package-lock.json'), { force: true });
   const modules = join(place, 'node_modules');
   for (const name of globSync(NOT_RUN, { cwd: modules })) {
-    rmSync(join(modules, name), { recursive: true, force: true });
+    if (!LICENCE.test(name)) rmSync(join(modules, name), { recursive: true, force: true });
   }
   run('chmod', '-R', 'u=rwX,go=rX,a-s', place);
   run('find', modules, '-type', 'f', '!', '-path', '*/bin/*', '-exec', 'chmod', 'a-x', '{}', '+');

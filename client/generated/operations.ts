@@ -1724,7 +1724,6 @@ export type OperatedServer = {
     readonly [name: string]: string;
   };
   readonly limits: OperatedServerLimits;
-  /** With both protocols where the egg decides. */
   readonly allocations: readonly Allocation[];
   readonly open_while_running: boolean | readonly string[];
   readonly suspended: boolean;

@@ -47,7 +47,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     path: '/game-servers',
     query: ServerQuery,
     summary: 'List game servers',
-    description: 'Of every organisation, by name; with `external_id` the one of a billing system.',
+    description: 'Of every organisation, by uuid; with `external_id` the one of a billing system.',
     responses: readAnswer('The servers.', OperatedServers),
   },
   {

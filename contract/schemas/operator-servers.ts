@@ -94,13 +94,8 @@ const settings = {
   }),
 };
 
-type Loose<T extends TProperties> = {
-  [Name in keyof T]: ReturnType<typeof Type.Optional<T[Name]>>;
-};
-
-function optional<T extends TProperties>(fields: T): Loose<T> {
-  const loose = Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]);
-  return Object.fromEntries(loose) as Loose<T>;
+function optional<T extends TProperties>(fields: T) {
+  return Type.Partial(Type.Object(fields)).properties;
 }
 
 const { service_id, name, egg, limits: serverLimits, ...others } = settings;
@@ -144,7 +139,6 @@ const OperatedServer = object('OperatedServer', {
       variable: textOrNull(),
       name: textOrNull(),
     }),
-    { description: 'With both protocols where the egg decides.' },
   ),
   open_while_running: Type.Union([Type.Boolean(), Type.Array(Type.String())]),
   suspended: Type.Boolean(),

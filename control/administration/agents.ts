@@ -1,24 +1,20 @@
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor, recordAudit } from '../access/index.ts';
-import { loadCollectorStatuses } from '../collectors/index.ts';
 import type { Tx } from '../db/database.ts';
 import { saveCollector } from '../declared/collectors.ts';
 import { saveEdge } from '../declared/edges.ts';
 import { saveNode } from '../declared/nodes.ts';
-import type { Owner } from '../db/schema.ts';
 import { parsePart } from '../fleet-file/part.ts';
 import { parseCollectors } from '../fleet-file/parse/collectors.ts';
 import { parseNodes } from '../fleet-file/parse/game-servers.ts';
 import { parseEdges } from '../fleet-file/parse/parse.ts';
 import type { Batch } from '../fleet/batch.ts';
-import { loadEdgeStatuses } from '../fleet/index.ts';
-import { loadNodeStatuses } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
 import { approveTokens, createToken } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
-import { readFleet } from './fleet.ts';
+import { findAgent, readFleet } from './fleet.ts';
 import { operate } from './organisation-write.ts';
 
 type Names = 'saveEdge' | 'saveNode' | 'saveCollector' | 'createJoinCommand' | 'approveHosts';
@@ -68,8 +64,8 @@ async function save(
     throw new Problem('not_found', detail);
   }
   return operate(tx, async (batch) => {
-    const before = await findOwner(tx, { kind, name });
-    if (before !== null) batch.requireOwn(before, `The ${kind} ${name}`);
+    const before = await findAgent(tx, `${kind}s`, name);
+    if (before !== null) batch.requireOwn(before.owner, `The ${kind} ${name}`);
     await write(batch, name);
     const action = `${kind}.${before === null ? 'create' : 'change'}`;
     const generation = await batch.land(action);
@@ -94,7 +90,10 @@ async function createJoin(
   const { approve: needsApproval = false, minutes = DEFAULT_MINUTES } = call.body;
   const expiresAt = new Date(Date.now() + minutes * 60_000);
   const token = await createToken(tx, { agent, expiresAt, needsApproval }, operatorActor(call));
-  if (token === null) throw notThere(agent);
+  if (token === null) {
+    const detail = `There is no ${agent.kind} ${agent.name.slice(0, 63)}: make it first.`;
+    throw new Problem('not_found', detail);
+  }
   const data = {
     command: `portcullis ${agent.kind} join ${publicUrl} ${token}`,
     expires_at: timeView(expiresAt),
@@ -110,17 +109,6 @@ function agentOf({ params }: Pick<Call, 'params'>): AgentRef {
   const [, kind] = Object.entries(KINDS).find(([known]) => known === plural) ?? [];
   if (kind !== undefined) return { kind, name };
   throw new Problem('not_found', 'Agents are edges, nodes and collectors.');
-}
-
-function notThere({ kind, name }: AgentRef): Problem {
-  return new Problem('not_found', `There is no ${kind} ${name.slice(0, 63)}: make it first.`);
-}
-
-/** Null: the fleet has no such agent. */
-async function findOwner(tx: Tx, { kind, name }: AgentRef): Promise<Owner | null> {
-  const load = { edge: loadEdgeStatuses, node: loadNodeStatuses, collector: loadCollectorStatuses };
-  const statuses = await load[kind](tx);
-  return statuses.find((one) => one.name === name)?.owner ?? null;
 }
 
 function withoutNulls<T extends object>(body: T) {

@@ -61,8 +61,8 @@ interface Agent {
   remove(batch: Batch): Promise<void>;
 }
 
-/** Locked, so that an edge does not join meanwhile. */
-async function findAgent(tx: Tx, kind: string, name: string): Promise<Agent | null> {
+/** Locked, so that an edge does not join meanwhile. `kind`: `edges`, `nodes` or `collectors`. */
+export async function findAgent(tx: Tx, kind: string, name: string): Promise<Agent | null> {
   const isIt = (one: { readonly name: string }): boolean => one.name === name;
   if (kind === 'edges') {
     await tx.selectFrom('edges').select('id').where('name', '=', name).forUpdate().execute();

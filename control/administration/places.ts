@@ -30,7 +30,7 @@ export async function placeServer(
   const placed = choosePlace(
     { node, memory, disk, addresses },
     nodes.map(placeNodeOf),
-    await loadTaken(tx),
+    addresses === null ? await loadTaken(tx) : new Set(),
   );
   if (placed.ok) {
     const { place } = placed;

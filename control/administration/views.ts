@@ -51,7 +51,7 @@ export function collectorView({ id: _id, listed: exporters, ...collector }: Know
 export function operatedServerView(row: CurrentGameServer) {
   const { uuid, organisation, name, node, image, variables, memory, cpu, disk } = row;
   const { ip, port, ports, openPorts, openWhileRunning, suspended, owner } = row;
-  const only = { ip, port, protocols: ['tcp', 'udp'], variable: null, name: null };
+  const only = { ip, port, protocols: row.eggProtocols, variable: null, name: null };
   return {
     uuid,
     external_id: row.externalId,

@@ -22,7 +22,7 @@ export interface GameServerContent {
   readonly serviceId: number;
   readonly name: string;
   readonly node: string;
-  /** The name that its file, or whoever made it, uses. */
+  /** Its name in the fleet file or in the request. */
   readonly eggName: string;
   readonly egg: FoundEgg;
   readonly image: string | null;
@@ -51,6 +51,8 @@ export interface CurrentGameServer
   /** What a billing system calls it. */
   readonly externalId: string | null;
   readonly eggDigest: string;
+  /** Of its ports, where none are listed. */
+  readonly eggProtocols: readonly string[];
   readonly crashRestart: boolean;
   readonly crashWithinMs: number;
   /** Its node has installed it, so it has files. */
@@ -75,12 +77,13 @@ export async function loadGameServers(
   const { rows } = await sql<CurrentGameServer>`
     select s.uuid, s.organisation_id as "organisationId", o.slug as organisation, s.external_id as "externalId",
            s.service_id as "serviceId", s.name, n.name as node, s.egg_name as "eggName",
-           s.egg_digest as "eggDigest", s.image, s.variables,
+           s.egg_digest as "eggDigest", e.egg -> 'protocols' as "eggProtocols", s.image, s.variables,
            s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
            s.open_while_running as "openWhileRunning", s.open_ports as "openPorts",
            s.suspended, s.crash_restart as "crashRestart", s.crash_within_ms as "crashWithinMs",
            s.provisioned, s.build_state as "buildState", s.build_reason as "buildReason", s.owner
       from game_servers s join nodes n on n.id = s.node_id join organisations o on o.id = s.organisation_id
+      join eggs e on e.digest = s.egg_digest
      where (${uuid ?? null}::uuid is null or s.uuid = ${uuid ?? null}::uuid)
        and (${organisation ?? null}::text is null or o.slug = ${organisation ?? null}::text)
        and (${externalId ?? null}::text is null or s.external_id = ${externalId ?? null}::text)
