@@ -9,7 +9,7 @@ import type { Facts } from './session.ts';
 export type { Game } from './client-process.ts';
 
 const JOIN_MS = 20_000;
-const HEAR_MS = 20_000;
+const HEAR_MS = 60_000;
 
 /** A real client of a game, in a network namespace. */
 export class GameClient {

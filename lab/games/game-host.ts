@@ -25,7 +25,8 @@ interface Build {
   readonly data: { readonly reason: string | null; readonly log: string | null };
 }
 
-const PATIENCE_MS = 60_000;
+/** A limit for what hangs, not a goal: builds and starts of several games share the machine. */
+const PATIENCE_MS = 180_000;
 const AGAIN_MS = 50;
 const LAST_LINES = 30;
 /** The node says so among the server's own lines. */

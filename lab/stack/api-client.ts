@@ -11,7 +11,7 @@ interface Written {
   readonly data: { readonly ids: readonly number[] };
   readonly message: string;
 }
-interface AddressRead {
+export interface AddressRead {
   readonly data: { readonly rules: readonly { readonly id: number }[] };
 }
 

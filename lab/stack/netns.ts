@@ -159,5 +159,10 @@ function ip(...args: readonly string[]): void {
 }
 
 function execute([program, ...args]: readonly [string, ...string[]]): string {
-  return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  return execFileSync(program, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A table of many rules is longer than the default of 1 MiB.
+    maxBuffer: 64 * 1024 * 1024,
+  });
 }
