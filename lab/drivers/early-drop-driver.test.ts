@@ -38,7 +38,7 @@ if (lacking !== null && process.env['PORTCULLIS_TEST_REQUIRE'] === 'all') {
 }
 
 describe("the kernel's early drop", { skip: lacking ?? false }, () => {
-  earlyDropSuite(() => createKernelDriver({ pins: '' }), 60);
+  earlyDropSuite(() => createKernelDriver({ pins: '' }), 20);
   countSuite(() => createKernelDriver({ pins: '' }));
   statelessDropsSuite(() => createKernelDriver({ pins: '' }));
   greetingsSuite(() => createKernelDriver({ pins: '' }));

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
 import { parseArgs } from 'node:util';
@@ -34,7 +35,7 @@ const SLOWEST = 20;
 process.chdir(root);
 const isSoak = suites.includes('soak');
 if (isSoak) process.env['PORTCULLIS_TEST_REPEAT'] ??= '50';
-process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules', '.cache', 'compile');
+process.env['NODE_COMPILE_CACHE'] ??= sharedFolder(join(root, 'node_modules', '.cache', 'compile'));
 const cluster = files.some((file) => needsDatabase(root, file)) ? await startCluster() : null;
 if (cluster !== null) process.env['PORTCULLIS_TEST_DATABASE_URL'] = cluster.url;
 const outcomes: Outcome[] = [];
@@ -48,6 +49,13 @@ if (process.getuid?.() !== 0 && filters.length === 0) {
 }
 for (const line of summarise(outcomes)) console.log(line);
 process.exitCode = outcomes.some(({ result }) => result === 'failed') ? 1 : 0;
+
+/** As root, control runs as another account, which keeps what it compiled there too. */
+function sharedFolder(path: string): string {
+  mkdirSync(path, { recursive: true });
+  if (process.getuid?.() === 0) chmodSync(path, 0o777);
+  return path;
+}
 
 /** Imported only when it is needed, because the import takes longer than a few pure tests. */
 async function startCluster(): Promise<{ readonly url: string; stop(): Promise<void> }> {

@@ -74,6 +74,11 @@ export function situation(): fc.Arbitrary<Situation> {
     });
 }
 
+/** Further packets to any of the destinations. */
+export function packets(length: number): fc.Arbitrary<Packet[]> {
+  return fc.array(destination().chain(anyPacket), { minLength: length, maxLength: length });
+}
+
 /** Usually none. */
 function rare<T>(one: fc.Arbitrary<T>): fc.Arbitrary<T[]> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(one, { maxLength: 2 }));

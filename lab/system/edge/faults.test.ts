@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { repeated } from '@portcullis/core/testing/repeated.ts';
 import { API_PORT, ORGANISATION } from '../../stack/stack.ts';
 import { EDGE_DEVICE } from '../../stack/internet.ts';
 import { eventually, startStackFixture, type StackFixture, whyNot } from '../stack-fixture.ts';
 
-const ROUNDS = 30;
+/** Four times each victim. */
+const ROUNDS = repeated(12);
 const RECOVERY_MS = 40_000;
 const WRITES_BEFORE_KILL = 6;
 const ADDRESSES = Array.from({ length: 20 }, (_, index) => `203.0.113.${index + 10}`);
