@@ -8,7 +8,7 @@ import type { Facts } from './session.ts';
 
 export type { Game } from './client-process.ts';
 
-const JOIN_MS = 20_000;
+const JOIN_MS = 60_000;
 const HEAR_MS = 60_000;
 
 /** A real client of a game, in a network namespace. */
@@ -23,6 +23,7 @@ export class GameClient {
     game: Game,
     host: string,
     port: number,
+    patienceMs = JOIN_MS,
   ): Promise<GameClient> {
     const script = join(import.meta.dirname, 'client-process.ts');
     const child = namespace.spawn([process.execPath, script, game, host, String(port)], {
@@ -30,14 +31,16 @@ export class GameClient {
     });
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    const impatient = setTimeout(() => child.kill('SIGKILL'), JOIN_MS);
+    const impatient = setTimeout(() => child.kill('SIGKILL'), patienceMs);
     const input = child.stdout as NonNullable<ChildProcess['stdout']>;
     const lines = createInterface({ input })[Symbol.asyncIterator]();
     const first = await lines.next();
     clearTimeout(impatient);
     if (first.done === true) {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-      throw new Error(`the client of ${game} did not get in: ${said || `${JOIN_MS} ms went by`}`);
+      throw new Error(
+        `the client of ${game} did not get in: ${said || `${patienceMs} ms went by`}`,
+      );
     }
     return new GameClient(child, JSON.parse(first.value) as Facts, lines);
   }

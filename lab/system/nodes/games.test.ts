@@ -32,7 +32,7 @@ describe('each shipped game, from the fleet file to its players, in a real conta
       await play.goesOn();
       await host.power(game, 'kill');
       await host.becomes(game, 'offline');
-      await assert.rejects(play.joined());
+      await assert.rejects(play.joined(GONE_MS));
     });
   }
 });
@@ -47,9 +47,9 @@ class Play {
     this.#scenario = scenario;
   }
 
-  joined(): Promise<GameClient> {
+  joined(patienceMs?: number): Promise<GameClient> {
     const { game, port } = this.#scenario;
-    return GameClient.join(this.#host.players, game, HOST[4], port);
+    return GameClient.join(this.#host.players, game, HOST[4], port, patienceMs);
   }
 
   async starts(): Promise<void> {
@@ -140,5 +140,7 @@ class Play {
 
 /** The node says so when the egg's own stop took too long. */
 const SENT_SIGNAL = /^\[portcullis\] SIG(?:TERM|KILL) was sent to the server\.$/;
-const PATIENCE_MS = 90_000;
+/** For the answer of a server that does not run any more. */
+const GONE_MS = 5_000;
+const PATIENCE_MS = 150_000;
 const AGAIN_MS = 100;
