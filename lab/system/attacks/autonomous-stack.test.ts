@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { linkOf } from '../../bench/generator/traffic.ts';
 import { isCutOff } from '../../floods/cut-off.ts';
 import { sendFloods } from '../../floods/flood.ts';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { ORGANISATION } from '../../stack/stack.ts';
 import { startStackFixture, eventually, type StackFixture, whyNot } from '../stack-fixture.ts';
@@ -52,8 +53,7 @@ describe('a control plane that hangs during a flood', { skip: whyNot() }, () => 
     const { stack } = fixture;
     const arrived = countAtServer();
     await eventually('the edge counts', async () => {
-      const said = await stack.command('edges', 'show', 'lab');
-      return said.includes('traffic is counted by the early drop');
+      return (await edgeStatus(stack)).report?.counters === 'xdp';
     });
     const control = stack.pidOf('control/main.ts');
     // Its sockets stay open, so only a caller that waits for an answer notices.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import { defaultFleet } from '../../stack/stack.ts';
@@ -128,16 +129,9 @@ async function reportsExcluded(count: number): Promise<void> {
   await eventually(
     `the edge reports excluded targets: ${count}`,
     async () => {
-      const { data: shown } = JSON.parse(
-        await fixture.stack.command('edges', 'show', 'lab', '--json'),
-      ) as {
-        data: {
-          readonly report: { readonly problems: readonly string[] } | null;
-        };
-      };
-      const said =
-        shown.report?.problems.find((one) => one.includes('exceed the capacity')) ?? '0 ';
-      return said.startsWith(`${count} `);
+      const problems = (await edgeStatus(fixture.stack)).report?.problems ?? [];
+      const found = problems.find((one) => one.includes('exceed the capacity')) ?? '0 ';
+      return found.startsWith(`${count} `);
     },
     PATIENCE_MS,
   );

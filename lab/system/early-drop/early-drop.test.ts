@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { CLIENT, EDGE_DEVICE, SERVER, settleUplink } from '../../stack/internet.ts';
 import { missing } from '../../requirements.ts';
 import { attachedMode, detachAll, pinsOf } from './attached.ts';
@@ -38,14 +39,8 @@ describe('early drop on the wire', { skip: lacking ?? false }, () => {
   it('attaches in the driver where the driver can, and says so', async () => {
     assert.equal(attachedMode(fixture.internet.edge), 'native');
     await eventually('control knows the mode', async () => {
-      const { data: shown } = JSON.parse(
-        await fixture.stack.command('edges', 'show', 'lab', '--json'),
-      ) as {
-        data: {
-          readonly report: { readonly devices: readonly { readonly xdp: string }[] } | null;
-        };
-      };
-      return shown.report?.devices[0]?.xdp === 'native';
+      const { report } = await edgeStatus(fixture.stack);
+      return report?.devices[0]?.xdp === 'native';
     });
   });
 

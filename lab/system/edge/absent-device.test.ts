@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { EDGE_DEVICE, SERVER } from '../../stack/internet.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import {
@@ -15,7 +17,6 @@ const skip = whyNot();
 const [DENIED, OPEN] = [19, 27_016];
 /** A name that the fleet does not know. */
 const OTHER = 'ens18';
-/** The commands that are read take a second each on a loaded machine. */
 const WITHIN_MS = 10_000;
 /** From a change of the device to the header of an answer; a tenth of a second on an idle machine. */
 const PROMPT_MS = 1_000;
@@ -64,8 +65,8 @@ describe('an edge and its device', { skip }, () => {
     rename(EDGE_DEVICE, OTHER);
     await says({ readyz: 'partial', header: 'partial', service: 'in service', mode: 'enforce' });
     await drops();
-    const { data: edges } = await listed();
-    assert.match(edges[0]?.report?.problems.join() ?? '', /wan \(it is called ens18 now/);
+    const { report } = await edgeStatus(fixture.stack);
+    assert.match(report?.problems.join() ?? '', /wan \(it is called ens18 now/);
     assert.match(edge.run('nft', 'list', 'table', 'inet', 'portcullis'), /"ens18"/);
   });
 
@@ -108,8 +109,8 @@ async function says(wanted: Said): Promise<void> {
   await eventually(
     `every surface says ${JSON.stringify(wanted)}`,
     async () => {
-      now = await said();
-      return JSON.stringify(now) === JSON.stringify(wanted);
+      now = await said(wanted);
+      return isDeepStrictEqual(now, wanted);
     },
     WITHIN_MS,
   ).catch(() => assert.deepEqual(now, wanted));
@@ -130,36 +131,30 @@ async function promptly(enforcement: string, t: TestContext): Promise<void> {
 
 async function saysNothingIsEnforced(reason: RegExp): Promise<void> {
   await says({ readyz: 'none', header: 'none', service: 'no device', mode: 'no_device' });
-  assert.match((await listed()).data[0]?.mode_reason ?? '', reason);
+  assert.match((await edgeStatus(fixture.stack)).modeReason ?? '', reason);
 }
 
-async function said(): Promise<Said> {
+/** The command, which takes longest, says what it says once the others say what is wanted. */
+async function said(wanted: Said): Promise<Said> {
   const { api, command } = at();
   const ready = await api.call<{ readonly enforcement: { readonly state: string } }>(
     'GET',
     '/readyz',
   );
   const read = await api.call('GET', `/api/v1/firewall/ips/${SERVER[4]}`);
-  const { data: edges } = await listed();
-  const text = await command('edges', 'list');
-  return {
+  const { mode } = await edgeStatus(fixture.stack);
+  const others = {
     readyz: ready.body.enforcement.state,
     header: String(read.headers['portcullis-enforcement']),
-    service: /in service|no device|out of service|observes/.exec(text)?.[0] ?? text,
-    mode: edges[0]?.mode ?? null,
+    mode,
   };
-}
-
-interface Listed {
-  readonly data: readonly {
-    readonly mode: string | null;
-    readonly mode_reason: string | null;
-    readonly report: { readonly problems: readonly string[] } | null;
-  }[];
-}
-
-async function listed(): Promise<Listed> {
-  return JSON.parse(await at().command('edges', 'list', '--json')) as Listed;
+  const { service: _, ...expected } = wanted;
+  if (!isDeepStrictEqual(others, expected)) return { ...others, service: 'not read yet' };
+  const text = await command('edges', 'list');
+  return {
+    ...others,
+    service: /in service|no device|out of service|observes/.exec(text)?.[0] ?? text,
+  };
 }
 
 /** A write that waits for an edge. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { CLIENT, EDGE_DEVICE, HOST, SERVER } from '../../stack/internet.ts';
 import { addAddress, setRoute } from '../../stack/netns.ts';
 import { missing } from '../../requirements.ts';
@@ -127,11 +128,7 @@ async function shown(
   await eventually(
     'control has heard',
     async () => {
-      const text = await fixture.stack.command('edges', 'show', 'lab', '--json');
-      const { data } = JSON.parse(text) as {
-        readonly data: { readonly report: { readonly devices: readonly ShownDevice[] } | null };
-      };
-      devices = data.report?.devices ?? [];
+      devices = (await edgeStatus(fixture.stack)).report?.devices ?? [];
       return heard(devices);
     },
     40_000,

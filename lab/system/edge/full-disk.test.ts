@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { SERVER } from '../../stack/internet.ts';
 import { defaultFleet } from '../../stack/stack.ts';
 import {
@@ -144,14 +145,8 @@ async function deny(port: number): Promise<void> {
 }
 
 async function lastError(): Promise<string | null> {
-  const { data: shown } = JSON.parse(
-    await fixture.stack.command('edges', 'show', 'lab', '--json'),
-  ) as {
-    data: {
-      readonly report: { readonly last_error: string | null } | null;
-    };
-  };
-  return shown.report === null ? 'no report' : shown.report.last_error;
+  const { report } = await edgeStatus(fixture.stack);
+  return report === null ? 'no report' : report.lastError;
 }
 
 function logged(): string {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { edgeStatus } from '../../stack/edge-status.ts';
 import { CLIENT, CONTAINER, HOST } from '../../stack/internet.ts';
 import { skipUnless } from '../../requirements.ts';
 import { answersSsh, startSshd } from '../../stack/sshd.ts';
@@ -116,12 +117,8 @@ describe('the edge host that protects itself', { skip: whyNot() }, () => {
     await stack.api.deleteRules(HOST[6], ids.slice(1));
 
     async function knownPorts(): Promise<string[]> {
-      const { data: shown } = JSON.parse(await stack.command('edges', 'show', 'lab', '--json')) as {
-        data: {
-          report: { management: { protocol: string; port: number }[] } | null;
-        };
-      };
-      return shown.report?.management.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
+      const { report } = await edgeStatus(stack);
+      return report?.management.map(({ protocol, port }) => `${protocol} ${port}`) ?? [];
     }
   });
 
