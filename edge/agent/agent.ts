@@ -288,6 +288,8 @@ class Agent implements EdgeAgent {
     this.#checkDevices();
     if (this.#mode.changed() || this.#options.earlyDrop?.needsApply() === true)
       this.#applying.poke();
+    if (this.#reporter.isBehind(this.#desired?.settings.devices ?? []))
+      this.#session.pokeHeartbeat();
   }
 
   /** Null before this edge has loaded anything: control answers the caller by itself. */

@@ -37,6 +37,7 @@ function reporting() {
     answer: (): ControlReply => DONE,
     source: async (): Promise<DropReading> => ({ entries: [dropped(5)], samples: [] }),
     nowMs: 1_000_000,
+    xdp: 'native' as 'native' | 'none',
   };
   const link = {
     request: async (request: AgentRequest): Promise<ControlReply> => {
@@ -53,7 +54,10 @@ function reporting() {
   const reporter = new Reporter({
     devices: new NamedDevices(HOST),
     control: new ControlClient(link, 'one'),
-    facts: { drops: [{ name: 'the source', read: () => world.source() }] },
+    facts: {
+      drops: [{ name: 'the source', read: () => world.source() }],
+      deviceModes: { modeOf: () => ({ xdp: world.xdp, reason: null }) },
+    },
     log: SILENT,
     nowMs: () => world.nowMs,
   });
@@ -64,6 +68,16 @@ function reporting() {
     ]);
   return { world, reporter, reported };
 }
+
+test('is behind when a device is not as it was reported', () => {
+  const { world, reporter } = reporting();
+  assert.equal(reporter.isBehind(['wan']), true);
+  reporter.compose(['wan'], OWN);
+  assert.equal(reporter.isBehind(['wan']), false);
+  assert.equal(reporter.isBehind(['wan', 'lan']), true);
+  world.xdp = 'none';
+  assert.equal(reporter.isBehind(['wan']), true);
+});
 
 test('reports each poll once, and repeats unanswered reports unchanged', async () => {
   const { world, reporter, reported } = reporting();

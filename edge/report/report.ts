@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DropReading, DropSource } from '@portcullis/dataplane/drops.ts';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { CounterMode, KernelState } from '@portcullis/core/firewall/edge-state.ts';
@@ -57,6 +58,8 @@ export class Reporter {
   #collecting: Promise<void> | null = null;
   /** Control is too old to count drops. */
   #unsupported = false;
+  /** As the last heartbeat had them. */
+  #reportedDevices: EdgeReport['devices'] | null = null;
   /** The error of the last read, by source. */
   readonly #unreadable = new Map<string, string>();
 
@@ -73,6 +76,7 @@ export class Reporter {
   compose(devices: readonly string[], own: OwnReport): EdgeReport {
     const { facts } = this.#options;
     const { by, reason } = this.#options.devices.reception(devices);
+    this.#reportedDevices = this.#describe(devices);
     return acceptable({
       ...own,
       filters: facts.filters?.() ?? 0,
@@ -84,10 +88,19 @@ export class Reporter {
         ...(facts.problems?.() ?? []),
         ...this.#ownProblems(),
       ],
-      devices: this.#options.devices.describe(devices, facts.deviceModes ?? null),
+      devices: this.#reportedDevices,
       hostDevices: this.#options.devices.namesOfHost(),
       counters: facts.counters?.() ?? 'none',
     });
+  }
+
+  /** Whether a device is not as control knows it: that does not wait for the next heartbeat. */
+  isBehind(devices: readonly string[]): boolean {
+    return !isDeepStrictEqual(this.#describe(devices), this.#reportedDevices);
+  }
+
+  #describe(devices: readonly string[]): EdgeReport['devices'] {
+    return this.#options.devices.describe(devices, this.#options.facts.deviceModes ?? null);
   }
 
   /** Reads every source, also while control is away, because the kernel's counters are lost unread. Never rejects. */
