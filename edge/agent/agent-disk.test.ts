@@ -140,6 +140,16 @@ describe('an edge agent with a state on disk', () => {
     assert.equal(kernel.elements()?.get(`port4 ${A} . tcp . 81`), 'accept');
   });
 
+  it('keeps its table when others wrote theirs while it ran', async (t) => {
+    const { control, kernel, start, agent } = await enforcing(t);
+    await kernel.apply('add table T\n');
+    await agent.stop();
+    control.received.length = 0;
+    await start();
+    await control.confirmed(2);
+    assert.equal(wholes(kernel), 1);
+  });
+
   for (const [what, meddle] of Object.entries<(kernel: FakeKernel) => Promise<void>>({
     'somebody wrote to the kernel meanwhile': (kernel) => kernel.apply('add table T\n'),
     'the table is gone': (kernel) => kernel.remove(),

@@ -136,7 +136,7 @@ class Agent implements EdgeAgent {
   async stop(): Promise<void> {
     clearInterval(this.#watch);
     const synced = this.#session.stop();
-    this.#enforcer.stopRepairs();
+    this.#enforcer.stopFilters();
     await this.#options.link.close();
     await Promise.all([this.#options.watch?.stop(), synced, this.#applying.stop()]);
     await this.#confirmation.stop();
@@ -285,6 +285,9 @@ class Agent implements EdgeAgent {
   }
 
   #poll(): void {
+    this.#enforcer.followStamp().catch((error: unknown) => {
+      this.#options.log.debug({ error }, 'the stamp of the ruleset cannot be read');
+    });
     this.#checkDevices();
     if (this.#mode.changed() || this.#options.earlyDrop?.needsApply() === true)
       this.#applying.poke();

@@ -36,6 +36,8 @@ export class Enforcer {
   readonly kernel: KernelWatch;
   #applied: Applied | null = null;
   #lastApplyMs: number | null = null;
+  /** The kernel may have what is not yet known to be written. */
+  #isBusy = false;
 
   constructor(options: EnforcerOptions) {
     this.#options = options;
@@ -87,7 +89,11 @@ export class Enforcer {
     const { driver, mode, earlyDrop } = this.#options.host;
     const hasTable = this.#options.mode.state.canCheck && (await driver.present());
     const desired = this.#disk.load(hasTable);
-    this.#reconciler.expect(this.#disk.knownTable());
+    if (this.#options.mode.state.mode === 'enforce') {
+      // From now on a change of our table is noticed.
+      this.#guard.start();
+      await this.#reconciler.expect(this.#disk.knownTable());
+    }
     if (mode === 'observe') {
       this.#disk.removeTable();
       // Unlike the table, it can only be this agent's; an observing edge drops nothing.
@@ -96,18 +102,31 @@ export class Enforcer {
     return desired;
   }
 
-  /** Stops what changes the kernel by itself. */
-  stopRepairs(): void {
+  /**
+   * Every transaction changes the stamp of the ruleset: those of Docker, and those of our own samples. The record on disk
+   * follows it while our table is known to be unchanged; a restarted agent would write the table whole otherwise.
+   */
+  async followStamp(): Promise<void> {
+    // A stamp that is read during a write may be newer than the table that is known.
+    if (this.#isBusy || this.#guard.kernel !== 'undisturbed') return;
+    const table = await this.#reconciler.table();
+    if (table !== null) this.#disk.follow(table);
+  }
+
+  /** They change the kernel by themselves. */
+  stopFilters(): void {
     this.#options.host.filters?.stop();
-    this.#guard.stop();
   }
 
   /** The table stays in the kernel. */
   async stop(): Promise<void> {
     const { deniedFlows, passed, earlyDrop } = this.#options.host;
     // Without rights there is no table to remove.
-    const sampling = passed?.close().catch(() => {});
-    await Promise.all([this.#disk.stop(), deniedFlows?.stop(), sampling]);
+    await passed?.close().catch(() => {});
+    // While the guard still notices a change of our table.
+    await this.followStamp();
+    this.#guard.stop();
+    await Promise.all([this.#disk.stop(), deniedFlows?.stop()]);
     earlyDrop?.close();
   }
 
@@ -130,7 +149,20 @@ export class Enforcer {
   }
 
   /** Enforces or checks, by the mode that was read last. Throws the errors of the kernel. */
-  async apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
+  apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
+    return this.#busily(() => this.#apply(received, management));
+  }
+
+  async #busily(work: () => Promise<void>): Promise<void> {
+    this.#isBusy = true;
+    try {
+      await work();
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
     const startMs = performance.now();
     const { watch, passed, deniedFlows, log } = this.#options.host;
     const { mode, disabled, canCheck } = this.#options.mode.state;
@@ -193,7 +225,11 @@ export class Enforcer {
   }
 
   /** The operator disabled the edge: removes everything from the kernel. */
-  async remove(): Promise<void> {
+  remove(): Promise<void> {
+    return this.#busily(() => this.#remove());
+  }
+
+  async #remove(): Promise<void> {
     const { driver, watch, passed, earlyDrop, reassembly, deniedFlows, log } = this.#options.host;
     watch?.enter([]);
     // Removes its table at once: a reading since `edge off` may have written it again.

@@ -128,9 +128,12 @@ export class Reconciler {
     return { layout, sizes, stamp };
   }
 
-  /** The table that the kernel had before a restart. If it is unchanged, the next apply is a delta. */
-  expect(known: KnownTable | null): void {
-    this.#expected = known;
+  /**
+   * The table that the kernel had before a restart. If it is unchanged, the next apply is a delta. Call it before anything
+   * of this process writes to the kernel, and after the table is watched.
+   */
+  async expect(known: KnownTable | null): Promise<void> {
+    if (known !== null && (await this.#stamp()) === known.stamp) this.#expected = known;
   }
 
   /**
@@ -189,12 +192,14 @@ export class Reconciler {
   /** Adopts the present table if it is the one that would be written. */
   async #recognise(desired: Desired, layout: Layout): Promise<void> {
     const known = this.#expected;
+    if (known === null) return;
+    const digest = await new LayoutDigest().of(layout);
+    // Reads what others have changed since. A change of our table is an invalidation, which clears what is expected.
+    await this.#stamp();
+    const isUnchanged = this.#expected === known;
     this.#expected = null;
-    if (known === null || (await new LayoutDigest().of(layout)) !== known.digest) return;
-    // An invalidation during the request may be about a later change.
-    const invalidations = this.#invalidations;
-    if ((await this.#stamp()) !== known.stamp) return;
-    this.#coveredInvalidations = invalidations;
+    if (!isUnchanged || digest !== known.digest) return;
+    this.#coveredInvalidations = this.#invalidations;
     this.#remember(desired, layout, known.sizes, new Map());
   }
 

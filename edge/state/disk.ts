@@ -61,6 +61,11 @@ export class Disk {
     await this.#desired.keep(this.#enforced);
   }
 
+  /** The stamp of the kernel's table may be another, and nothing else. */
+  follow(table: LoadedTable): void {
+    this.#records.follow(table);
+  }
+
   /** Deletes the table text, so that the next boot loads nothing. */
   removeTable(): void {
     this.#text.remove();

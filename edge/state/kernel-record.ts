@@ -47,6 +47,8 @@ export class KernelRecords {
   readonly #log: Log;
   readonly #digest = new LayoutDigest();
   #wanted: LoadedTable | null = null;
+  /** Of the last table given to `keep`. */
+  #stamp: number | null = null;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(path: string, log: Log) {
@@ -69,10 +71,16 @@ export class KernelRecords {
     }
   }
 
-  /** A table that is null or has no stamp deletes the record. */
+  /** A table that is null or has no stamp is not recorded. */
   keep(table: LoadedTable | null): void {
+    this.#stamp = table?.stamp ?? null;
     this.#wanted = table;
     this.#timer ??= setTimeout(() => void this.flush(), PAUSE_MS);
+  }
+
+  /** Records the same table again if others have changed the stamp. */
+  follow(table: LoadedTable): void {
+    if (table.stamp !== this.#stamp) this.keep(table);
   }
 
   /** Writes the pending record. */

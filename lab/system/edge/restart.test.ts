@@ -60,6 +60,18 @@ describe('continuous packets', { skip: whyNot() }, () => {
     await eventually('the table is written again', async () => handleOf(edge) !== before);
   });
 
+  it('meet the very same table after an orderly restart, though others wrote theirs while it ran', async () => {
+    const { edge } = fixture.internet;
+    // Who writes while the agent does makes it doubt its table.
+    await recorded();
+    edge.run('nft', 'add table inet somebody; delete table inet somebody');
+    const before = handleOf(edge);
+    await fixture.stack.terminate();
+    await fixture.stack.start('--enforce');
+    await takesOver(fixture.stack);
+    assert.equal(handleOf(edge), before);
+  });
+
   it('meet the same rules while everything is killed and started again', () =>
     undisturbed(killAndStart));
 
