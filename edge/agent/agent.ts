@@ -51,6 +51,7 @@ class Agent implements EdgeAgent {
   #synced = false;
   #reception: Reception = { by: 'all', reason: null };
   #reportedReception: Reception | null = null;
+  #isApplying = false;
   /** What was reported last; null before the start. */
   #reported: ReportedMode | null = null;
   #management: readonly ManagementPort[];
@@ -224,6 +225,7 @@ class Agent implements EdgeAgent {
 
   async #apply(): Promise<number | null> {
     let synced = false;
+    this.#isApplying = true;
     try {
       await this.#mode.read();
       this.#reportMode();
@@ -240,6 +242,8 @@ class Agent implements EdgeAgent {
       const retryMs = this.#applyRetryMs;
       this.#applyRetryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
       return retryMs;
+    } finally {
+      this.#isApplying = false;
     }
     if (synced) this.#confirm();
     // Only now: the report also says how the early drop is attached to each device.
@@ -285,9 +289,11 @@ class Agent implements EdgeAgent {
   }
 
   #poll(): void {
-    this.#enforcer.followStamp().catch((error: unknown) => {
-      this.#options.log.debug({ error }, 'the stamp of the ruleset cannot be read');
-    });
+    if (!this.#isApplying) {
+      this.#enforcer.followStamp().catch((error: unknown) => {
+        this.#options.log.debug({ error }, 'the stamp of the ruleset cannot be read');
+      });
+    }
     this.#checkDevices();
     if (this.#mode.changed() || this.#options.earlyDrop?.needsApply() === true)
       this.#applying.poke();

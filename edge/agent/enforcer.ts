@@ -36,8 +36,6 @@ export class Enforcer {
   readonly kernel: KernelWatch;
   #applied: Applied | null = null;
   #lastApplyMs: number | null = null;
-  /** The kernel may have what is not yet known to be written. */
-  #isBusy = false;
 
   constructor(options: EnforcerOptions) {
     this.#options = options;
@@ -104,11 +102,11 @@ export class Enforcer {
 
   /**
    * Every transaction changes the stamp of the ruleset: those of Docker, and those of our own samples. The record on disk
-   * follows it while our table is known to be unchanged; a restarted agent would write the table whole otherwise.
+   * follows it while our table is known to be unchanged; a restarted agent would write the table whole otherwise. Not during
+   * an apply: the stamp may be newer than the table that is known then.
    */
   async followStamp(): Promise<void> {
-    // A stamp that is read during a write may be newer than the table that is known.
-    if (this.#isBusy || this.#guard.kernel !== 'undisturbed') return;
+    if (this.#guard.kernel !== 'undisturbed') return;
     const table = await this.#reconciler.table();
     if (table !== null) this.#disk.follow(table);
   }
@@ -149,20 +147,7 @@ export class Enforcer {
   }
 
   /** Enforces or checks, by the mode that was read last. Throws the errors of the kernel. */
-  apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
-    return this.#busily(() => this.#apply(received, management));
-  }
-
-  async #busily(work: () => Promise<void>): Promise<void> {
-    this.#isBusy = true;
-    try {
-      await work();
-    } finally {
-      this.#isBusy = false;
-    }
-  }
-
-  async #apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
+  async apply(received: Desired, management: readonly ManagementPort[]): Promise<void> {
     const startMs = performance.now();
     const { watch, passed, deniedFlows, log } = this.#options.host;
     const { mode, disabled, canCheck } = this.#options.mode.state;
@@ -225,11 +210,7 @@ export class Enforcer {
   }
 
   /** The operator disabled the edge: removes everything from the kernel. */
-  remove(): Promise<void> {
-    return this.#busily(() => this.#remove());
-  }
-
-  async #remove(): Promise<void> {
+  async remove(): Promise<void> {
     const { driver, watch, passed, earlyDrop, reassembly, deniedFlows, log } = this.#options.host;
     watch?.enter([]);
     // Removes its table at once: a reading since `edge off` may have written it again.

@@ -80,7 +80,7 @@ export class KernelRecords {
 
   /** Records the same table again if others have changed the stamp. */
   follow(table: LoadedTable): void {
-    if (table.stamp !== this.#stamp) this.keep(table);
+    if (table.stamp !== null && table.stamp !== this.#stamp) this.keep(table);
   }
 
   /** Writes the pending record. */

@@ -7,7 +7,7 @@ import { greetingsSuite } from './greetings-suite.ts';
 import { statelessDropsSuite } from './stateless-drops-suite.ts';
 
 describe('the fake early drop', () => {
-  earlyDropSuite(createFakeEarlyDrop, 200);
+  earlyDropSuite(createFakeEarlyDrop, 1_000);
   countSuite(createFakeEarlyDrop);
   statelessDropsSuite(createFakeEarlyDrop);
   greetingsSuite(createFakeEarlyDrop);
