@@ -15,7 +15,7 @@ export interface Stage {
   readonly testLimitMs: number;
 }
 
-const SYSTEM = /^lab\/(?:system|drivers|differential|portal)\//;
+const SYSTEM = /^lab\/(?:system|drivers|differential|portal|hostile\/system)\//;
 const SOAK = /^lab\/soak\//;
 /** Files that need the machine to themselves. */
 const ALONE = /^lab\/(?:system\/alone|journey)\//;
