@@ -106,7 +106,7 @@ function openEngine(
   if (engine === 'process') {
     return new ProcessEngine({
       stateDir: resolve(stateDir),
-      images: openProcessImages(resolve(stateDir)),
+      images: openProcessImages(),
     });
   }
   // Two installations on one host may use the same node name, and each removes instances that it does not know.

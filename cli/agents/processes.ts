@@ -11,6 +11,7 @@ import type { EdgeConfig } from '@portcullis/edge/config.ts';
 import { CONFIG_VARIABLE as NODE_VARIABLE, type NodeConfig } from '@portcullis/node/config.ts';
 import { failed } from '@portcullis/caller/exit.ts';
 import { RENEW_VARIABLE } from '@portcullis/agent/renewal.ts';
+import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { saveCredential } from './credential-file.ts';
 import { mayUse, withoutRights, withRights } from './rights.ts';
 
@@ -23,8 +24,6 @@ export interface ProcessSpec {
   readonly env: NodeJS.ProcessEnv;
 }
 
-const ROOT = join(import.meta.dirname, '..', '..');
-const EDGE_MAIN = join(ROOT, 'edge', 'main.ts');
 /** For nftables, conntrack, raw sockets and the early drop. */
 const EDGE_CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
 /** For the owners of server folders, processes of the games' account, and the firewall of containers. */
@@ -38,12 +37,20 @@ const NODE_CAPABILITIES = [
   'net_admin',
 ];
 
+/** The command that runs a role from where it can read its files with fewer rights than this process has. */
+export function programOf(
+  role: 'control' | 'edge' | 'node' | 'collector',
+): [command: string, args: readonly string[]] {
+  const { root, node } = readableProgram();
+  return [node, [join(root, role, 'main.ts')]];
+}
+
 export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
   mountBpffs(bpffsRoot(env));
   const { PORTCULLIS_EDGE_CREDENTIAL: _, ...rest } = env;
   return {
     name: 'edge',
-    ...withRights(EDGE_CAPABILITIES, process.execPath, [EDGE_MAIN]),
+    ...withRights(EDGE_CAPABILITIES, ...programOf('edge')),
     env: {
       ...compileCache(config),
       ...rest,
@@ -54,14 +61,14 @@ export function edgeProcess(config: EdgeConfig, env: NodeJS.ProcessEnv): Process
 
 /** Whether the edge that this process starts could enter (`-x`) or write (`-w`) a directory. */
 export function mayEdgeUse(how: '-x' | '-w', folder: string): boolean {
-  return mayUse(EDGE_CAPABILITIES, EDGE_MAIN, [how, folder]);
+  return mayUse(EDGE_CAPABILITIES, [how, folder]);
 }
 
 export function nodeProcess(config: NodeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
   const { PORTCULLIS_NODE_CREDENTIAL: _, ...rest } = env;
   return {
     name: 'node',
-    ...withRights(NODE_CAPABILITIES, process.execPath, [join(ROOT, 'node', 'main.ts')]),
+    ...withRights(NODE_CAPABILITIES, ...programOf('node')),
     env: { ...compileCache(config), ...rest, [NODE_VARIABLE]: JSON.stringify(config) },
   };
 }
@@ -71,7 +78,7 @@ export function collectorProcess(config: CollectorConfig, env: NodeJS.ProcessEnv
   const { DATABASE_URL: _, PORTCULLIS_COLLECTOR_CREDENTIAL: __, ...rest } = env;
   return {
     name: `collector ${config.name}`,
-    ...withoutRights(process.execPath, [join(ROOT, 'collector', 'main.ts')]),
+    ...withoutRights(...programOf('collector')),
     env: { ...rest, [COLLECTOR_VARIABLE]: JSON.stringify(config) },
   };
 }

@@ -29,25 +29,15 @@ export function withoutRights(program: string, args: readonly string[]): Launch 
   ]);
 }
 
-/**
- * Whether root with the capabilities of `withRights` for this program file may enter (`-x`) or write (`-w`) a folder. The
- * kernel is asked: it knows ACLs and mounts.
- */
+/** Whether root with only these capabilities may enter (`-x`), write (`-w`) or read (`-r`) a path: the kernel is asked. */
 export function mayUse(
   capabilities: readonly string[],
-  file: string,
-  [how, folder]: readonly ['-x' | '-w', string],
+  [how, path]: readonly ['-x' | '-w' | '-r', string],
 ): boolean {
-  // The first word decides about the capability to read; as a condition it is always true.
-  const condition = [file, '-ef', file, '-a', how, folder];
-  const { command, args } = withRights(capabilities, 'test', condition);
+  const { command, args } = withRights(capabilities, 'test', [how, path]);
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
 
-/**
- * Without its capabilities, even root cannot read a checkout that is closed to others, such as in a home directory. The
- * capability to read past permissions is then added; the one to write never is.
- */
 function restrict(
   capabilities: readonly string[],
   program: string,
@@ -55,11 +45,9 @@ function restrict(
   optionsOf: (set: string) => readonly string[],
 ): Launch {
   if (process.getuid?.() !== 0) return { command: program, args };
-  const launch = (names: readonly string[], ...command: readonly string[]): Launch => {
-    const set = ['-all', ...names.map((name) => `+${name}`)].join(',');
-    return { command: 'setpriv', args: [...optionsOf(set), '--no-new-privs', '--', ...command] };
+  const set = ['-all', ...capabilities.map((name) => `+${name}`)].join(',');
+  return {
+    command: 'setpriv',
+    args: [...optionsOf(set), '--no-new-privs', '--', program, ...args],
   };
-  const probe = launch(capabilities, 'test', '-r', args[0] ?? program);
-  const isReadable = spawnSync(probe.command, probe.args, { stdio: 'ignore' }).status === 0;
-  return launch(isReadable ? capabilities : [...capabilities, 'dac_read_search'], program, ...args);
 }

@@ -1,6 +1,12 @@
 import type { Command } from 'commander';
+import { unavailable } from '@portcullis/caller/exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
-import { controlConfig, type ControlOptions, withControlOptions } from '../control-options.ts';
+import {
+  controlConfig,
+  controlEnvironment,
+  type ControlOptions,
+  withControlOptions,
+} from '../control-options.ts';
 
 export function addControl(program: Command): void {
   withControlOptions(
@@ -19,14 +25,13 @@ PostgreSQL is the one of DATABASE_URL, or an embedded one under the data directo
     .action(runControlCommand);
 }
 
+/** This process becomes that of control, of a program that its account may read as long as it runs. */
 async function runControlCommand(options: ControlOptions): Promise<void> {
-  const config = await controlConfig(options);
+  // Mistakes in the options are reported as those of a command line.
+  await controlConfig(options);
   await buildPortalIfNeeded();
-  const [{ createLogger }, { runControl }] = await Promise.all([
-    import('@portcullis/control/log.ts'),
-    import('@portcullis/control/process.ts'),
-  ]);
-  const code = await runControl(config, createLogger({ level: config.logLevel }));
-  // An open handle must not keep a stopped control plane alive.
-  process.exit(code);
+  const { programOf } = await import('../agents/processes.ts');
+  const [command, args] = programOf('control');
+  process.execve?.(command, [command, ...args], controlEnvironment(options));
+  throw unavailable('control needs Linux');
 }

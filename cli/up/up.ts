@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { HostManagement, parseManagement } from '../agents/management.ts';
-import { edgeProcess, nodeProcess, type ProcessSpec } from '../agents/processes.ts';
+import { edgeProcess, nodeProcess, type ProcessSpec, programOf } from '../agents/processes.ts';
 import { engineSettings, parseEngine } from '../commands/node.ts';
 import {
   controlConfig,
@@ -55,8 +55,6 @@ interface Platform {
   readonly startedMs: number;
 }
 
-const CONTROL_MAIN = join(import.meta.dirname, '..', '..', 'control', 'main.ts');
-
 /** Runs control, an edge and a node, each as a process with only the rights it needs, until a signal stops them. */
 export async function runUp(options: UpOptions): Promise<void> {
   if (options.confirmWithin !== undefined) {
@@ -97,10 +95,11 @@ export async function runUp(options: UpOptions): Promise<void> {
 async function startPlatform(platform: Platform): Promise<Started> {
   const { options, fleetFile, data, running } = platform;
   await buildPortalIfNeeded();
+  const [command, args] = programOf('control');
   const controlProcess = supervise({
     name: 'control',
-    command: process.execPath,
-    args: [CONTROL_MAIN],
+    command,
+    args,
     env: {
       ...controlEnvironment(options),
       ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),

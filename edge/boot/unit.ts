@@ -2,6 +2,8 @@ import { join } from 'node:path';
 
 /** Loads the last table of the state directory given as its argument. */
 export const BOOT_SCRIPT = join(import.meta.dirname, 'load.sh');
+/** Of the unit: for nftables alone. */
+export const BOOT_CAPABILITIES = ['net_admin'] as const;
 export const BOOT_UNIT = 'portcullis-boot.service';
 
 /**
@@ -23,7 +25,7 @@ Conflicts=shutdown.target
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/bin/sh ${paths.replaceAll('$', '$$$$')}
-CapabilityBoundingSet=CAP_NET_ADMIN
+CapabilityBoundingSet=${BOOT_CAPABILITIES.map((name) => `CAP_${name.toUpperCase()}`).join(' ')}
 NoNewPrivileges=yes
 ProtectSystem=strict
 

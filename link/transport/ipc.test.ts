@@ -11,6 +11,7 @@ import { encodeFrame } from './frame.ts';
 import { connectIpc } from './ipc.ts';
 import { serveIpc } from './ipc.ts';
 import type { ControlReply } from '../messages/messages.ts';
+import { readableProgram } from '../program/readable-program.ts';
 import { nodeHello } from '../testing/meeting.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 
@@ -117,7 +118,7 @@ describe('serveIpc', () => {
     chmodSync(join(path, '..'), 0o755);
     const control = await serveIpc({ path, mode: 0o666, handler: async () => DONE });
     t.after(() => control.close());
-    const stranger = spawn(process.execPath, ['-e', STRANGER, path], {
+    const stranger = spawn(readableProgram().node, ['-e', STRANGER, path], {
       uid: 65_532,
       gid: 65_532,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -18,7 +18,7 @@ describe('the shipped example', () => {
     assert.deepEqual(EGG.value.notes, []);
     const { egg } = EGG.value;
     const [image] = egg.images;
-    assert.ok(image?.local === true && Object.hasOwn(openProcessImages(tmpdir()), image.reference));
+    assert.ok(image?.local === true && Object.hasOwn(openProcessImages(), image.reference));
     const server = await start(t);
     const matcher = new DoneMatcher(egg.done);
     assert.ok(
@@ -123,8 +123,7 @@ async function start(
 }
 
 function run(t: TestContext, folder: string, env: Readonly<Record<string, string>>): Running {
-  const [command = '', ...args] =
-    openProcessImages(tmpdir())['portcullis/hearth']?.entrypoint ?? [];
+  const [command = '', ...args] = openProcessImages()['portcullis/hearth']?.entrypoint ?? [];
   const child = spawn(command, args, {
     cwd: folder,
     env: { SERVER_IP: '127.0.0.1', SERVER_PORT: '0', ...env },

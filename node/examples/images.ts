@@ -1,59 +1,16 @@
-import {
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  statSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { type Program, RUNNING } from '@portcullis/link/program/readable-program.ts';
 
 /** Programs of ours for the references of local images, which the process engine has in place of images. */
 export type ProcessImages = Readonly<Record<string, { readonly entrypoint: readonly string[] }>>;
 
-const HEARTH = join(import.meta.dirname, 'hearth');
-
 /**
- * Each program is started as the entrypoint of its image would be, in the server's folder and with its environment.
- * `stateDir`: where a copy is put if this installation lies where only root may enter, such as below `/root`; games run
- * as another account.
+ * Each program is started as the entrypoint of its image would be, in the server's folder and with its environment. Games
+ * run as other accounts, which must be able to read `program`.
  */
-export function openProcessImages(stateDir: string): ProcessImages {
-  const isOpen = [process.execPath, join(HEARTH, 'main.ts')].every(mayBeReadByAll);
-  const [node, hearth] = isOpen ? [process.execPath, HEARTH] : copyTo(join(stateDir, 'images'));
-  return { 'portcullis/hearth': { entrypoint: [node, join(hearth, 'main.ts')] } };
-}
-
-function mayBeReadByAll(file: string): boolean {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if ((statSync(folder).mode & constants.S_IXOTH) === 0) return false;
-    if (folder === dirname(folder)) break;
-  }
-  return (statSync(file).mode & constants.S_IROTH) !== 0;
-}
-
-function copyTo(folder: string): readonly [node: string, hearth: string] {
-  mkdirSync(folder, { recursive: true });
-  chmodSync(folder, 0o755);
-  // By its version: a server of another one may run.
-  const node = join(folder, `node-${process.version}`);
-  if (!existsSync(node)) {
-    const part = `${node}.part`;
-    copyFileSync(process.execPath, part, constants.COPYFILE_FICLONE);
-    chmodSync(part, 0o755);
-    renameSync(part, node);
-  }
-  const hearth = join(folder, 'hearth');
-  mkdirSync(hearth, { recursive: true });
-  chmodSync(hearth, 0o755);
-  for (const file of readdirSync(HEARTH)) {
-    const copy = join(hearth, file);
-    copyFileSync(join(HEARTH, file), copy);
-    chmodSync(copy, 0o644);
-  }
-  return [node, hearth];
+export function openProcessImages({ root, node }: Program = RUNNING): ProcessImages {
+  const hearth = join(root, 'node', 'examples', 'hearth', 'main.ts');
+  return { 'portcullis/hearth': { entrypoint: [node, hearth] } };
 }
 
 /** The egg of the server that `portcullis up` starts when nobody names another. */

@@ -1,9 +1,15 @@
 import { join, resolve } from 'node:path';
-import { BOOT_UNIT, renderBootUnit } from '@portcullis/edge/boot/unit.ts';
+import {
+  BOOT_CAPABILITIES,
+  BOOT_SCRIPT,
+  BOOT_UNIT,
+  renderBootUnit,
+} from '@portcullis/edge/boot/unit.ts';
 import type { Command } from 'commander';
+import { mayUse } from '../../agents/rights.ts';
 import { UnitFile } from '../../agents/unit-file.ts';
 import { dataDirectory } from '../../control-options.ts';
-import { usageError } from '@portcullis/caller/exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { print } from '@portcullis/caller/output.ts';
 
 interface BootUnitOptions {
@@ -46,6 +52,15 @@ async function bootUnit(options: BootUnitOptions): Promise<void> {
     print(unit.trimEnd());
     return;
   }
+  requireReadable();
   UNIT.install(unit);
   print(`${UNIT.path} is enabled: this host enforces from before its network is up.`);
+}
+
+/** The unit runs before there is anything that could make a copy, and root without rights may not enter each home. */
+function requireReadable(): void {
+  if (process.getuid?.() !== 0 || mayUse(BOOT_CAPABILITIES, ['-r', BOOT_SCRIPT])) return;
+  throw failed(
+    `the unit could not read ${BOOT_SCRIPT} at boot: move this checkout to a folder that others may read, such as one below /opt, or install the package`,
+  );
 }

@@ -1,7 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { cpSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import {
+  copyReadable,
+  readableProgram,
+  RUNNING,
+} from '@portcullis/link/program/readable-program.ts';
 import { type Account, mayAccess } from './account.ts';
 
 /** Where the PostgreSQL programs are, and which version they are. */
@@ -16,7 +20,7 @@ export interface Binaries {
 }
 
 /**
- * PostgreSQL from the npm package for this machine. Used in place if the account can reach it and its libraries are
+ * PostgreSQL from the npm package for this machine. Used in place if the account can reach it and its libraries can be
  * linked; otherwise from a copy under `dataDir`.
  */
 export function provideBinaries(
@@ -24,8 +28,12 @@ export function provideBinaries(
   account: Account | null,
   source: NativePackage = installedPackage(),
 ): Binaries {
-  const { native, version } = source;
-  const root = isUsable(native, account) ? native : copyTree(source, dataDir);
+  const { version } = source;
+  const inProgram = relative(RUNNING.root, source.native);
+  // Another account may not enter a checkout that is closed to others.
+  const isClosed = account !== null && !inProgram.startsWith('..');
+  const native = isClosed ? join(readableProgram().root, inProgram) : source.native;
+  const root = isUsable(native, account) ? native : copyTree(native, version, dataDir);
   return {
     root,
     postgres: join(root, 'bin/postgres'),
@@ -90,17 +98,9 @@ function makeLinks(root: string): string[] {
   });
 }
 
-/** Creates a copy atomically: under a temporary name, then renamed. */
-function copyTree({ native, version }: NativePackage, dataDir: string): string {
+function copyTree(native: string, version: string, dataDir: string): string {
   const root = join(dataDir, `postgres-bin-${version}`);
-  if (existsSync(root)) return root;
-  const making = `${root}.making-${process.pid}`;
-  rmSync(making, { recursive: true, force: true });
-  cpSync(native, making, { recursive: true, verbatimSymlinks: true });
-  makeLinks(making);
-  // The umask at the unpacking of the package may exclude the server's account.
-  spawnSync('chmod', ['-R', 'a+rX', making]);
-  renameSync(making, root);
+  if (!existsSync(root)) copyReadable(native, root, makeLinks);
   return root;
 }
 

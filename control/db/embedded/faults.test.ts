@@ -7,6 +7,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
+import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { type Db, openDatabase } from '../database.ts';
 import { isUnavailable } from '../failure.ts';
 import { repeated } from '@portcullis/core/testing/repeated.ts';
@@ -67,9 +68,10 @@ async function openField(t: TestContext, hasCluster = true): Promise<Field> {
 
 /** A separate process that owns the server like control does; tests can kill it. */
 async function startOwner(field: Field, as: { uid?: number; gid?: number } = {}): Promise<Owner> {
-  const program = new URL('./owner-process.ts', import.meta.url);
-  const child = fork(program, [field.dataDir], {
+  const { root, node } = readableProgram();
+  const child = fork(join(root, 'control/db/embedded/owner-process.ts'), [field.dataDir], {
     ...as,
+    execPath: node,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   field.owners.push(child);

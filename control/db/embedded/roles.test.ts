@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { ensurePartitions, forgetBefore } from '../../attacks/partitions.ts';
+import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { type Db, openDatabase } from '../database.ts';
 import { loadMigrations, migrateDatabase } from '../migrate.ts';
 import { scratchRoot } from '../scratch.ts';
@@ -119,8 +120,9 @@ function connectAs(account: Account, url: string): string {
     client.connect().then(() => client.query('select current_user as name'))
       .then(({ rows }) => console.log(rows[0].name), (error) => console.log(error.message))
       .finally(() => client.end());`;
-  const entry = new URL('../../../node_modules/pg/lib/index.js', import.meta.url).pathname;
-  const run = spawnSync(process.execPath, ['-e', program, entry, url], {
+  const { root, node } = readableProgram();
+  const entry = join(root, 'node_modules', 'pg', 'lib', 'index.js');
+  const run = spawnSync(node, ['-e', program, entry, url], {
     ...spawnAs(account),
     cwd: '/',
     encoding: 'utf8',
