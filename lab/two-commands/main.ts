@@ -1,0 +1,142 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findAccount } from '@portcullis/control/db/embedded/account.ts';
+
+/**
+ * Runs the two commands of the README as they stand there, in fresh clones of this checkout at places where people have
+ * them: `node lab/two-commands/main.ts [PLACE...]`, as root. Every place has a space and a letter that is not ASCII in
+ * its path, and its commands have no terminal and no HOME. Exits with 1 if one fails.
+ */
+interface Place {
+  readonly name: string;
+  readonly asUser: boolean;
+  /** Of the folder above the clone. */
+  readonly mode: number;
+  readonly umask: string;
+  readonly runsTests: boolean;
+}
+const PLACES: readonly Place[] = [
+  { name: 'root, closed folder', asUser: false, mode: 0o700, umask: '022', runsTests: true },
+  { name: 'user, closed home', asUser: true, mode: 0o700, umask: '077', runsTests: true },
+  { name: 'root, umask 077', asUser: false, mode: 0o755, umask: '077', runsTests: false },
+];
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+const USER = 'portcullis-clone';
+const LISTEN = '127.0.0.1:18071';
+/** A slow host installs and builds for minutes. */
+const START_MS = 600_000;
+const POLL_MS = 500;
+const KEY = /^ *(pcl_\w+)\s*$/m;
+const IS_UP = /Ctrl-C stops it/;
+
+const wanted = process.argv.slice(2);
+const [start = '', test = ''] = readCommands();
+const home = mkdtempSync(join(tmpdir(), 'portcullis-two-commands-'));
+chmodSync(home, 0o711);
+execFileSync('useradd', ['--system', '--home-dir', join(home, 'user'), '--no-create-home', USER]);
+try {
+  for (const place of PLACES) {
+    if (wanted.length > 0 && !wanted.some((word) => place.name.includes(word))) continue;
+    const begin = performance.now();
+    await tryAt(place);
+    console.log(`ok: ${place.name} (${Math.round((performance.now() - begin) / 1_000)} s)`);
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  execFileSync('userdel', [USER], { stdio: 'ignore' });
+  rmSync(home, { recursive: true, force: true });
+}
+
+function readCommands(): string[] {
+  const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
+  const [, block = ''] = /^## Two commands$.*?^```sh$(.*?)^```$/ms.exec(readme) ?? [];
+  const lines = block.split('\n').map((line) => line.replace(/\s+#.*$/, ''));
+  return lines.filter((line) => line !== '');
+}
+
+async function tryAt(place: Place): Promise<void> {
+  const folder = join(home, place.asUser ? 'user' : 'root');
+  const clone = join(folder, 'spiel-häuser 1', 'portcullis');
+  mkdirSync(folder, { mode: place.mode });
+  const account = place.asUser ? findAccount(USER) : null;
+  if (account !== null) chownSync(folder, account.uid, account.gid);
+  const shell = new Shell(place, clone);
+  try {
+    await shell.succeeds(
+      `git -c safe.directory='*' clone --quiet '${REPOSITORY}' '${clone}'`,
+      folder,
+    );
+    await tryStart(shell);
+    if (place.runsTests) await shell.succeeds(test, clone);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts, calls with the printed key as the README does, and stops as Ctrl-C does. */
+async function tryStart(shell: Shell): Promise<void> {
+  const { child, said } = shell.run(start, shell.clone);
+  const until = performance.now() + START_MS;
+  while (!IS_UP.test(said.text) && child.exitCode === null && performance.now() < until)
+    await delay(POLL_MS);
+  const key = KEY.exec(said.text)?.[1];
+  const url = `http://${LISTEN}/api/v1/game-servers`;
+  const reply = await fetch(url, { headers: { authorization: `Bearer ${key}` } }).catch(() => null);
+  const text = await reply?.text();
+  const exited = child.exitCode === null ? once(child, 'exit') : null;
+  process.kill(-(child.pid ?? 0), 'SIGINT');
+  await exited;
+  if (reply?.status !== 200 || text?.includes('Hearth') !== true)
+    throw new Error(`"${start}" does not work (${reply?.status} ${text}):\n${said.text}`);
+}
+
+/** Commands at a place. */
+class Shell {
+  readonly clone: string;
+  readonly #place: Place;
+
+  constructor(place: Place, clone: string) {
+    this.#place = place;
+    this.clone = clone;
+  }
+
+  run(line: string, cwd: string): { child: ChildProcess; said: { text: string } } {
+    const { asUser, umask } = this.#place;
+    const { HOME: _, TERM: __, ...environment } = process.env;
+    const words = asUser
+      ? ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', '--']
+      : [];
+    const [command = '', ...args] = [...words, 'sh', '-c', `umask ${umask}; ${line}`];
+    // In a session of its own, so without a terminal.
+    const child = spawn(command, args, {
+      cwd,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...environment,
+        PORTCULLIS_DATA: join(home, asUser ? 'user' : 'root-data', 'data'),
+        PORTCULLIS_LISTEN: LISTEN,
+        PORTCULLIS_METRICS_LISTEN: '127.0.0.1:18072',
+      },
+    });
+    const said = { text: '' };
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (said.text += text));
+    return { child, said };
+  }
+
+  async succeeds(line: string, cwd: string): Promise<void> {
+    const { child, said } = this.run(line, cwd);
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0)
+      throw new Error(`"${line}" failed (${code}), ${this.#place.name}:\n${said.text}`);
+    console.log(said.text.trimEnd().split('\n').slice(-3).join('\n'));
+  }
+}
