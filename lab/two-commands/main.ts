@@ -34,26 +34,6 @@ const POLL_MS = 500;
 const KEY = /^ *(pcl_\w+)\s*$/m;
 const IS_UP = /Ctrl-C stops it/;
 
-const wanted = process.argv.slice(2);
-const [start = '', test = ''] = readCommands();
-const home = mkdtempSync(join(tmpdir(), 'portcullis-two-commands-'));
-chmodSync(home, 0o711);
-execFileSync('useradd', ['--system', '--home-dir', join(home, 'user'), '--no-create-home', USER]);
-try {
-  for (const place of PLACES) {
-    if (wanted.length > 0 && !wanted.some((word) => place.name.includes(word))) continue;
-    const begin = performance.now();
-    await tryAt(place);
-    console.log(`ok: ${place.name} (${Math.round((performance.now() - begin) / 1_000)} s)`);
-  }
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  execFileSync('userdel', [USER], { stdio: 'ignore' });
-  rmSync(home, { recursive: true, force: true });
-}
-
 function readCommands(): string[] {
   const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8');
   const [, block = ''] = /^## Two commands$.*?^```sh$(.*?)^```$/ms.exec(readme) ?? [];
@@ -90,9 +70,11 @@ async function tryStart(shell: Shell): Promise<void> {
   const url = `http://${LISTEN}/api/v1/game-servers`;
   const reply = await fetch(url, { headers: { authorization: `Bearer ${key}` } }).catch(() => null);
   const text = await reply?.text();
-  const exited = child.exitCode === null ? once(child, 'exit') : null;
-  process.kill(-(child.pid ?? 0), 'SIGINT');
-  await exited;
+  if (child.exitCode === null && child.pid !== undefined) {
+    const exited = once(child, 'exit');
+    process.kill(-child.pid, 'SIGINT');
+    await exited;
+  }
   if (reply?.status !== 200 || text?.includes('Hearth') !== true)
     throw new Error(`"${start}" does not work (${reply?.status} ${text}):\n${said.text}`);
 }
@@ -139,4 +121,24 @@ class Shell {
       throw new Error(`"${line}" failed (${code}), ${this.#place.name}:\n${said.text}`);
     console.log(said.text.trimEnd().split('\n').slice(-3).join('\n'));
   }
+}
+
+const wanted = process.argv.slice(2);
+const [start = '', test = ''] = readCommands();
+const home = mkdtempSync(join(tmpdir(), 'portcullis-two-commands-'));
+chmodSync(home, 0o711);
+execFileSync('useradd', ['--system', '--home-dir', join(home, 'user'), '--no-create-home', USER]);
+try {
+  for (const place of PLACES) {
+    if (wanted.length > 0 && !wanted.some((word) => place.name.includes(word))) continue;
+    const begin = performance.now();
+    await tryAt(place);
+    console.log(`ok: ${place.name} (${Math.round((performance.now() - begin) / 1_000)} s)`);
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  execFileSync('userdel', [USER], { stdio: 'ignore' });
+  rmSync(home, { recursive: true, force: true });
 }
