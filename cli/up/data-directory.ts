@@ -23,8 +23,8 @@ export interface DataDirectory {
 
 /** Files and folders that identify a data directory. */
 const MARKS = ['up.lock', 'control.lock', 'postgres', 'edge', 'link', 'node', 'node-link'];
-/** A new database has 55 MB, the program of the first server below `/root` 127 MB; the rest is for what is written. */
-const NEEDED_MB = 300;
+/** A new database has 55 MB; the rest is for what is written. */
+const NEEDED_MB = 200;
 /** The processes of a killed `up` stop by themselves within this time. */
 const PREVIOUS_STOP_TIMEOUT_S = 20;
 

@@ -1,15 +1,25 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { findAccount } from '@portcullis/control/db/embedded/account.ts';
 
 /**
  * Runs the two commands of the README as they stand there, in fresh clones of this checkout at places where people have
  * them: `node lab/two-commands/main.ts [PLACE...]`, as root. Every place has a space and a letter that is not ASCII in
- * its path, and its commands have no terminal and no HOME. Exits with 1 if one fails.
+ * its path, and its commands have no terminal and no HOME. Exits with 1 if one fails. `--totals FILE`: appends the totals of
+ * the tests that ran as root.
  */
 interface Place {
   readonly name: string;
@@ -54,7 +64,10 @@ async function tryAt(place: Place): Promise<void> {
       folder,
     );
     await tryStart(shell);
-    if (place.runsTests) await shell.succeeds(test, clone);
+    if (!place.runsTests) return;
+    const said = await shell.succeeds(test, clone);
+    if (!place.asUser && values.totals !== undefined)
+      appendFileSync(values.totals, `${said.split('\n').at(-1)}\n`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -91,7 +104,7 @@ class Shell {
 
   run(line: string, cwd: string): { child: ChildProcess; said: { text: string } } {
     const { asUser, umask } = this.#place;
-    const { HOME: _, TERM: __, ...environment } = process.env;
+    const { HOME: _, TERM: __, PORTCULLIS_TEST_REQUIRE: needs, ...environment } = process.env;
     const words = asUser
       ? ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', '--']
       : [];
@@ -103,6 +116,8 @@ class Shell {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...environment,
+        // A user misses what needs root.
+        ...(asUser || needs === undefined ? {} : { PORTCULLIS_TEST_REQUIRE: needs }),
         PORTCULLIS_DATA: join(home, asUser ? 'user' : 'root-data', 'data'),
         PORTCULLIS_LISTEN: LISTEN,
         PORTCULLIS_METRICS_LISTEN: '127.0.0.1:18072',
@@ -114,16 +129,22 @@ class Shell {
     return { child, said };
   }
 
-  async succeeds(line: string, cwd: string): Promise<void> {
+  /** Returns what it printed. */
+  async succeeds(line: string, cwd: string): Promise<string> {
     const { child, said } = this.run(line, cwd);
     const [code] = (await once(child, 'close')) as [number | null];
     if (code !== 0)
       throw new Error(`"${line}" failed (${code}), ${this.#place.name}:\n${said.text}`);
-    console.log(said.text.trimEnd().split('\n').slice(-3).join('\n'));
+    const text = said.text.trimEnd();
+    console.log(text.split('\n').slice(-3).join('\n'));
+    return text;
   }
 }
 
-const wanted = process.argv.slice(2);
+const { values, positionals: wanted } = parseArgs({
+  options: { totals: { type: 'string' } },
+  allowPositionals: true,
+});
 const [start = '', test = ''] = readCommands();
 const home = mkdtempSync(join(tmpdir(), 'portcullis-two-commands-'));
 chmodSync(home, 0o711);

@@ -130,7 +130,7 @@ describe('the README, in a fresh clone, by a user and then with sudo', {
       'sudo sh -c "mkdir /small && mount -t tmpfs -o size=50m small /small" && sudo ./portcullis up --data /small/data',
     );
     assert.equal(status, 69, said);
-    assert.match(said, /a first start needs 300 MB in \/small\/data, where \d+ MB are free/);
+    assert.match(said, /a first start needs 200 MB in \/small\/data, where \d+ MB are free/);
   });
 
   it('by root, in a clone that only its owner may enter: the same, with its own installation', async () => {
