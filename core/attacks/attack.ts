@@ -35,6 +35,11 @@ export interface Attack {
   readonly type: AttackType;
   /** Shares above 5 %, the largest first. */
   readonly shares: readonly Share[];
+  /**
+   * The types that exceed a threshold by themselves now, or did within the hold time. Absent or empty: none does, or it is
+   * not known.
+   */
+  readonly present?: readonly AttackType[] | undefined;
   readonly peakPps: Measured;
   readonly peakBps: Measured;
   /** When traffic exceeded its limit, by the wall clock of the samples. */

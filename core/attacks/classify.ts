@@ -38,6 +38,15 @@ export function classify(
   return { type: nameOf(shares), shares };
 }
 
+/** The types whose rate, packets and bytes per second by vector, exceeds a threshold by itself. */
+export function typesAbove(
+  rates: VectorTotals,
+  { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
+): AttackType[] {
+  const isAbove = ({ packets, bytes }: Amount): boolean => packets >= pps || bytes * 8 >= bps;
+  return [...group(rates)].flatMap(([type, amount]) => (isAbove(amount) ? [type] : []));
+}
+
 function nameOf([first, second]: readonly Share[]): AttackType {
   if (first === undefined) return 'other_flood';
   if (second !== undefined && second.share >= SECOND_SHARE) return 'multi_vector';

@@ -1,6 +1,6 @@
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { planMitigations } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
+import { planMitigations, typesOf } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
@@ -55,7 +55,7 @@ export class AutonomousDetection {
   readonly #cancelled = new CancelledAttacks();
   readonly #planned = new Map<
     string,
-    { readonly type: string; readonly plan: readonly MitigationAction[] }
+    { readonly types: string; readonly plan: readonly MitigationAction[] }
   >();
   #entries: readonly OverlayEntry[];
   /** The entries in the desired state that is being applied. */
@@ -157,7 +157,7 @@ export class AutonomousDetection {
     return differs;
   }
 
-  /** The planned actions by subject. A plan is renewed when the attack changes its type, and at intervals. */
+  /** The planned actions by subject. A plan is renewed when the types of the attack change, and at intervals. */
   #wanted(ongoing: OngoingAttacks): Map<string, readonly MitigationAction[]> {
     const { tops, scopeOf } = this.#options;
     const isDue = this.#ticks % PLAN_TICKS === 0;
@@ -165,10 +165,11 @@ export class AutonomousDetection {
     for (const [subject, { phase }] of [...ongoing].slice(0, MAX_PLANNED)) {
       const { attack } = phase;
       const known = this.#planned.get(subject);
-      const isKnown = known !== undefined && known.type === attack.type && !isDue;
+      const types = typesOf(attack).join();
+      const isKnown = known !== undefined && known.types === types && !isDue;
       const thresholds = scopeOf(subject) ?? DEFAULT_THRESHOLDS;
       const own = isKnown ? known.plan : planMitigations(attack, tops(subject), { thresholds });
-      this.#planned.set(subject, { type: attack.type, plan: own });
+      this.#planned.set(subject, { types, plan: own });
       wanted.set(subject, own);
     }
     for (const subject of this.#planned.keys()) {

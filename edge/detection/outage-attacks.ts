@@ -87,7 +87,8 @@ export class OutageAttacks {
   ): void {
     const mitigated = new Set(entries.map(({ subject }) => subject));
     for (const [subject, { phase }] of ongoing) {
-      const { attack, quietMs } = phase;
+      const { quietMs } = phase;
+      const { present: _present, ...attack } = phase.attack;
       const known = this.#find(subject, attack.startedAtMs);
       const isUnseen = attack.startedAtMs >= silentSinceMs - DETECTED_MS;
       if (known === null && !isUnseen && !mitigated.has(subject)) continue;

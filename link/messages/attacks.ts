@@ -196,7 +196,7 @@ export const overlayAction = object({
 export type OverlayAction = Static<typeof overlayAction>;
 
 /** An attack that an edge detected while control did not answer. */
-export interface OutageAttack extends Attack {
+export interface OutageAttack extends Omit<Attack, 'present'> {
   /** The time of its last traffic, at most that of the report. */
   readonly endedAtMs: number;
   /** When the edge's detector opened it. */

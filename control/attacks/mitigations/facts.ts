@@ -1,10 +1,12 @@
-import type { Attack, Share } from '@portcullis/core/attacks/attack.ts';
+import type { Attack, AttackType, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 
 /** The stored facts of an attack for the planning of mitigations. */
 export interface AttackFacts {
   readonly type: Attack['type'];
   readonly shares: readonly Share[];
+  /** Absent in facts that an earlier version stored. */
+  readonly present?: readonly AttackType[] | undefined;
   /** Null if not reported. */
   readonly tops: AttackTops | null;
 }
@@ -14,7 +16,7 @@ export interface ReportedAttack {
   readonly attackId: number;
   /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
-  readonly attack: Pick<Attack, 'type' | 'shares' | 'subject' | 'startedAtMs'>;
+  readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
   /** Null keeps the previous ones. */
   readonly tops: AttackTops | null;
 }

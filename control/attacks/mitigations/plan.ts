@@ -1,8 +1,10 @@
 import { keyOf, type MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { ResolvedScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
+  isAgainst,
   MAX_ACTIONS,
   planMitigations,
+  typesOf,
 } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { AttackFacts } from './facts.ts';
 
@@ -37,8 +39,8 @@ export interface PlannedResponse {
 }
 
 /**
- * Plans the changes from the mitigations in force to the wanted ones. During an attack mitigations are only added:
- * withdrawing one in a pause would let the attack in.
+ * Plans the changes from the mitigations in force to the wanted ones. A measure stays as long as a type that it is against is
+ * present, which a pause of up to the hold time does not end; those against types that are gone end in the same generation.
  */
 export function planResponse(state: ResponseState): PlannedResponse {
   const { active, scope } = state;
@@ -56,7 +58,9 @@ export function planResponse(state: ResponseState): PlannedResponse {
   const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
   const isWanted = (one: ActiveMitigation): boolean =>
     one.mode === mode && one.safelist.join() === scope.safelist.join();
-  const wanted = new Map(active.map((one) => [keyOf(one.action), one.action]));
+  const types = typesOf(state.facts);
+  const stays = active.filter(({ action }) => isAgainst(action, types));
+  const wanted = new Map(stays.map((one) => [keyOf(one.action), one.action]));
   const planned = planMitigations({ ...state.facts, subject: state.subject }, state.facts.tops, {
     thresholds: { pps: scope.pps },
   });
@@ -66,8 +70,8 @@ export function planResponse(state: ResponseState): PlannedResponse {
   const kept = new Set(active.filter(isWanted).map(({ action }) => keyOf(action)));
   return {
     end: active
-      .filter((one) => !isWanted(one))
-      .map(({ id }) => ({ id, because: 'settings' as const })),
+      .filter((one) => !isWanted(one) || !stays.includes(one))
+      .map((one) => ({ id: one.id, because: isWanted(one) ? 'over' : 'settings' })),
     begin: [...wanted]
       .filter(([key]) => !kept.has(key))
       .map(([, action]) => ({ action, mode, safelist: scope.safelist })),

@@ -10,9 +10,15 @@ export const EXPIRY_SECONDS = 900;
 /** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
 export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): Promise<void> {
   const items = reported.map(({ attackId, kind, attack, tops }) => {
-    const { type, shares, subject, startedAtMs } = attack;
+    const { type, shares, present, subject, startedAtMs } = attack;
     const startedAt = new Date(startedAtMs);
-    return { attackId, subject, startedAt, ended: kind === 'ended', facts: { type, shares, tops } };
+    return {
+      attackId,
+      subject,
+      startedAt,
+      ended: kind === 'ended',
+      facts: { type, shares, present, tops },
+    };
   });
   await sql`
     insert into attack_responses (attack_id, target, started_at, facts, ended_at, expires_at)

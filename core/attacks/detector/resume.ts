@@ -2,6 +2,7 @@ import type { Attack, Thresholds } from '../attack.ts';
 import { type Baseline, quietBaseline } from './baseline.ts';
 import { classify, createTotals } from '../classify.ts';
 import type { DetectorState } from './detector.ts';
+import { NONE_PRESENT } from './present-types.ts';
 import {
   NEW_ATTACK_TIMES,
   startNewRecord,
@@ -87,6 +88,8 @@ export function resume(state: DetectorState, known: Resumable): DetectorState {
       limits: known.limits,
       ends: known.ends,
       evidence,
+      present: NONE_PRESENT,
+      pulses: 0,
       moves: known.moves,
       ...NEW_ATTACK_TIMES,
     },

@@ -1,6 +1,7 @@
 import type { Attack, AttackEvent, Measured, Thresholds } from '../attack.ts';
 import { type Baseline, learn, limitsOf } from './baseline.ts';
 import { classify, createTotals, type VectorTotals } from '../classify.ts';
+import { type PresentTypes, presentTypes, startPresent, stepPresent } from './present-types.ts';
 import { BUCKET_MS, type VectorCount } from '../sample.ts';
 import {
   type Bucket,
@@ -30,6 +31,8 @@ export interface Vectors {
   readonly usual: VectorTotals;
   /** The recent traffic, with decay. */
   readonly recent: VectorTotals;
+  /** That of the latest bucket, per second. */
+  readonly latest: VectorTotals;
 }
 
 export type Phase = { readonly name: 'quiet' } | Ongoing | Ended;
@@ -42,6 +45,9 @@ interface Recorded {
   readonly ends: Limits;
   /** The traffic beyond the usual since the start, by vector. */
   readonly evidence: VectorTotals;
+  readonly present: PresentTypes;
+  /** How often the record has been continued: pulses. */
+  readonly pulses: number;
   /** Of a prefix: it moves from address to address, so all traffic of the prefix belongs to it. */
   readonly moves: boolean;
 }
@@ -82,6 +88,8 @@ const END_SHARE = 0.5;
  */
 const REPORT_MARGIN_MS = 3 * BUCKET_MS;
 const REPORT_MARGIN_SHARE = 0.25;
+/** A pause of pulses that were seen does not end the attack: the hold time doubles with each, up to this. */
+const LONGEST_PAUSE_MS = 60_000;
 /** A peak must rise by this factor for an event. */
 const REPORTED_RISE = 1.02;
 /** The interval of classification. */
@@ -115,12 +123,19 @@ export function addVectors(
 ): Vectors {
   const kept = Math.exp(-durationMs / RECENT_FADE_MS);
   const next = scaled(recent, kept);
+  // Most subjects have no counts, and share what is empty.
+  const latest = counts.length === 0 ? NO_TRAFFIC : createTotals();
+  const each = 1000 / durationMs;
   for (const { vector, packets, bytes } of counts) {
     next[vector * 2] = (next[vector * 2] as number) + packets;
     next[vector * 2 + 1] = (next[vector * 2 + 1] as number) + bytes;
+    latest[vector * 2] = (latest[vector * 2] as number) + packets * each;
+    latest[vector * 2 + 1] = (latest[vector * 2 + 1] as number) + bytes * each;
   }
-  return { usual, recent: next };
+  return { usual, recent: next, latest };
 }
+
+const NO_TRAFFIC = createTotals();
 
 /** Without an attack: updates the baseline. */
 export function stepQuiet(
@@ -128,13 +143,14 @@ export function stepQuiet(
   rates: Pick<Rates, 'pps' | 'bps'>,
   { durationMs }: BucketTime,
 ): SubjectState {
-  const { usual, recent } = state.vectors;
+  const { usual, recent, latest } = state.vectors;
   const weight = Math.min(1, durationMs / USUAL_FADE_MS);
   return {
     ...state,
     baseline: learn(state.baseline, rates, durationMs),
     vectors: {
       recent,
+      latest,
       usual: mixed(usual, 1 - weight, recent, perSecond * weight),
     },
   };
@@ -154,6 +170,7 @@ export function open(
   const limits = limitsOf(state.baseline, thresholds);
   const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
   const { type, shares } = classify(evidence, thresholds);
+  const present = startPresent(excessOf(state.vectors), thresholds);
   const { pps, bps } = peaksOf(measured);
   const ends = endsOf(state.baseline, limits);
   const busy = busyBuckets(measured, ends);
@@ -165,16 +182,18 @@ export function open(
     subject,
     type,
     shares,
+    present: presentTypes(present),
     peakPps: pps,
     peakBps: bps,
     startedAtMs,
     endedAtMs: null,
   };
+  const recorded = { attack, limits, ends, evidence, present, pulses: 0, moves: false };
   return {
     state: {
       ...state,
       window: restart(state.window, busy.length),
-      phase: { name: 'ongoing', attack, limits, ends, evidence, moves: false, ...NEW_ATTACK_TIMES },
+      phase: { name: 'ongoing', ...recorded, ...NEW_ATTACK_TIMES },
     },
     event: { kind: 'opened', attack, atMs: bucketTime.atMs, quietMs: 0, partOf: null },
   };
@@ -230,10 +249,8 @@ export function stepOngoing(
     : phase.quietMs > 0
       ? phase.quietMs + bucketTime.durationMs
       : quietSince(evaluated, ends);
-  if (
-    quietMs >=
-    thresholds.holdMs - Math.min(REPORT_MARGIN_MS, thresholds.holdMs * REPORT_MARGIN_SHARE)
-  ) {
+  const holdMs = holdOf(phase, thresholds);
+  if (quietMs >= holdMs - Math.min(REPORT_MARGIN_MS, holdMs * REPORT_MARGIN_SHARE)) {
     const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(bucketTime.atMs - quietMs));
     const attack = { ...phase.attack, endedAtMs };
     return {
@@ -244,6 +261,15 @@ export function stepOngoing(
   const evidence = isQuiet
     ? phase.evidence
     : addExcess(phase.evidence, state.vectors, bucketTime.durationMs);
+  const present = stepPresent(
+    phase.present,
+    beyondUsual(state.vectors.latest, state.vectors),
+    thresholds,
+    {
+      durationMs: bucketTime.durationMs,
+      holdMs,
+    },
+  );
   const reclassifies = phase.classifiedMs >= CLASSIFY_INTERVAL_MS;
   const ownMs = advanceOwnMs(phase.ownMs, bucketTime);
   const attack = isQuiet
@@ -251,16 +277,22 @@ export function stepOngoing(
     : {
         ...phase.attack,
         ...(reclassifies ? classify(evidence, thresholds) : {}),
+        present: presentTypes(present),
         ...higherPeaks(phase.attack, ownMs === null ? measured : latest(measured, ownMs)),
       };
   const classifiedMs = reclassifies ? 0 : phase.classifiedMs + bucketTime.durationMs;
-  const kept = { ...phase, attack, evidence, quietMs, classifiedMs, ownMs };
+  const kept = { ...phase, attack, evidence, present, quietMs, classifiedMs, ownMs };
   return {
     state: { ...state, phase: kept },
     event: isReportable(phase.attack, attack)
       ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs, partOf: null }
       : null,
   };
+}
+
+/** How long an attack is quiet until it has ended. */
+function holdOf({ pulses }: Recorded, { holdMs }: Thresholds): number {
+  return Math.min(holdMs * 2 ** pulses, Math.max(holdMs, LONGEST_PAUSE_MS));
 }
 
 /** Thresholds that were raised during the attack, because its traffic is usual, end it. */
@@ -348,6 +380,7 @@ function errorOf({ value, high }: Measured): number {
 function isReportable(before: Attack, now: Attack): boolean {
   return (
     before.type !== now.type ||
+    before.present?.join() !== now.present?.join() ||
     now.peakPps.value > before.peakPps.value * REPORTED_RISE ||
     now.peakBps.value > before.peakBps.value * REPORTED_RISE
   );
@@ -361,13 +394,14 @@ export function stepEnded(
   bucketTime: BucketTime,
 ): Stepped {
   if (again) {
-    const attack = { ...phase.attack, endedAtMs: null };
+    // What came before the pause says nothing about what comes now.
+    const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
+    const present = startPresent(excessOf(state.vectors), phase.limits);
+    const attack = { ...phase.attack, present: presentTypes(present), endedAtMs: null };
     const { sinceMs: _sinceMs, ...recorded } = phase;
+    const again = { ...recorded, attack, evidence, present, pulses: phase.pulses + 1 };
     return {
-      state: {
-        ...state,
-        phase: { ...recorded, name: 'ongoing', attack, ...NEW_ATTACK_TIMES },
-      },
+      state: { ...state, phase: { ...again, name: 'ongoing', ...NEW_ATTACK_TIMES } },
       event: { kind: 'continued', attack, atMs: bucketTime.atMs, quietMs: 0, partOf: null },
     };
   }
@@ -377,22 +411,23 @@ export function stepEnded(
 }
 
 export function createVectors(): Vectors {
-  return { usual: createTotals(), recent: createTotals() };
+  return { usual: createTotals(), recent: createTotals(), latest: NO_TRAFFIC };
+}
+
+/** The recent traffic per second beyond the usual. */
+function excessOf(vectors: Vectors): VectorTotals {
+  return beyondUsual(scaled(vectors.recent, perSecond), vectors);
+}
+
+function beyondUsual(rates: VectorTotals, { usual }: Vectors): VectorTotals {
+  return rates.map((rate, index) => Math.max(0, rate - (usual[index] as number)));
 }
 
 /** Adds the recent traffic beyond the usual, scaled to the duration. */
-function addExcess(
-  evidence: VectorTotals,
-  { usual, recent }: Vectors,
-  durationMs: number,
-): VectorTotals {
+function addExcess(evidence: VectorTotals, vectors: Vectors, durationMs: number): VectorTotals {
   const seconds = durationMs / 1000;
-  const next = evidence.slice();
-  for (let index = 0; index < next.length; index++) {
-    const excess = (recent[index] as number) * perSecond - (usual[index] as number);
-    if (excess > 0) next[index] = (next[index] as number) + excess * seconds;
-  }
-  return next;
+  const excess = excessOf(vectors);
+  return evidence.map((amount, index) => amount + (excess[index] as number) * seconds);
 }
 
 // Loops instead of `map`: this runs for every subject in every bucket.

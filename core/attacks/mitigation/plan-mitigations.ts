@@ -65,13 +65,12 @@ const LEAST_EACH_PPS = 50;
  * limited by rates, and only for sources that the protected host has not answered, where an edge sees that.
  */
 export function planMitigations(
-  { type, shares, subject }: Pick<Attack, 'type' | 'shares' | 'subject'>,
+  { type, shares, present, subject }: Pick<Attack, 'type' | 'shares' | 'present' | 'subject'>,
   tops: AttackTops | null,
   context: ResponseContext,
 ): readonly MitigationAction[] {
-  // Without known types it is handled as another flood.
-  const several = type === 'multi_vector' && shares.length > 0;
-  const kinds = several ? shares.map((one) => one.type) : [type];
+  const kinds = typesOf({ type, shares, present });
+  const several = kinds.length > 1;
   const facts: Facts = {
     single: !subject.includes('/'),
     several,
@@ -84,6 +83,51 @@ export function planMitigations(
     for (const action of actionsAgainst(kind, facts)) actions.set(JSON.stringify(action), action);
   }
   return [...actions.values()].slice(0, MAX_ACTIONS);
+}
+
+/**
+ * The types against which an attack is mitigated: all that exceed a threshold by themselves. Where none does, they do together,
+ * and then its name tells which. Without known types it is another flood.
+ */
+export function typesOf({
+  type,
+  shares,
+  present = [],
+}: Pick<Attack, 'type' | 'shares' | 'present'>): readonly AttackType[] {
+  if (present.length > 0) return present;
+  return type === 'multi_vector' && shares.length > 0 ? shares.map((one) => one.type) : [type];
+}
+
+/** Whether an action, perhaps planned from what was known earlier, is still one against an attack of these types. */
+export function isAgainst(action: MitigationAction, types: readonly AttackType[]): boolean {
+  return types.some((type) => isAgainstType(action, type));
+}
+
+function isAgainstType(action: MitigationAction, type: AttackType): boolean {
+  const reflector = reflectorOf(type);
+  switch (action.kind) {
+    case 'reflector':
+      return action.reflector === reflector;
+    case 'fragments':
+      return reflector !== null;
+    case 'filter':
+      return protocolOf(type) === (action.type === 'tcp-syn-proxy' ? 'tcp' : 'udp');
+    case 'source':
+      return action.protocol === protocolOf(type);
+    case 'limit':
+    default:
+      return action.fragment === 'later'
+        ? type === 'ip_fragment_flood'
+        : type !== 'ip_fragment_flood' && action.protocol === protocolOf(type);
+  }
+}
+
+function protocolOf(type: AttackType): RuleProtocol | null {
+  if (type.startsWith('tcp_')) return 'tcp';
+  if (type === 'udp_flood') return 'udp';
+  if (type === 'icmp_flood') return 'icmp';
+  if (type === 'gre_flood') return 'gre';
+  return reflectorOf(type) === null ? 'any' : null;
 }
 
 interface Facts {
@@ -144,15 +188,16 @@ function againstUdp(facts: Facts): MitigationAction[] {
 }
 
 /**
- * A SYN proxy admits every real client, so its ports need no rate limit, which would only exclude new clients. Without
- * a target port, unknown sources are limited.
+ * A SYN proxy admits every real client of its port, and the limit leaves the ports of proxies out (`proxiedPorts`), so that it
+ * refuses no client there, whichever of the two came first.
  */
 function againstTcp(facts: Facts): MitigationAction[] {
   const ports = facts.single ? targetPorts(facts, 'tcp') : [];
-  if (ports.length > 0) {
-    return [...sources('tcp', facts), ...filtersOn('tcp-syn-proxy', ports)];
-  }
-  return [...sources('tcp', facts), ...limitUnknownSources(facts, 'tcp')];
+  return [
+    ...sources('tcp', facts),
+    ...limitUnknownSources(facts, 'tcp'),
+    ...filtersOn('tcp-syn-proxy', ports),
+  ];
 }
 
 function limitUnknownSources(

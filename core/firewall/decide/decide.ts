@@ -8,6 +8,7 @@ import { STAGES, type StageName } from '../stages.ts';
 import { FILTERS } from '../../filters/catalogue.ts';
 import type { Filter } from '../../filters/filter.ts';
 import { evaluateFilters } from '../../filters/evaluate.ts';
+import { proxiedPorts } from '../../filters/proxied-ports.ts';
 import { combineFilters } from '../../filters/program.ts';
 import { withSettings } from '../../filters/settings.ts';
 
@@ -101,7 +102,8 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     const { policy, packet, observed } = judgement;
     for (const mitigation of policy?.mitigations ?? []) {
       if (!mitigationMatches(mitigation, packet)) continue;
-      if (mitigation.limit !== null && !isAbove(mitigation.ref, mitigation.limit, judgement))
+      const { ref, limit } = mitigation;
+      if (limit !== null && (isLeftToProxy(limit, judgement) || !isAbove(ref, limit, judgement)))
         continue;
       if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
       observed.push(mitigation.ref);
@@ -176,6 +178,17 @@ function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
 function isAbove(ref: string, limit: MitigationLimit, { edge, state }: Judgement): boolean {
   if (limit.strangersOnly && (edge.settings.sees === 'inbound' || state.answered)) return false;
   return limit.pps === 0 || state.aboveLimit.includes(ref);
+}
+
+/** The SYN proxy of a port decides about unanswered sources by their handshakes, so no rate limit does. */
+function isLeftToProxy({ pps, strangersOnly }: MitigationLimit, judgement: Judgement): boolean {
+  const { edge, packet, policy } = judgement;
+  if (pps === 0 || !strangersOnly || packet.destinationPort === null || policy === null)
+    return false;
+  return (
+    packet.protocol === protocolNumber('tcp', packet.family) &&
+    proxiedPorts(policy.filters, edge.catalogue).includes(packet.destinationPort)
+  );
 }
 
 function mitigationMatches(mitigation: Mitigation, packet: Packet): boolean {

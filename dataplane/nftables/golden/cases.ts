@@ -107,6 +107,14 @@ const ATTACKED: readonly Policy[] = [
         source: '198.51.100.0/24',
         limit: { per: 'source', pps: 2000, strangersOnly: false },
       },
+      ...(['tcp', 'any'] as const).map((protocol) => ({
+        ...MITIGATION,
+        ref: `mitigation:7-${protocol}`,
+        protocol,
+        sourcePort: null,
+        safelist: [],
+        limit: { per: 'destination', pps: 500, strangersOnly: true } as const,
+      })),
     ],
     filters: [
       filter('udp-stateful', 27_015),

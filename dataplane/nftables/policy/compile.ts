@@ -50,7 +50,7 @@ export function compilePolicy(
     family: cidr.family,
     chains,
     verdicts: verdictsOf(filters.accept),
-    mitigations: mitigationStatements(policy, cidr.family, filtering.sees, (statements) =>
+    mitigations: mitigationStatements(policy, cidr.family, filtering, (statements) =>
       add('observing', statements),
     ),
   };

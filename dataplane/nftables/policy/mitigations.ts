@@ -1,30 +1,32 @@
 import { createHash } from 'node:crypto';
 import { protocolNumber } from '@portcullis/core/firewall/match.ts';
-import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
+import { proxiedPorts } from '@portcullis/core/filters/proxied-ports.ts';
 import type { Mitigation, MitigationLimit, Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import { OBSERVED, ruleDrop, uncountedChain } from '../table/drop-counters.ts';
+import type { Filtering } from '../filters/compile.ts';
 import { stateSet } from '../filters/state.ts';
 import { networkFrom, PolicyError } from '../../compile/match.ts';
 import { IP, protocolName } from '../names.ts';
 import { networkSet, safeNetworks } from '../filters/safe-sources.ts';
 
 /**
- * Stage 5 of one target: one rule for each mitigation, in order, which matches what it drops. The rules are in the
+ * Stage 5 of one target: the rules of each mitigation, in order, which match what it drops. The rules are in the
  * target's own chain before its other rules, so they cost nothing for other targets. Observing mitigations are in a
  * chain of their own, added by `addChain`; after one of them matches, the others are not evaluated.
  */
 export function mitigationStatements(
-  { mitigations }: Policy,
+  { mitigations, filters }: Policy,
   family: Family,
-  sees: EdgeSettings['sees'],
+  { sees, catalogue }: Pick<Filtering, 'sees' | 'catalogue'>,
   addChain: (statements: readonly string[]) => string,
 ): string[] {
   const supported = mitigations
     // Established connections are unknown if replies take another route.
     .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
     .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
+  const proxied = proxiedPorts(filters, catalogue);
   const statements: string[] = [];
   let observing: string[] = [];
   const addObserving = (): void => {
@@ -32,21 +34,26 @@ export function mitigationStatements(
     observing = [];
   };
   for (const mitigation of supported) {
-    const statement = statementOf(mitigation, family);
+    const own = statementsOf(mitigation, family, proxied);
     if (mitigation.mode === 'observe') {
-      observing.push(statement);
+      observing.push(...own);
       continue;
     }
     addObserving();
-    statements.push(statement);
+    statements.push(...own);
   }
   addObserving();
   return statements;
 }
 
-function statementOf(mitigation: Mitigation, family: Family): string {
-  const { protocol, sourcePort, destinationPort, fragment, limit, mode } = mitigation;
-  return [
+/** A mitigation of strangers has several rules, of which a packet matches one; they share the element of its limit. */
+function statementsOf(
+  mitigation: Mitigation,
+  family: Family,
+  proxied: readonly number[],
+): string[] {
+  const { ref, protocol, sourcePort, destinationPort, fragment, limit, mode } = mitigation;
+  const before = [
     ...sourceMatches(mitigation, family),
     ...(protocol === 'any'
       ? []
@@ -54,10 +61,37 @@ function statementOf(mitigation: Mitigation, family: Family): string {
     ...portMatches(mitigation, 'sport', sourcePort),
     ...portMatches(mitigation, 'dport', destinationPort),
     ...(fragment === 'later' ? [LATER_FRAGMENT[family]] : []),
-    ...(limit === null ? [] : limitMatches(mitigation.ref, limit, family)),
+  ];
+  const after = [
+    ...(limit === null || limit.pps === 0 ? [] : [limitMatch(ref, limit, family)]),
     mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`,
-  ].join(' ');
+  ];
+  const strangers = limit?.strangersOnly === true ? strangerMatches(mitigation, proxied) : [[]];
+  return strangers.map((matches) => [...before, ...matches, ...after].join(' '));
 }
+
+/**
+ * What the protected host has not answered. A SYN of an existing connection is a stranger: the answer to the first SYN of a forged
+ * source makes conntrack take those after it for established. A limit leaves out the ports of SYN proxies.
+ */
+function strangerMatches(
+  { protocol, destinationPort, limit }: Mitigation,
+  proxied: readonly number[],
+): string[][] {
+  const unanswered = 'ct state != established';
+  const isTcp = protocol === 'tcp';
+  if (!isTcp && protocol !== 'any') return [[unanswered]];
+  const only = isTcp ? [] : ['meta l4proto tcp'];
+  const isLimit = limit !== null && limit.pps > 0;
+  if (isLimit && destinationPort !== null && proxied.includes(destinationPort)) return [];
+  const left = isLimit && destinationPort === null && proxied.length > 0;
+  const ports = left ? [`th dport != { ${proxied.join(', ')} }`] : [];
+  const again = [...only, ...ports, 'ct state established', BARE_SYN];
+  if (!left || isTcp) return [[...ports, unanswered], again];
+  return [['meta l4proto != tcp', unanswered], [...only, ...ports, unanswered], again];
+}
+
+const BARE_SYN = 'tcp flags & (fin | syn | rst | ack) == syn';
 
 const LATER_FRAGMENT: Readonly<Record<Family, string>> = {
   4: 'ip frag-off & 0x1fff != 0',
@@ -89,10 +123,7 @@ function portMatches({ ref, protocol }: Mitigation, field: string, port: number 
 }
 
 /** Does not match when the set is full, so a full set drops no packets. */
-function limitMatches(ref: string, limit: MitigationLimit, family: Family): string[] {
-  const { per, pps, strangersOnly } = limit;
-  const strangers = strangersOnly ? ['ct state != established'] : [];
-  if (pps === 0) return strangers;
+function limitMatch(ref: string, { per, pps }: MitigationLimit, family: Family): string {
   if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
   const ip = IP[family];
   const key = [
@@ -102,10 +133,7 @@ function limitMatches(ref: string, limit: MitigationLimit, family: Family): stri
     ...numberOf(`${ref} ${pps}`),
   ].join(' . ');
   const set = stateSet(per === 'source' ? 'mitigated_source' : 'mitigated_destination', family);
-  return [
-    ...strangers,
-    `update @${set} { ${key} limit rate over ${pps}/second burst ${pps} packets }`,
-  ];
+  return `update @${set} { ${key} limit rate over ${pps}/second burst ${pps} packets }`;
 }
 
 const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
