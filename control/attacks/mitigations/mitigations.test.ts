@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
+import type { AttackType } from '@portcullis/core/attacks/attack.ts';
 import {
   NOTHING_SET,
   type ScopeSettings,
@@ -89,7 +90,7 @@ test('mitigates an attacked prefix for its holder, but not for other holders ins
   );
 });
 
-test('adds actions for new facts, and keeps actions whose facts are no longer reported', async (t) => {
+test('adds actions for new facts, keeps those whose facts are no longer reported, and ends those of a type that is gone', async (t) => {
   const { db } = await fleet(t);
   const port = (number: number) => ({
     sources: [],
@@ -98,7 +99,7 @@ test('adds actions for new facts, and keeps actions whose facts are no longer re
   });
   const received = await recordOngoing(db, SUBJECT, 'tcp_syn_flood', port(80));
   await respondTo(db, received);
-  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce filter']);
+  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce limit', 'enforce filter']);
   await respondTo(db, { ...received, kind: 'changed', tops: port(443) });
   const [policy] = await policies(db);
   assert.deepEqual(
@@ -109,6 +110,13 @@ test('adds actions for new facts, and keeps actions whose facts are no longer re
     ],
   );
   assert.equal(await respondTo(db, { ...received, kind: 'changed', tops: null }), null);
+  const { attack } = received;
+  const presenting = (...present: readonly AttackType[]): Promise<unknown> =>
+    respondTo(db, { ...received, kind: 'changed', attack: { ...attack, present }, tops: null });
+  await presenting('icmp_flood', 'tcp_syn_flood');
+  assert.equal((await activeKinds(db, received.attackId)).length, 4);
+  await presenting('icmp_flood');
+  assert.deepEqual(await activeKinds(db, received.attackId), ['enforce limit']);
 });
 
 test('applies changed modes and safelists: observe marks, off withdraws, on restores', async (t) => {

@@ -176,7 +176,7 @@ describe('the mitigation plan of an attack', () => {
     }
   });
 
-  it('limits unknown sources of every flood, or puts a SYN proxy in front of the port', () => {
+  it('limits unknown sources of every flood, but at a port with a SYN proxy, which admits real clients', () => {
     const aimed = { ...NO_TOPS, destinationPorts: [{ port: GAME, packets: 5000 }] };
     const protocols = { udp_flood: 17, icmp_flood: 1, gre_flood: 47, other_flood: 132 } as const;
     for (const [flood, protocol] of Object.entries(protocols)) {
@@ -190,15 +190,22 @@ describe('the mitigation plan of an attack', () => {
       'tcp_rst_flood',
       'tcp_syn_ack_flood',
     ] as const) {
-      const { filters, mitigations } = policyOf(planned(flood, aimed));
+      const first = planned(flood);
+      const packet = packetFrom('192.0.2.1', 6, 40_000, GAME);
+      assert.equal(evaluate(policyOf(first), packet, false), 'drop');
+      // Also where the limit was there before the port was known: it would exclude clients that the proxy admits.
+      const policy = policyOf([...new Set([...first, ...planned(flood, aimed)])]);
       assert.deepEqual(
-        filters.map((one) => [one.ref, one.type, one.port, one.managed]),
-        [['mitigation:0', 'tcp-syn-proxy', GAME, true]],
+        policy.filters.map((one) => [one.type, one.port, one.managed]),
+        [['tcp-syn-proxy', GAME, true]],
       );
-      // A rate limit would exclude clients that the proxy admits.
-      assert.deepEqual(mitigations, []);
-      const anywhere = policyOf(planned(flood));
-      assert.equal(evaluate(anywhere, packetFrom('192.0.2.1', 6, 40_000, GAME), false), 'drop');
+      assert.equal(evaluate(policy, packet, false), 'pass');
+      assert.equal(evaluate(policy, { ...packet, destinationPort: GAME + 1 }, false), 'drop');
+      const own = {
+        ...policyOf(first),
+        filters: policy.filters.map((one) => ({ ...one, ref: 'filter:1' })),
+      };
+      assert.equal(evaluate(own, packet, false), 'pass', 'a proxy of the holder');
     }
   });
 
