@@ -31,7 +31,7 @@ export interface PacketState {
   readonly icmpWithinRate: boolean;
   /** The fragment is within the destination's limit. */
   readonly fragmentsWithinLimit: boolean;
-  /** The protected host has answered this sender on these ports, by connection tracking. */
+  /** The protected host has answered this sender on these ports, by connection tracking. Never of a SYN. */
   readonly answered: boolean;
   /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];
