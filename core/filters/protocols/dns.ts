@@ -9,15 +9,29 @@ function query(start: number) {
   ];
 }
 
+/** Opcodes of RFC 1996 and 2136, of one zone: a NOTIFY may have the new record beside it, an UPDATE has what changes. */
+const NOTIFY = '20';
+const UPDATE = '28';
+function ofZone(start: number, opcode: string) {
+  return [
+    { offset: start + 2, hex: opcode, mask: 'f8' },
+    { offset: start + 4, hex: '0001' },
+  ];
+}
+
 export const dns = {
   type: 'dns',
   name: 'DNS',
   category: 'protocols',
   description:
-    'Authoritative name servers and resolvers: queries of one question, and nothing else.',
+    'Authoritative name servers and resolvers: queries of one question, notifications and updates of zones.',
   usualPorts: [53],
   udp: {
-    greetings: [signature(query(0), 17, 512)],
+    greetings: [
+      signature(query(0), 17, 512),
+      signature(ofZone(0, NOTIFY), 17, 512),
+      signature(ofZone(0, UPDATE), 17, 1232),
+    ],
     // A server answers every source at once, and clients change ports, so no source proves its address.
     replies: null,
     data: [],
@@ -25,5 +39,8 @@ export const dns = {
     budgetPps: 20_000,
     validatedSeconds: 60,
   },
-  tcp: { ...PROXIED, openings: [opening(query(2))] },
+  tcp: {
+    ...PROXIED,
+    openings: [query(2), ofZone(2, NOTIFY), ofZone(2, UPDATE)].map((one) => opening(one)),
+  },
 } as const satisfies Filter;

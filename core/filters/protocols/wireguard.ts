@@ -2,6 +2,7 @@ import { type Filter, signature } from '../filter.ts';
 
 const INITIATION = signature('01000000', 148, 148);
 const RESPONSE = signature('02000000', 92, 92);
+const TRANSPORT = signature('04000000', 32);
 
 export const wireguard = {
   type: 'wireguard',
@@ -11,10 +12,12 @@ export const wireguard = {
     'WireGuard tunnels, by the handshake, which the server answers only for a key that it knows.',
   usualPorts: [51820],
   udp: {
-    greetings: [INITIATION],
-    replies: [RESPONSE],
+    // What is no start comes from a peer whose address changed: it goes on sending, or answers the server's own start.
+    greetings: [INITIATION, RESPONSE, TRANSPORT],
+    // Either comes only to who has the keys.
+    replies: [RESPONSE, TRANSPORT],
     // Of either side: handshakes, a cookie, and transport.
-    data: [RESPONSE, signature('03000000', 64, 64), signature('04000000', 32)],
+    data: [RESPONSE, signature('03000000', 64, 64), TRANSPORT],
     rates: { unvalidatedPps: 10, validatedPps: 100_000 },
     budgetPps: 500,
     // Keys last 180 s; after that there is a new handshake.

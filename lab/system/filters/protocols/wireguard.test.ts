@@ -6,6 +6,7 @@ import { FilteredServer } from '../filtered-server.ts';
 const INITIATION = `01000000${'11'.repeat(144)}`;
 const RESPONSE = `02000000${'22'.repeat(88)}`;
 const COOKIE = `03000000${'33'.repeat(60)}`;
+/** Of a key that the server knows; it answers no other. */
 const KEEPALIVE = `04000000${'44'.repeat(28)}`;
 const DATA = `04000000${'55'.repeat(600)}`;
 
@@ -17,7 +18,8 @@ test('wireguard carries a tunnel after its handshake, and no flood', async (t) =
     [INITIATION, RESPONSE],
     // Under load a server sends a cookie, which proves nothing yet.
     [`01000000${'66'.repeat(8)}`, COOKIE],
-    ['04000000', KEEPALIVE],
+    [`04000000${'44'.repeat(8)}`, KEEPALIVE],
+    [`04000000${'55'.repeat(8)}`, KEEPALIVE],
   ]);
   await server.ask('udp', [[`01000000${'66'.repeat(144)}`, COOKIE]]);
   assert.deepEqual(await server.validated(), []);
