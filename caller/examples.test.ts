@@ -47,7 +47,7 @@ async function startPlace(t: TestContext) {
   mkdirSync(join(folder, 'bin'));
   const program = join(folder, 'bin', 'portcullis');
   const main = join(import.meta.dirname, 'main.ts');
-  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${main} "$@"\n`);
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
   chmodSync(program, 0o755);
   copyFileSync(join(EXAMPLES, 'rules.yaml'), join(folder, 'rules.yaml'));
   const env = {

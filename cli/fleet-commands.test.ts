@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
+import { quote } from './installation/command-line.ts';
 import { CommandSession } from './testing/run.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -54,7 +55,8 @@ test('asks on a terminal before it applies anything', async (t) => {
   const { url } = await testDatabase(t);
   writeFileSync(FILE, FLEET);
   const onTerminal = (answer: string): { readonly code: number | null; readonly said: string } => {
-    const command = `${process.execPath} ${MAIN} fleet apply ${FILE}`;
+    const words = [process.execPath, MAIN, 'fleet', 'apply', FILE];
+    const command = words.map(quote).join(' ');
     const ran = spawnSync('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       input: answer,
       env: { ...process.env, DATABASE_URL: url, HOME: home },
