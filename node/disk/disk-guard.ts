@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DiskUse, MeasureDisk } from './measure.ts';
-import { diskRefusal, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
+import { diskRefusal, farEntries, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
+import type { Lane } from './turns.ts';
 
 /** A server as the guard sees it. */
 export interface GuardedServer {
@@ -37,7 +38,10 @@ const FREE_CHECK_MS = 1_000;
 /** A round starts early if the free bytes have fallen by more than this. */
 const ALARM_BYTES = 256 * 1024 * 1024;
 
-/** Measures every server in rounds, and stops servers that are over their limit. */
+/**
+ * Measures all servers concurrently, in rounds, and stops those that are over their limit. A server that starts is
+ * measured ahead of the round.
+ */
 export class DiskGuard {
   private readonly options: GuardOptions;
   private readonly stopping = new AbortController();
@@ -58,13 +62,22 @@ export class DiskGuard {
     await this.running;
   }
 
-  /** Measures one server before a start. Returns why it must not start, or null. */
-  async measure({ uuid, folder, limitMib }: GuardedServer): Promise<string | null> {
-    return diskRefusal(await this.use({ uuid, folder }), limitMib);
+  /**
+   * Measures one server before a start. Returns why it must not start, or null. Rejects with the reason of the signal.
+   */
+  async measure(server: GuardedServer, signal?: AbortSignal): Promise<string | null> {
+    const both = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
+    return diskRefusal(await this.use(server, 'start', both), server.limitMib);
   }
 
-  private async use({ uuid, folder }: Pick<GuardedServer, 'uuid' | 'folder'>): Promise<DiskUse> {
-    const use = await this.options.measure(folder, this.stopping.signal);
+  private async use(
+    { uuid, folder, limitMib }: GuardedServer,
+    lane: Lane,
+    signal: AbortSignal = this.stopping.signal,
+  ): Promise<DiskUse> {
+    const most = farEntries(limitMib);
+    const order = { lane, ...(Number.isFinite(most) && { maxEntries: most }) };
+    const use = await this.options.measure(folder, signal, order);
     this.options.onMeasured(uuid, use);
     return use;
   }
@@ -99,15 +112,12 @@ export class DiskGuard {
     const servers = this.options.servers();
     const known = new Set(servers.map(({ uuid }) => uuid));
     for (const uuid of this.overSince.keys()) if (!known.has(uuid)) this.overSince.delete(uuid);
-    for (const server of servers) {
-      if (this.stopping.signal.aborted) return;
-      await this.examine(server);
-    }
+    await Promise.all(servers.map((server) => this.examine(server, 'round')));
   }
 
-  private async examine(server: GuardedServer): Promise<void> {
+  private async examine(server: GuardedServer, lane: Lane): Promise<void> {
     try {
-      this.enforce(server.uuid, await this.use(server));
+      this.enforce(server.uuid, await this.use(server, lane));
     } catch (error) {
       if (!this.stopping.signal.aborted) this.options.onError(server.uuid, error);
     }
@@ -139,6 +149,6 @@ export class DiskGuard {
     // Timers may fire slightly early.
     await wait(afterMs + 5, undefined, { signal }).catch(() => undefined);
     const server = this.options.servers().find((one) => one.uuid === uuid);
-    if (server?.writes === 'game' && !signal.aborted) await this.examine(server);
+    if (server?.writes === 'game' && !signal.aborted) await this.examine(server, 'start');
   }
 }
