@@ -50,6 +50,8 @@ const CLOSED = NOT_PUBLIC.map(cidrOf);
 /** IPv6 addresses that carry an IPv4 address of `CLOSED`. */
 const TRANSLATED = CLOSED.flatMap(translationsOf);
 const LOOPBACK = ['127.0.0.0/8', '::1/128'].map(cidrOf);
+/** A connection to them goes to loopback. */
+const UNSPECIFIED = ['0.0.0.0/8', '::/128'].map(cidrOf);
 
 /** Whether an address is of the public internet: neither special by a registry, nor where a cloud serves machines. */
 export function isPublicAddress(address: Address): boolean {
@@ -60,8 +62,8 @@ export interface Reach {
   /** Networks that the operator opened although they are not public. */
   readonly opened: readonly Cidr[];
   /**
-   * Addresses of this host itself, which are not reached, whatever they are. Networks open them only if they mean this
-   * host: a single address, or loopback.
+   * Addresses of this host itself beside loopback. They are not reached, whatever they are: networks open them only if
+   * they mean this host, as a single address or loopback does.
    */
   readonly own?: readonly Address[];
 }
@@ -73,10 +75,8 @@ export interface Reach {
 export function mayReach(address: Address, { opened, own = [] }: Reach): boolean {
   if (within(TRANSLATED, address)) return false;
   if (!isPublicAddress(address) && !within(opened, address)) return false;
-  const isOwn = own.some((one) => {
-    const cidr = cidrOfAddress(one);
-    return within([cidr, ...translationsOf(cidr)], address);
-  });
+  const ownNetworks = [...LOOPBACK, ...UNSPECIFIED, ...own.map(cidrOfAddress)];
+  const isOwn = within([...ownNetworks, ...ownNetworks.flatMap(translationsOf)], address);
   return !isOwn || within(opened.filter(isOfHost), address);
 }
 
