@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DiskUse, MeasureDisk } from './measure.ts';
 import { diskRefusal, farEntries, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
@@ -46,6 +47,8 @@ export class DiskGuard {
   private readonly options: GuardOptions;
   private readonly stopping = new AbortController();
   private readonly overSince = new Map<string, OverSince>();
+  /** What a round measures, by server. */
+  private readonly underWay = new Map<string, Promise<void>>();
   private running: Promise<void> | null = null;
 
   constructor(options: GuardOptions) {
@@ -60,6 +63,7 @@ export class DiskGuard {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
+    await Promise.all(this.underWay.values());
   }
 
   /**
@@ -94,7 +98,7 @@ export class DiskGuard {
   /** Ends early if much less is free than at the start of the round. */
   private async pause(freeBefore: number): Promise<void> {
     const { signal } = this.stopping;
-    const until = performance.now() + (this.options.pauseMs ?? PAUSE_MS);
+    const until = performance.now() + this.pauseMs;
     for (;;) {
       const leftMs = until - performance.now();
       if (leftMs <= 0 || signal.aborted) return;
@@ -108,11 +112,28 @@ export class DiskGuard {
     return (await this.options.freeBytes?.().catch(() => 0)) ?? 0;
   }
 
+  private get pauseMs(): number {
+    return this.options.pauseMs ?? PAUSE_MS;
+  }
+
+  /** Ends when all are measured, or after the time of a pause: a large folder does not hold back the next round. */
   private async round(): Promise<void> {
     const servers = this.options.servers();
     const known = new Set(servers.map(({ uuid }) => uuid));
     for (const uuid of this.overSince.keys()) if (!known.has(uuid)) this.overSince.delete(uuid);
-    await Promise.all(servers.map((server) => this.examine(server, 'round')));
+    const examined = servers
+      .filter(({ uuid }) => !this.underWay.has(uuid))
+      .map((server) => this.examineInRound(server));
+    const ended = Promise.all(examined).then(() => {});
+    const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(this.pauseMs)]);
+    await Promise.race([ended, once(signal, 'abort')]);
+  }
+
+  private async examineInRound(server: GuardedServer): Promise<void> {
+    const examining = this.examine(server, 'round');
+    this.underWay.set(server.uuid, examining);
+    await examining;
+    this.underWay.delete(server.uuid);
   }
 
   private async examine(server: GuardedServer, lane: Lane): Promise<void> {

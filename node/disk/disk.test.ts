@@ -191,6 +191,31 @@ describe('the limit of a disk', () => {
   });
 });
 
+describe('a folder that takes long to measure', () => {
+  it('is measured once at a time, and holds back no round of other servers', async (t) => {
+    const slow = Promise.withResolvers<DiskUse>();
+    const counts = { slow: 0, fine: 0 };
+    const often = Promise.withResolvers<void>();
+    const guard = new DiskGuard({
+      measure: async (folder) => {
+        counts[folder as 'slow' | 'fine'] += 1;
+        if (counts.fine > 3) often.resolve();
+        return folder === 'slow' ? slow.promise : used(1);
+      },
+      servers: () => [server('slow'), server('fine')],
+      onMeasured: () => undefined,
+      act: () => assert.fail('nothing is over'),
+      onError: () => undefined,
+      pauseMs: 20,
+    });
+    t.after(() => guard.stop());
+    guard.start();
+    await often.promise;
+    assert.equal(counts.slow, 1);
+    slow.resolve(used(1));
+  });
+});
+
 describe('a disk that fills fast', () => {
   it('is measured again long before the next round', async (t) => {
     let free = 1000 * MIB;
