@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { SendResult } from '@portcullis/control/webhooks/send.ts';
 import { skipUnless } from '../../requirements.ts';
 import { addAddress, addRoute, type Namespace, Network } from '../../stack/netns.ts';
 
-const SEND = join(import.meta.dirname, 'testing/send-webhooks.ts');
+const SEND = new URL('testing/send-webhooks.ts', import.meta.url).pathname;
 
 describe('a webhook of a tenant', { skip: skipUnless(['netns']) }, () => {
   const network = new Network('webhooks');
