@@ -26,7 +26,7 @@ export interface GuardOptions {
   readonly onError: (uuid: string, error: unknown) => void;
   /** The pause between two rounds; Wings takes 150 s. */
   readonly pauseMs?: number;
-  /** The free bytes on the disk of the folders. If they fall fast, the next round starts at once. */
+  /** What is free on the disk of the folders, in bytes. If it falls fast, the next round starts at once. */
   readonly freeBytes?: () => Promise<number>;
   /** The time from the stop of a server over its limit to its kill; the same as Wings. */
   readonly killAfterMs?: number;

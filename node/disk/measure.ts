@@ -31,14 +31,14 @@ const BATCH = 32;
 const MAX_LINKED = 16_384;
 /** Concurrent walks of a lane. They are many, and take turns, because a walk waits only for what is before it. */
 const WALKS: Readonly<Record<Lane, number>> = { start: 32, round: 16 };
-/** A walk below this depth holds many descriptors, so few are there at a time. Games have about ten levels. */
+/** A walk below this depth holds many descriptors, so few of a lane are there at a time. Games have about ten levels. */
 const SHALLOW = 16;
 const DEEP_WALKS = 4;
 
 interface Shared {
   readonly limits: MeasureLimits;
   readonly turns: Turns;
-  readonly deep: Limiter;
+  readonly deep: Readonly<Record<Lane, Limiter>>;
 }
 
 /**
@@ -49,7 +49,8 @@ interface Shared {
 export function createMeasureDisk(limits: Partial<MeasureLimits> = {}): MeasureDisk {
   const all = { ...DEFAULTS, ...limits };
   const turns = new Turns(all.entriesPerSecond);
-  const shared = { limits: all, turns, deep: new Limiter(DEEP_WALKS) };
+  const deep = { start: new Limiter(DEEP_WALKS), round: new Limiter(DEEP_WALKS) };
+  const shared = { limits: all, turns, deep };
   const lanes = { start: new Limiter(WALKS.start), round: new Limiter(WALKS.round) };
   return (folder, signal, { lane = 'round', maxEntries = all.maxEntries } = {}) => {
     const walk = (): Promise<DiskUse> => new Walk(shared, { lane, maxEntries }, signal).run(folder);
@@ -159,7 +160,7 @@ class Walk {
       // Completed before its siblings, so that only one directory of each level is open.
       while (this.levels.length > depth) await this.step();
     };
-    await (depth === SHALLOW ? this.shared.deep.run(walk, this.signal) : walk());
+    await (depth === SHALLOW ? this.shared.deep[this.order.lane].run(walk, this.signal) : walk());
   }
 
   /** Returns false if there is no folder. */
