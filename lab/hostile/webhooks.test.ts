@@ -23,6 +23,8 @@ import {
 const EVERYTHING = ['0.0.0.0/0', '::/0'].flatMap(cidrOf);
 const LOOPBACK = cidrOf('127.0.0.0/8');
 const TIMEOUT_MS = 400;
+/** Where an answer is expected. */
+const PATIENT_MS = 60_000;
 const never = new AbortController().signal;
 
 test('a webhook reaches no address of this host, by any family or form, though its network is open', async (t) => {
@@ -57,7 +59,11 @@ test('a webhook reaches no address of its installation, such as that of the publ
   const options = { resolve: async () => [installation], own, port };
   assert.equal((await send({ ...options, networks: EVERYTHING })).status, null);
   assert.equal(connections(), 0);
-  assert.equal((await send({ ...options, networks: cidrOf(`${installation}/32`) })).status, 204);
+  assert.equal(
+    (await send({ ...options, networks: cidrOf(`${installation}/32`), timeoutMs: PATIENT_MS }))
+      .status,
+    204,
+  );
 });
 
 test('a webhook says one sentence after one time for every failure, so it scans no ports', async (t) => {
@@ -129,7 +135,8 @@ test('a webhook follows no redirect', async (t) => {
       `HTTP/1.1 307 X\r\nlocation: http://127.0.0.1:${target.port}/\r\ncontent-length: 0\r\n\r\n`,
     ),
   );
-  const { status } = await send({ port, resolve: async () => ['127.0.0.1'] });
+  const at = async (): Promise<string[]> => ['127.0.0.1'];
+  const { status } = await send({ port, resolve: at, timeoutMs: PATIENT_MS });
   assert.equal(status, 307);
   assert.equal(target.connections(), 0);
 });
