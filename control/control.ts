@@ -10,7 +10,7 @@ import { openTracing, type Tracing } from './tracing.ts';
 import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
-import type { ControlConfig } from './config/config.ts';
+import { type ControlConfig, ownHosts } from './config/config.ts';
 import { type Db, openDatabase } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
 import { startEmbeddedPostgres } from './db/embedded/index.ts';
@@ -191,7 +191,8 @@ function composeAreas(deps: AreaDeps) {
   if (mail !== null) stops.push('mail', () => mail.stop());
   const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db });
-  const webhooks = createWebhooks({ db, networks: config.webhookNetworks, registry, log });
+  const { webhookNetworks: networks } = config;
+  const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,

@@ -127,7 +127,7 @@ export class NodeAgent {
       }, REPORT_DELAY_MS);
     },
     onRemoved: (uuid) => void this.#forget(uuid),
-    checkDisk: (server) => this.#disk.measure(server),
+    checkDisk: (server, signal) => this.#disk.measure(server, signal),
   };
 
   async #sync(): Promise<void> {

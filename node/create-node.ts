@@ -1,9 +1,9 @@
-import { statfs } from 'node:fs/promises';
 import type { Log } from '@portcullis/core/log.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { NodeAgent } from './agent.ts';
 import type { ApplyConfigFiles } from './config-files/apply.ts';
-import { createMeasureDisk } from './disk/measure.ts';
+import { freeSpace } from './disk/free-space.ts';
+import { createMeasureDisk, type MeasureDisk } from './disk/measure.ts';
 import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
@@ -25,6 +25,8 @@ export interface NodeOptions {
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
   readonly measurePauseMs?: number;
+  /** How folders are measured; by default by walking them. */
+  readonly measure?: MeasureDisk;
 }
 
 /** Creates the agent and what its servers share. Throws when the state directory cannot be used. */
@@ -49,11 +51,8 @@ export function createNode(options: NodeOptions): NodeAgent {
     journal,
     log,
     disk: {
-      measure: createMeasureDisk(),
-      freeBytes: async () => {
-        const { bavail, bsize } = await statfs(stateDir);
-        return bavail * bsize;
-      },
+      measure: options.measure ?? createMeasureDisk(),
+      freeBytes: () => freeSpace(stateDir),
       ...(measurePauseMs === undefined ? {} : { pauseMs: measurePauseMs }),
     },
     createServer: (uuid, record, events) => new Server({ ...shared, ...events }, uuid, record),

@@ -46,7 +46,7 @@ export function addNode(program: Command): void {
     )
     .option(
       '--open-networks <networks>',
-      'private networks that servers may reach, which are closed to them otherwise, with commas',
+      'networks that are not public and that servers may reach all the same, with commas',
     )
     .option(
       '--image-pull <when>',

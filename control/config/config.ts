@@ -295,3 +295,11 @@ function ok<T>(value: T): Parsed<T> {
 function no<T>(reason: string): Parsed<T> {
   return { ok: false, reason };
 }
+
+/** The hosts that this control is reached at and that it uses, as names or addresses. */
+export function ownHosts(config: ControlConfig): string[] {
+  const { publicUrl, listen, natsServers, databaseUrl, migrationUrl, mail } = config;
+  const urls = [publicUrl, ...natsServers, databaseUrl, migrationUrl, mail?.url];
+  const hosts = urls.map((url) => URL.parse(url ?? '')?.hostname ?? '');
+  return [listen.host, ...hosts].filter((host) => host !== '');
+}

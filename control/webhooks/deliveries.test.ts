@@ -192,7 +192,7 @@ test('connects to no private address, also not behind a name', async (t) => {
   const resolve = async () => ['10.0.0.1', '127.0.0.1', '::1', '169.254.169.254'];
   const urls = [receiver.url, `http://private.example:${port}/`];
   const ids = await Promise.all(urls.map(async (url) => (await addWebhook(db, url)).id));
-  startDeliveries(t, database_, { retryMs: () => null, networks: [], resolve });
+  startDeliveries(t, database_, { retryMs: () => null, networks: [], resolve, timeoutMs: 300 });
   await happen(db);
   const errors = [];
   for (const id of ids) errors.push((await settled(db, id))[0]?.log[0]?.error);

@@ -21,6 +21,7 @@ export interface DispatcherOptions {
   readonly events: WebhookEvents;
   readonly networks: readonly Cidr[];
   readonly resolve?: SendOptions['resolve'];
+  readonly own?: SendOptions['own'];
   /** Default 10 s. */
   readonly timeoutMs?: number;
   /** Default: as core/webhooks decides. */
@@ -149,12 +150,12 @@ class WebhookDispatcher implements Dispatcher {
 
   /** Null: a stop broke it off. */
   async #send(due: DueDelivery, at: Date): Promise<SendResult | null> {
-    const { networks, resolve, timeoutMs = TIMEOUT_MS } = this.#options;
+    const { networks, resolve, own, timeoutMs = TIMEOUT_MS } = this.#options;
     const id = messageId(due.eventId);
     const body = messageBody(due, due.url);
     const secrets = [due.secret, ...(due.previousSecret === null ? [] : [due.previousSecret])];
     const headers = messageHeaders(id, body, secrets, at.getTime());
-    const options = { networks, timeoutMs, ...(resolve !== undefined && { resolve }) };
+    const options = { networks, timeoutMs, resolve, own };
     const { signal } = this.#stopping;
     return sendMessage({ url: due.url, headers, body }, options, signal).catch((error: unknown) => {
       if (signal.aborted) return null;
@@ -162,7 +163,7 @@ class WebhookDispatcher implements Dispatcher {
     });
   }
 
-  async #settle(due: DueDelivery, { status, error }: SendResult, attempt: LoggedAttempt) {
+  async #settle(due: DueDelivery, { status, error, detail }: SendResult, attempt: LoggedAttempt) {
     const { db, events, retryMs = (nth) => retryAfterMs(nth, Math.random()) } = this.#options;
     const { webhookId, kind, attempts } = due;
     const isTest = kind === 'webhook.test';
@@ -175,7 +176,7 @@ class WebhookDispatcher implements Dispatcher {
       const isDisabled = await saveFailure(db, due, attempt, disable);
       if (isDisabled && disable !== null) events.disabled(webhookId, disable.reason);
     }
-    events.attempted({ webhookId, kind, attempts, result, error });
+    events.attempted({ webhookId, kind, attempts, result, error, detail });
   }
 }
 

@@ -9,6 +9,8 @@ export interface WebhookEvents {
     readonly attempts: number;
     readonly result: 'delivered' | 'retried' | 'failed';
     readonly error: string | null;
+    /** Why there was no answer, which only the operator may read. */
+    readonly detail: string | null;
   }): void;
   disabled(webhookId: number, reason: string): void;
   failed(what: string, error: unknown): void;
@@ -29,7 +31,9 @@ export function createWebhookEvents(log: Logger, registry: Registry): WebhookEve
   return {
     attempted({ result, ...of }) {
       attempts.inc({ result });
-      log.debug({ result, ...of }, 'a webhook was called');
+      const line = { result, ...of };
+      if (of.detail === null) log.debug(line, 'a webhook was called');
+      else log.info(line, 'a webhook was not answered');
     },
     disabled(webhookId, reason) {
       disabled.inc();

@@ -5,6 +5,9 @@ import type { Db } from '../db/database.ts';
 import { type Dispatcher, startDispatcher } from './dispatcher.ts';
 import { createWebhookEvents } from './events.ts';
 import { createWebhookHandlers, type WebhookHandlers } from './handlers.ts';
+import { installationAddresses } from './own-addresses.ts';
+import { resolveName } from './resolve.ts';
+import { loadCollectorListeners } from './store.ts';
 
 export type { Dispatcher } from './dispatcher.ts';
 
@@ -12,6 +15,8 @@ export interface WebhookDeps {
   readonly db: Db;
   /** Networks that webhooks may reach though they are not public. */
   readonly networks: readonly Cidr[];
+  /** Hosts of this installation, names or addresses, which webhooks do not reach; this host's own are added. */
+  readonly ownHosts?: readonly string[];
   readonly registry: Registry;
   readonly log: Logger;
 }
@@ -23,10 +28,16 @@ export interface Webhooks {
   startDeliveries(): Dispatcher;
 }
 
-export function createWebhooks({ db, networks, registry, log }: WebhookDeps): Webhooks {
+export function createWebhooks(deps: WebhookDeps): Webhooks {
+  const { db, networks, ownHosts = [], registry, log } = deps;
   const events = createWebhookEvents(log, registry);
+  const hosts = async (): Promise<string[]> => {
+    const listeners = await loadCollectorListeners(db);
+    return [...ownHosts, ...listeners.map((listen) => listen.replace(/:\d+$/, ''))];
+  };
+  const own = installationAddresses({ hosts, resolve: resolveName });
   return {
     handlers: createWebhookHandlers(networks),
-    startDeliveries: () => startDispatcher({ db, events, networks }),
+    startDeliveries: () => startDispatcher({ db, events, networks, own }),
   };
 }

@@ -1,16 +1,26 @@
-import { Resolver } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { once } from 'node:events';
+import { type Address, formatAddress } from '@portcullis/core/net/address.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import { mayConnect } from '@portcullis/core/net/public-address.ts';
+import { mayReach } from '@portcullis/core/net/public-address.ts';
 import { literalAddress, parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
+import {
+  addressesOf,
+  deliveredHere,
+  interfaceAddresses,
+  type LoadAddresses,
+} from './own-addresses.ts';
+import { type Resolve, resolveName } from './resolve.ts';
 
 export interface SendResult {
   /** Null: there was no answer. */
   readonly status: number | null;
-  /** Null: it succeeded. */
+  /** Null: it succeeded. What the owner of the webhook sees. */
   readonly error: string | null;
+  /** Why there was no answer, for the operator alone; null with an answer. */
+  readonly detail: string | null;
 }
 
 export interface SendOptions {
@@ -19,7 +29,9 @@ export interface SendOptions {
   /** The time for everything, from the name to the end of the answer. */
   readonly timeoutMs: number;
   /** The addresses of a name; default: of DNS. */
-  readonly resolve?: (name: string) => Promise<readonly string[]>;
+  readonly resolve?: Resolve | undefined;
+  /** Addresses that are not reached, beside those of this host's interfaces; default: none. */
+  readonly own?: LoadAddresses | undefined;
 }
 
 export interface Message {
@@ -31,64 +43,70 @@ export interface Message {
 /** An answer is read to this size and thrown away, so that a receiver need not see its connection break. */
 const ANSWER_BYTES = 64 * 1024;
 const MOST_ADDRESSES = 4;
-const ERROR_LENGTH = 200;
+/** Of a name, whose owner chooses how many it has. */
+const MOST_FOUND = 16;
+const TEXT_LENGTH = 400;
 
 /**
  * Posts a message; any 2xx is a success. The name is resolved here and the connection goes to an address that was
- * checked, so a name that changes its address between check and use gains nothing. Redirects are not followed. Throws
- * nothing but the reason of the signal.
+ * checked, so a name that changes its address between check and use gains nothing. Redirects are not followed. Without
+ * an answer, the result is one sentence at the end of the time, whatever the reason: otherwise a webhook would tell which
+ * ports are open where only this host can look. Throws nothing but the reason of the signal.
  */
 export async function sendMessage(
-  { url: text, headers, body }: Message,
-  { networks, timeoutMs, resolve = resolveName }: SendOptions,
+  message: Message,
+  options: SendOptions,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const timeout = AbortSignal.timeout(options.timeoutMs);
   const both = AbortSignal.any([signal, timeout]);
   try {
-    const url = parseWebhookUrl(text, networks);
-    if (!url.ok) return { status: null, error: `The URL ${url.reason}.` };
-    const addresses = await unless(both, addressesOf(url.value, resolve));
-    const usable = addresses.filter((address) => mayConnect(address, networks));
-    if (usable.length === 0) {
-      return { status: null, error: `${url.value.hostname} has no public address.` };
-    }
-    const status = await post(url.value, usable.slice(0, MOST_ADDRESSES), headers, body, both);
-    return { status, error: describeStatus(status) };
+    const status = await attempt(message, options, both);
+    return { status, error: describeStatus(status), detail: null };
   } catch (error) {
+    const detail = timeout.aborted ? 'the time was over' : describeError(error);
+    if (!both.aborted) await once(both, 'abort');
     signal.throwIfAborted();
-    if (timeout.aborted) return { status: null, error: `No answer within ${timeoutMs / 1000} s.` };
-    return { status: null, error: describeError(error) };
+    return { status: null, error: unanswered(message, options), detail };
   }
 }
 
-async function addressesOf(
-  url: URL,
-  resolve: NonNullable<SendOptions['resolve']>,
-): Promise<readonly string[]> {
-  const literal = literalAddress(url);
-  return literal === null ? resolve(url.hostname) : [literal];
+/** Rejects when there is no answer, or none may be asked for. */
+async function attempt(
+  { url: text, headers, body }: Message,
+  { networks, resolve = resolveName, own = async () => [] }: SendOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const url = parseWebhookUrl(text, networks);
+  if (!url.ok) throw new Error(`the URL ${url.reason}`);
+  const literal = literalAddress(url.value);
+  const names = literal === null ? resolve(url.value.hostname) : [literal];
+  const [texts, installation] = await unless(signal, Promise.all([names, own()]));
+  const found = addressesOf(texts.slice(0, MOST_FOUND));
+  const here = [...installation, ...interfaceAddresses(), ...(await deliveredHere(found))];
+  const usable = found.filter((address) => mayReach(address, { opened: networks, own: here }));
+  if (usable.length === 0) throw new Error(`none of its addresses may be reached: ${texts}`);
+  return post(url.value, usable.slice(0, MOST_ADDRESSES), headers, body, signal);
 }
 
-/** Asks DNS itself, because getaddrinfo would occupy a thread of the pool for as long as a customer's server hangs. */
-async function resolveName(name: string): Promise<string[]> {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
-  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
-  return [v4, v6].flatMap((found) => (found.status === 'fulfilled' ? found.value : []));
+/** The same for a closed port, a silent one, a name without an address and an address of this host. */
+function unanswered({ url }: Message, { timeoutMs }: SendOptions): string {
+  const host = URL.parse(url)?.hostname ?? 'it';
+  const sentence = `No answer within ${timeoutMs / 1000} s: the receiver is down, its certificate is not valid, or ${host} has no public address; webhooks go to public addresses only.`;
+  return sentence.slice(0, TEXT_LENGTH);
 }
 
 /** The status of the answer, when it was read or is too long. */
 function post(
   url: URL,
-  addresses: readonly string[],
+  addresses: readonly Address[],
   headers: Message['headers'],
   body: string,
   signal: AbortSignal,
 ): Promise<number> {
-  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  const found = addresses.map((one) => ({ address: formatAddress(one), family: one.family }));
   const lookup: LookupFunction = (_name, { all }, done) => {
-    const [first = { address: '', family: 0 }] = found;
+    const [first = { address: '', family: 4 }] = found;
     if (all === true) done(null, found);
     else done(null, first.address, first.family);
   };
@@ -134,7 +152,7 @@ function describeError(error: unknown): string {
   return text
     .replaceAll(/\p{Cc}/gu, ' ')
     .toWellFormed()
-    .slice(0, ERROR_LENGTH);
+    .slice(0, TEXT_LENGTH);
 }
 
 /** Rejects when the signal is aborted first; the promise goes on without a reader. */

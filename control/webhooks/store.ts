@@ -139,3 +139,9 @@ function idOf([row]: readonly { readonly id: number }[]): number {
   if (row === undefined) throw new Error('an insert returned no row');
   return row.id;
 }
+
+/** Where collectors listen, as `ADDRESS:PORT`. */
+export async function loadCollectorListeners(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('collectors').select('listen').execute();
+  return rows.map(({ listen }) => listen);
+}

@@ -35,6 +35,9 @@ const DEFAULTS = {
   ports: [],
 } as const;
 
+/** The networks of documentation, which stand for the internet in tests. */
+const DOCUMENTATION = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32'];
+
 /** The engine removes networks with their last container, so that a test sees it. */
 function openEngine(
   dockerd: Dockerd,
@@ -42,7 +45,8 @@ function openEngine(
   owner: string,
   callMs: number,
 ): DockerEngine {
-  const guard = createGuard({ command: dockerd.namespace.command('nft') });
+  const command = dockerd.namespace.command('nft');
+  const guard = createGuard({ command, opened: DOCUMENTATION });
   const { socket: socketPath } = dockerd;
   const pull = { policy: 'always', loginFile: join(stateDir, 'config.json') } as const;
   return new DockerEngine({

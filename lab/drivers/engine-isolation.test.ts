@@ -16,6 +16,7 @@ const CLIENT = { 4: '192.0.2.2', 6: '2001:db8:c::2' } as const;
 const HOST_PORT = 8080;
 /** The metadata address at which clouds serve credentials to machines. */
 const METADATA = '169.254.169.254';
+const METADATA_6 = 'fd00:ec2::254';
 const CLIENT_PORT = 9000;
 /** Timeout for expected answers; it costs nothing when they come. */
 const PATIENT_S = 10;
@@ -96,11 +97,16 @@ describe('servers in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     // Duplicate address detection takes a second.
     await eventually('same organisation', async () => one.reaches(await two.address(6), GAME_PORT));
     assert.equal(await one.isKeptFrom(await foreign.address(6), GAME_PORT), true);
-    const host = [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'];
-    assert.deepEqual(await one.reached(host.map((ip) => [ip, HOST_PORT] as const)), []);
+    const addresses = [HOST[6], 'fd00:5eed:1::1', '2001:db8:c::1'];
+    assert.deepEqual(await one.reached(addresses.map((ip) => [ip, HOST_PORT] as const)), []);
     const address = await one.address(6);
     addRoute(client, address, '2001:db8:c::1');
     assert.equal(reaches(client, address, GAME_PORT), false, 'Docker 20 filters no IPv6');
+    addAddress(client, 'eth0', `${METADATA_6}/128`);
+    addRoute(host, METADATA_6, CLIENT[6]);
+    assert.equal(await one.reaches(CLIENT[6], CLIENT_PORT), true, 'the internet');
+    assert.equal(await one.isKeptFrom(METADATA_6, CLIENT_PORT), true, 'credentials of a cloud');
+    assert.equal(reaches(host, METADATA_6, CLIENT_PORT, PATIENT_S), true, 'they are there');
     for (const shell of shells) await shell.remove();
     for (const organisation of ['six', 'seven']) {
       const name = new Names('node-1').network(organisation);

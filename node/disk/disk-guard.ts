@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DiskUse, MeasureDisk } from './measure.ts';
-import { diskRefusal, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
+import { diskRefusal, farEntries, isFarOver, type OverSince, stepDisk } from './disk-limit.ts';
+import type { Lane } from './turns.ts';
 
 /** A server as the guard sees it. */
 export interface GuardedServer {
@@ -24,7 +26,7 @@ export interface GuardOptions {
   readonly onError: (uuid: string, error: unknown) => void;
   /** The pause between two rounds; Wings takes 150 s. */
   readonly pauseMs?: number;
-  /** The free bytes on the disk of the folders. If they fall fast, the next round starts at once. */
+  /** What is free on the disk of the folders, in bytes. If it falls fast, the next round starts at once. */
   readonly freeBytes?: () => Promise<number>;
   /** The time from the stop of a server over its limit to its kill; the same as Wings. */
   readonly killAfterMs?: number;
@@ -37,11 +39,16 @@ const FREE_CHECK_MS = 1_000;
 /** A round starts early if the free bytes have fallen by more than this. */
 const ALARM_BYTES = 256 * 1024 * 1024;
 
-/** Measures every server in rounds, and stops servers that are over their limit. */
+/**
+ * Measures all servers concurrently, in rounds, and stops those that are over their limit. A server that starts is
+ * measured ahead of the round.
+ */
 export class DiskGuard {
   private readonly options: GuardOptions;
   private readonly stopping = new AbortController();
   private readonly overSince = new Map<string, OverSince>();
+  /** What a round measures, by server. */
+  private readonly underWay = new Map<string, Promise<void>>();
   private running: Promise<void> | null = null;
 
   constructor(options: GuardOptions) {
@@ -56,15 +63,25 @@ export class DiskGuard {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
+    await Promise.all(this.underWay.values());
   }
 
-  /** Measures one server before a start. Returns why it must not start, or null. */
-  async measure({ uuid, folder, limitMib }: GuardedServer): Promise<string | null> {
-    return diskRefusal(await this.use({ uuid, folder }), limitMib);
+  /**
+   * Measures one server before a start. Returns why it must not start, or null. Rejects with the reason of the signal.
+   */
+  async measure(server: GuardedServer, signal?: AbortSignal): Promise<string | null> {
+    const both = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
+    return diskRefusal(await this.use(server, 'start', both), server.limitMib);
   }
 
-  private async use({ uuid, folder }: Pick<GuardedServer, 'uuid' | 'folder'>): Promise<DiskUse> {
-    const use = await this.options.measure(folder, this.stopping.signal);
+  private async use(
+    { uuid, folder, limitMib }: GuardedServer,
+    lane: Lane,
+    signal: AbortSignal = this.stopping.signal,
+  ): Promise<DiskUse> {
+    const most = farEntries(limitMib);
+    const order = { lane, ...(Number.isFinite(most) && { maxEntries: most }) };
+    const use = await this.options.measure(folder, signal, order);
     this.options.onMeasured(uuid, use);
     return use;
   }
@@ -81,7 +98,7 @@ export class DiskGuard {
   /** Ends early if much less is free than at the start of the round. */
   private async pause(freeBefore: number): Promise<void> {
     const { signal } = this.stopping;
-    const until = performance.now() + (this.options.pauseMs ?? PAUSE_MS);
+    const until = performance.now() + this.pauseMs;
     for (;;) {
       const leftMs = until - performance.now();
       if (leftMs <= 0 || signal.aborted) return;
@@ -95,19 +112,33 @@ export class DiskGuard {
     return (await this.options.freeBytes?.().catch(() => 0)) ?? 0;
   }
 
+  private get pauseMs(): number {
+    return this.options.pauseMs ?? PAUSE_MS;
+  }
+
+  /** Ends when all are measured, or after the time of a pause: a large folder does not hold back the next round. */
   private async round(): Promise<void> {
     const servers = this.options.servers();
     const known = new Set(servers.map(({ uuid }) => uuid));
     for (const uuid of this.overSince.keys()) if (!known.has(uuid)) this.overSince.delete(uuid);
-    for (const server of servers) {
-      if (this.stopping.signal.aborted) return;
-      await this.examine(server);
-    }
+    const examined = servers
+      .filter(({ uuid }) => !this.underWay.has(uuid))
+      .map((server) => this.examineInRound(server));
+    const ended = Promise.all(examined).then(() => {});
+    const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(this.pauseMs)]);
+    await Promise.race([ended, once(signal, 'abort')]);
   }
 
-  private async examine(server: GuardedServer): Promise<void> {
+  private async examineInRound(server: GuardedServer): Promise<void> {
+    const examining = this.examine(server, 'round');
+    this.underWay.set(server.uuid, examining);
+    await examining;
+    this.underWay.delete(server.uuid);
+  }
+
+  private async examine(server: GuardedServer, lane: Lane): Promise<void> {
     try {
-      this.enforce(server.uuid, await this.use(server));
+      this.enforce(server.uuid, await this.use(server, lane));
     } catch (error) {
       if (!this.stopping.signal.aborted) this.options.onError(server.uuid, error);
     }
@@ -139,6 +170,6 @@ export class DiskGuard {
     // Timers may fire slightly early.
     await wait(afterMs + 5, undefined, { signal }).catch(() => undefined);
     const server = this.options.servers().find((one) => one.uuid === uuid);
-    if (server?.writes === 'game' && !signal.aborted) await this.examine(server);
+    if (server?.writes === 'game' && !signal.aborted) await this.examine(server, 'start');
   }
 }

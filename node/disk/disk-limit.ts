@@ -1,4 +1,4 @@
-import type { DiskUse } from './measure.ts';
+import { type DiskUse, ENTRY_BYTES } from './measure.ts';
 
 const MIB = 1024 * 1024;
 const FAR_FACTOR = 1.25;
@@ -11,21 +11,52 @@ export interface DiskStep {
   readonly action: 'none' | 'stop' | 'kill';
 }
 
+/** A file system of ext4 has an inode for each 16 KiB, so no server takes more of them than of the disk. */
+const ENTRIES_PER_MIB = 64;
+/** Small servers have many files too: a game of npm packages has 30,000. */
+const LEAST_ENTRIES = 32_768;
+const MOST_ENTRIES = 5_000_000;
+const FAR_ENTRIES = 16_384;
+
+/** The most files, folders and links of a server. A limit of 0 is no limit. */
+export function entryLimit(limitMib: number): number {
+  if (limitMib === 0) return Number.POSITIVE_INFINITY;
+  return Math.min(Math.max(limitMib * ENTRIES_PER_MIB, LEAST_ENTRIES), MOST_ENTRIES);
+}
+
+/** The number of entries from which a server is far over its limit: none needs to be counted further. */
+export function farEntries(limitMib: number): number {
+  return entryLimit(limitMib) * FAR_FACTOR + FAR_ENTRIES;
+}
+
 /**
  * Returns a sentence that says why a server may not run with its disk use, or null. A limit of 0 is no limit. A folder
  * that cannot be measured completely is over any limit: otherwise a game could hide files there.
  */
-export function diskRefusal({ bytes, complete }: DiskUse, limitMib: number): string | null {
+export function diskRefusal(
+  { bytes, entries, complete }: DiskUse,
+  limitMib: number,
+): string | null {
   if (limitMib === 0) return null;
-  if (bytes > limitMib * MIB) {
-    return `It has ${Math.ceil(bytes / MIB)} MiB on the disk and may have ${limitMib} MiB.`;
+  const most = entryLimit(limitMib);
+  if (entries > most) {
+    return `It has more than ${most} files and folders, which is the most that ${limitMib} MiB of disk allow.`;
   }
-  return complete ? null : 'Its folder is too deep or has too many files to be measured.';
+  if (bytes > limitMib * MIB) {
+    const has = `It has ${Math.ceil(bytes / MIB)} MiB on the disk and may have ${limitMib} MiB.`;
+    if (entries * ENTRY_BYTES < bytes / 2) return has;
+    return `${has} Each of its ${entries} files and folders counts at least 4 KiB.`;
+  }
+  return complete ? null : 'Its folder is too deep or cannot be read, so it cannot be measured.';
 }
 
 /** Whether a server is killed at once instead of stopped: it may fill the disk before a stop would end it. */
-export function isFarOver({ bytes }: Pick<DiskUse, 'bytes'>, limitMib: number): boolean {
-  return limitMib !== 0 && bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES;
+export function isFarOver(
+  { bytes, entries = 0 }: Pick<DiskUse, 'bytes'> & { readonly entries?: number },
+  limitMib: number,
+): boolean {
+  if (limitMib === 0) return false;
+  return bytes > limitMib * MIB * FAR_FACTOR + FAR_BYTES || entries >= farEntries(limitMib);
 }
 
 /** Decides what to do with a server after a measurement. */

@@ -16,13 +16,13 @@ import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { DiskGuard, type GuardedServer } from './disk-guard.ts';
 import { createMeasureDisk, type DiskUse } from './measure.ts';
-import { diskRefusal, isFarOver, stepDisk } from './disk-limit.ts';
+import { diskRefusal, entryLimit, farEntries, isFarOver, stepDisk } from './disk-limit.ts';
 
 const MIB = 1024 * 1024;
 const never = new AbortController().signal;
 
 describe('the disk use of a folder', () => {
-  it('equals that of du: blocks, each file once, links not followed, also odd names', async (t) => {
+  it('is the blocks of each file once, 4 KiB an entry at least, links not followed, also odd names', async (t) => {
     const folder = join(folderOf(t), 'server');
     for (const path of ['', 'a', 'a/b', 'empty']) mkdirSync(join(folder, path));
     writeFileSync(join(folder, 'a/file'), Buffer.alloc(3 * MIB + 5));
@@ -35,9 +35,9 @@ describe('the disk use of a folder', () => {
     const odd = Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe, 0x61])]);
     writeFileSync(odd, Buffer.alloc(2 * MIB));
     const use = await createMeasureDisk()(folder, never);
-    assert.equal(use.bytes, duOf(folder));
+    assert.equal(use.bytes, countedIn(folder));
     assert.ok(use.bytes > 5 * MIB && use.bytes < 6 * MIB);
-    assert.equal(use.complete, true);
+    assert.deepEqual([use.entries, use.complete], [11, true]);
   });
 
   it('is marked as incomplete above the limit of entries', async (t) => {
@@ -48,12 +48,14 @@ describe('the disk use of a folder', () => {
     assert.equal((await createMeasureDisk({ maxDepth: 10 })(folder, never)).complete, false);
     assert.equal((await createMeasureDisk({ maxEntries: 5 })(folder, never)).complete, false);
     const whole = await createMeasureDisk({ maxDepth: 21 })(folder, never);
-    assert.deepEqual([whole.complete, whole.bytes], [true, duOf(folder)]);
+    assert.deepEqual([whole.complete, whole.bytes], [true, countedIn(folder)]);
+    const two = await createMeasureDisk()(folder, never, { maxEntries: 2 });
+    assert.deepEqual([two.complete, two.entries], [false, 2]);
   });
 
   it('is zero without a folder, and unknown if the path is no folder', async (t) => {
     const folder = folderOf(t);
-    const nothing = { bytes: 0, complete: true };
+    const nothing = { bytes: 0, entries: 0, complete: true };
     assert.deepEqual(await createMeasureDisk()(join(folder, 'gone'), never), nothing);
     writeFileSync(join(folder, 'file'), '');
     await assert.rejects(createMeasureDisk()(join(folder, 'file'), never));
@@ -67,7 +69,7 @@ describe('the disk use of a folder', () => {
     const uses = await Promise.all([measure(folder, never), measure(folder, never)]);
     assert.ok(performance.now() - begin > 350);
     assert.deepEqual(uses[0], uses[1]);
-    await assert.rejects(measure(folder, AbortSignal.timeout(50)), { name: 'AbortError' });
+    await assert.rejects(measure(folder, AbortSignal.timeout(50)), { name: 'TimeoutError' });
     assert.deepEqual(await measure(folder, never), uses[0]);
   });
 
@@ -102,7 +104,23 @@ describe('the limit of a disk', () => {
       diskRefusal({ ...used(10), bytes: 10 * MIB + 1 }, 10),
       'It has 11 MiB on the disk and may have 10 MiB.',
     );
-    assert.match(diskRefusal({ ...used(1), complete: false }, 10) ?? '', /cannot|be measured/);
+    assert.match(diskRefusal({ ...used(1), complete: false }, 10) ?? '', /cannot be measured/);
+    const many = { bytes: 20 * MIB, entries: 5_000, complete: true };
+    assert.match(diskRefusal(many, 10) ?? '', /Each of its 5000 files and folders counts .* 4 KiB/);
+    assert.match(
+      diskRefusal({ ...used(1), entries: entryLimit(10) + 1, complete: false }, 10) ?? '',
+      /^It has more than 32768 files and folders, .* the most that 10 MiB of disk allow/,
+    );
+  });
+
+  it('has entries by its size, at least what small games have, and at most what can be measured', () => {
+    const limits = [1, 512, 1024, 100 * 1024, 10_000_000].map(entryLimit);
+    assert.deepEqual(limits, [32_768, 32_768, 65_536, 5_000_000, 5_000_000]);
+    assert.equal(entryLimit(0), Infinity);
+    const none = { ...used(0), entries: 100_000_000 };
+    assert.deepEqual([diskRefusal(none, 0), isFarOver(none, 0)], [null, false]);
+    assert.equal(isFarOver({ bytes: 0, entries: farEntries(10) - 1 }, 10), false);
+    assert.equal(isFarOver({ bytes: 0, entries: farEntries(10) }, 10), true);
   });
 
   it('stops a server above it once, kills it after the timeout, and resets when it is below', () => {
@@ -173,6 +191,31 @@ describe('the limit of a disk', () => {
   });
 });
 
+describe('a folder that takes long to measure', () => {
+  it('is measured once at a time, and holds back no round of other servers', async (t) => {
+    const slow = Promise.withResolvers<DiskUse>();
+    const counts = { slow: 0, fine: 0 };
+    const often = Promise.withResolvers<void>();
+    const guard = new DiskGuard({
+      measure: async (folder) => {
+        counts[folder as 'slow' | 'fine'] += 1;
+        if (counts.fine > 3) often.resolve();
+        return folder === 'slow' ? slow.promise : used(1);
+      },
+      servers: () => [server('slow'), server('fine')],
+      onMeasured: () => undefined,
+      act: () => assert.fail('nothing is over'),
+      onError: () => undefined,
+      pauseMs: 20,
+    });
+    t.after(() => guard.stop());
+    guard.start();
+    await often.promise;
+    assert.equal(counts.slow, 1);
+    slow.resolve(used(1));
+  });
+});
+
 describe('a disk that fills fast', () => {
   it('is measured again long before the next round', async (t) => {
     let free = 1000 * MIB;
@@ -202,15 +245,28 @@ describe('a disk that fills fast', () => {
 });
 
 function used(mib: number): DiskUse {
-  return { bytes: mib * MIB, complete: true };
+  return { bytes: mib * MIB, entries: 1, complete: true };
 }
 
 function server(uuid: string): GuardedServer {
   return { uuid, folder: uuid, limitMib: 10, writes: 'game' };
 }
 
-function duOf(folder: string): number {
-  return 1024 * Number(execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0]);
+/** By `find`: the blocks of each inode once, and 4 KiB an entry at least. */
+function countedIn(folder: string): number {
+  const seen = new Set<string>();
+  const lines = execFileSync('find', [folder, '-printf', String.raw`%i %b\n`], {
+    encoding: 'utf8',
+  });
+  return lines
+    .trim()
+    .split('\n')
+    .reduce((sum, line) => {
+      const [inode = '', blocks = ''] = line.split(' ');
+      const bytes = seen.has(inode) ? 0 : Number(blocks) * 512;
+      seen.add(inode);
+      return sum + Math.max(bytes, 4096);
+    }, 0);
 }
 
 function folderOf(t: TestContext): string {

@@ -22,6 +22,8 @@ export interface EngineAdapterOptions {
   readonly connection: InstanceConnection;
   readonly launches: Limiter;
   readonly log: Log;
+  /** Rejects if the server may not start. A large folder must not hold the slot of another's launch. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
   /** Creates and starts the instance. */
   readonly launch: (signal: AbortSignal, run: number) => Promise<void>;
   readonly launched: () => LaunchedWith | null;
@@ -76,10 +78,11 @@ export class EngineAdapter {
   }
 
   async #launch(run: number): Promise<void> {
-    const { uuid, launches, launch, log, post } = this.#options;
+    const { uuid, launches, check, launch, log, post } = this.#options;
     const abort = new AbortController();
     this.#launching = abort;
     try {
+      await check(abort.signal);
       await launches.run(() => launch(abort.signal, run), abort.signal);
       this.#options.connection.watchUsage();
       post({ kind: 'launched', run });

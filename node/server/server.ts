@@ -61,7 +61,7 @@ export interface ServerEvents {
   /** Nothing but the files is left of a server that control no longer assigns to this node. */
   readonly onRemoved: (uuid: string) => void;
   /** Returns a sentence that says why a server may not start with its present disk use, or null. */
-  readonly checkDisk: (server: GuardedServer) => Promise<string | null>;
+  readonly checkDisk: (server: GuardedServer, signal: AbortSignal) => Promise<string | null>;
 }
 
 /** What all servers of a node share. */
@@ -126,6 +126,7 @@ export class Server {
       connection: this.#connection,
       launches,
       log,
+      check: (signal) => this.#checkDisk(signal),
       launch: (signal, run) => this.#launch(signal, run),
       launched: () => this.#launched ?? launchOf(this.#desired?.egg ?? null),
       post: (event) => this.#queue.post(event),
@@ -146,7 +147,7 @@ export class Server {
       build: async (output, signal) => {
         await build(this.#order(), output, signal);
         // Measured before `built` is reported, so that the reported disk use includes the install.
-        await this.#checkDisk().catch(() => {});
+        await this.#checkDisk(signal).catch(() => {});
       },
     });
     for (const effect of recovered.effects) this.#adapter.perform(effect);
@@ -317,16 +318,17 @@ export class Server {
     const launched = launchOf(order.egg);
     this.#launched = launched;
     await this.#save();
-    await this.#checkDisk();
     this.#connection.watchDone(launched, () => this.#queue.post({ kind: 'done', run }));
     await launch({ ...order, engine, applyConfigFiles, connection: this.#connection }, signal);
   }
 
   /** Rejects if the server is over its disk limit. A folder that cannot be measured in time is left to the guard. */
-  async #checkDisk(): Promise<void> {
+  async #checkDisk(signal: AbortSignal): Promise<void> {
     const { guardedServer } = this;
     if (guardedServer === null) return;
-    const check = withTimeout('measure its folder', DISK_MS, this.#shared.checkDisk(guardedServer));
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(DISK_MS)]);
+    const measured = this.#shared.checkDisk(guardedServer, inTime);
+    const check = withTimeout('measure its folder', DISK_MS, measured);
     const refusal = await check.catch(() => null);
     if (refusal !== null) throw new EngineError('refused', refusal);
   }

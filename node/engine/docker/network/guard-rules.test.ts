@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NOT_PUBLIC } from '@portcullis/core/net/public-address.ts';
 import { parseResolvers, renderGuard } from './guard-rules.ts';
 
 test('replaces the guard table completely, and removes it without bridges', () => {
@@ -28,10 +29,19 @@ test('lists every bridge, port, resolver and closed network once in its family',
     bridges: ['pcn2', 'pcn1'],
     published: [port, port, { ...port, ip: '2001:db8::1' }, { ...port, ip: '0.0.0.0', port: 9 }],
     resolvers: ['192.0.2.53', '2001:db8::53'],
-    closed: ['10.0.0.0/8', 'fe80::/10'],
+    closed: ['9.9.9.0/24', '2620:fe::/48'],
     opened: ['10.7.0.0/16'],
   });
-  const sets = text.split('\n').filter((line) => line.startsWith('  set '));
+  const special = [...NOT_PUBLIC, '9.9.9.0/24', '2620:fe::/48'].toSorted();
+  const elements = (all: readonly string[]): string => `elements = { ${all.join(', ')} }`;
+  const [four, six] = [
+    special.filter((one) => !one.includes(':')),
+    special.filter((one) => one.includes(':')),
+  ];
+  assert.ok(text.includes('64:ff9b::909:900/120') && text.includes('2002:909:900::/40'));
+  const sets = text
+    .split('\n')
+    .filter((line) => line.startsWith('  set ') && !line.includes('translated6'));
   assert.deepEqual(
     sets.map((line) => line.trim()),
     [
@@ -44,8 +54,8 @@ test('lists every bridge, port, resolver and closed network once in its family',
       'set resolvers6 { type ipv6_addr;  elements = { 2001:db8::53 }; }',
       'set opened4 { type ipv4_addr; flags interval; auto-merge; elements = { 10.7.0.0/16 }; }',
       'set opened6 { type ipv6_addr; flags interval; auto-merge; }',
-      'set closed4 { type ipv4_addr; flags interval; auto-merge; elements = { 10.0.0.0/8 }; }',
-      'set closed6 { type ipv6_addr; flags interval; auto-merge; elements = { fe80::/10 }; }',
+      `set closed4 { type ipv4_addr; flags interval; auto-merge; ${elements(four)}; }`,
+      `set closed6 { type ipv6_addr; flags interval; auto-merge; ${elements(six)}; }`,
     ],
   );
 });

@@ -1,5 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { NOT_PUBLIC, translationsOf } from '@portcullis/core/net/public-address.ts';
 import type { PublishedPort } from '../../engine.ts';
 import { BRIDGE_PREFIX } from '../labels.ts';
 
@@ -12,26 +14,11 @@ export interface GuardPlan {
   readonly published: readonly PublishedPort[];
   /** The DNS resolvers of this host; servers may reach their port 53 only. */
   readonly resolvers: readonly string[];
-  /** Networks that servers must not reach, such as that of the control plane. */
+  /** Networks that servers must not reach, in addition to what is not public, such as that of the control plane. */
   readonly closed: readonly string[];
   /** Networks that they may reach although they are inside a closed one. */
   readonly opened: readonly string[];
 }
-
-/** Clouds serve machine credentials at link-local addresses. */
-export const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'] as const;
-
-/**
- * Private networks, shared address space and unique local addresses (RFC 1918, 6598, 4193): what stands there, such as
- * databases and management interfaces of the operator, trusts its neighbours. Games need the internet only.
- */
-export const PRIVATE = [
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  'fc00::/7',
-] as const;
 
 /**
  * Renders the table that closes what Docker leaves open between its bridges and the host. Docker does not touch it, also
@@ -40,13 +27,16 @@ export const PRIVATE = [
  * - Servers of one organisation reach each other, and no other bridge, also not one of another agent.
  * - From outside, only published ports are reachable: also by IPv6, which Docker 20 does not filter, and from hosts with
  *   a route to the bridge's addresses.
- * - Servers answer players of any network, and begin connections to the internet and to opened networks only.
+ * - Servers answer players of any network, and begin connections to the public internet and to opened networks only.
+ *   What is not public, such as databases and management interfaces of the operator and credentials of clouds, trusts
+ *   its neighbours. An opened network of IPv6 that carries IPv4 does not lead to closed IPv4 addresses.
  * - Servers reach this host's addresses on published ports only, not the control plane, its metrics or an engine on TCP.
  */
 export function renderGuard(plan: GuardPlan): string {
   const deletion = `table inet ${plan.table}\ndelete table inet ${plan.table}\n`;
   if (plan.bridges.length === 0) return deletion;
-  const { bridges, published, resolvers, closed, opened } = plan;
+  const { bridges, published, resolvers, opened } = plan;
+  const closed = [...NOT_PUBLIC, ...plan.closed];
   const ports = (is: (ip: string) => boolean): string[] =>
     published
       .filter(({ ip }) => is(ip))
@@ -66,6 +56,7 @@ ${renderSet('published6', 'ipv6_addr . inet_proto . inet_service', ports(isIPv6)
 ${renderSet('published', 'inet_proto . inet_service', onAnyAddress)}
 ${renderSet('resolvers4', 'ipv4_addr', resolvers.filter(isIPv4))}
 ${renderSet('resolvers6', 'ipv6_addr', resolvers.filter(isIPv6))}
+${renderSet('translated6', 'ipv6_addr', closed.flatMap(translated), INTERVALS)}
 ${renderSet('opened4', 'ipv4_addr', networks(opened, isIPv4), INTERVALS)}
 ${renderSet('opened6', 'ipv6_addr', networks(opened, isIPv6), INTERVALS)}
 ${renderSet('closed4', 'ipv4_addr', networks(closed, isIPv4), INTERVALS)}
@@ -94,6 +85,7 @@ const CHAINS = `  chain forward {
     ct state established,related ct direction reply accept
     ip daddr @resolvers4 meta l4proto { tcp, udp } th dport 53 accept
     ip6 daddr @resolvers6 meta l4proto { tcp, udp } th dport 53 accept
+    ip6 daddr @translated6 drop
     ip daddr @opened4 accept
     ip6 daddr @opened6 accept
     ip daddr @closed4 drop
@@ -129,6 +121,11 @@ function renderSet(name: string, type: string, elements: readonly string[], flag
 
 function networks(all: readonly string[], is: (ip: string) => boolean): string[] {
   return all.filter((network) => is(network.split('/')[0] ?? ''));
+}
+
+function translated(network: string): string[] {
+  const cidr = parseCidr(network);
+  return cidr.ok ? translationsOf(cidr.value).map(formatCidr) : [];
 }
 
 function quoted(name: string): string {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { EngineError } from '../../engine.ts';
-import { type GuardPlan, LINK_LOCAL, parseResolvers, PRIVATE, renderGuard } from './guard-rules.ts';
+import { type GuardPlan, parseResolvers, renderGuard } from './guard-rules.ts';
 
 /** Isolates servers from the host and from other organisations; see guard-rules.ts. */
 export interface HostGuard {
@@ -13,9 +13,9 @@ export interface HostGuard {
 export interface GuardOptions {
   /** The nft command in the network namespace of the engine. */
   readonly command?: readonly [string, ...string[]];
-  /** Networks that servers must not reach, in addition to link-local and private ones. */
+  /** Networks that servers must not reach, in addition to what is not public. */
   readonly closed?: readonly string[];
-  /** Private networks that they may reach all the same. */
+  /** Networks that they may reach although they are not public. */
   readonly opened?: readonly string[];
   /** The DNS resolvers that servers may use; by default those of this host. */
   readonly resolvers?: () => Promise<readonly string[]>;
@@ -32,13 +32,7 @@ export function createGuard({
 }: GuardOptions = {}): HostGuard {
   return {
     apply: async (plan) => {
-      const complete = {
-        ...plan,
-        resolvers: await resolvers(),
-        closed: [...LINK_LOCAL, ...PRIVATE, ...closed],
-        opened,
-      };
-      await run(command, renderGuard(complete));
+      await run(command, renderGuard({ ...plan, resolvers: await resolvers(), closed, opened }));
     },
   };
 }
