@@ -28,6 +28,11 @@ test('a host sends its token to control alone: of the authority in the token, fo
       await issueCertificate(other, ['127.0.0.1']),
       authority,
     ),
+    // Its issuer and the identifier of the issuer's key are those of ours, and the signature is not.
+    'in the name of ours': chain(
+      await issueCertificate({ key: other.key, cert: authority.cert }, ['127.0.0.1']),
+      authority,
+    ),
     'of a chain through its own certificate': chain(await issueCertificate(leaf, ['127.0.0.1']), {
       key: '',
       cert: `${leaf.cert}\n${authority.cert}`,
