@@ -190,7 +190,9 @@ function requireNoLinks(path: string, staging: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() === true) {
     const name = relative(staging, path);
-    throw failed(`${name} is a link, so the installation is not adopted: put what it leads to there`);
+    throw failed(
+      `${name} is a link, so the installation is not adopted: put what it leads to there`,
+    );
   }
   if (found?.isDirectory() !== true || dirname(path) === join(staging, 'node', 'servers')) return;
   for (const name of readdirSync(path)) requireNoLinks(join(path, name), staging);

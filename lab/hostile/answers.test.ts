@@ -31,10 +31,14 @@ const TARGETS = [
 /** Without `text/html` the first page is the reference, as for a program. */
 const HEADS = ['Accept: text/html', 'Accept: */*'].flatMap((accept) =>
   [
-  ['Host: control.example'],
-  [`Host: ${MARK}.example`],
-  ['Host: control.example', `X-Forwarded-Host: ${MARK}.example`, 'X-Forwarded-Proto: https'],
-  ['Host: control.example', `Referer: https://${MARK}.example/`, `Origin: https://${MARK}.example`],
+    ['Host: control.example'],
+    [`Host: ${MARK}.example`],
+    ['Host: control.example', `X-Forwarded-Host: ${MARK}.example`, 'X-Forwarded-Proto: https'],
+    [
+      'Host: control.example',
+      `Referer: https://${MARK}.example/`,
+      `Origin: https://${MARK}.example`,
+    ],
   ].map((lines) => [...lines, accept]),
 );
 

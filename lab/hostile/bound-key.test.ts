@@ -53,9 +53,7 @@ const ELSEWHERE = new Set(['readCaller', 'streamEvents']);
 const ROWS = [
   ...ENDPOINTS.map((row) => ({ prefix: V1_PREFIX, row: row as Row })),
   ...X1_ENDPOINTS.map((row) => ({ prefix: X1_PREFIX, row: row as Row })),
-].filter(
-  ({ row }) => !ELSEWHERE.has(row.operationId) && !row.path.startsWith('/game-servers'),
-);
+].filter(({ row }) => !ELSEWHERE.has(row.operationId) && !row.path.startsWith('/game-servers'));
 
 test('a key that is bound to a prefix reads and changes nothing outside of it, by any operation', async (t) => {
   const { acme, client, db } = await startEnvironment(t);

@@ -53,7 +53,16 @@ function shims(t: TestContext) {
   for (const path of [bin, cwd]) mkdirSync(path);
   for (const name of ['-rf', '*', 'configure', 'portcullis-up.service'])
     writeFileSync(join(cwd, name), '');
-  for (const program of ['rm', 'systemctl', 'adduser', 'getent', 'userdel', 'chown', 'chmod', 'find']) {
+  for (const program of [
+    'rm',
+    'systemctl',
+    'adduser',
+    'getent',
+    'userdel',
+    'chown',
+    'chmod',
+    'find',
+  ]) {
     const write = `{ printf '%s\\0' ${program} "$@"; echo; } >>'${calls}'`;
     // There is no such account yet, so that it is created.
     const status = program === 'getent' ? 'exit 2' : '';

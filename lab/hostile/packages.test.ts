@@ -14,14 +14,14 @@ interface Locked {
   readonly optional?: boolean;
 }
 
-function read<T>(path: string): T {
-  return JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T;
+function read(path: string): unknown {
+  return JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 }
 
 test('every package that ships is of one registry, with its digest, and asked for by an exact version', () => {
-  const { packages } = read<{ readonly packages: Readonly<Record<string, Locked>> }>(
-    'package-lock.json',
-  );
+  const { packages } = read('package-lock.json') as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
   const installed = Object.entries(packages).filter(
     ([path, { link }]) => path.includes('node_modules/') && link !== true,
   );
@@ -36,14 +36,18 @@ test('every package that ships is of one registry, with its digest, and asked fo
 });
 
 test('no dependency may be another version than the one that was read', () => {
-  const { workspaces } = read<{ readonly workspaces: readonly string[] }>('package.json');
+  const { workspaces } = read('package.json') as { readonly workspaces: readonly string[] };
   const files = ['package.json', ...workspaces.map((room) => `${room}/package.json`)];
   let count = 0;
   for (const file of [...files, ...globSync('lab/images/files/*/package.json', { cwd: ROOT })]) {
-    const found = read<Record<string, Readonly<Record<string, string>> | undefined>>(file);
+    const found = read(file) as Record<string, Readonly<Record<string, string>> | undefined>;
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides']) {
       for (const [name, version] of Object.entries(found[kind] ?? {})) {
-        assert.match(JSON.stringify(version), /^"\d+\.\d+\.[\w.-]+"$/, `${file}: ${name} ${version}`);
+        assert.match(
+          JSON.stringify(version),
+          /^"\d+\.\d+\.[\w.-]+"$/,
+          `${file}: ${name} ${version}`,
+        );
         count += 1;
       }
     }

@@ -12,7 +12,8 @@ const STRANGER = ['setpriv', '--reuid=12345', '--regid=12345', '--clear-groups']
  * Where any account may look: the door of agents, which may run as any account and show their credential, and the
  * compiled code of the node, which is the same on every machine.
  */
-const OPEN = /^(?:node-link|node-link\/control\.sock|node\/compiled(?:\/\S+)?)(?: reads| lists| connects)+$/;
+const OPEN =
+  /^(?:node-link|node-link\/control\.sock|node\/compiled(?:\/\S+)?)(?: reads| lists| connects)+$/;
 /** Tries each path of stdin: prints those that it can read, list, write to or connect to. */
 const TRY = `use Fcntl; use Socket; $/ = "\\0";
 while (<STDIN>) { chomp; my ($path, @done) = $_;
@@ -41,7 +42,13 @@ describe('another account of the host', { skip: whyNot() }, () => {
 
   it('reads, lists and writes nothing of the data directory, and connects only where agents of any account do', () => {
     const all = everythingBelow(stack.dataDir);
-    for (const needed of ['edge/credential', 'PG_VERSION', '.s.PGSQL.', 'control.sock', 'node/credential'])
+    for (const needed of [
+      'edge/credential',
+      'PG_VERSION',
+      '.s.PGSQL.',
+      'control.sock',
+      'node/credential',
+    ])
       assert.ok(
         all.some((path) => path.includes(needed)),
         `${needed} is not there`,
@@ -74,7 +81,5 @@ function attempts(paths: readonly string[], folder: string): string[] {
   const ran = spawnSync(program ?? '', args, { input: paths.join('\0'), encoding: 'utf8' });
   assert.equal(ran.status, 0, ran.stderr);
   const said = ran.stdout.split('\n').filter(Boolean);
-  return said
-    .map((line) => line.slice(folder.length + 1))
-    .filter((line) => !OPEN.test(line));
+  return said.map((line) => line.slice(folder.length + 1)).filter((line) => !OPEN.test(line));
 }

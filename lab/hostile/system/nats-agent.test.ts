@@ -29,7 +29,11 @@ describe('a stolen credential of an agent, at NATS', { skip: skipUnless(['nats-s
         if (status.type === 'error') violations.push(status.error.message);
     })();
     const subjects = ['usage', 'samples', 'closed'].map((name) => `portcullis.control.${name}`);
-    const body = encode({ replica: 'other', usage: { 1: { requests: 1e9, limit: 1 } }, from: EDGE });
+    const body = encode({
+      replica: 'other',
+      usage: { 1: { requests: 1e9, limit: 1 } },
+      from: EDGE,
+    });
     for (const subject of subjects) evil.publish(subject, body);
     await eventually('each is refused', async () => violations.length >= subjects.length);
     for (const subject of subjects)

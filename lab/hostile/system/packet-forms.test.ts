@@ -98,7 +98,10 @@ class Listener {
     this.#got.length = 0;
     const sentinel = { source: CLIENT[4], destination: SENTINELS.server[4], port: PORT };
     const end = plainForm(to, 'the end', sentinel);
-    await sendFrames(from, [...forms, end].flatMap(({ frames }) => frames));
+    await sendFrames(
+      from,
+      [...forms, end].flatMap(({ frames }) => frames),
+    );
     await eventually('the last frame arrives', async () => this.#got.includes(end.name));
     return new Set(this.#got.filter((name) => name !== end.name));
   }

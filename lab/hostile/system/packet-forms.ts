@@ -138,7 +138,12 @@ function udp({ source, destination, port }: Datagram, payload: string, protocol 
     [port, 2],
   ];
   const data = bytesOf(...ports, [length, 2], [0, 2], body);
-  const pseudo = bytesOf(addressBytes(source), addressBytes(destination), [protocol, 2], [length, 2]);
+  const pseudo = bytesOf(
+    addressBytes(source),
+    addressBytes(destination),
+    [protocol, 2],
+    [length, 2],
+  );
   data.writeUInt16BE(checksum(Buffer.concat([pseudo, data])) || 0xffff, 6);
   return data;
 }
