@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Registry } from 'prom-client';
+import { createRegistry } from '@portcullis/control/http/server/metrics.ts';
 import { createLogger } from '@portcullis/control/log.ts';
 import { createMail } from '@portcullis/control/mail/index.ts';
 import { startSmtpServer } from '@portcullis/control/mail/testing/smtp-server.ts';
@@ -14,7 +14,7 @@ test('a text of a tenant in a mail makes no header and no recipient', async (t) 
   const server = await startSmtpServer(t);
   const log = createLogger({ level: 'silent' });
   const config = { url: server.url, from: 'portcullis@example.net' };
-  const mail = createMail({ config, log, registry: new Registry(), retryMs: [] });
+  const mail = createMail({ config, log, registry: createRegistry(), retryMs: [] });
   const messages = [
     ...BREAKS.map((end) => ({
       to: 'ada@example.net',
