@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addPerson, signIn } from '@portcullis/control/accounts/testing.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
-const PAIRS = 5;
+const PAIRS = 7;
 
 test('a sign-in takes as long for an address without an account as for a wrong password', async (t) => {
   const config = {
@@ -35,8 +35,8 @@ test('a sign-in takes as long for an address without an account as for a wrong p
   }
   const ratio = median(unknown) / median(known);
   t.diagnostic(`${ratio.toFixed(2)} of the time of a known address`);
-  // Without hashing it is a twentieth.
-  assert.ok(ratio > 0.35, `${ratio}`);
+  // Without hashing it is less than a tenth, and what else the machine does moves it by a half.
+  assert.ok(ratio > 0.2, `${ratio}`);
 });
 
 function median(values: readonly number[]): number {
