@@ -20,10 +20,14 @@ const PATIENCE_MS = 30_000;
 
 describe('a stolen credential of an agent, at NATS', { skip: skipUnless(['nats-server']) }, () => {
   it('publishes on no subject of control', async (t) => {
-    const { server, control } = await start(t);
-    const heard: unknown[] = [];
-    control.onUsage((usage) => heard.push(usage));
-    control.serve((from) => heard.push(from));
+    const { server } = await start(t);
+    const heard: string[] = [];
+    const replica = await openConnection(server.control, { name: 'replica' });
+    t.after(() => replica.close());
+    replica.subscribe('portcullis.control.>', {
+      callback: (_error, { subject }) => heard.push(subject),
+    });
+    await replica.flush();
     const evil = await connectAs(t, server, EVIL);
     const violations: string[] = [];
     void (async () => {
@@ -106,7 +110,7 @@ async function start(t: TestContext) {
   const control = new NatsControl(connection, { handler });
   t.after(() => control.close());
   await connection.flush();
-  return { server, control, seen };
+  return { server, seen };
 }
 
 async function connectAs(
