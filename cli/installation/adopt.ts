@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
 import { runningServer } from '@portcullis/control/db/embedded/server.ts';
@@ -166,6 +166,7 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
 /** The account keeps the database; agents of root keep the rest, and games their servers. */
 function give(staging: string): void {
   requirePlain(join(staging, 'postgres'));
+  for (const part of PARTS) requireNoLinks(join(staging, part), staging);
   const root = { uid: 0, gid: 0 };
   for (const part of PARTS) {
     const path = join(staging, part);
@@ -182,6 +183,19 @@ function requirePlain(path: string): void {
   if (!found.isDirectory() && !found.isFile())
     throw failed('the database has links to places outside its folder, so it is not adopted');
   if (found.isDirectory()) for (const name of readdirSync(path)) requirePlain(join(path, name));
+}
+
+/** Root follows paths in these folders, so a link may stand only inside the folder of a server. */
+function requireNoLinks(path: string, staging: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true) {
+    const name = relative(staging, path);
+    throw failed(
+      `${name} is a link, so the installation is not adopted: put what it leads to there`,
+    );
+  }
+  if (found?.isDirectory() !== true || dirname(path) === join(staging, 'node', 'servers')) return;
+  for (const name of readdirSync(path)) requireNoLinks(join(path, name), staging);
 }
 
 function changeOwner(path: string, { uid, gid }: Owner): void {

@@ -22,7 +22,7 @@ import { Worker } from 'node:worker_threads';
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
 import { require } from '@portcullis/lab/requirements.ts';
 import { type ConfigProblem, createApplyConfigFiles } from './apply.ts';
-import { EditThread } from './edit-thread.ts';
+import { EditProcess } from './edit-process.ts';
 
 const SCOPE = {
   environment: { MOTD: 'hello {{env.SECRET}}', SERVER_PORT: '25565' },
@@ -192,11 +192,11 @@ describe('a hostile server folder', () => {
   });
 
   it('with a file that takes too long loses its own values and delays others only once', async (t) => {
-    const editThread = new EditThread(1000);
+    const editProcess = new EditProcess(1000);
     const [hostile, deep, other] = [
-      tree(t, null, editThread),
-      tree(t, null, editThread),
-      tree(t, null, editThread),
+      tree(t, null, editProcess),
+      tree(t, null, editProcess),
+      tree(t, null, editProcess),
     ];
     const names = ['a.yml', 'b.yml', 'c.yml'];
     for (const name of names) {
@@ -269,7 +269,7 @@ interface Tree {
 function tree(
   t: TestContext,
   owner: { readonly uid: number; readonly gid: number } | null = null,
-  editThread = new EditThread(),
+  editProcess = new EditProcess(),
 ): Tree {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-config-')));
   t.after(() => {
@@ -281,7 +281,7 @@ function tree(
   mkdirSync(folder);
   mkdirSync(outside);
   writeFileSync(join(outside, 'secret.cfg'), SECRET);
-  const run = createApplyConfigFiles(editThread);
+  const run = createApplyConfigFiles(editProcess);
   return { folder, outside, apply: (...files) => run({ folder, files, scope: SCOPE, owner }) };
 }
 

@@ -4,7 +4,7 @@ import {
   type TemplateScope,
 } from '@portcullis/core/game-servers/eggs/templates.ts';
 import { type FileContent, Folder, type Owner, Refusal } from '../server-folder/folder.ts';
-import { EditThread } from './edit-thread.ts';
+import { EditProcess } from './edit-process.ts';
 import type { Edit } from './editors/edit.ts';
 
 /** YAML, XML and TOML take a hundred times as long as line formats. */
@@ -19,15 +19,15 @@ const MAX_BYTES: Readonly<Record<ConfigFile['parser'], number>> = {
 };
 const NEW_MODE = 0o644;
 
-/** See `ApplyConfigFiles`. All servers share the thread. */
-export function createApplyConfigFiles(editThread = new EditThread()): ApplyConfigFiles {
+/** See `ApplyConfigFiles`. All servers share the process that edits. */
+export function createApplyConfigFiles(editProcess = new EditProcess()): ApplyConfigFiles {
   return async ({ folder, files, scope, owner }) => {
     const problems: ConfigProblem[] = [];
     let spent = false;
     for (const file of files) {
       const { edits, unknown } = editsOf(file, scope);
       const say = (detail: string): void => void problems.push({ path: file.path, detail });
-      // Other servers wait for the thread too.
+      // Other servers wait for the process too.
       if (spent) {
         say('Left as it is: another file of the server took too long to edit.');
         continue;
@@ -35,7 +35,7 @@ export function createApplyConfigFiles(editThread = new EditThread()): ApplyConf
       for (const name of unknown)
         say(`Nothing stands for {{${name}}}; what it would replace stays.`);
       try {
-        const left = await rewrite({ root: folder, file, edits, owner, editThread });
+        const left = await rewrite({ root: folder, file, edits, owner, editProcess });
         for (const detail of left) say(detail);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -68,7 +68,7 @@ interface Rewriting {
   readonly file: ConfigFile;
   readonly edits: readonly Edit[];
   readonly owner: Owner | null;
-  readonly editThread: EditThread;
+  readonly editProcess: EditProcess;
 }
 
 async function rewrite({
@@ -76,7 +76,7 @@ async function rewrite({
   file,
   edits,
   owner,
-  editThread,
+  editProcess,
 }: Rewriting): Promise<readonly string[]> {
   const { path, parser } = file;
   const parts = path.split('/');
@@ -85,7 +85,7 @@ async function rewrite({
   try {
     const found = await folder.read(name, MAX_BYTES[parser], owner);
     const { text, encoding } = decode(found, parser);
-    const answer = await editThread.edit({ parser, text, edits });
+    const answer = await editProcess.edit({ parser, text, edits });
     if (!answer.ok) throw answer.spent ? new Spent(answer.reason) : new Refusal(answer.reason);
     if (answer.text !== text) {
       const bytes = Buffer.from(answer.text, encoding);

@@ -1,8 +1,7 @@
-import { parentPort } from 'node:worker_threads';
 import { type Edit, type Edited, Unreadable } from './editors/edit.ts';
 import { EDITORS } from './editors/editors.ts';
 
-/** The requests of the agent to its worker, and the answers. */
+/** The requests of the agent to its editing process, and the answers. */
 export interface EditOrder {
   readonly parser: keyof typeof EDITORS;
   readonly text: string;
@@ -13,12 +12,13 @@ export type EditAnswer =
   /** `spent`: the file exceeded the limit of time or memory. */
   | { readonly ok: false; readonly reason: string; readonly spent?: true };
 
-parentPort?.on('message', (order: EditOrder) => send(answer(order)));
+process.on('message', (order: EditOrder) => send(answer(order)));
+// It ends with its agent.
+process.on('disconnect', () => process.exit());
 send('ready');
 
 function send(message: EditAnswer | 'ready'): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  parentPort?.postMessage(message);
+  process.send?.(message);
 }
 
 function answer({ parser, text, edits }: EditOrder): EditAnswer {

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createApplyConfigFiles } from '@portcullis/node/config-files/apply.ts';
+import { EditProcess } from '@portcullis/node/config-files/edit-process.ts';
+
+/** So that only the memory ends it. */
+const LONG_MS = 110_000;
+/** A node of the tree for every two bytes. Files of YAML have 1 MiB at most. */
+const ITEMS = 520_000;
+
+const SCOPE = {
+  environment: {},
+  uuid: '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11',
+  allocation: { ip: '198.51.100.10', port: 25_565 },
+  limits: { memory: 1024, cpu: 100, disk: 2048 },
+};
+
+test('a file of a game that needs much memory to edit costs the agent none of its own, and no other file', async (t) => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-editor-')));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'large.yml'), `list: [${'a,'.repeat(ITEMS)}]\n`);
+  writeFileSync(join(folder, 'small.yml'), 'key: 1\n');
+  const apply = createApplyConfigFiles(new EditProcess(LONG_MS));
+  const edit = (path: string) => {
+    const replacements = [{ match: 'key', ifValue: null, value: 2 }];
+    const files = [{ path, parser: 'yaml' as const, replacements }];
+    return apply({ folder, files, scope: SCOPE, owner: null });
+  };
+  const problems = await edit('large.yml');
+  assert.deepEqual(
+    problems.map(({ detail }) => detail),
+    ['Left as it is: it takes too much memory to edit.'],
+  );
+  assert.deepEqual(await edit('small.yml'), []);
+  assert.equal(readFileSync(join(folder, 'small.yml'), 'utf8'), 'key: 2\n');
+});
