@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   closeSync,
+  constants,
   existsSync,
   mkdirSync,
   openSync,
@@ -69,7 +70,8 @@ function refuseForeignDirectory(path: string): void {
 
 /** flock(2) releases the lock when this process exits for any reason. */
 function lockFile(file: string, dataDir: string): void {
-  const fd = openSync(file, 'a', 0o600);
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const fd = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   if (flock(fd, '--nonblock')) return;
   closeSync(fd);
   throw failed(

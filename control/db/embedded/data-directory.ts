@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  constants,
   existsSync,
   ftruncateSync,
   lchownSync,
@@ -142,9 +143,11 @@ export function lockDirectory(dataDir: string, account: Account | null): { relea
   return { release: () => closeSync(fd) };
 }
 
+/** Follows no link: it is opened as root, and then given to the account. */
 function openLock(path: string): number {
   try {
-    return openSync(path, 'a+', 0o600);
+    const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+    return openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   } catch (cause) {
     throw new Error(
       `${path} cannot be opened: the data directory belongs to another account. Run this as that account, or as root.`,
