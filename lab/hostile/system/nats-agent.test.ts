@@ -25,7 +25,9 @@ describe('a stolen credential of an agent, at NATS', { skip: skipUnless(['nats-s
     const replica = await openConnection(server.control, { name: 'replica' });
     t.after(() => replica.close());
     replica.subscribe('portcullis.control.>', {
-      callback: (_error, { subject }) => heard.push(subject),
+      callback: (_error, { subject }) => {
+        heard.push(subject);
+      },
     });
     await replica.flush();
     const evil = await connectAs(t, server, EVIL);
