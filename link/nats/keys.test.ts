@@ -38,7 +38,7 @@ test('signs claims so that the key in them verifies', () => {
 
 test('an account names who is revoked', () => {
   const operator = new NatsKey('operator');
-  const account = { name: 'fleet', publicName: new NatsKey('account').publicName };
+  const account = { name: 'fleet' as const, publicName: new NatsKey('account').publicName };
   const claimsOf = (jwt: string) =>
     JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()).nats;
   assert.equal(claimsOf(accountClaims(operator, account)).revocations, undefined);

@@ -20,7 +20,7 @@ import {
   type ServeOptions,
   startRequest,
 } from './handling.ts';
-import { type ControlSide, LinkError } from './transport.ts';
+import { type ControlSide, LinkError, MAX_AGENT_BYTES, MAX_GREETING_BYTES } from './transport.ts';
 
 const MAX_PENDING = 256;
 const GREETING_TIMEOUT_MS = 5_000;
@@ -118,16 +118,16 @@ class ServedAgent {
   ) {
     this.#options = options;
     this.#onAdmitted = onAdmitted;
-    this.#stream = new FramedStream(stream, {
-      onMessage: (message) => this.#receive(message),
-      onEnd: (reason) => {
-        clearTimeout(this.#greetingTimer);
-        this.#calls.failAll(
-          new LinkError('disconnected', `the agent's connection ended: ${reason}`),
-        );
-        onGone();
-      },
-    });
+    const onEnd = (reason: string): void => {
+      clearTimeout(this.#greetingTimer);
+      this.#calls.failAll(new LinkError('disconnected', `the agent's connection ended: ${reason}`));
+      onGone();
+    };
+    this.#stream = new FramedStream(
+      stream,
+      { onMessage: (message) => this.#receive(message), onEnd },
+      MAX_GREETING_BYTES,
+    );
     this.#greetingTimer = setTimeout(
       () => this.#stream.destroy('no greeting'),
       GREETING_TIMEOUT_MS,
@@ -219,6 +219,7 @@ class ServedAgent {
     }
     if (this.#refused) return;
     this.#agent = agent;
+    this.#stream.allow(MAX_AGENT_BYTES[agent.kind]);
     this.#onAdmitted(agent);
     this.#stream.send({ ready: true });
     this.#stream.resume();

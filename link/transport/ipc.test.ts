@@ -155,8 +155,9 @@ describe('serveIpc', () => {
       const peer = connect(path);
       peer.resume();
       peer.on('error', () => {});
+      const closed = new Promise((resolve) => peer.on('close', resolve));
       peer.write(bytes);
-      await once(peer, 'close');
+      await closed;
     });
   }
 
