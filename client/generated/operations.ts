@@ -928,8 +928,8 @@ export type Explanation = {
 export type ExporterInput = {
   readonly ip: string;
   readonly sampling_rate?: number;
-  /** What it is believed of. Default: everything. */
-  readonly prefixes?: readonly string[];
+  /** Of which destinations it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes?: readonly string[] | "all";
 };
 
 /** One stateful filter on one port of an address. */
@@ -1057,6 +1057,8 @@ export type FleetCollector = {
   readonly listen: string;
   /** How many are listed. */
   readonly exporters: number;
+  /** Of which destinations its exporters are believed, together. */
+  readonly prefixes: readonly string[] | "all";
   /** Null: it has no credential. */
   readonly enrolled_at: string | null;
   readonly last_seen_at: string | null;

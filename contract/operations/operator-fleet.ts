@@ -67,7 +67,10 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     description: 'What is left out gets its default.',
     body: CollectorInput,
     bodyExamples: {
-      sflow: { listen: '0.0.0.0:6343', exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000 }] },
+      sflow: {
+        listen: '0.0.0.0:6343',
+        exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000, prefixes: ['203.0.113.0/24'] }],
+      },
     },
     responses: saveAnswer('The fleet.', FleetHealth),
   },

@@ -1,7 +1,7 @@
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import { saveCollector } from '../declared/collectors.ts';
+import { completeExporters, loadExporters, saveCollector } from '../declared/collectors.ts';
 import { saveEdge } from '../declared/edges.ts';
 import { saveNode } from '../declared/nodes.ts';
 import { parsePart } from '../fleet-file/part.ts';
@@ -40,7 +40,13 @@ export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
       save(call, tx, 'collector', async (batch, name) => {
         const entries = [{ name, ...call.body }];
         const [collector] = parsePart(entries, (scope) => parseCollectors(entries, scope));
-        if (collector !== undefined) await saveCollector(batch, collector);
+        if (collector === undefined) return;
+        const exporters = completeExporters(
+          collector.exporters,
+          await loadExporters(batch.tx, name),
+        );
+        if (!exporters.ok) throw new Problem('invalid_request', exporters.reason);
+        await saveCollector(batch, { ...collector, exporters: exporters.value });
       }),
     createJoinCommand: (call, tx) => createJoin(call, tx, publicUrl),
     async approveHosts(call, tx) {

@@ -82,8 +82,8 @@ export class NatsLink implements ControlSide, ReplicaRelay {
     this.publishAccounts();
   }
 
-  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
-    return (await this.#replicas?.pass(from, message)) ?? false;
+  async pass(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
+    return (await this.#replicas?.pass(from, site, message)) ?? false;
   }
 
   serve(take: TakeSamples | null): void {

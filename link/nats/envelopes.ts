@@ -47,4 +47,8 @@ const usage = record(
 /** Of a replica to the other ones. */
 export const USAGE = object({ replica: id, usage });
 /** Of a replica to the one that runs the detector. The agent's message is checked again. */
-export const SAMPLES = object({ from: agentRef, message: WATCH_REQUESTS['watch.samples'] });
+export const SAMPLES = object({
+  from: agentRef,
+  site: prose(255),
+  message: WATCH_REQUESTS['watch.samples'],
+});

@@ -36,10 +36,10 @@ export class NatsReplicas implements ReplicaRelay {
     void this.#watch();
   }
 
-  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
+  async pass(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
     if (!this.#isConnected) return false;
     const timeout = SAMPLES_TIMEOUT_MS;
-    const body = encode({ from, message });
+    const body = encode({ from, site, message });
     return this.#connection.request(CONTROL_SAMPLES, body, { timeout }).then(
       () => true,
       () => false,
@@ -54,8 +54,8 @@ export class NatsReplicas implements ReplicaRelay {
       subject: CONTROL_SAMPLES,
       schema: SAMPLES,
       onError: this.#onError,
-      take: ({ from, message }, received) => {
-        take(from, message);
+      take: ({ from, site, message }, received) => {
+        take(from, site, message);
         received.respond();
       },
     });

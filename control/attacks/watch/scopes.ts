@@ -5,15 +5,13 @@ import { type WatchScope } from '@portcullis/core/attacks/detector/scope-setting
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';
 import { WatchScopes } from '../watch-scopes.ts';
-import { WatchAgents } from './agents.ts';
 
 const DAY_MS = 86_400_000;
 /** The most JSON bytes of a page's scopes, to fit into a message. */
 const PAGE_BYTES = 256_000;
 
-/** The detection settings and agents, as of the last query. */
+/** The detection settings, as of the last query. */
 export class ScopeTable {
-  readonly agents = new WatchAgents();
   readonly #db: Db;
   readonly #known = new WatchScopes();
   /** Loads are serialised, because each continues where the last one ended. */
@@ -42,7 +40,6 @@ export class ScopeTable {
 
   async #load(): Promise<boolean> {
     const isOther = await this.#known.load(this.#db);
-    await this.agents.load(this.#db);
     this.#keptDays = await keptDays(this.#db);
     return isOther;
   }

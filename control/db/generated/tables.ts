@@ -551,6 +551,10 @@ export interface Schema {
     person_id: number;
     code_hash: Buffer;
   };
+  refusal_events: {
+    organisation_id: number;
+    generation: number;
+  };
   responder_calls: {
     id: GeneratedAlways<number>;
     run_id: number;
