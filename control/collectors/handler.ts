@@ -14,7 +14,7 @@ import {
 } from '@portcullis/link/messages/messages.ts';
 import type { WatchRequest } from '@portcullis/link/messages/attacks.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { AgentScopes, type BoundRequest } from '../agent-scope.ts';
+import { AgentScopes, type BoundRequest } from '../agents/scope.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
 import type { CollectorExporter } from '../db/schema.ts';

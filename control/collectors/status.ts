@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { collectorStatus, type CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db, Tx } from '../db/database.ts';
-import { prefixesOf } from '../agent-scope.ts';
+import { prefixesOf } from '../agents/scope.ts';
 import type { CollectorExporter, Owner } from '../db/schema.ts';
 
 /** A collector: its configuration and its last report. */

@@ -1,7 +1,7 @@
 import { type DropEntry, PASSED_REASONS } from '@portcullis/core/firewall/drops.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { Outside } from '../agent-scope.ts';
+import type { Outside } from '../agents/scope.ts';
 import type { LiveGeneration } from './edges/store.ts';
 
 /** Events of the fleet: each function writes its log line and its metric together. */

@@ -1,4 +1,4 @@
-import type { Outside } from '../agent-scope.ts';
+import type { Outside } from '../agents/scope.ts';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';

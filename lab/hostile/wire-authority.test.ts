@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
-import { AgentScopes } from '@portcullis/control/agent-scope.ts';
+import { AgentScopes } from '@portcullis/control/agents/scope.ts';
 import { createCollectors } from '@portcullis/control/collectors/index.ts';
 import { type Db } from '@portcullis/control/db/database.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';

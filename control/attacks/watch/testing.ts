@@ -1,7 +1,7 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { WatchSamples, OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.ts';
-import { AgentScopes, type BoundRequest } from '../../agent-scope.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';

@@ -467,6 +467,7 @@ export interface Schema {
     last_seen_at: Date | null;
     engine: Json<ColumnTypes['nodes.engine']> | null;
     lost_at: Date | null;
+    ports_due: Generated<Date>;
   };
   ongoing_attacks: {
     subject: string;

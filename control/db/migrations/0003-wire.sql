@@ -44,3 +44,6 @@ end
 $$;
 create trigger edge_refusals_events after insert on edge_refusals
   referencing new table as new_refusals for each statement execute function refusal_event();
+
+-- By how much a node's heartbeats have used up their rate of port changes; ahead of now by a burst at most (settle.ts).
+alter table nodes add column ports_due timestamptz not null default '-infinity';

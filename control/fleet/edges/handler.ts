@@ -20,7 +20,7 @@ import {
   type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
-import { AgentScopes, type BoundRequest } from '../../agent-scope.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { recordDrops } from './drops.ts';
@@ -136,7 +136,7 @@ class EdgeSession {
           { kind: 'edge', name },
           bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/links.ts.
+      // Answered before: see control/agents/links.ts.
       case 'agent.renew':
       case 'collector.hello':
       case 'collector.report':

@@ -10,7 +10,7 @@ import type {
   NodeRequest,
   NodeSync,
 } from '@portcullis/link/messages/node.ts';
-import { AgentScopes, type BoundRequest } from '../../agent-scope.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';

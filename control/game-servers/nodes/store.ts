@@ -7,7 +7,7 @@ import type {
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { settleNode, type SettledPorts } from '../openings/settle.ts';
+import { settleReported, type SettledPorts } from '../openings/settle.ts';
 
 /**
  * All SQL by which nodes read or change servers, and the only place that isolates nodes: every statement takes the id
@@ -73,7 +73,7 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
       kind: 'recorded',
       changed: isEmpty ? [] : await recordBuilds(tx, node.id, beat.builds),
       // Last, because it takes a generation.
-      ports: await settleNode(tx, node),
+      ports: await settleReported(tx, node),
     };
   });
 }

@@ -4,8 +4,8 @@ import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.ts';
 import { sql } from 'kysely';
-import type { Db } from './db/database.ts';
-import type { CollectorExporter } from './db/schema.ts';
+import type { Db } from '../db/database.ts';
+import type { CollectorExporter } from '../db/schema.ts';
 
 /** The size of the cache of checked addresses. */
 const MAX_REMEMBERED = 131_072;
