@@ -251,9 +251,14 @@ export type ApiKeys = {
   readonly data: readonly ApiKey[];
 };
 
+export type ApprovalInput = {
+  /** Of the key of the host, as the host shows it. */
+  readonly fingerprint: string;
+};
+
 export type ApprovedHosts = {
   readonly data: {
-    /** Of the hosts that waited. */
+    /** From where the host presented its token. */
     readonly addresses: readonly string[];
   };
 };
@@ -1539,13 +1544,17 @@ export type JoinRequest = {
   readonly kind: 'edge' | 'node' | 'collector';
   /** As `tokens create` printed it. */
   readonly token: string;
+  /** Of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it. */
+  readonly public_key?: string;
+  /** By that key, of `portcullis join KIND TOKEN`, in base64url. */
+  readonly signature?: string;
 };
 
 export type Joined = {
   readonly data: {
     /** Its name in the fleet. */
     readonly name: string;
-    /** The contents of its credential file, shown this once. Null: an operator has to approve the host; ask again. */
+    /** The contents of its credential file, shown this once. Null: an operator has to approve the key of the host; ask again. */
     readonly credential: string | null;
   };
 };
@@ -3548,7 +3557,7 @@ export interface OperatorOperations {
   approveHosts: {
     params: { kind: string; name: string };
     query: never;
-    body: never;
+    body: ApprovalInput;
     headers: 'idempotencyKey';
     result: ApprovedHosts;
   };

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { OperatorEndpoint } from '../endpoint.ts';
 import {
+  ApprovalInput,
   ApprovedHosts,
   AuditQuery,
   AuditTrail,
@@ -101,7 +102,10 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     path: '/fleet/{kind}/{name}/approve',
     params: AGENT,
     summary: 'Approve the host that waits',
-    description: 'One that joined with a command that asked for approval.',
+    description:
+      'One that joined with a command that asked for approval, by the fingerprint that it shows. The credential is for that host only. A refusal names the fingerprints that wait.',
+    body: ApprovalInput,
+    bodyExamples: { plain: { fingerprint: '1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13' } },
     responses: doneAnswer('Approved.', ApprovedHosts),
   },
   {

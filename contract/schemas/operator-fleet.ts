@@ -206,6 +206,14 @@ export const JoinInput = sent('JoinInput', {
   ),
 });
 
+export const ApprovalInput = sent('ApprovalInput', {
+  fingerprint: sentText({
+    minLength: 39,
+    maxLength: 39,
+    description: 'Of the key of the host, as the host shows it.',
+  }),
+});
+
 export const JoinCommand = answer('JoinCommand', {
   command: textOrNull({
     description:
@@ -215,5 +223,5 @@ export const JoinCommand = answer('JoinCommand', {
 });
 
 export const ApprovedHosts = answer('ApprovedHosts', {
-  addresses: Type.Array(Type.String(), { description: 'Of the hosts that waited.' }),
+  addresses: Type.Array(Type.String(), { description: 'From where the host presented its token.' }),
 });

@@ -12,7 +12,7 @@ import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
-import { approveTokens, createToken } from '../joining/tokens.ts';
+import { approveHost, createToken, loadWaitingHosts } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
 import { findAgent, readFleet } from './fleet.ts';
 import { operate } from './organisation-write.ts';
@@ -51,9 +51,17 @@ export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
     createJoinCommand: (call, tx) => createJoin(call, tx, publicUrl),
     async approveHosts(call, tx) {
       const agent = agentOf(call);
-      const addresses = await approveTokens(tx, agent, operatorActor(call));
-      if (addresses.length > 0) return { status: 200, body: { data: { addresses } } };
-      throw new Problem('not_found', `No host waits to be the ${agent.kind} ${agent.name}.`);
+      const host = await approveHost(tx, agent, call.body.fingerprint, operatorActor(call));
+      if (host !== null) {
+        const addresses = host.source === null ? [] : [host.source];
+        return { status: 200, body: { data: { addresses } } };
+      }
+      const waiting = await loadWaitingHosts(tx, agent);
+      const listed = waiting.map(({ fingerprint, source }) => `${fingerprint} at ${source}`);
+      throw new Problem(
+        'not_found',
+        `No host with this key waits to be the ${agent.kind} ${agent.name}. ${listed.length === 0 ? 'None waits.' : `These wait: ${listed.join(', ')}.`}`,
+      );
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
+import { createJoinKey } from '@portcullis/link/join-key.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import type { Db } from '../db/database.ts';
 import { applyText } from '../fleet-file/testing.ts';
@@ -273,12 +274,20 @@ test('edges, nodes and collectors are made with the command by which their host 
       `^portcullis ${kind?.slice(0, -1)} join https://portcullis.example (\\S+)$`,
     ).exec(command)?.[1];
     assert.ok(token !== undefined, command);
-    const join = { kind: kind?.slice(0, -1), token };
+    const key = createJoinKey();
+    const agent = kind?.slice(0, -1) as 'edge' | 'node' | 'collector';
+    const join = { kind: agent, token, ...key.prove(agent, token) };
     const host = () =>
       operator.post('/api/portal/agents/join', join, { 'sec-fetch-site': 'same-origin' });
     assert.deepEqual(dataOf(await host()), { name, credential: null });
+    const wrong = { fingerprint: createJoinKey().fingerprint };
+    const refused = await operator.post(`${fleet}/${kind}/${name}/approve`, wrong);
+    assert.match(
+      JSON.stringify(assertRefused(refused, 404, 'not_found')),
+      new RegExp(`${key.fingerprint} at 127.0.0.1`),
+    );
     const approved = dataOf<{ addresses: string[] }>(
-      await operator.post(`${fleet}/${kind}/${name}/approve`, undefined),
+      await operator.post(`${fleet}/${kind}/${name}/approve`, { fingerprint: key.fingerprint }),
     );
     assert.deepEqual(approved.addresses, ['127.0.0.1']);
     assert.ok(dataOf<{ credential: string }>(await host()).credential.length > 20);

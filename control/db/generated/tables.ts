@@ -408,6 +408,12 @@ export interface Schema {
     body: string;
     created_at: Generated<Date>;
   };
+  join_hosts: {
+    token_id: number;
+    fingerprint: string;
+    presented_from: string | null;
+    presented_at: Generated<Date>;
+  };
   join_tokens: {
     id: GeneratedAlways<number>;
     secret_hash: Buffer;
@@ -419,6 +425,7 @@ export interface Schema {
     approved_at: Date | null;
     presented_from: string | null;
     used_at: Date | null;
+    approved_fingerprint: string | null;
   };
   members: {
     organisation_id: number;

@@ -47,3 +47,15 @@ create trigger edge_refusals_events after insert on edge_refusals
 
 -- By how much a node's heartbeats have used up their rate of port changes; ahead of now by a burst at most (settle.ts).
 alter table nodes add column ports_due timestamptz not null default '-infinity';
+
+-- The hosts that wait with a token for approval, each by the fingerprint of the key that it made for joining.
+create table join_hosts (
+  token_id bigint not null references join_tokens on delete cascade,
+  fingerprint text not null,
+  presented_from inet,
+  presented_at timestamptz not null default now(),
+  primary key (token_id, fingerprint)
+);
+-- Whom the operator approved. A token that was approved without one is not.
+alter table join_tokens add column approved_fingerprint text;
+update join_tokens set approved_at = null where used_at is null;
