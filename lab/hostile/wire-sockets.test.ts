@@ -67,6 +67,34 @@ test('a flood of greetings of 16 MiB leaves nothing in memory, and agents are ad
   assert.ok(most < 64 * 1024 * 1024, `${most} bytes`);
 });
 
+test('strangers who greet with wrong credentials have two of them checked at a time, and an agent is admitted beside them', async (t) => {
+  let [checking, most, checked] = [0, 0, 0];
+  const path = await serve(t, async (credential) => {
+    checking += 1;
+    most = Math.max(most, checking);
+    // As a query takes several turns of the event loop.
+    for (let turns = 0; turns < 20; turns += 1) await new Promise(setImmediate);
+    checking -= 1;
+    checked += 1;
+    return credential === SECRET;
+  });
+  const greeting = encodeFrame({ agent: NODE, credential: 'wrong' });
+  const flood = new AbortController();
+  const flooding = Array.from({ length: 100 }, async () => {
+    while (!flood.signal.aborted) await closedAfter(path, greeting);
+  });
+  for (let count = 0; count < 5; count += 1) {
+    const agent = connectIpc({ path, agent: NODE, credential: SECRET });
+    await nextConnect(agent);
+    assert.deepEqual(await agent.request(nodeHello(), TIMEOUT_MS), DONE);
+    await agent.close();
+  }
+  flood.abort();
+  await Promise.all(flooding);
+  assert.ok(checked >= 100, `${checked} greetings`);
+  assert.equal(most, 2);
+});
+
 test('a collector takes less than an edge or a node, once it is admitted', async (t) => {
   const path = await serve(t);
   for (const [agent, limit] of [
@@ -84,7 +112,10 @@ test('a collector takes less than an edge or a node, once it is admitted', async
   assert.ok(MAX_AGENT_BYTES.collector < MAX_AGENT_BYTES.node);
 });
 
-async function serve(t: TestContext): Promise<string> {
+async function serve(
+  t: TestContext,
+  isRight = async (credential: string | null): Promise<boolean> => credential === SECRET,
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-sockets-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'control.sock');
@@ -97,7 +128,7 @@ async function serve(t: TestContext): Promise<string> {
     path,
     handler: async () => DONE,
     admit: async (_, credential) =>
-      credential === SECRET ? { ok: true } : { ok: false, reason: 'wrong' },
+      (await isRight(credential)) ? { ok: true } : { ok: false, reason: 'wrong' },
   });
   t.after(() => control.close());
   return path;
