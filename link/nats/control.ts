@@ -186,7 +186,8 @@ export class NatsControl implements ControlSide {
     this.#sessions.set(id, session);
     const admission = await requestAdmission(this.#options, agent, credential);
     if (!admission.ok || session.state === 'ended') {
-      this.#sessions.delete(id);
+      // A newer greeting of the same process may have replaced it.
+      if (this.#sessions.get(id) === session) this.#sessions.delete(id);
       const refused = admission.ok ? 'The credential was replaced.' : admission.reason;
       respond({ refused });
       return;
