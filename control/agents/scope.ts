@@ -17,6 +17,8 @@ const MAX_EXAMPLES = 10;
 export class AgentScope {
   /** Within a site the largest count wins; sites are added. Of nodes it is empty. */
   readonly site: string;
+  /** Its prefixes, for comparison. */
+  readonly spelled: string;
   readonly #isShared: boolean;
   readonly #prefixes: readonly Cidr[];
   readonly #within: NearestScope<true>;
@@ -26,6 +28,7 @@ export class AgentScope {
 
   constructor({ site, prefixes, servers, isShared }: ScopeRow) {
     this.site = site;
+    this.spelled = prefixes.join(' ');
     this.#isShared = isShared;
     this.#prefixes = prefixes.flatMap((text) => {
       const cidr = parseCidr(text);
@@ -206,7 +209,6 @@ function ownSample(sample: WireSample, scope: AgentScope, keep: Keep): WireSampl
 
 interface Cached {
   readonly scope: AgentScope;
-  readonly spelled: string;
   readonly atMs: number;
 }
 
@@ -264,10 +266,10 @@ export class AgentScopes {
       return null;
     }
     if (from.kind === 'node') return new AgentScope(row);
-    const before = this.#known.get(key);
-    const spelled = [row.site, ...row.prefixes].join(' ');
-    const scope = before?.spelled === spelled ? before.scope : new AgentScope(row);
-    this.#known.set(key, { scope, spelled, atMs: performance.now() });
+    const before = this.#known.get(key)?.scope;
+    const isSame = before?.site === row.site && before.spelled === row.prefixes.join(' ');
+    const scope = isSame ? before : new AgentScope(row);
+    this.#known.set(key, { scope, atMs: performance.now() });
     return scope;
   }
 }
@@ -308,6 +310,22 @@ const LOADERS: Readonly<Record<AgentRef['kind'], Load>> = {
     return { site: '', prefixes: [], servers, isShared: false };
   },
 };
+
+/** Of all edges by name; one whose prefixes are the same is kept. */
+export async function loadEdgeScopes(
+  db: Db,
+  before: ReadonlyMap<string, AgentScope>,
+): Promise<ReadonlyMap<string, AgentScope>> {
+  const { rows } = await sql<{ name: string; site: string; prefixes: string[] }>`
+    select name, site, serves::text[] as prefixes from edges`.execute(db);
+  return new Map(
+    rows.map(({ name, site, prefixes }) => {
+      const known = before.get(name);
+      if (known?.site === site && known.spelled === prefixes.join(' ')) return [name, known];
+      return [name, new AgentScope({ site, prefixes, servers: NO_SERVERS, isShared: true })];
+    }),
+  );
+}
 
 /** What the exporters of a collector may speak for, together. */
 export function prefixesOf(exporters: readonly CollectorExporter[]): readonly string[] {

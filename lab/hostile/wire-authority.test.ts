@@ -13,6 +13,7 @@ import {
   insertOrganisation,
   liveGeneration,
 } from '@portcullis/control/fleet/testing.ts';
+import { activeKinds, respondTo } from '@portcullis/control/attacks/mitigations/testing.ts';
 import { createDetectionService } from '@portcullis/control/attacks/watch/agent-requests.ts';
 import {
   floodSample,
@@ -157,6 +158,47 @@ test('exporters without prefixes of version 0.1 are believed of all after the mi
   );
 });
 
+const VICTIM = '203.0.113.9';
+
+test('an attack that exports alone claim is only observed while an edge of the site that serves it counts none, and stays so when they fall silent', async (t) => {
+  const { db } = await start(t);
+  await insertCollector(db, [{ ip: '192.0.2.1', samplingRate: 1, prefixes: 'all' }]);
+  const { report, watch } = await watching(db);
+  await report(20, { [VICTIM]: 90_000 }, { honest: 100 });
+  const opened = watch.received.find(({ kind }) => kind === 'opened');
+  assert.ok(opened !== undefined, 'it is recorded');
+  for (const received of watch.received) await respondTo(db, received);
+  assert.deepEqual(modesOf(await activeKinds(db, opened.attackId)), ['observe']);
+
+  await report(20, {}, { honest: 100 });
+  for (const received of watch.received) await respondTo(db, received);
+  assert.deepEqual(modesOf(await activeKinds(db, opened.attackId)), ['observe']);
+
+  // An edge counts it now, so it is enforced; and it stays so when a blackhole keeps it from the edge.
+  await report(20, { [VICTIM]: 90_000 }, { honest: 90_000 });
+  for (const received of watch.received.splice(0)) await respondTo(db, received);
+  assert.deepEqual(modesOf(await activeKinds(db, opened.attackId)), ['enforce']);
+  await report(40, { [VICTIM]: 90_000 }, { honest: 0 });
+  for (const received of watch.received) await respondTo(db, received);
+  assert.deepEqual(modesOf(await activeKinds(db, opened.attackId)), ['enforce']);
+});
+
+test('exports are believed at once where no edge of their site could count the attack', async (t) => {
+  const { db } = await start(t);
+  await insertCollector(db, [{ ip: '192.0.2.1', samplingRate: 1, prefixes: 'all' }]);
+  await sql`update edges set serves = '{198.51.100.0/24}' where name = 'honest'`.execute(db);
+  const { report, watch } = await watching(db);
+  await report(20, { [VICTIM]: 90_000 }, { honest: 0 });
+  const [opened] = watch.received;
+  assert.ok(opened !== undefined);
+  for (const received of watch.received) await respondTo(db, received);
+  assert.deepEqual(modesOf(await activeKinds(db, opened.attackId)), ['enforce']);
+});
+
+function modesOf(kinds: readonly string[]): string[] {
+  return [...new Set(kinds.map((kind) => kind.split(' ')[0] ?? ''))];
+}
+
 async function failures(db: Db) {
   return db
     .selectFrom('events')
@@ -178,7 +220,7 @@ async function confirmedOf(db: Db, name: string): Promise<number> {
 async function insertCollector(db: Db, exporters: readonly object[]): Promise<void> {
   await sql`
     insert into collectors (name, listen, exporters, site, owner)
-    values ('flows', '0.0.0.0:6343', ${JSON.stringify(exporters)}::jsonb, 'fra', 'fleet')`.execute(
+    values ('flows', '0.0.0.0:6343', ${JSON.stringify(exporters)}::jsonb, 'site', 'fleet')`.execute(
     db,
   );
 }
@@ -216,10 +258,27 @@ async function watching(db: Db) {
   });
   const send = (request: AgentRequest): Promise<ControlReply> => agentHandler(FLOWS, request);
   await send({ kind: 'collector.hello', protocolVersion: 1, instance: 'i' });
+  let sequence = 0;
   return {
-    async report(buckets: number, rates: Readonly<Record<string, number>>): Promise<void> {
-      for (let sequence = 1; sequence <= buckets; sequence += 1) {
+    watch,
+    /** What the collector reports, and what an edge counts of the victim meanwhile. */
+    async report(
+      buckets: number,
+      rates: Readonly<Record<string, number>>,
+      counted: Readonly<Record<string, number>> = {},
+    ): Promise<void> {
+      for (let bucket = 0; bucket < buckets; bucket += 1) {
+        sequence += 1;
         watch.nowMs += 250;
+        for (const [name, pps] of Object.entries(counted)) {
+          const sample = floodSample(watch.nowMs, pps === 0 ? {} : { [VICTIM]: pps });
+          const message = { kind: 'watch.samples', instance: 'i', sequence } as const;
+          watch.host.accept({ kind: 'edge', name }, 'site', {
+            ...message,
+            atMs: watch.nowMs,
+            samples: [sample],
+          });
+        }
         const sample = floodSample(watch.nowMs, rates);
         // Its prefix is one of its own, or none is said.
         const addresses = sample.addresses.map((one) => ({ ...one, prefix: null }));

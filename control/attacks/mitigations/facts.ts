@@ -7,6 +7,8 @@ export interface AttackFacts {
   readonly shares: readonly Share[];
   /** Null if not reported. */
   readonly tops: AttackTops | null;
+  /** Exports alone claim it, and no edge has counted it yet: it is only observed. */
+  readonly isClaimed?: boolean;
 }
 
 /** The latest report of an attack by the recorder or an edge. */
@@ -17,6 +19,8 @@ export interface ReportedAttack {
   readonly attack: Pick<Attack, 'type' | 'shares' | 'subject' | 'startedAtMs'>;
   /** Null keeps the previous ones. */
   readonly tops: AttackTops | null;
+  /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
+  readonly isClaimed?: boolean;
 }
 
 /** Facts from stored evidence, as far as it is valid. */

@@ -116,6 +116,7 @@ export class TestWatch {
       },
       detector: {
         topsOf: (subject) => this.host.topsOf(subject),
+        isClaimed: (subject) => this.host.isClaimed(subject),
         handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
         resumeRecord: (stored) => this.host.resumeRecord(stored),
       },
