@@ -398,7 +398,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
 
   function collectorAt(at: number, exporter: string): string {
     return `collectors:
-  - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter} }] }
+  - { name: flows, listen: "127.0.0.1:${at}", exporters: [{ ip: ${exporter}, prefixes: all }] }
 `;
   }
 

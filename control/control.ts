@@ -34,7 +34,7 @@ import { createRegistry } from './http/server/metrics.ts';
 import { createRateLimiter, type RateLimiter, shareLimits } from './http/operations/rate-limit.ts';
 import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig, TlsConfig } from './http/server/config.ts';
-import { serveLinks } from './links.ts';
+import { serveLinks } from './agents/links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
 import { createReadiness } from './readiness.ts';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
+import { createJoinKey } from '@portcullis/link/join-key.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
@@ -134,10 +135,12 @@ interface Control {
 
 async function redeem(
   control: Control,
-  body: { readonly kind: string; readonly token: string },
+  { kind, token }: { readonly kind: AgentRef['kind']; readonly token: string },
   waitMs: number,
 ): Promise<{ readonly name: string; readonly credential: string }> {
   const untilMs = performance.now() + waitMs;
+  const key = createJoinKey();
+  const body = { kind, token, ...key.prove(kind, token) };
   for (let asked = false; performance.now() < untilMs; asked = true) {
     const { name, credential } = await postToControl<{
       readonly name: string;
@@ -145,7 +148,10 @@ async function redeem(
     }>(control, '/agents/join', body);
     if (credential !== null) return { name, credential };
     if (!asked) {
-      print(`Waiting for an operator: portcullis tokens approve ${body.kind} --name ${name}`);
+      print(`The key of this host is ${key.fingerprint}.`);
+      print(
+        `Waiting for an operator: portcullis tokens approve ${kind} --name ${name} --fingerprint ${key.fingerprint}`,
+      );
     }
     await delay(POLL_MS);
   }

@@ -56,6 +56,13 @@ async function listCollectors(options: DatabaseOptions): Promise<void> {
       formatAgo(one.lastSeenAt),
     ]),
   );
+  for (const { name, prefixes } of collectors) {
+    const isAll = prefixes === 'all';
+    const whom = isAll
+      ? 'all destinations, so it can report an attack on any'
+      : prefixes.join(', ');
+    print(styled(isAll ? 'yellow' : 'dim', `${name} is believed of ${whom}.`));
+  }
   for (const { name, report } of collectors) {
     if (report?.problem) print(styled('yellow', `${name}: ${report.problem}`));
   }
@@ -86,6 +93,7 @@ function collectorView({ report, ...one }: KnownCollector): object {
   return {
     name: one.name,
     listen: one.listen,
+    prefixes: one.prefixes,
     enrolled_at: one.enrolledAt?.toISOString() ?? null,
     last_seen_at: one.lastSeenAt?.toISOString() ?? null,
     connected: one.connected,

@@ -5,10 +5,14 @@ import { withTransaction } from '../database.ts';
 import { failed } from '@portcullis/caller/exit.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
-import { print, printJson, warn } from '@portcullis/caller/output.ts';
+import { print, printJson, printTable, warn } from '@portcullis/caller/output.ts';
 
 interface TokenOptions extends DatabaseOptions {
   readonly name: string;
+}
+
+interface ApproveOptions extends TokenOptions {
+  readonly fingerprint?: string;
 }
 
 interface CreateOptions extends TokenOptions {
@@ -28,7 +32,9 @@ export function addTokens(program: Command): void {
       `
   portcullis tokens create edge --name fra1               prints the command for the new host
   portcullis tokens create edge --name fra1 --approve     the host waits until you approve it
-  portcullis tokens approve edge --name fra1
+  portcullis tokens list                                  tokens that still work, and the hosts that wait
+  portcullis tokens approve edge --name fra1 --fingerprint 1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13
+                                                          the host that shows this fingerprint, and no other
   portcullis tokens withdraw edge --name fra1             no unused token for it works any more
 
 A token works once, and only for the agent that it names. The credential that the host gets for it is another secret:
@@ -47,7 +53,12 @@ A token works once, and only for the agent that it names. The credential that th
     .option('--approve', 'an operator must approve the host before it gets a credential')
     .option('--url <url>', 'of control, as the new host reaches it (default: its public URL)')
     .action(create);
-  add('approve', 'approve the host that waits with a token').action(approve);
+  withDatabaseOptions(
+    tokens.command('list').description('tokens that still work, and the hosts that wait'),
+  ).action(list);
+  add('approve', 'approve the host that waits with a token, by the fingerprint that it shows')
+    .option('--fingerprint <fingerprint>', 'of the key of the host (without it: show who waits)')
+    .action(approve);
   add('withdraw', 'make every unused token for an agent worthless').action(withdraw);
 }
 
@@ -71,15 +82,63 @@ async function create(kind: AgentRef['kind'], options: CreateOptions): Promise<v
   print(command);
 }
 
-async function approve(kind: AgentRef['kind'], options: TokenOptions): Promise<void> {
-  const { name } = options;
-  const { approveTokens } = await import('@portcullis/control/joining/tokens.ts');
-  const sources = await withTransaction(options, (tx, actor) =>
-    approveTokens(tx, { kind, name }, actor),
+async function approve(kind: AgentRef['kind'], options: ApproveOptions): Promise<void> {
+  const { name, fingerprint = '' } = options;
+  const { approveHost, loadWaitingHosts } = await import('@portcullis/control/joining/tokens.ts');
+  const { host, waiting } = await withTransaction(options, async (tx, actor) => ({
+    host: await approveHost(tx, { kind, name }, fingerprint, actor),
+    waiting: await loadWaitingHosts(tx, { kind, name }),
+  }));
+  if (host === null) throw failed(whoWaits(kind, name, waiting));
+  if (options.json === true) printJson({ [kind]: name, approved: host });
+  else
+    print(
+      `The host with the key ${host.fingerprint}, at ${host.source}, gets the credential of the ${kind} ${name} now.`,
+    );
+}
+
+function whoWaits(
+  kind: AgentRef['kind'],
+  name: string,
+  waiting: readonly { readonly fingerprint: string; readonly source: string | null }[],
+): string {
+  if (waiting.length === 0) return `no host waits to be the ${kind} ${name}`;
+  const lines = waiting.map(({ fingerprint, source }) => `  ${fingerprint}  at ${source}`);
+  const other =
+    waiting.length > 1 ? ' More than one has the token, so somebody else has seen it.' : '';
+  return `compare with what the host shows, and give it with --fingerprint.${other} Waiting to be the ${kind} ${name}:\n${lines.join('\n')}`;
+}
+
+async function list(options: DatabaseOptions): Promise<void> {
+  const { loadOpenTokens } = await import('@portcullis/control/joining/tokens.ts');
+  const open = await withTransaction(options, (tx) => loadOpenTokens(tx));
+  if (options.json === true) {
+    printJson(
+      open.map(({ kind, name, expiresAt, needsApproval, approved, hosts }) => ({
+        kind,
+        name,
+        expires_at: expiresAt.toISOString(),
+        needs_approval: needsApproval,
+        approved,
+        hosts,
+      })),
+    );
+    return;
+  }
+  if (open.length === 0) {
+    print('No token is open.');
+    return;
+  }
+  await printTable(
+    ['KIND', 'NAME', 'EXPIRES', 'APPROVAL', 'WAITING'],
+    open.map(({ kind, name, expiresAt, needsApproval, approved, hosts }) => [
+      kind,
+      name,
+      expiresAt.toISOString(),
+      needsApproval ? (approved ?? 'needed') : 'not needed',
+      hosts.map(({ fingerprint, source }) => `${fingerprint} at ${source}`).join(', ') || '-',
+    ]),
   );
-  if (sources.length === 0) throw failed(`no host waits to be the ${kind} ${name}`);
-  if (options.json === true) printJson({ [kind]: name, approved: sources });
-  else print(`The host at ${sources.join(', ')} gets the credential of the ${kind} ${name} now.`);
 }
 
 async function withdraw(kind: AgentRef['kind'], options: TokenOptions): Promise<void> {

@@ -251,9 +251,14 @@ export type ApiKeys = {
   readonly data: readonly ApiKey[];
 };
 
+export type ApprovalInput = {
+  /** Of the key of the host, as the host shows it. */
+  readonly fingerprint: string;
+};
+
 export type ApprovedHosts = {
   readonly data: {
-    /** Of the hosts that waited. */
+    /** From where the host presented its token. */
     readonly addresses: readonly string[];
   };
 };
@@ -928,8 +933,8 @@ export type Explanation = {
 export type ExporterInput = {
   readonly ip: string;
   readonly sampling_rate?: number;
-  /** What it is believed of. Default: everything. */
-  readonly prefixes?: readonly string[];
+  /** Of which destinations it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes?: readonly string[] | "all";
 };
 
 /** One stateful filter on one port of an address. */
@@ -1057,6 +1062,8 @@ export type FleetCollector = {
   readonly listen: string;
   /** How many are listed. */
   readonly exporters: number;
+  /** Of which destinations its exporters are believed, together. */
+  readonly prefixes: readonly string[] | "all";
   /** Null: it has no credential. */
   readonly enrolled_at: string | null;
   readonly last_seen_at: string | null;
@@ -1537,13 +1544,17 @@ export type JoinRequest = {
   readonly kind: 'edge' | 'node' | 'collector';
   /** As `tokens create` printed it. */
   readonly token: string;
+  /** Of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it. */
+  readonly public_key?: string;
+  /** By that key, of `portcullis join KIND TOKEN`, in base64url. */
+  readonly signature?: string;
 };
 
 export type Joined = {
   readonly data: {
     /** Its name in the fleet. */
     readonly name: string;
-    /** The contents of its credential file, shown this once. Null: an operator has to approve the host; ask again. */
+    /** The contents of its credential file, shown this once. Null: an operator has to approve the key of the host; ask again. */
     readonly credential: string | null;
   };
 };
@@ -3546,7 +3557,7 @@ export interface OperatorOperations {
   approveHosts: {
     params: { kind: string; name: string };
     query: never;
-    body: never;
+    body: ApprovalInput;
     headers: 'idempotencyKey';
     result: ApprovedHosts;
   };

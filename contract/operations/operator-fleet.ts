@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { OperatorEndpoint } from '../endpoint.ts';
 import {
+  ApprovalInput,
   ApprovedHosts,
   AuditQuery,
   AuditTrail,
@@ -67,7 +68,10 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     description: 'What is left out gets its default.',
     body: CollectorInput,
     bodyExamples: {
-      sflow: { listen: '0.0.0.0:6343', exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000 }] },
+      sflow: {
+        listen: '0.0.0.0:6343',
+        exporters: [{ ip: '192.0.2.1', sampling_rate: 1_000, prefixes: ['203.0.113.0/24'] }],
+      },
     },
     responses: saveAnswer('The fleet.', FleetHealth),
   },
@@ -98,7 +102,10 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     path: '/fleet/{kind}/{name}/approve',
     params: AGENT,
     summary: 'Approve the host that waits',
-    description: 'One that joined with a command that asked for approval.',
+    description:
+      'One that joined with a command that asked for approval, by the fingerprint that it shows. The credential is for that host only. A refusal names the fingerprints that wait.',
+    body: ApprovalInput,
+    bodyExamples: { plain: { fingerprint: '1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13' } },
     responses: doneAnswer('Approved.', ApprovedHosts),
   },
   {

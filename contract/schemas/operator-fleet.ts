@@ -73,6 +73,9 @@ const FleetCollector = object('FleetCollector', {
   owner,
   listen: Type.String(),
   exporters: natural({ description: 'How many are listed.' }),
+  prefixes: Type.Union([Type.Array(Type.String()), Type.Literal('all')], {
+    description: 'Of which destinations its exporters are believed, together.',
+  }),
   enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
   last_seen_at: timestampOrNull(),
   connected: Type.Boolean(),
@@ -182,7 +185,12 @@ export const CollectorInput = sent('CollectorInput', 'As in the fleet file.', {
     sent('ExporterInput', {
       ip: sentText({ minLength: 2, maxLength: 50 }),
       sampling_rate: Type.Optional(integer({ minimum: 1, maximum: 16_777_216 })),
-      prefixes: Type.Optional(cidrs('What it is believed of. Default: everything.')),
+      prefixes: Type.Optional(
+        Type.Union([cidrs('Networks.'), Type.Literal('all')], {
+          description:
+            'Of which destinations it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is.',
+        }),
+      ),
     }),
     { minItems: 1, maxItems: 1_000, description: 'Who may send.' },
   ),
@@ -198,6 +206,14 @@ export const JoinInput = sent('JoinInput', {
   ),
 });
 
+export const ApprovalInput = sent('ApprovalInput', {
+  fingerprint: sentText({
+    minLength: 39,
+    maxLength: 39,
+    description: 'Of the key of the host, as the host shows it.',
+  }),
+});
+
 export const JoinCommand = answer('JoinCommand', {
   command: textOrNull({
     description:
@@ -207,5 +223,5 @@ export const JoinCommand = answer('JoinCommand', {
 });
 
 export const ApprovedHosts = answer('ApprovedHosts', {
-  addresses: Type.Array(Type.String(), { description: 'Of the hosts that waited.' }),
+  addresses: Type.Array(Type.String(), { description: 'From where the host presented its token.' }),
 });

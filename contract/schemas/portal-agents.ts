@@ -6,12 +6,27 @@ const kind = choice(['edge', 'node', 'collector'], { description: 'What the host
 export const JoinRequest = sent('JoinRequest', {
   kind,
   token: sentText({ minLength: 1, maxLength: 200, description: 'As `tokens create` printed it.' }),
+  public_key: Type.Optional(
+    sentText({
+      minLength: 43,
+      maxLength: 43,
+      description:
+        'Of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it.',
+    }),
+  ),
+  signature: Type.Optional(
+    sentText({
+      minLength: 86,
+      maxLength: 86,
+      description: 'By that key, of `portcullis join KIND TOKEN`, in base64url.',
+    }),
+  ),
 });
 export const Joined = answer('Joined', {
   name: Type.String({ description: 'Its name in the fleet.' }),
   credential: textOrNull({
     description:
-      'The contents of its credential file, shown this once. Null: an operator has to approve the host; ask again.',
+      'The contents of its credential file, shown this once. Null: an operator has to approve the key of the host; ask again.',
   }),
 });
 

@@ -1,7 +1,7 @@
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import { saveCollector } from '../declared/collectors.ts';
+import { completeExporters, loadExporters, saveCollector } from '../declared/collectors.ts';
 import { saveEdge } from '../declared/edges.ts';
 import { saveNode } from '../declared/nodes.ts';
 import { parsePart } from '../fleet-file/part.ts';
@@ -12,7 +12,7 @@ import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
-import { approveTokens, createToken } from '../joining/tokens.ts';
+import { approveHost, createToken, loadWaitingHosts } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
 import { findAgent, readFleet } from './fleet.ts';
 import { operate } from './organisation-write.ts';
@@ -40,14 +40,28 @@ export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
       save(call, tx, 'collector', async (batch, name) => {
         const entries = [{ name, ...call.body }];
         const [collector] = parsePart(entries, (scope) => parseCollectors(entries, scope));
-        if (collector !== undefined) await saveCollector(batch, collector);
+        if (collector === undefined) return;
+        const exporters = completeExporters(
+          collector.exporters,
+          await loadExporters(batch.tx, name),
+        );
+        if (!exporters.ok) throw new Problem('invalid_request', exporters.reason);
+        await saveCollector(batch, { ...collector, exporters: exporters.value });
       }),
     createJoinCommand: (call, tx) => createJoin(call, tx, publicUrl),
     async approveHosts(call, tx) {
       const agent = agentOf(call);
-      const addresses = await approveTokens(tx, agent, operatorActor(call));
-      if (addresses.length > 0) return { status: 200, body: { data: { addresses } } };
-      throw new Problem('not_found', `No host waits to be the ${agent.kind} ${agent.name}.`);
+      const host = await approveHost(tx, agent, call.body.fingerprint, operatorActor(call));
+      if (host !== null) {
+        const addresses = host.source === null ? [] : [host.source];
+        return { status: 200, body: { data: { addresses } } };
+      }
+      const waiting = await loadWaitingHosts(tx, agent);
+      const listed = waiting.map(({ fingerprint, source }) => `${fingerprint} at ${source}`);
+      throw new Problem(
+        'not_found',
+        `No host with this key waits to be the ${agent.kind} ${agent.name}. ${listed.length === 0 ? 'None waits.' : `These wait: ${listed.join(', ')}.`}`,
+      );
     },
   };
 }

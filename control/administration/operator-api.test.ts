@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
+import { createJoinKey } from '@portcullis/link/join-key.ts';
 import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
 import type { Db } from '../db/database.ts';
 import { applyText } from '../fleet-file/testing.ts';
@@ -255,7 +256,7 @@ test('edges, nodes and collectors are made with the command by which their host 
     await operator.put(`${API}/edges/fra1`, { devices: ['eth1'], serves: ['203.0.113.0/24'] }),
   );
   dataOf(await operator.put(`${API}/nodes/n1`, {}));
-  const exporters = [{ ip: '192.0.2.1', sampling_rate: 1_000 }];
+  const exporters = [{ ip: '192.0.2.1', sampling_rate: 1_000, prefixes: 'all' }];
   dataOf(await operator.put(`${API}/collectors/c1`, { listen: '0.0.0.0:6343', exporters }));
   const { rows } = await sql<{ line: string }>`
     select name || ' ' || site || ' ' || devices::text || ' ' || serves::text || ' ' || owner as line from edges`.execute(
@@ -273,12 +274,20 @@ test('edges, nodes and collectors are made with the command by which their host 
       `^portcullis ${kind?.slice(0, -1)} join https://portcullis.example (\\S+)$`,
     ).exec(command)?.[1];
     assert.ok(token !== undefined, command);
-    const join = { kind: kind?.slice(0, -1), token };
+    const key = createJoinKey();
+    const agent = kind?.slice(0, -1) as 'edge' | 'node' | 'collector';
+    const join = { kind: agent, token, ...key.prove(agent, token) };
     const host = () =>
       operator.post('/api/portal/agents/join', join, { 'sec-fetch-site': 'same-origin' });
     assert.deepEqual(dataOf(await host()), { name, credential: null });
+    const wrong = { fingerprint: createJoinKey().fingerprint };
+    const refused = await operator.post(`${fleet}/${kind}/${name}/approve`, wrong);
+    assert.match(
+      JSON.stringify(assertRefused(refused, 404, 'not_found')),
+      new RegExp(`${key.fingerprint} at 127.0.0.1`),
+    );
     const approved = dataOf<{ addresses: string[] }>(
-      await operator.post(`${fleet}/${kind}/${name}/approve`, undefined),
+      await operator.post(`${fleet}/${kind}/${name}/approve`, { fingerprint: key.fingerprint }),
     );
     assert.deepEqual(approved.addresses, ['127.0.0.1']);
     assert.ok(dataOf<{ credential: string }>(await host()).credential.length > 20);
@@ -300,7 +309,7 @@ test('what the fleet file owns is shown, refused and named', async (t) => {
   hive: { name: Hive, services: [{ id: 900, name: s, addresses: [{ ip: 198.51.100.10 }] }], prefixes: [{ cidr: 198.18.5.0/24 }] }
 edges: [{ name: fra1, devices: [eth0] }]
 nodes: [{ name: n1 }]
-collectors: [{ name: c1, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1 }] }]
+collectors: [{ name: c1, listen: "0.0.0.0:6343", exporters: [{ ip: 192.0.2.1, prefixes: all }] }]
 game_servers:
 - { uuid: 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11, organisation: hive, service: 900, name: s, node: n1, egg: test.json,
     limits: { memory: 1024, cpu: 100, disk: 2048 }, allocation: { ip: 198.51.100.10, port: 25565 } }
@@ -311,7 +320,7 @@ game_servers:
   const [{ holdings } = { holdings: [] }] = dataOf<{ holdings: { id: number }[] }[]>(
     await operator.get(HIVE),
   );
-  const exporters = [{ ip: '192.0.2.9' }];
+  const exporters = [{ ip: '192.0.2.9', prefixes: 'all' }];
   const attempts: readonly (readonly [string, string, object?])[] = [
     ['PUT', HIVE, { name: 'Mine' }],
     ['DELETE', HIVE],

@@ -72,7 +72,7 @@ test('shows the dropped and observed packets of an attack once, and of no other 
   const tell = (sequence: number, entries: readonly DropEntry[]) => {
     const drops = { sinceMs: nowMs - 500, untilMs: nowMs, entries, samples: [] };
     const report = { kind: 'edge.drops', instance: 'i', sequence, atMs: nowMs, drops } as const;
-    return recordDrops(db, { id: 1, serves: ['0.0.0.0/0'] }, report, nowMs);
+    return recordDrops(db, { id: 1 }, report, nowMs);
   };
   const entries = [
     entryOf('203.0.113.10', 1_000),

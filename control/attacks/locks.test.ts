@@ -65,6 +65,7 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
         handOver: () => null,
         resumeRecord: () => null,
         topsOf: () => null,
+        isClaimed: () => false,
       }),
     );
   };

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import type { AgentRequest } from '@portcullis/link/messages/messages.ts';
 import type { Db } from '../db/database.ts';
+import type { DetectionService } from '../fleet/index.ts';
 import { testDatabase } from '../db/testing.ts';
 import { enrolAgent } from '../agent-credential.ts';
 import { createCollectors, loadCollectorStatuses } from './index.ts';
@@ -36,19 +37,22 @@ const STATUS: CollectorStatus = {
 function meet(db: Db) {
   const registry = new Registry();
   const taken: string[] = [];
-  const take = async (_: object, { kind }: AgentRequest) => {
+  const take = async ({ kind }: AgentRequest) => {
     taken.push(kind);
     return { kind: 'done' } as const;
   };
-  const watch = { settings: take, samples: take, attacks: take };
+  const watch: DetectionService = {
+    settings: (_, request) => take(request),
+    samples: (_, { request }) => take(request),
+    attacks: (_, { request }) => take(request),
+  };
   const collectors = createCollectors({ db, registry, log: pino({ level: 'silent' }), watch });
   return { ...collectors, registry, taken };
 }
 
 async function insertCollector(db: Db): Promise<void> {
   const exporters = JSON.stringify([
-    // Like rows from before exporters could be restricted.
-    { ip: '192.0.2.1', samplingRate: 1000 },
+    { ip: '192.0.2.1', samplingRate: 1000, prefixes: 'all' },
     { ip: '192.0.2.2', samplingRate: null, prefixes: ['203.0.113.0/24', '198.51.100.1/32'] },
   ]);
   await sql`

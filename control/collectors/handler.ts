@@ -14,6 +14,7 @@ import {
 } from '@portcullis/link/messages/messages.ts';
 import type { WatchRequest } from '@portcullis/link/messages/attacks.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
+import { AgentScopes, type BoundRequest } from '../agents/scope.ts';
 import type { Db } from '../db/database.ts';
 import { isUnavailable } from '../db/failure.ts';
 import type { CollectorExporter } from '../db/schema.ts';
@@ -34,9 +35,11 @@ export function createCollectorHandler(
   options: CollectorHandlerOptions,
 ): (name: string, request: CollectorRequest) => Promise<ControlReply> {
   const session = new CollectorSession(options);
+  const scopes = new AgentScopes(options.db);
   return async (name, request) => {
     try {
-      return await session.answer(name, request);
+      const bound = await scopes.bind({ kind: 'collector', name }, request);
+      return bound === null ? unknown(name) : await session.answer(name, bound);
     } catch (error) {
       options.failed(`answering collector ${name}`, error);
       return refuse(
@@ -58,10 +61,11 @@ class CollectorSession {
     this.#options = options;
   }
 
-  async answer(name: string, request: CollectorRequest): Promise<ControlReply> {
+  async answer(name: string, bound: BoundRequest<CollectorRequest>): Promise<ControlReply> {
+    const { request } = bound;
     if (request.kind === 'collector.hello') return this.#hello(name, request);
     if (request.kind === 'collector.report') return this.#report(name, request);
-    return this.#watch({ kind: 'collector', name }, request);
+    return this.#watch({ kind: 'collector', name }, bound as BoundRequest<WatchRequest>);
   }
 
   async #hello(name: string, { instance, protocolVersion }: CollectorHello): Promise<ControlReply> {
@@ -80,7 +84,7 @@ class CollectorSession {
     const [settings] = rows;
     if (settings === undefined) {
       this.#instances.delete(name);
-      return refuse('unknown_agent', `The fleet has no collector named ${name}.`);
+      return unknown(name);
     }
     this.#instances.set(name, instance);
     return {
@@ -99,19 +103,23 @@ class CollectorSession {
     return rows.length === 0 ? sayHello() : { kind: 'done' };
   }
 
-  async #watch(from: AgentRef, request: WatchRequest): Promise<ControlReply> {
-    if (this.#instances.get(from.name) !== request.instance) return sayHello();
-    return answerDetection(this.#options.watch, from, request);
+  async #watch(from: AgentRef, bound: BoundRequest<WatchRequest>): Promise<ControlReply> {
+    if (this.#instances.get(from.name) !== bound.request.instance) return sayHello();
+    return answerDetection(this.#options.watch, from, bound);
   }
 }
 
-function assigned({ ip, samplingRate, prefixes = null }: CollectorExporter): AssignedExporter {
-  if (prefixes === null) return { ip, samplingRate, prefixes };
+function assigned({ ip, samplingRate, prefixes }: CollectorExporter): AssignedExporter {
+  if (prefixes === 'all') return { ip, samplingRate, prefixes: null };
   const networks = prefixes.flatMap((text) => {
     const cidr = parseCidr(text);
     return cidr.ok ? [formatNetwork(cidr.value)] : [];
   });
   return { ip, samplingRate, prefixes: networks };
+}
+
+function unknown(name: string): Refused {
+  return refuse('unknown_agent', `The fleet has no collector named ${name}.`);
 }
 
 function sayHello(): Refused {

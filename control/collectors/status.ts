@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { collectorStatus, type CollectorStatus } from '@portcullis/link/messages/collector.ts';
 import { check } from '@portcullis/link/messages/schema.ts';
 import type { Db, Tx } from '../db/database.ts';
-import type { Owner } from '../db/schema.ts';
+import { prefixesOf } from '../agents/scope.ts';
+import type { CollectorExporter, Owner } from '../db/schema.ts';
 
 /** A collector: its configuration and its last report. */
 export interface KnownCollector {
@@ -12,6 +13,8 @@ export interface KnownCollector {
   readonly listen: string;
   /** The number of listed exporters. */
   readonly listed: number;
+  /** Of which destinations its exporters are believed, together. */
+  readonly prefixes: readonly string[] | 'all';
   /** Null if it has no credential and cannot connect. */
   readonly enrolledAt: Date | null;
   readonly lastSeenAt: Date | null;
@@ -20,19 +23,26 @@ export interface KnownCollector {
   readonly report: CollectorStatus | null;
 }
 
+type CollectorRow = Omit<KnownCollector, 'report' | 'prefixes'> & {
+  readonly report: unknown;
+  readonly exporters: readonly CollectorExporter[];
+};
+
 /** The time of three missed reports. */
 const AWAY_AFTER_SECONDS = 30;
 
 /** Every collector of the fleet by name. */
 export async function loadCollectorStatuses(db: Db | Tx): Promise<KnownCollector[]> {
-  const { rows } = await sql<Omit<KnownCollector, 'report'> & { readonly report: unknown }>`
-    select id, name, owner, listen, jsonb_array_length(exporters) as listed, enrolled_at as "enrolledAt",
+  const { rows } = await sql<CollectorRow>`
+    select id, name, owner, listen, jsonb_array_length(exporters) as listed, exporters, enrolled_at as "enrolledAt",
            last_seen_at as "lastSeenAt", report,
            coalesce(last_seen_at > now() - make_interval(secs => ${AWAY_AFTER_SECONDS}), false) as connected
       from collectors order by name`.execute(db);
-  return rows.map((row) => {
+  return rows.map(({ exporters, ...row }) => {
     const report = check(collectorStatus, row.report);
-    return { ...row, report: report.ok ? report.value : null };
+    const isAll = exporters.some(({ prefixes }) => prefixes === 'all');
+    const prefixes = isAll ? 'all' : prefixesOf(exporters);
+    return { ...row, prefixes, report: report.ok ? report.value : null };
   });
 }
 

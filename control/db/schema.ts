@@ -27,8 +27,8 @@ export interface ManagedFilter {
 export interface CollectorExporter {
   readonly ip: string;
   readonly samplingRate: number | null;
-  /** The networks that it may report; null or absent: all. */
-  readonly prefixes?: readonly string[] | null;
+  /** The networks that it may report. */
+  readonly prefixes: readonly string[] | 'all';
 }
 
 export interface EdgeManagement {

@@ -1,6 +1,42 @@
 import { sql } from 'kysely';
 import type { CollectorExporter } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
+import type { Tx } from '../db/database.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
+
+/** An exporter as the operator declares it. */
+export interface DeclaredExporter extends Omit<CollectorExporter, 'prefixes'> {
+  /** Null: not said. */
+  readonly prefixes: CollectorExporter['prefixes'] | null;
+}
+
+/**
+ * What is not said stays as it is: exporters of before this had to be said keep everything. A new exporter has to say what
+ * it is believed of. Returns its address if it does not.
+ */
+export function completeExporters(
+  declared: readonly DeclaredExporter[],
+  before: readonly CollectorExporter[],
+): Parsed<readonly CollectorExporter[]> {
+  const known = new Map(before.map(({ ip, prefixes }) => [ip, prefixes]));
+  const complete: CollectorExporter[] = [];
+  for (const { prefixes: said, ...exporter } of declared) {
+    const prefixes = said ?? known.get(exporter.ip);
+    if (prefixes === undefined) return { ok: false, reason: unsaid(exporter.ip) };
+    complete.push({ ...exporter, prefixes });
+  }
+  return { ok: true, value: complete };
+}
+
+function unsaid(ip: string): string {
+  return `Say of which destinations the exporter ${ip} is believed: prefixes: [203.0.113.0/24], or prefixes: all, with which its collector can report an attack on any address.`;
+}
+
+export async function loadExporters(tx: Tx, name: string): Promise<readonly CollectorExporter[]> {
+  const { rows } = await sql<{ exporters: CollectorExporter[] }>`
+    select exporters from collectors where name = ${name}`.execute(tx);
+  return rows[0]?.exporters ?? [];
+}
 
 /** A listener for flow exports. */
 export interface CollectorContent {

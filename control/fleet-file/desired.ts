@@ -1,6 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { CollectorContent } from '../declared/collectors.ts';
+import type { CollectorContent, DeclaredExporter } from '../declared/collectors.ts';
 import type { EdgeContent } from '../declared/edges.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import type { NodeContent } from '../declared/nodes.ts';
@@ -115,7 +115,9 @@ export interface DesiredEdge extends Located, EdgeContent {}
 
 export interface DesiredNode extends Located, NodeContent {}
 
-export interface DesiredCollector extends Located, CollectorContent {}
+export interface DesiredCollector extends Located, Omit<CollectorContent, 'exporters'> {
+  readonly exporters: readonly DeclaredExporter[];
+}
 
 /** A command or webhook that is called for attacks. */
 export interface DesiredResponder extends Located {

@@ -1,6 +1,7 @@
 import { type DropEntry, PASSED_REASONS } from '@portcullis/core/firewall/drops.ts';
 import type { Logger } from 'pino';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Outside } from '../agents/scope.ts';
 import type { LiveGeneration } from './edges/store.ts';
 
 /** Events of the fleet: each function writes its log line and its metric together. */
@@ -10,6 +11,8 @@ export interface FleetEvents {
   edgeLeft(edge: string, why: string): void;
   generationsLive(generations: readonly LiveGeneration[]): void;
   targetsRefused(edge: string, refused: readonly { target: string; reason: string }[]): void;
+  /** An edge spoke of what it does not serve, which was removed. */
+  spokeOutside(edge: string, what: string, outside: Outside): void;
   synced(edge: string, generation: number, whole: boolean, policies: number): void;
   holdingsMoved(generation: number, targets: readonly string[], lateMs: number): void;
   dropsCounted(edge: string, entries: readonly DropEntry[]): void;
@@ -46,6 +49,10 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
       const first = refused.slice(0, REFUSALS_LOGGED);
       log.warn({ edge, count: refused.length, first }, 'an edge could not apply some targets');
     },
+    spokeOutside(edge, what, { count, examples }) {
+      metrics.outside.inc({ edge, what }, count);
+      log.warn({ edge, what, count, first: examples }, 'an edge spoke of what it does not serve');
+    },
     synced(edge, generation, whole, policies) {
       metrics.syncs.inc({ edge, kind: whole ? 'whole' : 'changes' });
       log.debug({ edge, generation, whole, policies }, 'an edge fetched policies');
@@ -78,6 +85,11 @@ function createMetrics(registry: Registry) {
     left: counter('edge_left_total', 'Times an edge left service.', ['edge']),
     syncs: counter('edge_syncs_total', 'Syncs started, whole or of changes.', ['edge', 'kind']),
     refused: counter('edge_refusals_total', 'Targets named in confirmations as refused.', ['edge']),
+    outside: counter(
+      'edge_outside_total',
+      'Parts of reports of edges about what they do not serve, which were removed.',
+      ['edge', 'what'],
+    ),
     droppedPackets: counter(
       'dropped_packets_total',
       'Packets that edges dropped, as they reported to this process.',

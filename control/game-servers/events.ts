@@ -1,3 +1,4 @@
+import type { Outside } from '../agents/scope.ts';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { NodeCall, NodeEngine } from '@portcullis/link/messages/node.ts';
@@ -15,7 +16,7 @@ export interface GameServerEvents {
   nodeTurnedAway(node: string): void;
   engineReported(node: string, engine: NodeEngine): void;
   buildChanged(node: string, build: ChangedBuild): void;
-  foreignNamed(node: string, uuids: readonly string[]): void;
+  foreignNamed(node: string, outside: Outside): void;
   /** `outcome`: the kind of the answer, or why there is none; then `tookMs` is null. */
   called(
     node: string,
@@ -58,10 +59,9 @@ export function createGameServerEvents(
       const level = state === 'failed' ? 'warn' : 'info';
       log[level]({ node, server: uuid, name, reason }, `a server is ${state}`);
     },
-    foreignNamed(node, uuids) {
-      metrics.foreign.inc({ node }, uuids.length);
-      const first = uuids.slice(0, 10);
-      log.warn({ node, count: uuids.length, first }, 'a node named servers of another node');
+    foreignNamed(node, { count, examples }) {
+      metrics.foreign.inc({ node }, count);
+      log.warn({ node, count, first: examples }, 'a node named servers of another node');
     },
     called(node, call, outcome, tookMs) {
       metrics.calls.inc({ node, call, outcome });

@@ -222,7 +222,7 @@ async function drops(db: Db, ip: string, sequence: number): Promise<void> {
       samples: [{ ...cause, ...packet, atMs: now, source: '198.18.42.42', destination: ip }],
     },
   };
-  await recordDrops(db, { id, serves: ['0.0.0.0/0'] }, report, now);
+  await recordDrops(db, { id }, report, now);
 }
 
 /** The rows that a stranger could have changed. */

@@ -13,9 +13,12 @@ export function createJoining(): { readonly handlers: JoiningHandlers } {
   return {
     handlers: {
       async joinFleet({ body, source, requestId }, db) {
+        const { kind, token, public_key, signature } = body;
+        const isProven = public_key !== undefined && signature !== undefined;
+        const proof = isProven ? { public_key, signature } : null;
         const data = await db
           .transaction()
-          .execute((tx) => redeemToken(tx, { ...body, source, requestId }));
+          .execute((tx) => redeemToken(tx, { kind, token, proof, source, requestId }));
         return { status: 200, body: { data } };
       },
       async readAgentState({ body: { kind, name, secret } }, db) {

@@ -6,7 +6,8 @@ import { testDatabase } from '../db/testing.ts';
 import { insertEdge } from '../fleet/testing.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 import { ensureInstallation, saveServers, signAccounts } from '../nats/installation.ts';
-import { approveTokens, createToken, redeemToken } from './tokens.ts';
+import { createJoinKey, type JoinKey } from '@portcullis/link/join-key.ts';
+import { approveHost, createToken, redeemToken } from './tokens.ts';
 
 const OPERATOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;
 const FRA1 = { kind: 'edge', name: 'fra1' } as const;
@@ -23,10 +24,12 @@ async function start(t: TestContext, { needsApproval = false } = {}) {
     assert.ok(token !== null);
     return token;
   };
-  const redeem = (token: string, source = '192.0.2.7') =>
-    db
+  const redeem = (token: string, key: JoinKey | null = null, source = '192.0.2.7') => {
+    const proof = key?.prove('edge', token) ?? null;
+    return db
       .transaction()
-      .execute((tx) => redeemToken(tx, { kind: 'edge', token, source, requestId: 'r' }));
+      .execute((tx) => redeemToken(tx, { kind: 'edge', token, proof, source, requestId: 'r' }));
+  };
   return { db, make, redeem };
 }
 
@@ -45,12 +48,15 @@ test('of hosts that present one token at once, one gets a credential that works'
 test('a token that asks for approval is worth nothing until then, and only a host that waits is approved', async (t) => {
   const { db, make, redeem } = await start(t, { needsApproval: true });
   const token = await make();
-  const approve = () => db.transaction().execute((tx) => approveTokens(tx, FRA1, OPERATOR));
-  assert.deepEqual(await approve(), [], 'no host waits');
-  assert.deepEqual(await redeem(token), { name: 'fra1', credential: null });
-  assert.deepEqual(await approve(), ['192.0.2.7']);
-  assert.notEqual((await redeem(token)).credential, null);
-  await assert.rejects(redeem(token), /was used at/);
+  const key = createJoinKey();
+  const { fingerprint } = key;
+  const approve = () =>
+    db.transaction().execute((tx) => approveHost(tx, FRA1, fingerprint, OPERATOR));
+  assert.equal(await approve(), null, 'no host waits');
+  assert.deepEqual(await redeem(token, key), { name: 'fra1', credential: null });
+  assert.deepEqual(await approve(), { fingerprint, source: '192.0.2.7' });
+  assert.notEqual((await redeem(token, key)).credential, null);
+  await assert.rejects(redeem(token, key), /was used at/);
 });
 
 test('with NATS the credential names its servers, and a replaced one is revoked there', async (t) => {

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { type RemoteCredential, formatCredential } from '@portcullis/link/credential.ts';
+import { checkJoinProof, type JoinProof } from '@portcullis/link/join-key.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { type Actor, recordAudit, unauthenticated } from '../access/index.ts';
 import { agentExists, enrolAgent } from '../agent-credential.ts';
@@ -37,22 +38,68 @@ export async function createToken(
   return `${secret}.${fingerprintOf(await ensureInstallation(tx))}`;
 }
 
-/** Approves the hosts that wait with a token for this agent. Returns the addresses from which they presented it. */
-export async function approveTokens(
+/** A host that waits for approval. */
+export interface WaitingHost {
+  /** Of the key that it made; the host shows it too. */
+  readonly fingerprint: string;
+  /** From where it presented the token last. */
+  readonly source: string | null;
+}
+
+/** The hosts that wait with a token for this agent. More than one: somebody else has seen the token. */
+export async function loadWaitingHosts(
   tx: Tx,
   { kind, name }: AgentRef,
+): Promise<readonly WaitingHost[]> {
+  const { rows } = await sql<WaitingHost>`
+    select h.fingerprint, host(max(h.presented_from)) as source
+      from join_hosts h join join_tokens t on t.id = h.token_id
+     where t.kind = ${kind} and t.name = ${name} and t.used_at is null and t.expires_at > now()
+     group by h.fingerprint order by max(h.presented_at) desc`.execute(tx);
+  return rows;
+}
+
+/** Approves the host with this key, and no other. Null if none with it waits. */
+export async function approveHost(
+  tx: Tx,
+  { kind, name }: AgentRef,
+  fingerprint: string,
   actor: Actor,
-): Promise<string[]> {
-  const { rows } = await sql<{ source: string }>`
-    update join_tokens set approved_at = now()
-     where kind = ${kind} and name = ${name} and needs_approval and approved_at is null
-       and used_at is null and presented_from is not null
-    returning host(presented_from) as source`.execute(tx);
-  if (rows.length > 0) {
-    const target = `${kind}:${name}`;
-    await recordAudit(tx, { actor, organisationId: null, action: 'token.approve', target });
-  }
-  return rows.map(({ source }) => source);
+): Promise<WaitingHost | null> {
+  const { rows } = await sql<{ source: string | null }>`
+    update join_tokens t set approved_at = now(), approved_fingerprint = h.fingerprint
+      from join_hosts h
+     where h.token_id = t.id and h.fingerprint = ${fingerprint} and t.kind = ${kind} and t.name = ${name}
+       and t.needs_approval and t.used_at is null and t.expires_at > now()
+    returning host(h.presented_from) as source`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const target = `${kind}:${name}`;
+  const detail = { fingerprint, source: row.source };
+  await recordAudit(tx, { actor, organisationId: null, action: 'token.approve', target, detail });
+  return { fingerprint, source: row.source };
+}
+
+export interface OpenToken {
+  readonly kind: AgentRef['kind'];
+  readonly name: string;
+  readonly expiresAt: Date;
+  readonly needsApproval: boolean;
+  readonly approved: string | null;
+  readonly hosts: readonly WaitingHost[];
+}
+
+/** The tokens that still work. */
+export async function loadOpenTokens(tx: Tx): Promise<readonly OpenToken[]> {
+  const { rows } = await sql<OpenToken>`
+    select t.kind, t.name, t.expires_at as "expiresAt", t.needs_approval as "needsApproval",
+           t.approved_fingerprint as approved,
+           (select coalesce(json_agg(json_build_object('fingerprint', h.fingerprint, 'source', host(h.presented_from))
+                                     order by h.presented_at desc), '[]')
+              from join_hosts h where h.token_id = t.id) as hosts
+      from join_tokens t where t.used_at is null and t.expires_at > now()
+     order by t.kind, t.name, t.id`.execute(tx);
+  return rows;
 }
 
 /** Withdraws every unused token for this agent. Returns their number. */
@@ -66,17 +113,20 @@ export async function withdrawTokens(tx: Tx, { kind, name }: AgentRef): Promise<
 interface Presented {
   readonly kind: AgentRef['kind'];
   readonly token: string;
+  /** By the host's own key; a host of version 0.1 sends none. */
+  readonly proof: JoinProof | null;
   readonly source: string | null;
   readonly requestId: string;
 }
 
 /**
- * Trades a token for a credential; null while an operator has not approved it. Throws `unauthenticated` with the reason;
- * two hosts with the same token: the row's lock lets one of them win.
+ * Trades a token for a credential; null while an operator has not approved the key of this host. Throws `unauthenticated`
+ * with the reason; two hosts with the same token: the row's lock lets one of them win, and where the token asks for
+ * approval, only the one that was approved.
  */
 export async function redeemToken(
   tx: Tx,
-  { kind, token, source, requestId }: Presented,
+  { kind, token, proof, source, requestId }: Presented,
 ): Promise<{ readonly name: string; readonly credential: string | null }> {
   const [secret = ''] = token.split('.');
   const row = await tx
@@ -100,11 +150,12 @@ export async function redeemToken(
   if (row.is_expired) {
     throw unauthenticated(`This token expired at ${row.expires_at.toISOString()}. ${again}`);
   }
-  if (row.needs_approval && row.approved_at === null) {
-    await sql`update join_tokens set presented_from = ${source}::inet where id = ${row.id}`.execute(
-      tx,
-    );
-    return { name, credential: null };
+  if (row.needs_approval) {
+    const fingerprint = provenKey(proof, kind, token);
+    if (fingerprint !== row.approved_fingerprint) {
+      await rememberHost(tx, row.id, { fingerprint, source });
+      return { name, credential: null };
+    }
   }
   const actor = { kind: 'system', name: `a token for ${kind} ${name}`, source, requestId } as const;
   const given = await enrolAgent(tx, { kind, name }, actor);
@@ -115,6 +166,37 @@ export async function redeemToken(
   const installation = await ensureInstallation(tx);
   const remote: RemoteCredential = remoteCredential(installation, { kind, name }, given);
   return { name, credential: installation.servers.length === 0 ? given : formatCredential(remote) };
+}
+
+/** Throws `unauthenticated`. */
+function provenKey(proof: JoinProof | null, kind: AgentRef['kind'], token: string): string {
+  if (proof === null) {
+    throw unauthenticated(
+      'This token asks for approval, for which the host must have a key: upgrade portcullis on it.',
+    );
+  }
+  const fingerprint = checkJoinProof(proof, kind, token);
+  if (fingerprint === null) throw unauthenticated('This request is not signed by its key.');
+  return fingerprint;
+}
+
+/** The newest are kept. */
+const MAX_WAITING_HOSTS = 16;
+
+async function rememberHost(
+  tx: Tx,
+  tokenId: number,
+  { fingerprint, source }: WaitingHost,
+): Promise<void> {
+  await sql`
+    insert into join_hosts (token_id, fingerprint, presented_from)
+    values (${tokenId}, ${fingerprint}, ${source}::inet)
+    on conflict (token_id, fingerprint) do update
+       set presented_from = excluded.presented_from, presented_at = now()`.execute(tx);
+  await sql`
+    delete from join_hosts where (token_id, fingerprint) in (
+      select token_id, fingerprint from join_hosts where token_id = ${tokenId}
+       order by presented_at desc offset ${MAX_WAITING_HOSTS})`.execute(tx);
 }
 
 function hashOf(secret: string): Buffer {

@@ -5,7 +5,7 @@ import {
   operatorClaims,
 } from '@portcullis/link/nats/claims.ts';
 import type { NatsAccess } from '@portcullis/link/nats/connection.ts';
-import { agentKey, NatsKey, SEED_BYTES } from '@portcullis/link/nats/keys.ts';
+import { agentKey, NatsKey, replicasKey, SEED_BYTES } from '@portcullis/link/nats/keys.ts';
 import type { RemoteCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { randomBytes, X509Certificate } from 'node:crypto';
@@ -15,11 +15,13 @@ import type { Db, Tx } from '../db/database.ts';
 
 /**
  * The keys of this installation on NATS: an operator, who signs the accounts; the account of NATS itself, by which
- * revocations are published; and the account of the fleet, which signs control's and the agents' credentials.
+ * revocations are published; the account of the replicas of control; and the account of the fleet, which signs control's
+ * and the agents' credentials.
  */
 export interface NatsInstallation {
   readonly operator: NatsKey;
   readonly system: NatsKey;
+  readonly replicas: NatsKey;
   readonly account: NatsKey;
   /** Signs the certificates of the NATS servers. */
   readonly authority: KeyAndCertificate;
@@ -31,9 +33,11 @@ export interface NatsInstallation {
 export async function loadInstallation(db: Db | Tx): Promise<NatsInstallation | null> {
   const row = await db.selectFrom('nats').selectAll().executeTakeFirst();
   if (row === undefined) return null;
+  const system = new NatsKey('account', row.system_seed);
   return {
     operator: new NatsKey('operator', row.operator_seed),
-    system: new NatsKey('account', row.system_seed),
+    system,
+    replicas: replicasKey(system),
     account: new NatsKey('account', row.account_seed),
     authority: { key: row.authority_key, cert: row.authority_cert },
     servers: row.servers,
@@ -65,38 +69,36 @@ export async function saveServers(db: Db, servers: readonly string[]): Promise<v
   );
 }
 
-/** JWTs of the operator and of both accounts, by public name, that of the system first. */
+/** JWTs of the operator and of the accounts, by public name, that of the system first. */
 export async function signAccounts(
   db: Db | Tx,
-  { operator, system, account }: NatsInstallation,
+  { operator, system, replicas, account }: NatsInstallation,
 ): Promise<{ readonly operator: string; readonly accounts: Readonly<Record<string, string>> }> {
   const revocations = await db
     .selectFrom('nats_revocations')
     .select(['key', sql<number>`ceil(extract(epoch from revoked_at))::float8`.as('at')])
     .execute();
   const revoked = Object.fromEntries(revocations.map(({ key, at }) => [key, at]));
-  const names = { system: { name: 'system', publicName: system.publicName } };
+  const signed = (name: 'system' | 'replicas' | 'fleet', { publicName }: NatsKey): string =>
+    accountClaims(operator, { name, publicName }, name === 'fleet' ? revoked : {});
   return {
     operator: operatorClaims(operator, system.publicName),
     accounts: {
-      [system.publicName]: accountClaims(operator, names.system),
-      [account.publicName]: accountClaims(
-        operator,
-        { name: 'fleet', publicName: account.publicName },
-        revoked,
-      ),
+      [system.publicName]: signed('system', system),
+      [replicas.publicName]: signed('replicas', replicas),
+      [account.publicName]: signed('fleet', account),
     },
   };
 }
 
-/** How control itself connects: with a key of this moment, in the fleet's account or in that of the system. */
+/** How control itself connects: with a key of this moment, in one of the accounts. */
 export function controlAccess(
-  { account, system, authority }: NatsInstallation,
+  installation: NatsInstallation,
   servers: readonly string[],
-  as: 'control' | 'system',
+  account: 'system' | 'replicas' | 'account',
 ): NatsAccess {
+  const { authority, [account]: signer } = installation;
   const key = new NatsKey('user');
-  const signer = as === 'control' ? account : system;
   return {
     servers,
     key,

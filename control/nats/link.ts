@@ -1,10 +1,13 @@
 import {
+  AuthorizationError,
+  type NatsAccess,
   type NatsConnection,
   UnfitServer,
   openConnection,
   requireAuthentication,
 } from '@portcullis/link/nats/connection.ts';
 import { NatsControl } from '@portcullis/link/nats/control.ts';
+import { NatsReplicas } from '@portcullis/link/nats/replicas.ts';
 import type { AgentCall, AgentRef, AnswerTo, Notice } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples } from '@portcullis/link/messages/attacks.ts';
 import type { ReplicaRelay, TakeSamples, Usage } from '@portcullis/link/transport/relay.ts';
@@ -43,6 +46,7 @@ export class NatsLink implements ControlSide, ReplicaRelay {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #serving: NatsControl | null = null;
+  #replicas: NatsReplicas | null = null;
   #takeSamples: TakeSamples | null = null;
   #onUsage: (usage: Usage) => void = () => {};
   /** In the account of NATS itself. */
@@ -75,28 +79,28 @@ export class NatsLink implements ControlSide, ReplicaRelay {
 
   recheck(matches: (agent: AgentRef) => boolean): void {
     this.#serving?.recheck(matches);
-    this.publishRevocations();
+    this.publishAccounts();
   }
 
-  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
-    return (await this.#serving?.pass(from, message)) ?? false;
+  async pass(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
+    return (await this.#replicas?.pass(from, site, message)) ?? false;
   }
 
   serve(take: TakeSamples | null): void {
     this.#takeSamples = take;
-    this.#serving?.serve(take);
+    this.#replicas?.serve(take);
   }
 
   publishUsage(usage: Usage): void {
-    this.#serving?.publishUsage(usage);
+    this.#replicas?.publishUsage(usage);
   }
 
   onUsage(listener: (usage: Usage) => void): void {
     this.#onUsage = listener;
   }
 
-  /** Makes NATS refuse the credentials that were replaced or removed, and disconnect who uses them. */
-  publishRevocations(): void {
+  /** Makes NATS refuse the credentials that were replaced or removed, and disconnect the agents that use them. */
+  publishAccounts(): void {
     this.#published = this.#published.then(() => this.#publish());
   }
 
@@ -128,29 +132,39 @@ export class NatsLink implements ControlSide, ReplicaRelay {
     const { signal } = this.#stopping;
     const installation = await ensureInstallation(db);
     await saveServers(db, servers);
-    const access = controlAccess(installation, servers, 'control');
-    await requireAuthentication(access);
-    const connection = await openConnection(access, { name: 'control' });
-    const serving = new NatsControl(connection, this.#options);
+    const access = (account: 'system' | 'replicas' | 'account') =>
+      controlAccess(installation, servers, account);
+    await requireAuthentication(access('account'));
+    const system = await openConnection(access('system'), { name: 'control-system' });
+    this.#system = { connection: system, installation };
+    const opened: { close(): Promise<void> }[] = [];
     try {
-      const systemAccess = controlAccess(installation, servers, 'system');
-      const system = await openConnection(systemAccess, { name: 'control-system' });
-      this.#system = { connection: system, installation };
+      // A server whose configuration is of an earlier version learns of the account of the replicas by this.
+      this.publishAccounts();
+      await this.#published;
+      const between = await openReplicas(access('replicas'));
+      const replicas = new NatsReplicas(between, this.#options.onError);
+      opened.push(replicas);
+      const connection = await openConnection(access('account'), { name: 'control' });
+      const serving = new NatsControl(connection, this.#options);
+      opened.push(serving);
       this.#serving = serving;
-      serving.serve(this.#takeSamples);
-      serving.onUsage((usage) => this.#onUsage(usage));
+      this.#replicas = replicas;
+      replicas.serve(this.#takeSamples);
+      replicas.onUsage((usage) => this.#onUsage(usage));
       void this.#watch(system);
-      this.publishRevocations();
       log.info({ server: connection.getServer() }, 'serving agents over NATS');
       const stopped = new Promise<void>((resolve) => {
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      if (!signal.aborted) await Promise.race([connection.closed(), system.closed(), stopped]);
+      const ended = [connection.closed(), between.closed(), system.closed(), stopped];
+      if (!signal.aborted) await Promise.race(ended);
     } finally {
       this.#serving = null;
-      await serving.close();
+      this.#replicas = null;
+      for (const one of opened.toReversed()) await one.close();
       await this.#published;
-      await this.#system?.connection.close();
+      await system.close();
       this.#system = null;
     }
   }
@@ -163,7 +177,7 @@ export class NatsLink implements ControlSide, ReplicaRelay {
         log.warn({}, 'NATS is away: agents of other hosts are not reached');
       if (type !== 'reconnect') continue;
       log.info({ server: system.getServer() }, 'NATS is back');
-      this.publishRevocations();
+      this.publishAccounts();
     }
   }
 
@@ -173,12 +187,23 @@ export class NatsLink implements ControlSide, ReplicaRelay {
     const { connection, installation } = this.#system;
     try {
       const { accounts } = await signAccounts(db, installation);
-      const jwt = accounts[installation.account.publicName] ?? '';
-      const reply = await connection.request(UPDATE_SUBJECT, jwt, { timeout: UPDATE_TIMEOUT_MS });
-      const { error } = reply.json<{ readonly error?: { readonly description?: string } }>();
-      if (error !== undefined) throw new Error(error.description ?? 'NATS refused the account');
+      for (const { publicName } of [installation.replicas, installation.account]) {
+        const jwt = accounts[publicName] ?? '';
+        const reply = await connection.request(UPDATE_SUBJECT, jwt, { timeout: UPDATE_TIMEOUT_MS });
+        const { error } = reply.json<{ readonly error?: { readonly description?: string } }>();
+        if (error !== undefined) throw new Error(error.description ?? 'NATS refused the account');
+      }
     } catch (error) {
       log.warn({ error }, 'revocations could not be published to NATS; control still refuses them');
     }
   }
+}
+
+async function openReplicas(access: NatsAccess): Promise<NatsConnection> {
+  return openConnection(access, { name: 'control-replicas' }).catch((error: unknown) => {
+    if (!(error instanceof AuthorizationError)) throw error;
+    throw new UnfitServer(
+      'The NATS server does not know the account of the replicas of control, and did not take it. Write its configuration again with "portcullis nats config", and restart it.',
+    );
+  });
 }

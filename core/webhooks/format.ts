@@ -57,11 +57,15 @@ export function describeHappening({ kind, target, organisation, data }: Happenin
     'server.state': () => `The game server ${word('name')} is ${word('state')}.`,
     'server.crashed': () => `The game server ${word('name')} crashed.`,
     'propagation.failed': () =>
-      `The edge ${word('edge')} could not apply the rules of ${target}: ${word('reason')}`,
+      `The edge ${word('edge')} could not apply the rules of ${target}${othersOf(data)}: ${word('reason')}`,
     'webhook.test': () => 'This is a test: messages arrive here.',
   };
   const sentence = sentences[kind] ?? (() => `${kind}: ${target}`);
   return `${sentence()} (${organisation})`;
+}
+
+function othersOf({ addresses }: Happening['data']): string {
+  return typeof addresses === 'number' && addresses > 1 ? ` and ${addresses - 1} more` : '';
 }
 
 function peakOf({ peak_bps: bps, peak_pps: pps }: Happening['data']): string {

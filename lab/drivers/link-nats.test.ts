@@ -5,6 +5,7 @@ import { NatsAgent } from '@portcullis/link/nats/agent.ts';
 import { LinkError } from '@portcullis/link/transport/transport.ts';
 import { openConnection, requireAuthentication } from '@portcullis/link/nats/connection.ts';
 import { NatsControl } from '@portcullis/link/nats/control.ts';
+import { NatsReplicas } from '@portcullis/link/nats/replicas.ts';
 import { subjectsOf } from '@portcullis/link/nats/subjects.ts';
 import {
   confirm,
@@ -36,19 +37,17 @@ describe('NATS', { skip: skipUnless(['nats-server']) }, () => {
   });
 
   relaySuite('NATS', async (t) => {
-    const { serve } = await cluster(t);
-    return [(await serve('first')).control, (await serve('second')).control];
+    return replicas(t);
   });
 
   it('reports what a replica counted to the other replicas, and not to itself', async (t) => {
-    const { serve } = await cluster(t);
     const heard: string[] = [];
-    const [first, second] = [(await serve('first')).control, (await serve('second')).control];
-    for (const [name, control] of [
+    const [first, second] = await replicas(t);
+    for (const [name, replica] of [
       ['first', first],
       ['second', second],
     ] as const) {
-      control.onUsage((usage) => heard.push(`${name} ${JSON.stringify(usage)}`));
+      replica.onUsage((usage) => heard.push(`${name} ${JSON.stringify(usage)}`));
     }
     first.publishUsage({ '1': { requests: 2, limit: 10 } });
     second.publishUsage({ '1': { requests: 3, limit: 10 } });
@@ -187,6 +186,19 @@ async function cluster(t: TestContext) {
       return { connection, control };
     },
   };
+}
+
+async function replicas(t: TestContext): Promise<[NatsReplicas, NatsReplicas]> {
+  const server = await new NatsServer().start();
+  t.after(() => server.stop());
+  const open = async (name: string): Promise<NatsReplicas> => {
+    const connection = await openConnection(server.replicas, { name });
+    const replica = new NatsReplicas(connection);
+    t.after(() => replica.close());
+    await connection.flush();
+    return replica;
+  };
+  return [await open('first'), await open('second')];
 }
 
 function stale(detail: string): ControlReply {

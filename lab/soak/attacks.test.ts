@@ -264,7 +264,7 @@ async function exporting({ edge }: Internet): Promise<() => Promise<void>> {
 /** A second edge elsewhere, and a router in front of the first one. */
 const BOTH = `  - { name: second, devices: [${EDGE_DEVICE}], site: elsewhere }
 collectors:
-  - { name: flows, listen: "127.0.0.1:${EXPORTS}", exporters: [{ ip: 127.0.0.1 }] }
+  - { name: flows, listen: "127.0.0.1:${EXPORTS}", exporters: [{ ip: 127.0.0.1, prefixes: all }] }
 `;
 
 /** The addresses of each threshold are a service of their own. */

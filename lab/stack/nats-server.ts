@@ -10,7 +10,7 @@ import {
   operatorClaims,
 } from '@portcullis/link/nats/claims.ts';
 import type { NatsAccess } from '@portcullis/link/nats/connection.ts';
-import { NatsKey } from '@portcullis/link/nats/keys.ts';
+import { NatsKey, replicasKey } from '@portcullis/link/nats/keys.ts';
 import { renderServerConfig } from '@portcullis/link/nats/server-config.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,6 +26,8 @@ interface Identity {
 export interface NatsServerOptions {
   /** Replaces the configuration. */
   readonly config?: string;
+  /** Keys that control has made. */
+  readonly identity?: Identity;
   /** A server of a cluster: the first one, or one that joins a running one. */
   readonly cluster?: 'first' | NatsServer;
 }
@@ -39,18 +41,18 @@ export class NatsServer {
   #url = '';
   #clusterAddress = '';
 
-  constructor({ config, cluster }: NatsServerOptions = {}) {
+  constructor({ config, cluster, identity }: NatsServerOptions = {}) {
     this.#identity =
       cluster instanceof NatsServer
         ? cluster.#identity
-        : {
+        : (identity ?? {
             operator: new NatsKey('operator'),
             system: new NatsKey('account'),
             account: new NatsKey('account'),
-          };
+          });
     const { operator, system, account } = this.#identity;
     const routes = cluster instanceof NatsServer ? [cluster.#clusterAddress] : [];
-    const named = (key: NatsKey, name: string): [string, string] => [
+    const named = (key: NatsKey, name: 'system' | 'replicas' | 'fleet'): [string, string] => [
       key.publicName,
       accountClaims(operator, { name, publicName: key.publicName }),
     ];
@@ -59,7 +61,11 @@ export class NatsServer {
       renderServerConfig({
         listen: '127.0.0.1:-1',
         operator: operatorClaims(operator, system.publicName),
-        accounts: Object.fromEntries([named(system, 'system'), named(account, 'fleet')]),
+        accounts: Object.fromEntries([
+          named(system, 'system'),
+          named(replicasKey(system), 'replicas'),
+          named(account, 'fleet'),
+        ]),
         tls: null,
         cluster: cluster === undefined ? null : { listen: '127.0.0.1:-1', routes },
       });
@@ -117,13 +123,59 @@ export class NatsServer {
     return this.#access(key, controlClaims(this.#identity.account, key.publicName));
   }
 
+  /** As control among its replicas. */
+  get replicas(): NatsAccess {
+    const key = new NatsKey('user');
+    const account = replicasKey(this.#identity.system);
+    return this.#access(key, controlClaims(account, key.publicName));
+  }
+
   /** As this agent. */
   agent(agent: AgentRef): NatsAccess {
     const key = new NatsKey('user');
     return this.#access(key, agentClaims(this.#identity.account, key.publicName, agent));
   }
 
+  /** As this agent, by a credential of version 0.1, which had no limits. */
+  agentBefore(agent: AgentRef): NatsAccess {
+    const { account } = this.#identity;
+    const key = new NatsKey('user');
+    return this.#access(
+      key,
+      changedClaims(account, agentClaims(account, key.publicName, agent), (nats) => ({
+        ...nats,
+        subs: -1,
+        payload: -1,
+      })),
+    );
+  }
+
+  /** Of resident memory. */
+  get residentBytes(): number {
+    const status = readFileSync(`/proc/${this.#process?.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
   #access(key: NatsKey, jwt: string): NatsAccess {
     return { servers: [this.#url], key, jwt, ca: null };
   }
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** A JWT with other claims for NATS, signed again. */
+export function changedClaims(
+  issuer: NatsKey,
+  jwt: string,
+  change: (nats: Claims) => Claims,
+): string {
+  const [head = '', body = ''] = jwt.split('.');
+  const claims = JSON.parse(Buffer.from(body, 'base64url').toString());
+  const changed = { ...claims, nats: change(claims.nats) };
+  const signed = `${head}.${Buffer.from(JSON.stringify(changed)).toString('base64url')}`;
+  return `${signed}.${issuer.sign(signed)}`;
 }

@@ -88,6 +88,12 @@ const refusedTarget = object<RefusedTarget>({
   goodGeneration: natural,
 });
 
+/**
+ * Refused targets of one confirmation that control records. The schema takes more, because an edge of version 0.1 sends
+ * as many as there are: such a confirmation is refused, and does not end the connection.
+ */
+export const MAX_REFUSED_TARGETS = 4_096;
+
 /** Requests of an edge. All are idempotent, so an agent may repeat a request that was not answered. */
 export const EDGE_REQUESTS = {
   ...kinds({

@@ -47,7 +47,7 @@ export const PROTOCOL_VERSION = 1;
 export const OLDEST_PROTOCOL_VERSION = 1;
 
 /** The sender of a request. The transport authenticates it: see `Admit` in `transport.ts`. */
-const agentRef = object({ kind: oneOf('edge', 'node', 'collector'), name: agentName });
+export const agentRef = object({ kind: oneOf('edge', 'node', 'collector'), name: agentName });
 export type AgentRef = Static<typeof agentRef>;
 
 /** Of agents of all kinds. `agent.renew`: is there another credential for me? */

@@ -8,10 +8,11 @@ import {
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentRequest, ControlReply } from '../messages/messages.ts';
+import type { Schema, Static } from '../messages/schema.ts';
 import { AgentEvents, readReply } from '../transport/agent-events.ts';
 import type { AgentConnectOptions } from '../transport/agent-side.ts';
 import { PendingRequests } from '../transport/pending-requests.ts';
-import { type AgentSide, LinkError } from '../transport/transport.ts';
+import { type AgentSide, LinkError, MAX_AGENT_BYTES } from '../transport/transport.ts';
 import {
   decode,
   encode,
@@ -20,7 +21,9 @@ import {
   retryMs,
   UnfitServer,
 } from './connection.ts';
-import { type AgentSubjects, CONTROL_CLOSED, subjectsOf } from './subjects.ts';
+import { CALL, NOTICE, SESSION } from './envelopes.ts';
+import { type AgentSubjects, subjectsOf } from './subjects.ts';
+import { listen } from './subscription.ts';
 
 const GREETING_TIMEOUT_MS = 10_000;
 
@@ -60,7 +63,10 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     }
     const subject = this.#subjects.request(replica);
     return this.#pending.start(timeoutMs, (id) => {
-      const body = encode({ connection: this.#connectionId, request });
+      const body = encode(
+        { connection: this.#connectionId, request },
+        MAX_AGENT_BYTES[this.#options.agent.kind],
+      );
       connection.request(subject, body, { timeout: timeoutMs }).then(
         ({ data }) => {
           const { reply, ended } = decode(data);
@@ -108,21 +114,22 @@ export class NatsAgent extends AgentEvents implements AgentSide {
 
   #serve(connection: NatsConnection): void {
     const { session, notice } = this.#subjects;
-    this.#listen(connection, session, ({ data }) => this.#sessionMessage(decode(data)));
-    this.#listen(connection, CONTROL_CLOSED, ({ data }) => {
-      const { replica } = decode(data);
-      if (replica === this.#replica) this.#lost('it closed', this.#replica);
-    });
-    this.#listen(connection, notice, ({ data }) => this.deliver(decode(data)['notice']));
+    this.#listen(connection, session, SESSION, (envelope) => this.#sessionMessage(envelope));
+    this.#listen(connection, notice, NOTICE, (envelope) => this.deliver(envelope.notice));
     void this.#watch(connection);
     void this.#greet(connection);
   }
 
-  #listen(connection: NatsConnection, subject: string, take: (message: Msg) => void): Subscription {
-    return connection.subscribe(subject, {
-      callback: (error, message) => {
-        if (error === null && this.ready) take(message);
-      },
+  #listen<T>(
+    connection: NatsConnection,
+    subject: string,
+    schema: Schema<T>,
+    take: (envelope: T, message: Msg) => void | Promise<void>,
+  ): Subscription {
+    return listen(connection, {
+      subject,
+      schema,
+      take: (envelope, message) => (this.ready ? take(envelope, message) : undefined),
     });
   }
 
@@ -164,9 +171,9 @@ export class NatsAgent extends AgentEvents implements AgentSide {
 
   async #admitted(connection: NatsConnection, replica: string): Promise<void> {
     this.#stopCalls();
-    this.#calls = this.#listen(connection, this.#subjects.call, (message) => {
-      void this.#called(message);
-    });
+    this.#calls = this.#listen(connection, this.#subjects.call, CALL, (call, message) =>
+      this.#called(call, message),
+    );
     // Control may call as soon as the agent counts as connected.
     await connection.flush();
     if (this.closed) return;
@@ -174,8 +181,10 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     this.becomeReady();
   }
 
-  async #called(message: Msg): Promise<void> {
-    const { request, connection = this.#connectionId } = decode(message.data);
+  async #called(
+    { request, connection = this.#connectionId }: Static<typeof CALL>,
+    message: Msg,
+  ): Promise<void> {
     if (connection !== this.#connectionId) return;
     const answer = await this.answerCall(request);
     if (answer === null) return;
@@ -186,11 +195,11 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     }
   }
 
-  #sessionMessage({ newest, ended, refused }: Record<string, unknown>): void {
+  #sessionMessage({ newest, ended, refused }: Static<typeof SESSION>): void {
     if (ended === this.#connectionId) {
-      if (typeof refused === 'string') this.refused(refused);
+      if (refused !== undefined) this.refused(refused);
       this.#lost('control ended this session', this.#replica);
-    } else if (typeof newest === 'string' && newest !== this.#connectionId) this.#stopCalls();
+    } else if (newest !== undefined && newest !== this.#connectionId) this.#stopCalls();
   }
 
   #stopCalls(): void {

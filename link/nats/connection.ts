@@ -1,4 +1,5 @@
 import {
+  AuthorizationError,
   connect,
   type ConnectionOptions,
   type NatsConnection,
@@ -8,7 +9,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { LinkError, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 import type { NatsKey } from './keys.ts';
 
-export type { NatsConnection };
+export { AuthorizationError, type NatsConnection };
 
 /** How a process reaches the NATS servers. */
 export interface NatsAccess {
@@ -114,13 +115,10 @@ function tlsOptions(servers: readonly string[], ca: string | null): TlsOptions {
   return options;
 }
 
-export function encode(envelope: object): Buffer {
+export function encode(envelope: object, maxBytes: number = MAX_MESSAGE_BYTES): Buffer {
   const body = Buffer.from(JSON.stringify(envelope), 'utf8');
-  if (body.length <= MAX_MESSAGE_BYTES) return body;
-  throw new LinkError(
-    'too_large',
-    `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the limit`,
-  );
+  if (body.length <= maxBytes) return body;
+  throw new LinkError('too_large', `a message of ${body.length} bytes; ${maxBytes} is the limit`);
 }
 
 /** What is not a JSON object becomes an empty one, which no reader takes for a message. */

@@ -1,5 +1,4 @@
 import {
-  type Msg,
   type NatsConnection,
   RequestError,
   type Subscription,
@@ -19,31 +18,35 @@ import {
 import {
   CLOSE_TIMEOUT_MS,
   MAX_PER_AGENT,
-  readCredential,
   requestAdmission,
   type ServeOptions,
   startRequest,
 } from '../transport/handling.ts';
-import { type ControlSide, LinkError } from '../transport/transport.ts';
-import type { ReplicaRelay, TakeSamples, Usage } from '../transport/relay.ts';
-import type { WatchSamples } from '../messages/attacks.ts';
+import {
+  type ControlSide,
+  LinkError,
+  MAX_GREETING_BYTES,
+  maxBytesOf,
+} from '../transport/transport.ts';
+import type { Static } from '../messages/schema.ts';
 import { decode, encode } from './connection.ts';
+import { GREETING, REQUEST } from './envelopes.ts';
 import {
   agentOf,
-  CONTROL_CLOSED,
   CONTROL_QUEUE,
-  CONTROL_SAMPLES,
-  CONTROL_USAGE,
   GREETINGS,
+  isOwnInbox,
   requestsOf,
   subjectsOf,
 } from './subjects.ts';
+import { type Listener, listen } from './subscription.ts';
 
 /** Requests of one session that are handled at the same time; further ones are refused. */
 const MAX_PENDING = 2_000;
-const MAX_ID_LENGTH = 64;
 const FLUSH_MS = 200;
-const SAMPLES_TIMEOUT_MS = 1_000;
+
+/** Answers one message of an agent. Throws `LinkError` `too_large`. Does nothing once control has closed. */
+type Respond = (envelope: object) => void;
 
 /** An agent's process that this replica admitted, or is about to. */
 interface Session {
@@ -55,7 +58,7 @@ interface Session {
 }
 
 /** One replica of control on a connection to NATS. */
-export class NatsControl implements ControlSide, ReplicaRelay {
+export class NatsControl implements ControlSide {
   readonly #connection: NatsConnection;
   readonly #options: ServeOptions;
   readonly #replica = randomUUID();
@@ -64,29 +67,53 @@ export class NatsControl implements ControlSide, ReplicaRelay {
   readonly #subscriptions: readonly Subscription[];
   readonly #running = new Set<Promise<void>>();
   #isConnected = true;
-  #samples: Subscription | null = null;
-  #onUsage: (usage: Usage) => void = () => {};
 
   constructor(connection: NatsConnection, options: ServeOptions) {
     this.#connection = connection;
     this.#options = options;
-    const listen = (subject: string, take: (message: Msg) => void, queue?: string): Subscription =>
-      connection.subscribe(subject, {
-        ...(queue !== undefined && { queue }),
-        callback: (error, message) => {
-          if (error === null) take(message);
-        },
-      });
     this.#subscriptions = [
-      listen(GREETINGS, (message) => void this.#greeted(message), CONTROL_QUEUE),
-      listen(requestsOf(this.#replica), (message) => this.#requested(message)),
-      listen(CONTROL_USAGE, ({ data }) => {
-        const { replica, usage } = decode(data);
-        // Only control may send on this subject.
-        if (replica !== this.#replica) this.#onUsage(usage as Usage);
-      }),
+      this.#listen(
+        {
+          subject: GREETINGS,
+          queue: CONTROL_QUEUE,
+          schema: GREETING,
+          maxBytes: () => MAX_GREETING_BYTES,
+        },
+        (...greeting) => this.#greeted(...greeting),
+      ),
+      this.#listen(
+        {
+          subject: requestsOf(this.#replica),
+          schema: REQUEST,
+          maxBytes: (subject) => maxBytesOf(agentOf(subject).kind),
+        },
+        (...request) => this.#requested(...request),
+      ),
     ];
     void this.#watch();
+  }
+
+  /**
+   * Takes messages of agents. What asks for its answer anywhere but below the own inbox of the agent that sent it is not
+   * handled: by the reply to its request, an agent could say something in control's name.
+   */
+  #listen<T>(
+    listener: Omit<Listener<T>, 'take' | 'onError'>,
+    take: (from: AgentRef, envelope: T, respond: Respond) => void | Promise<void>,
+  ): Subscription {
+    return listen(this.#connection, {
+      ...listener,
+      onError: this.#options.onError,
+      take: (envelope, message) => {
+        const agent = parseAgentRef(agentOf(message.subject));
+        const { reply } = message;
+        if (!agent.ok || !isOwnInbox(agent.value, reply)) return;
+        return take(agent.value, envelope, (answer) => {
+          const body = encode(answer);
+          if (!this.#connection.isClosed()) this.#connection.publish(reply, body);
+        });
+      },
+    });
   }
 
   async call<C extends AgentCall>(
@@ -137,76 +164,39 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     }
   }
 
-  async pass(from: AgentRef, message: WatchSamples): Promise<boolean> {
-    if (!this.#isConnected) return false;
-    const timeout = SAMPLES_TIMEOUT_MS;
-    const body = encode({ from, message });
-    return this.#connection.request(CONTROL_SAMPLES, body, { timeout }).then(
-      () => true,
-      () => false,
-    );
-  }
-
-  serve(take: TakeSamples | null): void {
-    this.#samples?.unsubscribe();
-    this.#samples = null;
-    if (take === null) return;
-    this.#samples = this.#connection.subscribe(CONTROL_SAMPLES, {
-      callback: (error, message) => {
-        if (error !== null) return;
-        // Only control may send on this subject, and a replica checked the message when the agent sent it.
-        const sent = decode(message.data) as {
-          readonly from: AgentRef;
-          readonly message: WatchSamples;
-        };
-        take(sent.from, sent.message);
-        message.respond();
-      },
-    });
-  }
-
-  publishUsage(usage: Usage): void {
-    this.#publish(CONTROL_USAGE, encode({ replica: this.#replica, usage }));
-  }
-
-  onUsage(listener: (usage: Usage) => void): void {
-    this.#onUsage = listener;
-  }
-
   async close(): Promise<void> {
-    this.serve(null);
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     await within(CLOSE_TIMEOUT_MS, Promise.all(this.#running));
-    this.#publish(CONTROL_CLOSED, encode({ replica: this.#replica }));
+    for (const session of this.#sessions.values()) this.#end(session);
     // Without a server there is nothing to wait for.
     await within(FLUSH_MS, this.#connection.flush());
     await this.#connection.close();
   }
 
-  async #greeted(message: Msg): Promise<void> {
-    const agent = parseAgentRef(agentOf(message.subject));
-    const { connection: id, credential: presented } = decode(message.data);
-    const credential = readCredential(presented);
-    if (!agent.ok || credential === undefined || typeof id !== 'string') return;
-    if (id.length > MAX_ID_LENGTH) return;
-    const session: Session = { id, agent: agent.value, credential, state: 'pending', pending: 0 };
+  async #greeted(
+    agent: AgentRef,
+    { connection: id, credential = null }: Static<typeof GREETING>,
+    respond: Respond,
+  ): Promise<void> {
+    const session: Session = { id, agent, credential, state: 'pending', pending: 0 };
     const other = this.#sessions.get(id);
     // An id is known to its own agent only.
-    if (other !== undefined && !isSame(other.agent, agent.value)) return;
+    if (other !== undefined && !isSame(other.agent, agent)) return;
     this.#sessions.delete(id);
     this.#sessions.set(id, session);
-    const admission = await requestAdmission(this.#options, agent.value, credential);
+    const admission = await requestAdmission(this.#options, agent, credential);
     if (!admission.ok || session.state === 'ended') {
-      this.#sessions.delete(id);
+      // A newer greeting of the same process may have replaced it.
+      if (this.#sessions.get(id) === session) this.#sessions.delete(id);
       const refused = admission.ok ? 'The credential was replaced.' : admission.reason;
-      this.#respond(message, { refused });
+      respond({ refused });
       return;
     }
     session.state = 'admitted';
-    const own = this.#of(agent.value);
+    const own = this.#of(agent);
     if (own.length > MAX_PER_AGENT && own[0] !== undefined) this.#end(own[0]);
-    this.#publish(subjectsOf(agent.value).session, encode({ newest: id }));
-    this.#respond(message, { replica: this.#replica });
+    this.#publish(subjectsOf(agent).session, encode({ newest: id }));
+    respond({ replica: this.#replica });
   }
 
   /** Oldest first. */
@@ -214,26 +204,28 @@ export class NatsControl implements ControlSide, ReplicaRelay {
     return [...this.#sessions.values()].filter((session) => isSame(session.agent, agent));
   }
 
-  #requested(message: Msg): void {
-    const { connection: id, request } = decode(message.data);
-    const session = this.#sessions.get(String(id));
-    const agent = parseAgentRef(agentOf(message.subject));
-    if (session?.state !== 'admitted' || !agent.ok || !isSame(session.agent, agent.value)) {
-      this.#respond(message, { ended: 'control does not know this session' });
+  #requested(
+    agent: AgentRef,
+    { connection: id, request }: Static<typeof REQUEST>,
+    respond: Respond,
+  ): void {
+    const session = this.#sessions.get(id);
+    if (session?.state !== 'admitted' || !isSame(session.agent, agent)) {
+      respond({ ended: 'control does not know this session' });
       return;
     }
     if (session.pending >= MAX_PENDING) {
       const detail = 'This agent has too many unanswered requests.';
-      this.#respond(message, { reply: { kind: 'refused', code: 'unavailable', detail } });
+      respond({ reply: { kind: 'refused', code: 'unavailable', detail } });
       return;
     }
     const send = (reply: ControlReply): void => {
-      if (session.state === 'admitted') this.#respond(message, { reply });
+      if (session.state === 'admitted') respond({ reply });
     };
-    const started = startRequest(this.#options, session.agent, request, send);
+    const started = startRequest(this.#options, agent, request, send);
     if ('invalid' in started) {
       this.#end(session);
-      this.#respond(message, { ended: started.invalid });
+      respond({ ended: started.invalid });
       return;
     }
     session.pending += 1;
@@ -260,12 +252,6 @@ export class NatsControl implements ControlSide, ReplicaRelay {
       if (type === 'reconnect') this.#isConnected = true;
       else if (type === 'disconnect') this.#isConnected = false;
     }
-  }
-
-  /** Throws `LinkError` `too_large`. Does nothing once control has closed. */
-  #respond(message: Msg, envelope: object): void {
-    const body = encode(envelope);
-    if (!this.#connection.isClosed()) message.respond(body);
   }
 
   /** What cannot be sent is lost, as notices may be: the library would keep it in memory until a server is back. */

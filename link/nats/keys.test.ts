@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import { accountClaims, agentClaims } from './claims.ts';
 import { agentKey, NatsKey } from './keys.ts';
-import { agentOf, subjectsOf } from './subjects.ts';
+import { agentOf, isOwnInbox, subjectsOf } from './subjects.ts';
 
 const ZERO = Buffer.alloc(32);
 
@@ -38,7 +38,7 @@ test('signs claims so that the key in them verifies', () => {
 
 test('an account names who is revoked', () => {
   const operator = new NatsKey('operator');
-  const account = { name: 'fleet', publicName: new NatsKey('account').publicName };
+  const account = { name: 'fleet' as const, publicName: new NatsKey('account').publicName };
   const claimsOf = (jwt: string) =>
     JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()).nats;
   assert.equal(claimsOf(accountClaims(operator, account)).revocations, undefined);
@@ -50,6 +50,30 @@ test('a subject names its agent, also one with full stops in its name', () => {
   for (const name of ['fra1', 'fra1.example.net', 'a-b_c.d']) {
     assert.deepEqual(agentOf(subjectsOf({ kind: 'node', name }).greet), { kind: 'node', name });
   }
+});
+
+test('only a subject below the own inbox is one: nothing beside it, no wildcard, nothing empty', () => {
+  const agent = { kind: 'edge', name: 'fra1.example' } as const;
+  const { inboxPrefix } = subjectsOf(agent);
+  assert.ok(isOwnInbox(agent, `${inboxPrefix}.a`) && isOwnInbox(agent, `${inboxPrefix}.a.b-c$d`));
+  const others = [
+    undefined,
+    '',
+    inboxPrefix,
+    `${inboxPrefix}.`,
+    `${inboxPrefix}..a`,
+    `${inboxPrefix}.a.`,
+    `${inboxPrefix}.*`,
+    `${inboxPrefix}.>`,
+    `${inboxPrefix}.a b`,
+    `${inboxPrefix}.${'x'.repeat(600)}`,
+    `${inboxPrefix}2.a`,
+    `x${inboxPrefix}.a`,
+    subjectsOf({ kind: 'edge', name: 'fra1' }).inboxPrefix + '.a',
+    subjectsOf({ kind: 'node', name: 'fra1.example' }).inboxPrefix + '.a',
+    subjectsOf(agent).call,
+  ];
+  for (const reply of others) assert.equal(isOwnInbox(agent, reply), false, reply);
 });
 
 function publicKeyOf(seed: Buffer) {

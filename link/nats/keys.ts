@@ -67,3 +67,10 @@ function crc16(bytes: Buffer): number {
 export function agentKey(credential: string): NatsKey {
   return new NatsKey('user', hash('sha256', `portcullis nats ${credential}`, 'buffer'));
 }
+
+/** The key of the account of the replicas, made of that of NATS itself, which only the database holds. */
+export function replicasKey(system: NatsKey): NatsKey {
+  const seed = hash('sha256', Buffer.concat([REPLICAS, system.seed]), 'buffer');
+  return new NatsKey('account', seed);
+}
+const REPLICAS = Buffer.from('portcullis nats replicas ');

@@ -10,16 +10,21 @@ import type { AgentRef } from '../messages/messages.ts';
  * | `KIND.NAME.call` | control | calls to the agent |
  * | `KIND.NAME.session` | control | ends sessions of the agent |
  * | `KIND.NAME.notice` | control | notices to the agent, from the replica that admitted it |
- * | `control.closed` | control | names a replica that closes |
- * | `control.usage` | control | requests that a replica counted for limits |
- * | `control.samples` | control | samples, to the replica that runs the detector |
+ *
+ * The replicas of control have an account of their own, which nothing of the fleet's account can reach:
+ *
+ * | subject | for |
+ * |---|---|
+ * | `control.usage` | requests that a replica counted for limits |
+ * | `control.samples` | samples, to the replica that runs the detector |
  */
 const ROOT = 'portcullis';
 
 export const GREETINGS = `${ROOT}.*.*.greet`;
-export const CONTROL_CLOSED = `${ROOT}.control.closed`;
 export const CONTROL_USAGE = `${ROOT}.control.usage`;
 export const CONTROL_SAMPLES = `${ROOT}.control.samples`;
+/** Only an agent of version 0.1 subscribes to it. Nothing is sent there any more. */
+const CLOSED_BEFORE = `${ROOT}.control.closed`;
 /** Replicas of control share the greetings. */
 export const CONTROL_QUEUE = 'control';
 
@@ -55,6 +60,23 @@ export function agentOf(subject: string): { readonly kind: string; readonly name
   return { kind, name: token.replaceAll('%2E', '.') };
 }
 
+const MAX_SUBJECT_LENGTH = 512;
+const TOKENS = /^[^\s.*>]+(?:\.[^\s.*>]+)*$/;
+
+/**
+ * Whether a reply goes to the agent's own inbox. NATS checks the subject of a message against the permissions of its
+ * sender, but not the reply subject: an agent can name any.
+ */
+export function isOwnInbox(agent: AgentRef, reply: string | undefined): reply is string {
+  const prefix = `${subjectsOf(agent).inboxPrefix}.`;
+  return (
+    reply !== undefined &&
+    reply.length <= MAX_SUBJECT_LENGTH &&
+    reply.startsWith(prefix) &&
+    TOKENS.test(reply.slice(prefix.length))
+  );
+}
+
 /** What NATS lets an agent do. It may also answer a message that it received, once. */
 export function permissionsOf(agent: AgentRef): {
   readonly publish: readonly string[];
@@ -63,7 +85,7 @@ export function permissionsOf(agent: AgentRef): {
   const own = subjectsOf(agent);
   return {
     publish: [own.greet, own.request('*')],
-    subscribe: [own.call, own.session, own.notice, `${own.inboxPrefix}.>`, CONTROL_CLOSED],
+    subscribe: [own.call, own.session, own.notice, `${own.inboxPrefix}.>`, CLOSED_BEFORE],
   };
 }
 

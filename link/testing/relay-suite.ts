@@ -17,17 +17,17 @@ export function relaySuite(
     const taken: string[] = [];
     const takeAs =
       (replica: string) =>
-      (from: AgentRef, { sequence }: WatchSamples): void => {
-        taken.push(`${replica}: ${from.name} ${sequence}`);
+      (from: AgentRef, site: string, { sequence }: WatchSamples): void => {
+        taken.push(`${replica}: ${from.name} ${site} ${sequence}`);
       };
-    assert.equal(await second.pass(FROM, samples(1)), false);
+    assert.equal(await second.pass(FROM, 'fra', samples(1)), false);
     first.serve(takeAs('first'));
-    await eventually(async () => assert.ok(await second.pass(FROM, samples(2))));
+    await eventually(async () => assert.ok(await second.pass(FROM, 'fra', samples(2))));
     first.serve(null);
     second.serve(takeAs('second'));
-    await eventually(async () => assert.ok(await first.pass(FROM, samples(3))));
+    await eventually(async () => assert.ok(await first.pass(FROM, 'fra', samples(3))));
     const unique = [...new Set(taken)];
-    assert.deepEqual(unique, ['first: fra1 2', 'second: fra1 3']);
+    assert.deepEqual(unique, ['first: fra1 fra 2', 'second: fra1 fra 3']);
   });
 }
 

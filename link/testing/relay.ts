@@ -4,9 +4,9 @@ import type { SampleRelay, TakeSamples } from '../transport/relay.ts';
 export function createMemoryRelays(count: number): SampleRelay[] {
   const takers: (TakeSamples | null)[] = Array.from({ length: count }, () => null);
   return takers.map((_, own) => ({
-    async pass(from, message) {
+    async pass(from, site, message) {
       const take = takers.find((one) => one !== null);
-      take?.(from, message);
+      take?.(from, site, message);
       return take !== undefined;
     },
     serve(take) {

@@ -3,7 +3,7 @@ import type { AgentRef, AgentRequest, ControlReply } from '../messages/messages.
 import { AgentEvents, readReply } from './agent-events.ts';
 import { FramedStream } from './framed-stream.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { type AgentSide, LinkError } from './transport.ts';
+import { type AgentSide, LinkError, MAX_AGENT_BYTES } from './transport.ts';
 
 export interface AgentConnectOptions {
   readonly agent: AgentRef;
@@ -44,7 +44,9 @@ export class AgentConnection extends AgentEvents implements AgentSide {
   async request(request: AgentRequest, timeoutMs: number): Promise<ControlReply> {
     if (this.closed) throw new LinkError('closed', 'this link was closed');
     if (!this.ready) throw new LinkError('disconnected', 'control is not connected');
-    return this.#pending.start(timeoutMs, (id) => this.#stream?.send({ id, request }));
+    return this.#pending.start(timeoutMs, (id) =>
+      this.#stream?.send({ id, request }, MAX_AGENT_BYTES[this.#options.agent.kind]),
+    );
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import {
   parseAnswer,
 } from '../messages/messages.ts';
 import { anyObject, check } from '../messages/schema.ts';
+import { Limiter } from '../limiter.ts';
 import { FramedStream } from './framed-stream.ts';
 import { PendingConnections, type PeerUid } from './pending-connections.ts';
 import { PendingRequests } from './pending-requests.ts';
@@ -20,9 +21,17 @@ import {
   type ServeOptions,
   startRequest,
 } from './handling.ts';
-import { type ControlSide, LinkError } from './transport.ts';
+import {
+  type Admission,
+  type ControlSide,
+  LinkError,
+  MAX_AGENT_BYTES,
+  MAX_GREETING_BYTES,
+} from './transport.ts';
 
 const MAX_PENDING = 256;
+/** Greetings whose credential is checked at the same time: anybody on the host may greet, and each is a query. */
+const MAX_ADMISSIONS = 2;
 const GREETING_TIMEOUT_MS = 5_000;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -30,6 +39,7 @@ const MAX_UNREAD_BYTES = 1024 * 1024;
 export class AgentConnections implements ControlSide {
   readonly #options: ServeOptions;
   readonly #connections = new Set<ServedAgent>();
+  readonly #admissions = new Limiter(MAX_ADMISSIONS);
   readonly #pending = new PendingConnections<ServedAgent>([0, process.getuid?.() ?? null]);
 
   constructor(options: ServeOptions) {
@@ -40,6 +50,7 @@ export class AgentConnections implements ControlSide {
   accept(stream: Duplex, peer: PeerUid = process.getuid?.() ?? null): void {
     let onAdmittedGone = (): void => {};
     const connection = new ServedAgent(stream, this.#options, {
+      admissions: this.#admissions,
       onAdmitted: (agent) => {
         onAdmittedGone = this.#pending.admit(connection);
         this.#closeOldest(agent);
@@ -94,6 +105,15 @@ export class AgentConnections implements ControlSide {
   }
 }
 
+/** What a connection needs of its transport. */
+interface Surroundings {
+  readonly admissions: Limiter;
+  readonly onAdmitted: (agent: AgentRef) => void;
+  readonly onGone: () => void;
+}
+
+const GONE: Admission = { ok: false, reason: 'The connection has ended.' };
+
 /** One connection: greeting, admission, then requests and calls. */
 class ServedAgent {
   readonly #options: ServeOptions;
@@ -109,25 +129,28 @@ class ServedAgent {
   #pending = 0;
   #onIdle: (() => void) | null = null;
 
+  readonly #admissions: Limiter;
   readonly #onAdmitted: (agent: AgentRef) => void;
 
   constructor(
     stream: Duplex,
     options: ServeOptions,
-    { onAdmitted, onGone }: { onAdmitted: (agent: AgentRef) => void; onGone: () => void },
+    { admissions, onAdmitted, onGone }: Surroundings,
   ) {
+    this.#admissions = admissions;
     this.#options = options;
     this.#onAdmitted = onAdmitted;
-    this.#stream = new FramedStream(stream, {
-      onMessage: (message) => this.#receive(message),
-      onEnd: (reason) => {
-        clearTimeout(this.#greetingTimer);
-        this.#calls.failAll(
-          new LinkError('disconnected', `the agent's connection ended: ${reason}`),
-        );
-        onGone();
-      },
-    });
+    const onEnd = (reason: string): void => {
+      this.#refused = true;
+      clearTimeout(this.#greetingTimer);
+      this.#calls.failAll(new LinkError('disconnected', `the agent's connection ended: ${reason}`));
+      onGone();
+    };
+    this.#stream = new FramedStream(
+      stream,
+      { onMessage: (message) => this.#receive(message), onEnd },
+      MAX_GREETING_BYTES,
+    );
     this.#greetingTimer = setTimeout(
       () => this.#stream.destroy('no greeting'),
       GREETING_TIMEOUT_MS,
@@ -211,7 +234,9 @@ class ServedAgent {
   }
 
   async #admit(agent: AgentRef, credential: string | null): Promise<void> {
-    const admission = await requestAdmission(this.#options, agent, credential);
+    const admission = await this.#admissions.run(async () =>
+      this.#refused ? GONE : requestAdmission(this.#options, agent, credential),
+    );
     clearTimeout(this.#greetingTimer);
     if (!admission.ok) {
       this.#refuse(admission.reason);
@@ -219,6 +244,7 @@ class ServedAgent {
     }
     if (this.#refused) return;
     this.#agent = agent;
+    this.#stream.allow(MAX_AGENT_BYTES[agent.kind]);
     this.#onAdmitted(agent);
     this.#stream.send({ ready: true });
     this.#stream.resume();

@@ -8,7 +8,7 @@ describe('FrameReader', () => {
     const messages = fc.array(fc.record({ text: fc.string({ unit: 'binary' }) }), { maxLength: 8 });
     fc.assert(
       fc.property(messages, fc.infiniteStream(fc.integer({ min: 1, max: 9 })), (sent, sizes) => {
-        const stream = Buffer.concat(sent.map(encodeFrame));
+        const stream = Buffer.concat(sent.map((one) => encodeFrame(one)));
         const reader = new FrameReader();
         const found: unknown[] = [];
         for (let at = 0; at < stream.length; ) {

@@ -7,13 +7,10 @@ import { LinkError, MAX_MESSAGE_BYTES } from './transport.ts';
  */
 const HEADER_BYTES = 4;
 /** Throws `LinkError` `too_large`. */
-export function encodeFrame(envelope: object): Buffer {
+export function encodeFrame(envelope: object, maxBytes: number = MAX_MESSAGE_BYTES): Buffer {
   const body = Buffer.from(JSON.stringify(envelope), 'utf8');
-  if (body.length > MAX_MESSAGE_BYTES) {
-    throw new LinkError(
-      'too_large',
-      `a message of ${body.length} bytes; ${MAX_MESSAGE_BYTES} is the limit`,
-    );
+  if (body.length > maxBytes) {
+    throw new LinkError('too_large', `a message of ${body.length} bytes; ${maxBytes} is the limit`);
   }
   const frame = Buffer.allocUnsafe(HEADER_BYTES + body.length);
   frame.writeUInt32BE(body.length, 0);
@@ -23,12 +20,13 @@ export function encodeFrame(envelope: object): Buffer {
 
 /** Joins chunks to frames. After a failure the rest of the stream cannot be read: close it. */
 export class FrameReader {
-  readonly #maxBytes: number;
+  /** Of one message; may change between two messages. */
+  maxBytes: number;
   #chunks: Buffer[] = [];
   #buffered = 0;
 
   constructor(maxBytes: number = MAX_MESSAGE_BYTES) {
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
   }
 
   push(chunk: Buffer): void {
@@ -40,7 +38,7 @@ export class FrameReader {
   next(): Parsed<unknown> | null {
     if (this.#buffered < HEADER_BYTES) return null;
     const length = this.#peek(HEADER_BYTES).readUInt32BE(0);
-    if (length > this.#maxBytes) return { ok: false, reason: `a frame of ${length} bytes` };
+    if (length > this.maxBytes) return { ok: false, reason: `a frame of ${length} bytes` };
     if (this.#buffered < HEADER_BYTES + length) return null;
     const frame = this.#take(HEADER_BYTES + length);
     try {

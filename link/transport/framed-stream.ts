@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { encodeFrame, FrameReader } from './frame.ts';
+import { MAX_MESSAGE_BYTES } from './transport.ts';
 
 /** With more unsent data than this the peer does not read its replies: its requests wait until it does. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
@@ -15,12 +16,14 @@ interface Events {
 export class FramedStream {
   readonly #stream: Duplex;
   readonly #events: Events;
-  readonly #reader = new FrameReader();
+  readonly #reader: FrameReader;
   #paused = false;
   #ended = false;
 
-  constructor(stream: Duplex, events: Events) {
+  /** `maxBytes`: of one message of the peer. */
+  constructor(stream: Duplex, events: Events, maxBytes: number = MAX_MESSAGE_BYTES) {
     this.#stream = stream;
+    this.#reader = new FrameReader(maxBytes);
     this.#events = events;
     stream.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);
@@ -39,9 +42,14 @@ export class FramedStream {
     return this.#stream.writableLength;
   }
 
+  /** From the next message of the peer on. */
+  allow(maxBytes: number): void {
+    this.#reader.maxBytes = maxBytes;
+  }
+
   /** Throws `LinkError` `too_large` before it sends anything. Does nothing when the peer left. */
-  send(envelope: object): void {
-    const frame = encodeFrame(envelope);
+  send(envelope: object, maxBytes?: number): void {
+    const frame = encodeFrame(envelope, maxBytes);
     if (!this.#ended && this.#stream.writable) this.#stream.write(frame);
   }
 
@@ -89,7 +97,16 @@ export class FramedStream {
         this.destroy(next.reason);
         return;
       }
-      this.#events.onMessage(next.value);
+      this.#deliver(next.value);
+    }
+  }
+
+  /** An error of the owner ends this stream, never the process. */
+  #deliver(message: unknown): void {
+    try {
+      this.#events.onMessage(message);
+    } catch (error) {
+      this.destroy(`a message could not be taken: ${String(error)}`);
     }
   }
 

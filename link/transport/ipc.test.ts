@@ -156,8 +156,9 @@ describe('serveIpc', () => {
       const peer = connect(path);
       peer.resume();
       peer.on('error', () => {});
+      const closed = new Promise((resolve) => peer.on('close', resolve));
       peer.write(bytes);
-      await once(peer, 'close');
+      await closed;
     });
   }
 

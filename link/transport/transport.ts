@@ -61,6 +61,19 @@ export interface AgentSide {
 }
 
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** Of one message of an agent; before control has admitted it, `MAX_GREETING_BYTES`. */
+export const MAX_AGENT_BYTES: Readonly<Record<AgentRef['kind'], number>> = {
+  // Thousands of refused addresses with their reasons, samples of a flood.
+  edge: MAX_MESSAGE_BYTES,
+  // The state of 5,000 servers.
+  node: MAX_MESSAGE_BYTES,
+  collector: MAX_MESSAGE_BYTES / 2,
+};
+export function maxBytesOf(kind: string): number {
+  return Object.hasOwn(MAX_AGENT_BYTES, kind) ? MAX_AGENT_BYTES[kind as AgentRef['kind']] : 0;
+}
+/** A greeting holds a name and a credential. */
+export const MAX_GREETING_BYTES = 4 * 1024;
 
 export class LinkError extends Error {
   readonly code: 'timeout' | 'disconnected' | 'too_large' | 'closed';

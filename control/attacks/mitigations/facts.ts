@@ -9,6 +9,8 @@ export interface AttackFacts {
   readonly present?: readonly AttackType[] | undefined;
   /** Null if not reported. */
   readonly tops: AttackTops | null;
+  /** Exports alone claim it, and no edge has counted it yet: it is only observed. */
+  readonly isClaimed?: boolean;
 }
 
 /** The latest report of an attack by the recorder or an edge. */
@@ -19,6 +21,8 @@ export interface ReportedAttack {
   readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
   /** Null keeps the previous ones. */
   readonly tops: AttackTops | null;
+  /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
+  readonly isClaimed?: boolean;
 }
 
 /** Facts from stored evidence, as far as it is valid. */

@@ -55,7 +55,8 @@ export function planResponse(state: ResponseState): PlannedResponse {
       uncalled: why,
     };
   }
-  const mode = scope.mitigation === 'on' ? 'enforce' : 'observe';
+  const isEnforced = scope.mitigation === 'on' && state.facts.isClaimed !== true;
+  const mode = isEnforced ? 'enforce' : 'observe';
   const isWanted = (one: ActiveMitigation): boolean =>
     one.mode === mode && one.safelist.join() === scope.safelist.join();
   const types = typesOf(state.facts);

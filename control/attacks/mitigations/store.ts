@@ -9,16 +9,11 @@ export const EXPIRY_SECONDS = 900;
 
 /** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
 export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): Promise<void> {
-  const items = reported.map(({ attackId, kind, attack, tops }) => {
+  const items = reported.map(({ attackId, kind, attack, tops, isClaimed = false }) => {
     const { type, shares, present, subject, startedAtMs } = attack;
     const startedAt = new Date(startedAtMs);
-    return {
-      attackId,
-      subject,
-      startedAt,
-      ended: kind === 'ended',
-      facts: { type, shares, present, tops },
-    };
+    const facts = { type, shares, present, tops, isClaimed };
+    return { attackId, subject, startedAt, ended: kind === 'ended', facts };
   });
   await sql`
     insert into attack_responses (attack_id, target, started_at, facts, ended_at, expires_at)
@@ -30,7 +25,9 @@ export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): 
     on conflict (attack_id) do update set
       facts = case when excluded.facts -> 'tops' = 'null'
                    then jsonb_set(excluded.facts, '{tops}', attack_responses.facts -> 'tops')
-                   else excluded.facts end,
+                   else excluded.facts end
+              || case when attack_responses.facts -> 'isClaimed' = 'true' then '{}'::jsonb
+                      else '{"isClaimed": false}' end,
       ended_at = case when excluded.ended_at is not null
                       then coalesce(attack_responses.ended_at, now()) end,
       expires_at = excluded.expires_at,

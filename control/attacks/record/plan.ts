@@ -54,6 +54,8 @@ export interface RecordedDetector {
   /** The opened attack is a recorded one that continues. */
   resumeRecord(kept: StoredAttack): Seen | null;
   topsOf(subject: string): AttackTops | null;
+  /** Exports alone claim it, and an edge that could count it does not. */
+  isClaimed(subject: string): boolean;
 }
 
 /** Where a detector reports to. */

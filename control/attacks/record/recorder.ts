@@ -145,7 +145,9 @@ export class Recorder implements AttackSink {
       const kind = newsOf(step, seen);
       if (kind === null || attackId === null) return [];
       const { attack } = seen;
-      return [{ attackId, kind, attack, tops: detector.topsOf(attack.subject) }];
+      const { subject } = attack;
+      const isClaimed = detector.isClaimed(subject);
+      return [{ attackId, kind, attack, tops: detector.topsOf(subject), isClaimed }];
     });
   }
 

@@ -1,9 +1,8 @@
-import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { OutageAttack } from '@portcullis/link/messages/attacks.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
-import { servedSamples, type WatchAgent } from './agents.ts';
 import type { WatchEvents, WatchRefusal } from './events.ts';
 import { type DetectionLeader, RENEWAL_MS } from './leader.ts';
 import type { ScopeTable } from './scopes.ts';
@@ -27,26 +26,38 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
       await scopes.ready();
       return scopes.page(asked);
     },
-    async samples(from, sent) {
+    async samples(from, { request: message, site, outside }) {
       await scopes.ready();
-      const agent = scopes.agents.of(from);
-      if (agent === null) return unknown(from);
-      const { message, first, refused: count } = servedSamples(sent, agent.served);
-      if (first !== null) {
-        events.refused({ from, what: 'samples', why: 'not_served', count, first });
+      if (outside !== null) {
+        const { count, examples } = outside;
+        events.refused({
+          from,
+          what: 'samples',
+          why: 'not_served',
+          count,
+          first: examples[0] ?? '',
+        });
       }
-      const isAccepted = await leader.accept(from, agent.site, message);
+      const isAccepted = await leader.accept(from, site, message);
       return !isAccepted || leader.silentMs > LOST_MS ? unable() : DONE;
     },
-    async attacks(from, message) {
+    async attacks(from, { request: message, outside }) {
       await scopes.ready();
-      const agent = from.kind === 'edge' ? scopes.agents.of(from) : null;
-      if (agent === null) return unknown(from);
+      if (outside !== null) {
+        const { count, examples } = outside;
+        events.refused({
+          from,
+          what: 'attacks',
+          why: 'not_served',
+          count,
+          first: examples[0] ?? '',
+        });
+      }
       const nowMs = Date.now();
       const taken: OutageAttack[] = [];
       for (const reported of message.attacks) {
         const attack = datedByAge(reported, message.atMs, nowMs);
-        const why = refusalOf(attack, nowMs, scopes, agent);
+        const why = refusalOf(attack, nowMs, scopes);
         if (why === null) taken.push(attack);
         else events.refused({ from, what: 'attacks', why, count: 1, first: attack.subject });
       }
@@ -62,11 +73,9 @@ function refusalOf(
   { subject, startedAtMs }: OutageAttack,
   nowMs: number,
   scopes: ScopeTable,
-  { served }: WatchAgent,
 ): WatchRefusal | null {
   // Without a holding no caller could see it.
   if (scopes.of(subject) === null) return 'not_held';
-  if (!served.has(subject)) return 'not_served';
   return startedAtMs < nowMs - scopes.keptMs ? 'too_old' : null;
 }
 
@@ -74,11 +83,5 @@ function refusalOf(
 function unable(): ControlReply {
   const detail =
     'Attacks can be neither detected nor recorded at the moment: the database does not answer, or no control plane runs the detector.';
-  return { kind: 'refused', code: 'unavailable', detail };
-}
-
-/** Unknown agents are refused at hello; a new agent is known here within seconds. */
-function unknown({ kind, name }: AgentRef): ControlReply {
-  const detail = `It is not known yet which traffic the ${kind} ${name} sees. Ask again.`;
   return { kind: 'refused', code: 'unavailable', detail };
 }

@@ -26,6 +26,7 @@ function startHost() {
     scopes: {
       of: (subject) => nearest.of(subject),
       thresholdsOf: (subject) => nearest.of(subject) ?? DEFAULT_THRESHOLDS,
+      serves: () => true,
     },
     recorder: { note: (seen) => void noted.push(seen), noteEvidence: () => {} },
     nowMs: () => nowMs,

@@ -32,10 +32,11 @@ import type {
 } from '../record/plan.ts';
 import { resumableOfStored, seriesOfStored, shownSubject } from './stored-state.ts';
 import type { ScopeTable } from './scopes.ts';
+import { Corroboration } from './corroboration.ts';
 import { EvidenceStore } from './evidence-store.ts';
 
 export interface HostOptions {
-  readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf'>;
+  readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf' | 'serves'>;
   readonly recorder: AttackSink;
   /** Monotonic time in milliseconds. */
   readonly nowMs?: () => number;
@@ -84,6 +85,9 @@ export class DetectorHost implements RecordedDetector {
   #peaks = new Map<string, Peak>();
   /** Rates of the last seconds, oldest first, that may still turn out to be those of an attack. */
   readonly #latest: ReadonlyMap<string, Peak>[] = [];
+  /** Ongoing attacks last reported as claimed by exports alone. */
+  readonly #claimed = new Set<string>();
+  readonly #corroboration: Corroboration;
   #counters: Counters = NO_COUNTERS;
   #state: DetectorState = INITIAL;
   /** The clock changes since the start of each ongoing attack. */
@@ -96,6 +100,8 @@ export class DetectorHost implements RecordedDetector {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    const { thresholdsOf, serves } = options.scopes;
+    this.#corroboration = new Corroboration({ thresholdsOf, serves });
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#wallMs = options.wallMs ?? (() => Date.now());
     this.#steppedMs = this.#nowMs();
@@ -115,6 +121,7 @@ export class DetectorHost implements RecordedDetector {
       const ageMs = Math.min(MAX_AGE_MS, Math.max(0, atMs - sample.atMs));
       return this.#held(sample, wallMs - ageMs);
     });
+    this.#corroboration.note({ kind, name: of }, site, dated, this.#nowMs());
     const counting = kind === 'edge' ? 'packets' : 'exports';
     this.#counters = accept(this.#counters, { name, site, counting }, dated, this.#nowMs());
     this.tick();
@@ -142,6 +149,20 @@ export class DetectorHost implements RecordedDetector {
       this.#report(nowMs);
       this.#notePeaks();
     }
+  }
+
+  /** Exports alone claim the attack, and an edge that could count it does not: see `Corroboration`. */
+  isClaimed(subject: string): boolean {
+    const nowMs = this.#nowMs();
+    if (this.#corroboration.isCounted(subject, nowMs)) this.#claimed.delete(subject);
+    else if (this.#corroboration.isClaimed(subject, nowMs)) this.#claimed.add(subject);
+    // It stays a claim when the exports fall silent.
+    return this.#claimed.has(subject);
+  }
+
+  /** An edge counts what was a claim until now. */
+  #isConfirmed(subject: string): boolean {
+    return this.#claimed.has(subject) && !this.isClaimed(subject);
   }
 
   /** The highest rates since the last time. */
@@ -297,6 +318,7 @@ export class DetectorHost implements RecordedDetector {
       this.#traced.delete(subject);
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
       this.evidence.end(subject);
+      this.#claimed.delete(subject);
       const ended = { ...attack, endedAtMs };
       const busyAtMs = endedAtMs;
       this.#options.recorder.note({
@@ -338,7 +360,8 @@ export class DetectorHost implements RecordedDetector {
     for (const [subject, state] of ongoingIn(this.#state)) {
       // A continued attack without traffic was not seen.
       if (this.#unseen.has(subject)) continue;
-      this.#options.recorder.note(this.#seenOf(state, this.#isTraced(subject)));
+      const isNews = this.#isTraced(subject) || this.#isConfirmed(subject);
+      this.#options.recorder.note(this.#seenOf(state, isNews));
       const { attack } = state.phase;
       if (keeps) this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
     }

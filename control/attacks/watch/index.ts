@@ -75,6 +75,7 @@ class Watch implements Watching {
       onAttack,
       detector: {
         topsOf: (subject) => this.#leader.host?.topsOf(subject) ?? null,
+        isClaimed: (subject) => this.#leader.host?.isClaimed(subject) ?? false,
         handOver: (subject, sinceMs) => this.#leader.host?.handOver(subject, sinceMs) ?? null,
         resumeRecord: (stored) => this.#leader.host?.resumeRecord(stored) ?? null,
       },

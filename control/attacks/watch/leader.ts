@@ -46,7 +46,7 @@ export class DetectionLeader {
 
   /** False if no replica could take it. */
   async accept(from: AgentRef, site: string, message: WatchSamples): Promise<boolean> {
-    if (this.#host === null) return (await this.#relay?.pass(from, message)) ?? false;
+    if (this.#host === null) return (await this.#relay?.pass(from, site, message)) ?? false;
     this.#host.accept(from, site, message);
     return true;
   }
@@ -75,9 +75,8 @@ export class DetectionLeader {
   }
 
   /** Samples of an agent of another replica. */
-  readonly #take = (from: AgentRef, message: WatchSamples): void => {
-    const agent = this.#options.scopes.agents.of(from);
-    if (agent !== null) this.#host?.accept(from, agent.site, message);
+  readonly #take = (from: AgentRef, site: string, message: WatchSamples): void => {
+    this.#host?.accept(from, site, message);
   };
 
   async stop(): Promise<void> {

@@ -12,7 +12,7 @@ import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { createWatching, type Watching } from './index.ts';
 import { renewLease } from './leader.ts';
-import { floodSample, PREFIX, SUBJECT } from './testing.ts';
+import { boundRequest, floodSample, PREFIX, SUBJECT } from './testing.ts';
 
 /** Neither is an attack by itself: the threshold is 20,000 packets per second. */
 const HALF_PPS = 14_000;
@@ -62,9 +62,10 @@ async function startFleet(t: TestContext) {
     const samples = [floodSample(atMs, { [SUBJECT]: pps })];
     const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
     return Promise.all(
-      replicas.map(({ watching, edge }) =>
-        watching.detection.samples({ kind: 'edge', name: edge }, message),
-      ),
+      replicas.map(async ({ watching, edge }) => {
+        const from = { kind: 'edge', name: edge } as const;
+        return watching.detection.samples(from, await boundRequest(db, from, message));
+      }),
     );
   };
   return { db, first, second, tell };

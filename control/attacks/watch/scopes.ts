@@ -2,22 +2,22 @@ import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/at
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import { MAX_SCOPES_PER_PAGE, type SettingsRequest } from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
+import { type AgentScope, loadEdgeScopes } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { keptDays } from '../retention.ts';
 import { WatchScopes } from '../watch-scopes.ts';
-import { WatchAgents } from './agents.ts';
 
 const DAY_MS = 86_400_000;
 /** The most JSON bytes of a page's scopes, to fit into a message. */
 const PAGE_BYTES = 256_000;
 
-/** The detection settings and agents, as of the last query. */
+/** The detection settings, as of the last query. */
 export class ScopeTable {
-  readonly agents = new WatchAgents();
   readonly #db: Db;
   readonly #known = new WatchScopes();
   /** Loads are serialised, because each continues where the last one ended. */
   #loading: Promise<unknown> = Promise.resolve();
+  #edges: ReadonlyMap<string, AgentScope> = new Map();
   #keptDays = 0;
 
   constructor(db: Db) {
@@ -42,7 +42,7 @@ export class ScopeTable {
 
   async #load(): Promise<boolean> {
     const isOther = await this.#known.load(this.#db);
-    await this.agents.load(this.#db);
+    this.#edges = await loadEdgeScopes(this.#db, this.#edges);
     this.#keptDays = await keptDays(this.#db);
     return isOther;
   }
@@ -56,6 +56,10 @@ export class ScopeTable {
   of(subject: string): WatchScope | null {
     return this.#known.of(subject);
   }
+
+  /** Whether an edge of the fleet serves an address or a part of a prefix. */
+  serves = (edge: string, subject: string): boolean =>
+    this.#edges.get(edge)?.covers(subject) ?? false;
 
   thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;
 

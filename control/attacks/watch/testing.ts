@@ -1,5 +1,7 @@
 import { VECTOR_INDEX } from '@portcullis/core/attacks/vectors.ts';
 import type { WatchSamples, OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
+import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
 import { Recorder } from '../record/recorder.ts';
@@ -16,6 +18,17 @@ export const PREFIX = '203.0.113.0/24';
 
 export function silentWatchEvents(): WatchEvents {
   return createWatchEvents(createLogger({ level: 'silent' }), createRegistry());
+}
+
+/** A message as the handlers of agents pass it on. Throws if the fleet has no such agent. */
+export async function boundRequest<R extends AgentRequest>(
+  db: Db,
+  from: AgentRef,
+  request: R,
+): Promise<BoundRequest<R>> {
+  const bound = await new AgentScopes(db).bind(from, request);
+  if (bound === null) throw new Error(`no ${from.kind} ${from.name}`);
+  return bound;
 }
 
 /** A bucket of one vector to single addresses, in packets per second. */
@@ -103,6 +116,7 @@ export class TestWatch {
       },
       detector: {
         topsOf: (subject) => this.host.topsOf(subject),
+        isClaimed: (subject) => this.host.isClaimed(subject),
         handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
         resumeRecord: (stored) => this.host.resumeRecord(stored),
       },

@@ -7,7 +7,7 @@ import { createRegistry } from '../../http/server/metrics.ts';
 import { createLogger } from '../../log.ts';
 import { list } from '../history/testing.ts';
 import type { ReportedAttack } from '../mitigations/facts.ts';
-import { floodSample, SUBJECT } from './testing.ts';
+import { boundRequest, floodSample, SUBJECT } from './testing.ts';
 import { createWatching } from './index.ts';
 
 const FRA1 = { kind: 'edge', name: 'fra1' } as const;
@@ -46,7 +46,8 @@ test('sends an edge its watch settings, and shows a reported flood to the organi
     const atMs = Date.now();
     const samples = [floodSample(atMs, { [SUBJECT]: 60_000 })];
     const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
-    assert.deepEqual(await watching.detection.samples(FRA1, message), { kind: 'done' });
+    const bound = await boundRequest(db, FRA1, message);
+    assert.deepEqual(await watching.detection.samples(FRA1, bound), { kind: 'done' });
     await delay(50);
   }
   const [attack] = (await list(acme, '?ongoing=true')).data;

@@ -408,6 +408,12 @@ export interface Schema {
     body: string;
     created_at: Generated<Date>;
   };
+  join_hosts: {
+    token_id: number;
+    fingerprint: string;
+    presented_from: string | null;
+    presented_at: Generated<Date>;
+  };
   join_tokens: {
     id: GeneratedAlways<number>;
     secret_hash: Buffer;
@@ -419,6 +425,7 @@ export interface Schema {
     approved_at: Date | null;
     presented_from: string | null;
     used_at: Date | null;
+    approved_fingerprint: string | null;
   };
   members: {
     organisation_id: number;
@@ -467,6 +474,7 @@ export interface Schema {
     last_seen_at: Date | null;
     engine: Json<ColumnTypes['nodes.engine']> | null;
     lost_at: Date | null;
+    ports_due: Generated<Date>;
   };
   ongoing_attacks: {
     subject: string;
@@ -550,6 +558,10 @@ export interface Schema {
   recovery_codes: {
     person_id: number;
     code_hash: Buffer;
+  };
+  refusal_events: {
+    organisation_id: number;
+    generation: number;
   };
   responder_calls: {
     id: GeneratedAlways<number>;

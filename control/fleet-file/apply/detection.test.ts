@@ -7,7 +7,7 @@ import { applyText } from '../testing.ts';
 test('creates, changes and deletes collectors and responders; a second apply changes nothing', async (t) => {
   const { db } = await testDatabase(t);
   const text = (listen: string, url: string) => `
-collectors: [{ name: c, listen: "${listen}", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000 }], site: fra }]
+collectors: [{ name: c, listen: "${listen}", exporters: [{ ip: 192.0.2.1, sampling_rate: 1000, prefixes: all }], site: fra }]
 responders:
 - { name: hook, webhook: "${url}", secret: hush }
 - { name: run, command: [/usr/local/sbin/blackhole, "--x"], prefixes: [203.0.113.0/24], at: { pps: 5 } }

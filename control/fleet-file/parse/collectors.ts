@@ -1,4 +1,5 @@
 import { type Family, formatAddress, parseAddress } from '@portcullis/core/net/address.ts';
+import type { DeclaredExporter } from '../../declared/collectors.ts';
 import type { DesiredCollector } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { Scope } from './scope.ts';
@@ -57,11 +58,20 @@ function parseExporters({ exporters }: CollectorText, listen: Listen | null, sco
     return {
       ip: itemScope.host(ip) ?? ip,
       samplingRate: sampling_rate ?? null,
-      prefixes: prefixes === undefined ? null : scope.in(at, 'prefixes').cidrs(prefixes).toSorted(),
+      prefixes: parsePrefixes(prefixes, scope.in(at, 'prefixes')),
     };
   });
   scope.unique(list, ({ ip }) => ip, 'ip', 'The exporter');
   return list;
+}
+
+/** Null: not said. */
+function parsePrefixes(
+  said: CollectorText['exporters'][number]['prefixes'],
+  scope: Scope,
+): DeclaredExporter['prefixes'] {
+  if (said === undefined || said === 'all') return said ?? null;
+  return scope.cidrs(said).toSorted();
 }
 
 /** Returns null when the text is not ADDRESS:PORT. */

@@ -1,9 +1,9 @@
+import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {
-  DesiredCollector,
   DesiredEdge,
   DesiredGameServer,
   DesiredKey,
@@ -137,7 +137,7 @@ export type FleetChange = ChangeDescription &
         readonly of: DetectionPlace;
         readonly detection: ScopeSettings;
       }
-    | { readonly do: 'collector.save'; readonly collector: DesiredCollector }
+    | { readonly do: 'collector.save'; readonly collector: CollectorContent }
     | { readonly do: 'collector.delete'; readonly id: number }
     | { readonly do: 'responder.save'; readonly responder: DesiredResponder }
     | { readonly do: 'responder.delete'; readonly id: number }

@@ -5,6 +5,8 @@ import {
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorExporter } from '../../db/schema.ts';
 import type { ResponderSpec } from '../../db/schema.ts';
+import { completeExporters } from '../../declared/collectors.ts';
+import type { DesiredCollector } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { DetectionPlace } from './change.ts';
 import { describeDifferences, type PlanDraft, planNamed } from './draft.ts';
@@ -55,7 +57,14 @@ export function planCollectors(draft: PlanDraft): void {
   planNamed(draft, 'collector', {
     wanted: draft.file.collectors,
     rows: draft.state.collectors,
-    save(collector, row) {
+    save(wanted, row) {
+      const exporters = completeExporters(wanted.exporters, row?.exporters ?? []);
+      if (!exporters.ok) {
+        draft.refuse(wanted.at, exporters.reason);
+        return;
+      }
+      noteUnsaid(draft, wanted);
+      const collector = { ...wanted, exporters: exporters.value };
       const change = {
         do: 'collector.save',
         collector,
@@ -78,6 +87,14 @@ export function planCollectors(draft: PlanDraft): void {
   });
 }
 
+function noteUnsaid(draft: PlanDraft, { name, exporters }: DesiredCollector): void {
+  const unsaid = exporters.filter(({ prefixes }) => prefixes === null).map(({ ip }) => ip);
+  if (unsaid.length === 0) return;
+  draft.note(
+    `collector ${name}: the file does not say of which destinations ${unsaid.join(', ')} is believed, so that stays as it is: write prefixes: [...], or prefixes: all`,
+  );
+}
+
 function collectorFields({
   listen,
   exporters,
@@ -90,9 +107,9 @@ function collectorFields({
   return { listen, exporters: exporters.map(describeExporter), site };
 }
 
-function describeExporter({ ip, samplingRate, prefixes = null }: CollectorExporter): string {
+function describeExporter({ ip, samplingRate, prefixes }: CollectorExporter): string {
   const rate = samplingRate === null ? '' : ` 1:${samplingRate}`;
-  return `${ip}${rate}${prefixes === null ? '' : ` of ${prefixes.join(' ')}`}`;
+  return `${ip}${rate} of ${prefixes === 'all' ? prefixes : prefixes.join(' ')}`;
 }
 
 export function planResponders(draft: PlanDraft): void {

@@ -157,6 +157,7 @@ responders:
 - { name: scrubber, webhook: "https://scrubber.example/attacks", secret: hush }
 `;
   const nothing = { mbps: null, holdSeconds: null, mitigation: null, safelist: [] };
+  const KEPT = [{ ip: '192.0.2.1', samplingRate: null, prefixes: 'all' }] as const;
   const collector = { listen: '0.0.0.0:6343', site: null, owner: 'fleet' } as const;
   const state: FleetState = {
     ...IN_USE,
@@ -166,7 +167,7 @@ responders:
       holdings: new Map([[5, { ...nothing, pps: 9, mitigation: 'off' as const }]]),
     },
     collectors: [
-      { ...collector, id: 1, name: 'kept', exporters: [{ ip: '192.0.2.1', samplingRate: null }] },
+      { ...collector, id: 1, name: 'kept', exporters: KEPT },
       { ...collector, id: 2, name: 'gone', exporters: [] },
     ],
     responders: [

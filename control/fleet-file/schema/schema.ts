@@ -234,12 +234,14 @@ const collector = closed({
       ip: text('The exporter.', 50),
       sampling_rate: Type.Optional(whole(1, 16_777_216, 'Where the exporter sends none.')),
       prefixes: Type.Optional(
-        list(
-          text('A network.', 50),
-          'What it is believed of: destinations in these. Default: everything.',
+        Type.Union(
+          [
+            list(text('A network.', 50), 'Networks.', { minItems: 1, maxItems: 64 }),
+            oneOf(['all'], 'Every destination: its collector can report an attack on any address.'),
+          ],
           {
-            minItems: 1,
-            maxItems: 64,
+            description:
+              'Of which destinations it is believed. A new exporter has to say it; one without it stays as it is.',
           },
         ),
       ),

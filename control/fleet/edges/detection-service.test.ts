@@ -5,7 +5,7 @@ import type { AgentRef, AgentRequest, ControlReply } from '@portcullis/link/mess
 import { testDatabase } from '../../db/testing.ts';
 import { createEdgeHandler, type DetectionService } from './handler.ts';
 import { serveEdges } from '../test-edge.ts';
-import { silentEvents } from '../testing.ts';
+import { insertEdge, silentEvents } from '../testing.ts';
 
 const FRA1: AgentRef = { kind: 'edge', name: 'fra1' };
 const DONE: ControlReply = { kind: 'done' };
@@ -23,7 +23,12 @@ test('passes measurements of an edge to the service with the authenticated name'
     taken.push([from, message]);
     return DONE;
   };
-  const watch: DetectionService = { settings: take, samples: take, attacks: take };
+  const watch: DetectionService = {
+    settings: take,
+    samples: (from, { request }) => take(from, request),
+    attacks: (from, { request }) => take(from, request),
+  };
+  await insertEdge(db, 'fra1');
   const handler = createEdgeHandler({ db, sync, events: silentEvents(), watch });
   const agent = createMemoryLink(handler).connect(FRA1);
   await new Promise<void>((resolve) => agent.onConnect(resolve));
@@ -36,6 +41,7 @@ test('passes measurements of an edge to the service with the authenticated name'
 
 test('refuses measurements without a detection service, and still serves the edge', async (t) => {
   const { db } = await testDatabase(t);
+  await insertEdge(db, 'fra1');
   const agent = serveEdges(db).link.connect(FRA1);
   await new Promise<void>((resolve) => agent.onConnect(resolve));
   for (const message of MESSAGES) {

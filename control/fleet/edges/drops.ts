@@ -6,7 +6,6 @@ import {
   type DropSample,
   OBSERVED_REASON,
 } from '@portcullis/core/firewall/drops.ts';
-import { overlaps, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { EdgeDrops } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeDropReport } from '@portcullis/link/messages/edge.ts';
 import type { EdgeState } from './store.ts';
@@ -108,12 +107,11 @@ export function spanOf(drops: EdgeDrops, atMs: number, nowMs: number): Span {
  */
 export async function recordDrops(
   db: Db,
-  edge: Pick<EdgeState, 'id' | 'serves'>,
+  edge: Pick<EdgeState, 'id'>,
   report: EdgeDropReport,
   nowMs: number,
 ): Promise<'counted' | 'repeated'> {
-  const { instance, sequence, atMs } = report;
-  const drops = servedDrops(report.drops, edge.serves);
+  const { instance, sequence, atMs, drops } = report;
   return db.transaction().execute(async (tx) => {
     // Two replicas may process the same report: the second waits here.
     const { numAffectedRows } = await sql`
@@ -129,21 +127,6 @@ export async function recordDrops(
     await keepPassed(tx, edge.id, drops.passed ?? [], span);
     return 'counted';
   });
-}
-
-/** Without what the edge does not serve: a stolen credential reports nothing about the addresses of other edges. */
-function servedDrops(drops: EdgeDrops, serves: readonly string[]): EdgeDrops {
-  const prefixes = serves.map(parseCidr);
-  const isServed = (text: string): boolean => {
-    const network = parseCidr(text);
-    return network.ok && prefixes.some((one) => one.ok && overlaps(one.value, network.value));
-  };
-  return {
-    ...drops,
-    entries: drops.entries.filter(({ target }) => isServed(target)),
-    samples: drops.samples.filter(({ destination }) => isServed(destination)),
-    passed: (drops.passed ?? []).filter(({ destination }) => isServed(destination)),
-  };
 }
 
 async function countDrops(

@@ -1,6 +1,5 @@
 import {
   type AgentRef,
-  type AgentRequest,
   type ControlReply,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
@@ -12,15 +11,16 @@ import type {
   WatchRequest,
   WatchSamples,
 } from '@portcullis/link/messages/attacks.ts';
-import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import type {
-  EdgeConfirm,
-  EdgeDropReport,
-  EdgeHeartbeat,
-  EdgeHello,
-  EdgeSync,
+import {
+  MAX_REFUSED_TARGETS,
+  type EdgeConfirm,
+  type EdgeDropReport,
+  type EdgeHeartbeat,
+  type EdgeHello,
+  type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import { recordDrops } from './drops.ts';
@@ -29,14 +29,11 @@ import { loadEdge, markLive, recordHeartbeat, recordHello, recordWholeSync } fro
 import type { FleetEvents } from '../events.ts';
 import type { SyncService } from '../sync/sync.ts';
 
-/**
- * Receives the measurements of edges and collectors. The transport authenticates the agent; the service checks that
- * it belongs to the fleet, and looks up its site.
- */
+/** Receives the measurements of edges and collectors. */
 export interface DetectionService {
   settings(from: AgentRef, request: SettingsRequest): Promise<ControlReply>;
-  samples(from: AgentRef, message: WatchSamples): Promise<ControlReply>;
-  attacks(from: AgentRef, message: EdgeAttacks): Promise<ControlReply>;
+  samples(from: AgentRef, message: BoundRequest<WatchSamples>): Promise<ControlReply>;
+  attacks(from: AgentRef, message: BoundRequest<EdgeAttacks>): Promise<ControlReply>;
 }
 
 /** Used where attacks are not recorded; agents continue without. */
@@ -54,16 +51,17 @@ async function unsupported(): Promise<ControlReply> {
 export function answerDetection(
   service: DetectionService,
   from: AgentRef,
-  request: WatchRequest,
+  bound: BoundRequest<WatchRequest>,
 ): Promise<ControlReply> {
-  switch (request.kind) {
+  const { kind } = bound.request;
+  switch (kind) {
     case 'detection.getSettings':
-      return service.settings(from, request);
+      return service.settings(from, bound.request);
     case 'watch.samples':
-      return service.samples(from, request);
+      return service.samples(from, bound as BoundRequest<WatchSamples>);
     case 'edge.attacks':
     default:
-      return service.attacks(from, request);
+      return service.attacks(from, bound as BoundRequest<EdgeAttacks>);
   }
 }
 
@@ -87,10 +85,12 @@ interface EdgeHandlerOptions {
 /** Answers edges. Never rejects: on an error the agent gets a refusal that says what to do. */
 export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
   const session = new EdgeSession(options);
+  const scopes = new AgentScopes(options.db);
   return async (from, request) => {
     try {
       if (from.kind !== 'edge') return refuse('unsupported', 'Only edges are served here.');
-      return await session.answer(from.name, request);
+      const bound = await scopes.bind(from, request);
+      return bound === null ? unknownAgent(from.name) : await session.answer(from.name, bound);
     } catch (error) {
       options.events.failed(`answering edge ${from.name}`, error);
       return refuse(
@@ -112,7 +112,11 @@ class EdgeSession {
     this.#confirmations = new Confirmations(options.db, options.events);
   }
 
-  async answer(name: string, request: AgentRequest): Promise<ControlReply> {
+  async answer(name: string, bound: BoundRequest): Promise<ControlReply> {
+    const { request, outside } = bound;
+    if (outside !== null && request.kind !== 'watch.samples' && request.kind !== 'edge.attacks') {
+      this.#options.events.spokeOutside(name, request.kind, outside);
+    }
     switch (request.kind) {
       case 'edge.hello':
         return this.#hello(name, request);
@@ -130,9 +134,9 @@ class EdgeSession {
         return answerDetection(
           this.#options.watch ?? NO_DETECTION,
           { kind: 'edge', name },
-          request,
+          bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/links.ts.
+      // Answered before: see control/agents/links.ts.
       case 'agent.renew':
       case 'collector.hello':
       case 'collector.report':
@@ -192,8 +196,8 @@ class EdgeSession {
 
   async #confirm(name: string, request: EdgeConfirm): Promise<ControlReply> {
     const { sync, events } = this.#options;
-    const refused = request.refused.filter(({ target }) => parseCidr(target).ok);
-    const { instance, generation } = request;
+    const { instance, generation, refused } = request;
+    if (refused.length > MAX_REFUSED_TARGETS) return tooManyRefused(refused.length);
     const confirmed = await this.#confirmations.record({ name, instance, generation, refused });
     const refusal = refusalOf(confirmed, name, generation);
     if (refusal !== null) return refusal;
@@ -255,6 +259,14 @@ function refusalOf(confirmed: Confirmed, name: string, generation: number): Refu
     default:
       return null;
   }
+}
+
+/** Nothing of it is recorded: a part would call addresses live that are not. */
+function tooManyRefused(count: number): Refused {
+  return refuse(
+    'unavailable',
+    `A confirmation names at most ${MAX_REFUSED_TARGETS} addresses that could not be applied; this one names ${count}. The generation does not count as applied.`,
+  );
 }
 
 function unknownAgent(name: string): Refused {

@@ -242,8 +242,8 @@ test('a target that stays refused is one event, until it was applied meanwhile',
   const failed = () =>
     db.selectFrom('events').select('data').where('kind', '=', 'propagation.failed').execute();
   assert.deepEqual(
-    (await failed()).map(({ data }) => [data['edge'], data['reason']]),
-    [['a', 'too large']],
+    (await failed()).map(({ data }) => [data['edge'], data['addresses'], data['reason']]),
+    [['a', 1, 'they stay as they were until it can; the operator sees why']],
   );
   const stored = await db.selectFrom('edge_refusals').select('reason').execute();
   assert.deepEqual(stored, [{ reason: 'still too large' }]);

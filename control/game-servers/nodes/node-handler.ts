@@ -10,6 +10,7 @@ import type {
   NodeRequest,
   NodeSync,
 } from '@portcullis/link/messages/node.ts';
+import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
 import type { GameServerEvents } from '../events.ts';
@@ -31,16 +32,18 @@ export interface NodeHandlerDeps {
 /** Answers requests of nodes. */
 export class NodeHandler {
   readonly #deps: NodeHandlerDeps;
-  /** The instance of the last hello: only its answers count. */
+  readonly #scopes: AgentScopes;
 
   constructor(deps: NodeHandlerDeps) {
     this.#deps = deps;
+    this.#scopes = new AgentScopes(deps.db);
   }
 
   /** Never rejects: a node gets a refusal that says what to do. */
   async answer(node: string, request: NodeRequest): Promise<ControlReply> {
     try {
-      return await this.#answer(node, request);
+      const bound = await this.#scopes.bind({ kind: 'node', name: node }, request);
+      return bound === null ? unknownNode(node) : await this.#answer(node, bound);
     } catch (error) {
       this.#deps.events.failed(`answering node ${node}`, error);
       return refuse(
@@ -52,7 +55,11 @@ export class NodeHandler {
     }
   }
 
-  async #answer(name: string, request: NodeRequest): Promise<ControlReply> {
+  async #answer(
+    name: string,
+    { request, outside }: BoundRequest<NodeRequest>,
+  ): Promise<ControlReply> {
+    if (outside !== null) this.#deps.events.foreignNamed(name, outside);
     switch (request.kind) {
       case 'node.hello':
         return this.#hello(name, request);
@@ -98,15 +105,10 @@ export class NodeHandler {
     if (recorded.kind !== 'recorded') {
       return recorded.kind === 'unknown' ? unknownNode(name) : sayHello();
     }
-    const foreign = new Set(recorded.foreign);
-    powers.report(
-      name,
-      builds.filter(({ uuid }) => !foreign.has(uuid)),
-    );
+    powers.report(name, builds);
     events.engineReported(name, engine);
     events.portsChanged(name, recorded.ports);
     for (const build of recorded.changed) events.buildChanged(name, build);
-    if (foreign.size > 0) events.foreignNamed(name, recorded.foreign);
     return { kind: 'done' };
   }
 }

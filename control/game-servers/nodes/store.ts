@@ -7,7 +7,7 @@ import type {
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { settleNode, type SettledPorts } from '../openings/settle.ts';
+import { settleReported, type SettledPorts } from '../openings/settle.ts';
 
 /**
  * All SQL by which nodes read or change servers, and the only place that isolates nodes: every statement takes the id
@@ -41,11 +41,9 @@ export interface ChangedBuild {
 }
 export type RecordedHeartbeat =
   | { readonly kind: 'unknown' | 'resync' }
-  /** `foreign`: reported servers of other nodes, which were ignored. */
   | {
       readonly kind: 'recorded';
       readonly changed: readonly ChangedBuild[];
-      readonly foreign: readonly string[];
       /** Ports that were opened or closed. */
       readonly ports: SettledPorts;
     };
@@ -74,9 +72,8 @@ export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<Recorded
     return {
       kind: 'recorded',
       changed: isEmpty ? [] : await recordBuilds(tx, node.id, beat.builds),
-      foreign: isEmpty ? [] : await findForeign(tx, node.id, beat.builds),
       // Last, because it takes a generation.
-      ports: await settleNode(tx, node),
+      ports: await settleReported(tx, node),
     };
   });
 }
@@ -151,17 +148,6 @@ async function recordSamples(
                   ${column((used) => used.networkTxBytes)}::bigint[]) as reported (uuid, memory, cpu, disk, rx, tx)
       join game_servers on game_servers.uuid = reported.uuid and game_servers.node_id = ${nodeId}
         on conflict do nothing`.execute(tx);
-}
-
-async function findForeign(
-  tx: Tx,
-  nodeId: number,
-  builds: readonly ServerBuild[],
-): Promise<string[]> {
-  const { rows } = await sql<{ uuid: string }>`
-    select uuid from game_servers
-     where uuid = any(${builds.map((b) => b.uuid)}::uuid[]) and node_id <> ${nodeId}`.execute(tx);
-  return rows.map(({ uuid }) => uuid);
 }
 
 interface AssignmentRow {

@@ -70,14 +70,46 @@ export async function settleNode(
   tx: Tx,
   node: { readonly id: number; readonly name: string },
 ): Promise<SettledPorts> {
-  const { rows } = await unsettled(
-    sql`(select uuid from game_servers where node_id = ${node.id} and open_while_running)`,
-  ).execute(tx);
+  const { rows } = await unsettled(ofNode(node)).execute(tx);
   return settle(
     tx,
     node.name,
     rows.map(({ server }) => server),
   );
+}
+
+/** A heartbeat's change of ports is a generation, which every write waits for: a node may have these at once, */
+export const PORT_CHANGES_AT_ONCE = 20;
+/** and one in this time. */
+const PORT_CHANGE_SECONDS = 2;
+
+/**
+ * As `settleNode`, at the node's rate. What is beyond it stays as it is until the next check of all servers
+ * (lost-nodes.ts) or a later heartbeat settles the state of then, so changes back and forth are one.
+ */
+export async function settleReported(
+  tx: Tx,
+  node: { readonly id: number; readonly name: string },
+): Promise<SettledPorts> {
+  const { rows } = await unsettled(ofNode(node)).execute(tx);
+  if (rows.length === 0) return [];
+  const { rows: taken } = await sql`
+    update nodes
+       set ports_due = greatest(ports_due, clock_timestamp()) + make_interval(secs => ${PORT_CHANGE_SECONDS})
+     where id = ${node.id}
+       and ports_due < clock_timestamp()
+                       + make_interval(secs => ${(PORT_CHANGES_AT_ONCE - 1) * PORT_CHANGE_SECONDS})
+    returning 1`.execute(tx);
+  if (taken.length === 0) return [];
+  return settle(
+    tx,
+    node.name,
+    rows.map(({ server }) => server),
+  );
+}
+
+function ofNode({ id }: { readonly id: number }): RawBuilder<unknown> {
+  return sql`(select uuid from game_servers where node_id = ${id} and open_while_running)`;
 }
 
 /** Servers whose ports are not as their state wants: a holding began or ended, or a server is gone. */

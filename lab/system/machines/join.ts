@@ -30,7 +30,11 @@ export function joinTests(started: () => Machines): void {
       machines.launch(lon1, 'edge', 'join', CONTROL_URL, token, '--foreground', '--enforce');
       await machines.logged('lon1', 'Waiting for an operator');
       assert.doesNotMatch(machines.logOf('lon1'), /is the edge/);
-      await machines.command('tokens', 'approve', 'edge', '--name', 'lon1');
+      const [, fingerprint = ''] =
+        /The key of this host is (\S+)\./.exec(machines.logOf('lon1')) ?? [];
+      assert.match(await machines.command('tokens', 'list'), new RegExp(fingerprint));
+      const approval = ['--name', 'lon1', '--fingerprint', fingerprint];
+      await machines.command('tokens', 'approve', 'edge', ...approval);
       await machines.logged('lon1', 'lon1 is live');
       await machines.end('lon1', 'SIGTERM');
     });

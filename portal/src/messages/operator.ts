@@ -275,6 +275,8 @@ export const operatorMessages = {
     collectorsLead: 'They receive flow records of routers.',
     listens: (listen: string, exporters: number) =>
       `listens on ${listen}, ${many(exporters, 'exporter', 'exporters')}`,
+    believedOfAll:
+      'Its exporters are believed of all destinations: it can report an attack on any.',
     add: 'Add a host',
     addNote: 'You then get the command to run on the new host.',
     kind: 'Kind of host',
@@ -289,6 +291,8 @@ export const operatorMessages = {
     memoryText: 'no limit',
     listen: 'Listens on',
     exporter: 'Address of the router',
+    believed: 'Believed of',
+    believedText: '203.0.113.0/24: destinations of its traffic, or all',
     room: (used: string, all: string) => `${used} of ${all} MiB memory given`,
     join: 'Join command',
     joinOf: (name: string) => `Join command of ${name}`,

@@ -14,6 +14,7 @@ interface Draft {
   readonly memory: number | string;
   readonly listen: string;
   readonly exporter: string;
+  readonly prefixes: string;
 }
 
 const EMPTY: Draft = {
@@ -24,6 +25,7 @@ const EMPTY: Draft = {
   memory: '',
   listen: '0.0.0.0:6343',
   exporter: '',
+  prefixes: '',
 };
 
 interface Props {
@@ -39,11 +41,15 @@ export function AgentForm({ onClose, onMade }: Props) {
       initial={EMPTY}
       submit={text.add}
       note={text.addNote}
-      pointers={{ '/exporters/0/ip': 'exporter', '/addresses/0': 'addresses' }}
-      refusal={({ kind, name, devices, exporter }) =>
+      pointers={{
+        '/exporters/0/ip': 'exporter',
+        '/exporters/0/prefixes/0': 'prefixes',
+        '/addresses/0': 'addresses',
+      }}
+      refusal={({ kind, name, devices, exporter, prefixes }) =>
         name.trim() === '' ||
         (kind === 'edges' && listOf(devices).length === 0) ||
-        (kind === 'collectors' && exporter.trim() === '')
+        (kind === 'collectors' && (exporter.trim() === '' || prefixes.trim() === ''))
       }
       write={async (draft) => {
         const name = draft.name.trim();
@@ -120,6 +126,13 @@ function AgentFields({ form: { values, getInputProps } }: { readonly form: Field
               required
               {...getInputProps('exporter')}
             />
+            <TextInput
+              className="field"
+              label={text.believed}
+              placeholder={text.believedText}
+              required
+              {...getInputProps('prefixes')}
+            />
           </>
         )}
       </div>
@@ -128,10 +141,13 @@ function AgentFields({ form: { values, getInputProps } }: { readonly form: Field
 }
 
 function save(draft: Draft, name: string): Promise<unknown> {
-  const { kind, devices, addresses, memory, listen, exporter } = draft;
+  const { kind, devices, addresses, memory, listen, exporter, prefixes } = draft;
   if (kind === 'edges') return personClient.saveEdge({ name, body: { devices: listOf(devices) } });
   if (kind === 'collectors') {
-    const exporters = [{ ip: exporter.trim() }];
+    const isAll = prefixes.trim() === 'all';
+    const exporters = [
+      { ip: exporter.trim(), prefixes: isAll ? ('all' as const) : listOf(prefixes) },
+    ];
     return personClient.saveCollector({ name, body: { listen: listen.trim(), exporters } });
   }
   const offer = { addresses: listOf(addresses), memory: memory === '' ? null : Number(memory) };

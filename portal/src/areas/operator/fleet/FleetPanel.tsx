@@ -148,14 +148,17 @@ function Collectors({
     >
       {(shown) => (
         <ul className="items">
-          {shown.map(({ listen, exporters, report, ...collector }) => (
+          {shown.map(({ listen, exporters, prefixes, report, ...collector }) => (
             <Agent
               key={collector.name}
               kind="collectors"
               onJoin={onJoin}
               agent={collector}
               about={text.listens(listen, exporters)}
-              notes={typeof report?.['problem'] === 'string' ? [report['problem']] : []}
+              notes={[
+                ...(prefixes === 'all' ? [text.believedOfAll] : []),
+                ...(typeof report?.['problem'] === 'string' ? [report['problem']] : []),
+              ]}
             />
           ))}
         </ul>

@@ -5,15 +5,16 @@ import type { ReplicaRelay } from '@portcullis/link/transport/relay.ts';
 import type { AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Logger } from 'pino';
 import { formatCredential } from '@portcullis/link/credential.ts';
-import { admitAgent, renewCredential } from './agent-credential.ts';
-import { loadInstallation, remoteCredential } from './nats/installation.ts';
-import { type Collectors, notifyCollectors } from './collectors/index.ts';
-import type { Db } from './db/database.ts';
-import type { Channel } from './db/listen.ts';
-import type { ControlConfig } from './config/config.ts';
-import type { Fleet } from './fleet/index.ts';
-import type { GameServers } from './game-servers/index.ts';
-import type { StopStack } from './stop-stack.ts';
+import { admitAgent, renewCredential } from '../agent-credential.ts';
+import { AgentRates } from './rates.ts';
+import { loadInstallation, remoteCredential } from '../nats/installation.ts';
+import { type Collectors, notifyCollectors } from '../collectors/index.ts';
+import type { Db } from '../db/database.ts';
+import type { Channel } from '../db/listen.ts';
+import type { ControlConfig } from '../config/config.ts';
+import type { Fleet } from '../fleet/index.ts';
+import type { GameServers } from '../game-servers/index.ts';
+import type { StopStack } from '../stop-stack.ts';
 
 export interface LinkDeps {
   readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket' | 'natsServers'>;
@@ -41,9 +42,10 @@ export interface Links {
  */
 export async function serveLinks(deps: LinkDeps): Promise<Links> {
   const { config, db, fleet, gameServers, collectors, stops } = deps;
+  const rates = new AgentRates();
   const edges = await serveIpc({
     path: config.linkSocket,
-    handler: withRenewal(db, fleet.agentHandler),
+    handler: rates.limit(withRenewal(db, fleet.agentHandler)),
     admit: async (agent, credential) =>
       agent.kind === 'edge'
         ? admitAgent(db, agent, credential)
@@ -56,12 +58,14 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
   const nodes = await serveIpc({
     path: config.nodeSocket,
     mode: 0o666,
-    handler: withRenewal(db, (from, request) => servedBy(from).agentHandler(from, request)),
+    handler: rates.limit(
+      withRenewal(db, (from, request) => servedBy(from).agentHandler(from, request)),
+    ),
     admit: (agent, credential) => servedBy(agent).admit(agent, credential),
     onError: (error) => gameServers.failed('answering a node or collector', error),
   });
   stops.push('link to nodes', () => nodes.close());
-  const nats = config.natsServers.length === 0 ? null : await serveNats(deps);
+  const nats = config.natsServers.length === 0 ? null : await serveNats(deps, rates);
   const all = joinTransports([edges, nodes, ...(nats === null ? [] : [nats])]);
   fleet.attachLink(all);
   gameServers.speakThrough(all);
@@ -98,27 +102,28 @@ function withRenewal(db: Db, handler: AgentHandler, isRemote = false): AgentHand
 }
 
 /** Agents of all kinds, each with its own requests; NATS lets each use its own subjects only. */
-async function serveNats({
-  config,
-  db,
-  fleet,
-  gameServers,
-  collectors,
-  log,
-  stops,
-}: LinkDeps): Promise<ControlSide & ReplicaRelay> {
+async function serveNats(
+  { config, db, fleet, gameServers, collectors, log, stops }: LinkDeps,
+  rates: AgentRates,
+): Promise<ControlSide & ReplicaRelay> {
   const handlers: Readonly<Record<AgentRef['kind'], AgentHandler>> = {
     edge: fleet.agentHandler,
     node: (from, request) => gameServers.agentHandler(from, request),
     collector: (from, request) => collectors.agentHandler(from, request),
   };
-  const { NatsLink } = await import('./nats/link.ts');
+  const { NatsLink } = await import('../nats/link.ts');
   const nats = new NatsLink({
     db,
     log,
     servers: config.natsServers,
-    handler: withRenewal(db, (from, request) => handlers[from.kind](from, request), true),
-    admit: (agent, credential) => admitAgent(db, agent, credential),
+    handler: rates.limit(
+      withRenewal(db, (from, request) => handlers[from.kind](from, request), true),
+    ),
+    // By name, which NATS has authenticated; a socket's peer may give any name before it is admitted.
+    admit: async (agent, credential) =>
+      (await rates.turn(agent, 'greeting'))
+        ? admitAgent(db, agent, credential)
+        : { ok: false, reason: 'This agent greets more often than control takes.' },
     onError: (error) => fleet.failed('answering an agent over NATS', error),
   });
   stops.push('NATS', () => nats.close());
