@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import {
   admit,
   KeyCache,
@@ -30,6 +30,7 @@ export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.t
 export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { seesServer, type ServerHolder, withinReach } from './reach.ts';
+export { holdRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
@@ -39,11 +40,23 @@ export interface Access {
    * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<KeyHolder>;
+  /** Like `authenticate`, from the database as it is now: for the transaction that writes. */
+  authenticateAgain(
+    db: Db | Tx,
+    authorization: string | undefined,
+    source: string,
+  ): Promise<KeyHolder>;
   /**
    * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
    * `unauthenticated`, and `not_found` for an organisation that it has no role in.
    */
   authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
+  /** Like `authenticateSession`, by this connection, and without counting as a request of the session. */
+  authenticateSessionAgain(
+    db: Db | Tx,
+    cookie: string | undefined,
+    organisation: string | null,
+  ): Promise<Session>;
   /** Calls back when keys, sessions or roles may have changed; returns what stops that. */
   onChange(listener: () => void): () => void;
   /** Called on a notification of `portcullis_access`: clears the cache of keys, and calls the listeners. */
@@ -100,7 +113,21 @@ export function createAccess({
       lastUse.record((holder.caller ?? holder.operatorKey).keyId, now);
       return holder;
     },
-    authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
+    async authenticateAgain(now, authorization, source) {
+      const secret = parseAuthorization(authorization);
+      if (!secret.ok) throw unauthenticated(secret.reason);
+      const found = await loadKeyByHash(now, hashSecret(secret.value));
+      return admit(found && toKnownKey(found), source, clock());
+    },
+    async authenticateSession(cookies, slug) {
+      const { touch, ...session } = await loadSession(db, cookies, sessionCookie, slug);
+      await touch?.();
+      return session;
+    },
+    async authenticateSessionAgain(now, cookies, slug) {
+      const { touch: _, ...session } = await loadSession(now, cookies, sessionCookie, slug);
+      return session;
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-import { sessionHandlers, totpHandlers } from './account.ts';
+import { secondFactorHandlers, sessionHandlers, totpHandlers } from './account.ts';
 import type { LinkDeps } from './link-mail.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
@@ -13,8 +13,9 @@ export { findPersonByEmail } from './person-store.ts';
 export function createAccounts({ publicUrl, mail }: LinkDeps) {
   const handlers = {
     ...signInHandlers(publicUrl),
-    ...sessionHandlers(),
+    ...sessionHandlers(publicUrl),
     ...totpHandlers(),
+    ...secondFactorHandlers(),
     ...linkHandlers(publicUrl),
     ...memberHandlers(),
     ...invitationHandlers({ publicUrl, mail }),

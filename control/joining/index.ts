@@ -6,16 +6,16 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { redeemToken } from './tokens.ts';
 
+export { voidTokens } from './tokens.ts';
+
 type JoiningHandlers = Pick<Handlers, 'joinFleet' | 'readAgentState'>;
 
 /** How hosts join the fleet. */
 export function createJoining(): { readonly handlers: JoiningHandlers } {
   return {
     handlers: {
-      async joinFleet({ body, source, requestId }, db) {
-        const data = await db
-          .transaction()
-          .execute((tx) => redeemToken(tx, { ...body, source, requestId }));
+      async joinFleet({ body, source, requestId, write }) {
+        const data = await write((tx) => redeemToken(tx, { ...body, source, requestId }));
         return { status: 200, body: { data } };
       },
       async readAgentState({ body: { kind, name, secret } }, db) {

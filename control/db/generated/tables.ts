@@ -419,6 +419,8 @@ export interface Schema {
     approved_at: Date | null;
     presented_from: string | null;
     used_at: Date | null;
+    maker_id: number | null;
+    maker_key_id: number | null;
   };
   members: {
     organisation_id: number;
@@ -533,6 +535,8 @@ export interface Schema {
     totp_last_step: Generated<number>;
     disabled_at: Date | null;
     created_at: Generated<Date>;
+    proven_at: Generated<Date | null>;
+    made_by: number | null;
   };
   portal_links: {
     id: GeneratedAlways<number>;
@@ -546,6 +550,8 @@ export interface Schema {
     created_at: Generated<Date>;
     expires_at: Date;
     used_at: Date | null;
+    maker_id: number | null;
+    mailed_hash: Buffer | null;
   };
   recovery_codes: {
     person_id: number;

@@ -11,7 +11,7 @@ declare module 'fastify' {
 
 /** Streams at a time of one key, or of one person. */
 const MAX_STREAMS = 20;
-/** How often a stream checks its right without a notification: for keys that expire, and for lost notifications. */
+/** How often a stream checks its right without a notification, because one may be lost. */
 const CHECK_MS = 15_000;
 
 const HEADERS = {
@@ -34,8 +34,8 @@ export function addStreams(app: FastifyInstance): void {
 export interface StreamRight {
   /** The id of the key, or the negative id of the person. */
   readonly callerId: number;
-  /** Rejects when the right has ended or changed. */
-  check(): Promise<void>;
+  /** When the right expires, null if it does not. Rejects when it has ended or changed. */
+  check(): Promise<Date | null>;
   /** Calls back when rights may have changed; returns what stops that. */
   onChange(listener: () => void): () => void;
 }
@@ -82,12 +82,27 @@ export async function sendStream(
   }
 }
 
+/**
+ * Checks at once too: the right may have ended between its first check and here, and a key may have been read a second
+ * ago. A database that does not answer ends the stream: its right cannot be known.
+ */
 function watchRight(right: StreamRight, ending: AbortController): () => void {
-  const check = (): void => void right.check().catch(() => ending.abort());
-  const timer = setInterval(check, CHECK_MS);
-  const stop = right.onChange(check);
+  let timer: NodeJS.Timeout | undefined;
+  let isWatched = true;
+  const check = async (): Promise<void> => {
+    clearTimeout(timer);
+    const expiresAt = await right.check();
+    if (!isWatched) return;
+    const leftMs = expiresAt === null ? CHECK_MS : expiresAt.getTime() - Date.now();
+    clearTimeout(timer);
+    timer = setTimeout(run, Math.min(CHECK_MS, Math.max(0, leftMs)));
+  };
+  const run = (): void => void check().catch(() => ending.abort());
+  const stop = right.onChange(run);
+  run();
   return () => {
-    clearInterval(timer);
+    isWatched = false;
+    clearTimeout(timer);
     stop();
   };
 }
