@@ -16,6 +16,14 @@ export async function holdRight(tx: Tx, holderId: number): Promise<void> {
 }
 
 /**
+ * Waits for the writes of this holder, and makes later ones wait for this transaction: what it deletes is then all that
+ * there is. Taken before any row, as `holdRight` is.
+ */
+export async function takeRight(tx: Tx, holderId: number): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${LOCK}, hashint8(${holderId}))`.execute(tx);
+}
+
+/**
  * Called after the commit that ended or changed rights: waits until the writes that began with the old ones have ended,
  * so that nothing is written by them once the answer is sent. Gives up after 5 s; the rights have ended all the same.
  */
@@ -25,7 +33,7 @@ export async function waitForWrites(db: Db, holderIds: readonly number[]): Promi
       .transaction()
       .execute(async (tx) => {
         await sql`select set_config('lock_timeout', ${String(WAIT_MS)}, true)`.execute(tx);
-        await sql`select pg_advisory_xact_lock(${LOCK}, hashint8(${holderId}))`.execute(tx);
+        await takeRight(tx, holderId);
       })
       .catch(() => {});
   }

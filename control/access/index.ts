@@ -30,7 +30,7 @@ export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.t
 export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { seesServer, type ServerHolder, withinReach } from './reach.ts';
-export { holdRight, waitForWrites } from './held-rights.ts';
+export { holdRight, takeRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
@@ -80,12 +80,48 @@ export function createAccess({
   sessionCookie = sessionCookieName('https:'),
   clock = () => new Date(),
 }: AccessDeps): Access {
-  const cache = new KeyCache<KnownKey>(() => performance.now());
-  const budget = new UnknownKeyBudget();
+  const keys = createKeyReader(db, clock);
   const lastUse = createLastUse(db, log);
   const listeners = new Set<() => void>();
+  return {
+    async authenticate(authorization, source) {
+      const holder = await keys.read(authorization, source);
+      lastUse.record((holder.caller ?? holder.operatorKey).keyId, clock());
+      return holder;
+    },
+    authenticateAgain: (now, ...sent) => keys.readNow(now, ...sent),
+    async authenticateSession(cookies, slug) {
+      const { touch, ...session } = await loadSession(db, cookies, sessionCookie, slug);
+      await touch?.();
+      return session;
+    },
+    async authenticateSessionAgain(now, cookies, slug) {
+      const { touch: _, ...session } = await loadSession(now, cookies, sessionCookie, slug);
+      return session;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    forget() {
+      keys.forget();
+      for (const listener of listeners) listener();
+    },
+    stop: () => lastUse.stop(),
+  };
+}
 
-  /** One query, which is charged to the source unless the key exists. */
+interface KeyReader {
+  /** From the cache of a second, or by one query, which is charged to the source unless the key exists. */
+  read(authorization: string | undefined, source: string): Promise<KeyHolder>;
+  readNow(db: Db | Tx, authorization: string | undefined, source: string): Promise<KeyHolder>;
+  forget(): void;
+}
+
+function createKeyReader(db: Db, clock: () => Date): KeyReader {
+  const cache = new KeyCache<KnownKey>(() => performance.now());
+  const budget = new UnknownKeyBudget();
+
   async function load(hash: Buffer, name: string, source: string): Promise<KnownKey | null> {
     budget.take(name, source);
     const found = await loadKeyByHash(db, hash).catch((error: unknown) => {
@@ -101,41 +137,22 @@ export function createAccess({
   }
 
   return {
-    async authenticate(authorization, source) {
-      const secret = parseAuthorization(authorization);
-      if (!secret.ok) throw unauthenticated(secret.reason);
-      // The look-up is by hash, so its time reveals nothing about a guess.
-      const hash = hashSecret(secret.value);
+    async read(authorization, source) {
+      const hash = hashOf(authorization);
       const name = hash.toString('base64');
-      const known = await cache.get(name, () => load(hash, name, source));
-      const now = clock();
-      const holder = admit(known, source, now);
-      lastUse.record((holder.caller ?? holder.operatorKey).keyId, now);
-      return holder;
+      return admit(await cache.get(name, () => load(hash, name, source)), source, clock());
     },
-    async authenticateAgain(now, authorization, source) {
-      const secret = parseAuthorization(authorization);
-      if (!secret.ok) throw unauthenticated(secret.reason);
-      const found = await loadKeyByHash(now, hashSecret(secret.value));
+    async readNow(now, authorization, source) {
+      const found = await loadKeyByHash(now, hashOf(authorization));
       return admit(found && toKnownKey(found), source, clock());
     },
-    async authenticateSession(cookies, slug) {
-      const { touch, ...session } = await loadSession(db, cookies, sessionCookie, slug);
-      await touch?.();
-      return session;
-    },
-    async authenticateSessionAgain(now, cookies, slug) {
-      const { touch: _, ...session } = await loadSession(now, cookies, sessionCookie, slug);
-      return session;
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    forget() {
-      cache.clear();
-      for (const listener of listeners) listener();
-    },
-    stop: () => lastUse.stop(),
+    forget: () => cache.clear(),
   };
+}
+
+/** The look-up is by hash, so its time reveals nothing about a guess. */
+function hashOf(authorization: string | undefined): Buffer {
+  const secret = parseAuthorization(authorization);
+  if (!secret.ok) throw unauthenticated(secret.reason);
+  return hashSecret(secret.value);
 }

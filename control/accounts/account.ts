@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Role } from '@portcullis/contract/endpoint.ts';
-import type { Person } from '../access/index.ts';
+import { type Person, takeRight } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
@@ -20,16 +20,10 @@ import {
   useCode,
 } from './second-factor.ts';
 
-type SessionNames =
-  | 'readSession'
-  | 'readAccount'
-  | 'listSessions'
-  | 'endSession'
-  | 'renameAccount'
-  | 'changePassword';
+type SessionNames = 'readSession' | 'readAccount' | 'listSessions' | 'endSession' | 'renameAccount';
 
-/** What people do with their sessions and password. */
-export function sessionHandlers(publicUrl: string): Pick<Handlers, SessionNames> {
+/** What people do with their sessions and their name. */
+export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
       status: 200,
@@ -66,12 +60,20 @@ export function sessionHandlers(publicUrl: string): Pick<Handlers, SessionNames>
       await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
+  };
+}
+
+/** What people do with their password. */
+export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassword'> {
+  return {
     async changePassword(call, db) {
       const self = requirePerson(call);
       const { password, new_password: next } = call.body;
       const person = await requirePassword(db, self, password);
       const passwordHash = await hashPassword(await requireGoodPassword(next, '/new_password'));
       const passkeys = await call.write(async (tx) => {
+        // A passkey that is being added meanwhile would not be shown.
+        await takeRight(tx, -person.id);
         const { rows } = await sql`
           update people set password_hash = ${passwordHash}
            where id = ${person.id} and password_hash = ${person.password_hash} returning 1`.execute(

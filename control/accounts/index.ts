@@ -1,4 +1,9 @@
-import { secondFactorHandlers, sessionHandlers, totpHandlers } from './account.ts';
+import {
+  passwordHandlers,
+  secondFactorHandlers,
+  sessionHandlers,
+  totpHandlers,
+} from './account.ts';
 import type { LinkDeps } from './link-mail.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
@@ -13,7 +18,8 @@ export { findPersonByEmail } from './person-store.ts';
 export function createAccounts({ publicUrl, mail }: LinkDeps) {
   const handlers = {
     ...signInHandlers(publicUrl),
-    ...sessionHandlers(publicUrl),
+    ...sessionHandlers(),
+    ...passwordHandlers(publicUrl),
     ...totpHandlers(),
     ...secondFactorHandlers(),
     ...linkHandlers(publicUrl),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Actor, recordAudit } from '../access/index.ts';
+import { type Actor, recordAudit, takeRight } from '../access/index.ts';
 import type { Reader, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
@@ -42,6 +42,8 @@ export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'ac
       const visitor = { ...call, publicUrl, visitor: call };
       const prepared = await prepare(db, seen, { ...call.body, email }, visitor);
       const setCookie = await call.write(async (tx) => {
+        // A passkey that is being added meanwhile would survive.
+        if (prepared.way === 'recover') await takeRight(tx, -prepared.personId);
         const link = await requireLink(tx, token, true);
         const person = await lockPerson(tx, email);
         if (decideWay(link, person) !== prepared.way) throw changed();
@@ -96,7 +98,10 @@ function changed(): Problem {
 /** What is checked and hashed before the transaction, because it takes long. */
 type Prepared =
   | { readonly way: 'sign in'; readonly proof: Proof }
-  | { readonly way: 'create' | 'recover'; readonly passwordHash: string; readonly name: string };
+  | ({ readonly passwordHash: string; readonly name: string } & (
+      | { readonly way: 'create' }
+      | { readonly way: 'recover'; readonly personId: number }
+    ));
 
 interface Wanted {
   readonly email: string;
@@ -111,7 +116,8 @@ async function prepare(
   { email, password, name, code }: Wanted,
   prover: Prover,
 ): Promise<Prepared> {
-  const way = decideWay(link, await findPersonByEmail(db, email));
+  const person = await findPersonByEmail(db, email);
+  const way = decideWay(link, person);
   if (way === 'refuse') throw unproven({ email });
   if (way === 'sign in') {
     const proof = await prove(db, { email, password, code }, prover);
@@ -122,7 +128,8 @@ async function prepare(
   }
   if (way === 'create' && name === undefined) throw refuse('/name', 'is needed for a new account');
   const passwordHash = await hashPassword(await requireGoodPassword(password));
-  return { way, passwordHash, name: name ?? '' };
+  const chosen = { passwordHash, name: name ?? '' };
+  return person === null ? { way: 'create', ...chosen } : { way, personId: person.id, ...chosen };
 }
 
 interface Accepting {

@@ -4,7 +4,8 @@ import type { TestContext } from 'node:test';
 import { sql } from 'kysely';
 import type { Access } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
-import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
+import type { TestEnvironment } from '@portcullis/control/testing/fixture.ts';
+import { start } from './people-testing.ts';
 
 /** A request whose head was sent and admitted, and whose body was not. */
 export interface LateBody {
@@ -37,7 +38,7 @@ export async function startWithLateBodies(t: TestContext): Promise<LateBodies> {
     authenticateSessionAgain: (...sent) => real().authenticateSessionAgain(...sent),
     onChange: (listener) => real().onChange(listener),
   };
-  const environment = await startEnvironment(t, { access });
+  const environment = await start(t, { access });
   pending.access = environment.access;
   const open: LateBodies['open'] = async (method, path, headers, length) => {
     const { hostname, port } = new URL(environment.url);

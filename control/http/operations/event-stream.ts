@@ -13,6 +13,8 @@ declare module 'fastify' {
 const MAX_STREAMS = 20;
 /** How often a stream checks its right without a notification, because one may be lost. */
 const CHECK_MS = 15_000;
+/** The clock of the database may be behind. */
+const SOON_MS = 100;
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -57,9 +59,9 @@ export async function sendStream(
   openStreams.set(ending, right.callerId);
   const stopWatching = watchRight(right, ending);
   const release = (): void => {
+    ending.abort();
     stopWatching();
     openStreams.delete(ending);
-    ending.abort();
   };
   reply.raw.once('close', release);
   ending.signal.addEventListener('abort', () => {
@@ -87,22 +89,21 @@ export async function sendStream(
  * ago. A database that does not answer ends the stream: its right cannot be known.
  */
 function watchRight(right: StreamRight, ending: AbortController): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let isWatched = true;
+  let expiry: NodeJS.Timeout | undefined;
   const check = async (): Promise<void> => {
-    clearTimeout(timer);
     const expiresAt = await right.check();
-    if (!isWatched) return;
-    const leftMs = expiresAt === null ? CHECK_MS : expiresAt.getTime() - Date.now();
-    clearTimeout(timer);
-    timer = setTimeout(run, Math.min(CHECK_MS, Math.max(0, leftMs)));
+    const leftMs = (expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
+    clearTimeout(expiry);
+    if (leftMs <= CHECK_MS && !ending.signal.aborted)
+      expiry = setTimeout(run, Math.max(SOON_MS, leftMs));
   };
   const run = (): void => void check().catch(() => ending.abort());
+  const timer = setInterval(run, CHECK_MS);
   const stop = right.onChange(run);
   run();
   return () => {
-    isWatched = false;
-    clearTimeout(timer);
+    clearInterval(timer);
+    clearTimeout(expiry);
     stop();
   };
 }
