@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Role } from '@portcullis/contract/endpoint.ts';
-import { type Person, takeRight } from '../access/index.ts';
-import type { Db, Reader } from '../db/database.ts';
+import type { Person } from '../access/index.ts';
+import type { Db, Reader, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
 import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
-import { endSessions, findPerson, refuse } from './person-store.ts';
+import { endSessions, findPerson, type PersonRow, refuse } from './person-store.ts';
 import { withdrawResets } from './link-store.ts';
 import { findDevice, forgetDevices } from './session-store.ts';
 import {
@@ -71,29 +71,31 @@ export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassw
       const { password, new_password: next } = call.body;
       const person = await requirePassword(db, self, password);
       const passwordHash = await hashPassword(await requireGoodPassword(next, '/new_password'));
+      // Alone: a passkey that is being added meanwhile would not be shown.
       const passkeys = await call.write(async (tx) => {
-        // A passkey that is being added meanwhile would not be shown.
-        await takeRight(tx, -person.id);
-        const { rows } = await sql`
-          update people set password_hash = ${passwordHash}
-           where id = ${person.id} and password_hash = ${person.password_hash} returning 1`.execute(
-          tx,
-        );
-        if (rows.length === 0) throw refuse('/password', 'was changed meanwhile; try again');
+        await replacePassword(tx, person, passwordHash);
         await endSessions(tx, person.id, self.sessionId);
-        await forgetDevices(
-          tx,
-          person.id,
-          await findDevice(tx, person.id, call.cookies, publicUrl),
-        );
+        const device = await findDevice(tx, person.id, call.cookies, publicUrl);
+        await forgetDevices(tx, person.id, device);
         await withdrawResets(tx, person.id);
         call.endsRights(-person.id);
         await auditOwn(tx, call, 'password.change');
         return loadPasskeys(tx, person.id);
-      });
+      }, 'alone');
       return { status: 200, body: { data: { done: true, passkeys } } };
     },
   };
+}
+
+async function replacePassword(
+  tx: Tx,
+  { id, password_hash: before }: PersonRow,
+  passwordHash: string,
+): Promise<void> {
+  const { rows } = await sql`
+    update people set password_hash = ${passwordHash}
+     where id = ${id} and password_hash = ${before} returning 1`.execute(tx);
+  if (rows.length === 0) throw refuse('/password', 'was changed meanwhile; try again');
 }
 
 /** Those that still sign in after a change of the password, which the person is shown. */

@@ -102,11 +102,12 @@ type OperatorCall = Pick<Call, 'person' | 'operatorKey' | 'source' | 'requestId'
 
 async function act(
   tx: Tx,
-  call: OperatorCall,
+  call: OperatorCall & Pick<Call, 'endsRights'>,
   organisationId: number | null,
   action: string,
 ): Promise<void> {
-  const { sessionId } = requirePerson(call);
+  const { id, sessionId } = requirePerson(call);
+  call.endsRights(-id);
   const { rows } = await sql<{ before: number | null }>`
     select acting_id as before from sessions where id = ${sessionId} for update`.execute(tx);
   await sql`update sessions set acting_id = ${organisationId} where id = ${sessionId}`.execute(tx);

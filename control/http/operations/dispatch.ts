@@ -5,6 +5,7 @@ import {
   findHolding,
   holdRight,
   seesServer,
+  takeRight,
   waitForWrites,
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -108,11 +109,13 @@ async function instruct(
   const present = await readRight(db, incoming);
   const run = async () => {
     const call = await requireValidCall(db, present, effects);
-    const write: Writing['write'] = (script) =>
-      runWrite(db, incoming, async (tx) => {
+    const write: Writing['write'] = (script, how) => {
+      const attempt = (tx: Tx) => {
         forget(effects);
         return script(tx);
-      });
+      };
+      return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
+    };
     return toReply(await handler.run({ ...call, write }, db));
   };
   const { once } = incoming;
@@ -147,13 +150,14 @@ async function runWrite<T>(
   db: Db,
   incoming: Incoming,
   script: (tx: Tx, present: Incoming) => Promise<T>,
+  claimRight: typeof holdRight = holdRight,
 ): Promise<T> {
   const { deadline, right, traceparent } = incoming;
   return runTransaction(db, deadline, async (tx) => {
     if (traceparent !== null) {
       await sql`select set_config('portcullis.traceparent', ${traceparent}, true)`.execute(tx);
     }
-    if (right !== null) await holdRight(tx, right.holderId);
+    if (right !== null) await claimRight(tx, right.holderId);
     return script(tx, await readRight(tx, incoming));
   });
 }

@@ -64,8 +64,11 @@ export interface Call<Body = unknown, Query = unknown> {
 
 /** A request of an operation that has transactions of its own. */
 export interface Writing {
-  /** Opens one. It begins with reading the caller's right again, and there is no other way to one. */
-  readonly write: <T>(script: (tx: Tx) => Promise<T>) => Promise<T>;
+  /**
+   * Opens one. It begins with reading the caller's right again, and there is no other way to one. `alone`: no other write
+   * of the same key or person runs meanwhile, so that what it reads of them is all that there is.
+   */
+  readonly write: <T>(script: (tx: Tx) => Promise<T>, how?: 'alone') => Promise<T>;
 }
 
 /** Several values are several header lines. */
