@@ -1,10 +1,12 @@
+import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import { type Actor, recordAudit, takeRight } from '../access/index.ts';
 import type { Reader, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { requireGoodPassword } from './good-password.ts';
-import { findLink, type LinkRow, type PresentedLink } from './link-store.ts';
+import { findLink, type LinkRow, type PresentedLink, voidLinksOf } from './link-store.ts';
+import { lockRoles, requireOwner } from './members.ts';
 import {
   findPersonByEmail,
   insertPerson,
@@ -44,11 +46,13 @@ export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'ac
       const setCookie = await call.write(async (tx) => {
         // A passkey that is being added meanwhile would survive.
         if (prepared.way === 'recover') await takeRight(tx, -prepared.personId);
-        const link = await requireLink(tx, token, true);
+        // Members, then people, then links: the order of those who take rights away.
+        const roles = await lockRoles(tx, seen.organisation_id);
         const person = await lockPerson(tx, email);
+        const link = await requireLink(tx, token, true);
         if (decideWay(link, person) !== prepared.way) throw changed();
         await sql`update portal_links set used_at = now() where id = ${link.id}`.execute(tx);
-        const id = await accept(tx, { link, person, email, prepared, visitor: call });
+        const id = await accept(tx, { link, person, roles, email, prepared, visitor: call });
         call.endsRights(-id);
         return beginSession(tx, { id, email }, { visitor: call, by: 'link', publicUrl });
       });
@@ -136,6 +140,8 @@ interface Accepting {
   readonly link: PresentedLink;
   /** Locked; null: the account is made. */
   readonly person: PersonRow | null;
+  /** Of the members of its organisation, locked. */
+  readonly roles: ReadonlyMap<number, Role>;
   readonly email: string;
   readonly prepared: Prepared;
   readonly visitor: Visitor;
@@ -144,12 +150,12 @@ interface Accepting {
 /** Returns the id of the person. */
 async function accept(
   tx: Tx,
-  { link, person, email, prepared, visitor }: Accepting,
+  { link, person, roles, email, prepared, visitor }: Accepting,
 ): Promise<number> {
   const { source, requestId } = visitor;
   const actor: Actor = { kind: 'user', name: email, source, requestId };
   const id = await settleAccount(tx, { link, person, email, prepared, actor });
-  if (link.kind !== 'reset') await giveRole(tx, link, id);
+  if (link.kind !== 'reset') await giveRole(tx, { link, roles, personId: id, actor });
   await recordAudit(tx, {
     actor,
     organisationId: link.organisation_id,
@@ -162,7 +168,13 @@ async function accept(
 
 async function settleAccount(
   tx: Tx,
-  { link, person, email, prepared, actor }: Omit<Accepting, 'visitor'> & { readonly actor: Actor },
+  {
+    link,
+    person,
+    email,
+    prepared,
+    actor,
+  }: Omit<Accepting, 'visitor' | 'roles'> & { readonly actor: Actor },
 ): Promise<number> {
   if (prepared.way === 'sign in') return (await prepared.proof.complete(tx)).id;
   const { passwordHash, name } = prepared;
@@ -176,12 +188,24 @@ async function settleAccount(
   return person.id;
 }
 
-async function giveRole(tx: Tx, link: LinkRow, personId: number): Promise<void> {
-  if (link.kind === 'operator' || link.organisation_id === null) {
+/** A member that is there gets the role of the link, also a lower one. An organisation keeps an owner. */
+async function giveRole(
+  tx: Tx,
+  {
+    link,
+    roles,
+    personId,
+    actor,
+  }: Pick<Accepting, 'link' | 'roles'> & { readonly personId: number; readonly actor: Actor },
+): Promise<void> {
+  const { kind, organisation_id: organisationId, role } = link;
+  if (kind === 'operator' || organisationId === null) {
     await sql`update people set is_operator = true where id = ${personId}`.execute(tx);
   }
-  if (link.organisation_id === null) return;
+  if (organisationId === null) return;
   await sql`
-    insert into members (organisation_id, person_id, role) values (${link.organisation_id}, ${personId}, ${link.role})
+    insert into members (organisation_id, person_id, role) values (${organisationId}, ${personId}, ${role})
     on conflict (organisation_id, person_id) do update set role = excluded.role`.execute(tx);
+  if (roles.get(personId) === 'owner') await requireOwner(tx, organisationId);
+  if (roles.has(personId)) await voidLinksOf(tx, personId, actor);
 }

@@ -96,18 +96,21 @@ export interface MemberCall {
 }
 
 async function lockMember(tx: Tx, call: MemberCall): Promise<{ id: number; role: Role }> {
-  // All changes of an organisation's owners are in sequence, so that one always remains.
-  await sql`
-    select from members where organisation_id = ${call.caller.organisationId} order by person_id for update`.execute(
-    tx,
-  );
+  const id = idOf(call, 'member');
+  const role = (await lockRoles(tx, call.caller.organisationId)).get(id);
+  if (role === undefined) throw notThere();
+  return { id, role };
+}
+
+/** The roles by person. All changes of an organisation's owners are in sequence, so that one always remains. */
+export async function lockRoles(
+  tx: Tx,
+  organisationId: number | null,
+): Promise<ReadonlyMap<number, Role>> {
   const { rows } = await sql<{ id: number; role: Role }>`
     select person_id as id, role from members
-     where organisation_id = ${call.caller.organisationId} and person_id = ${idOf(call, 'member')}`.execute(
-    tx,
-  );
-  if (rows[0] === undefined) throw notThere();
-  return rows[0];
+     where organisation_id = ${organisationId} order by person_id for update`.execute(tx);
+  return new Map(rows.map(({ id, role }) => [id, role]));
 }
 
 /** An owner decides about everybody, an administrator about roles below its own. */
@@ -127,7 +130,8 @@ async function endRights(
   call.endsRights(-personId);
 }
 
-async function requireOwner(tx: Tx, organisationId: number): Promise<void> {
+/** 422 if the organisation would have no owner. */
+export async function requireOwner(tx: Tx, organisationId: number): Promise<void> {
   const { rows } = await sql`
     select from members where organisation_id = ${organisationId} and role = 'owner' limit 1`.execute(
     tx,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { createKey } from '@portcullis/control/access/index.ts';
 import { createOperatorLink } from '@portcullis/control/accounts/index.ts';
-import { PASSWORD } from '@portcullis/control/accounts/testing.ts';
+import { addPerson, PASSWORD } from '@portcullis/control/accounts/testing.ts';
 import { createToken } from '@portcullis/control/joining/tokens.ts';
 import { insertEdge } from '@portcullis/control/fleet/testing.ts';
 import {
@@ -20,6 +20,7 @@ import {
   PORTAL,
   post,
   readLink,
+  roleIn,
   start,
   tokenOfLink,
 } from './people-testing.ts';
@@ -118,6 +119,20 @@ test('a link is void however its maker lost the right, and good for one of the c
   const ofShell = url.split('#')[1] ?? '';
   const accepted = await acceptLink(env, { token: ofShell, ...NEW });
   assert.equal(accepted.status, 200, accepted.text);
+});
+
+test('no invitation takes the last owner from an organisation', async (t) => {
+  const env = await start(t);
+  const email = 'ada@example.net';
+  const id = await addPerson(env, email);
+  await sql`update members set role = 'admin' where role = 'owner'`.execute(env.db);
+  await sql`insert into members (organisation_id, person_id, role) values (1, ${id}, 'owner')`.execute(
+    env.db,
+  );
+  const invited = await env.session('admin').post(INVITATIONS, { email, role: 'member' });
+  const refused = await acceptLink(env, { token: tokenOfLink(invited), password: PASSWORD });
+  assertRefused(refused, 422, 'invalid_request');
+  assert.equal(await roleIn(env, email, 'acme'), 'owner');
 });
 
 interface Joining {
