@@ -12,7 +12,14 @@ const session = new CommandSession({ PATH: process.env['PATH'], HOME: tmpdir() }
 after(() => session.close());
 
 function add(db: Db, email: string, isOperator: boolean): Promise<number> {
-  const person = { email, name: 'Ada', passwordHash: '', isOperator };
+  const person = {
+    email,
+    name: 'Ada',
+    passwordHash: '',
+    isOperator,
+    isProven: true,
+    madeBy: null,
+  };
   return db.transaction().execute((tx) => insertPerson(tx, person));
 }
 

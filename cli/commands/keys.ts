@@ -1,7 +1,7 @@
 import type { KeyView } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { Command } from 'commander';
-import { withDatabase, withTransaction } from '../database.ts';
+import { operator, withDatabase, withTransaction } from '../database.ts';
 import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson, printTable, warn } from '@portcullis/caller/output.ts';
@@ -139,10 +139,16 @@ async function revokeKeyCommand(id: string, options: DatabaseOptions): Promise<v
   const keyId = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null;
   if (keyId === null)
     throw usageError(`${id} is not the number of a key: portcullis keys list shows them`);
-  const { revokeKey } = await importAccess();
-  const { revokedAt } = await withTransaction(options, (tx, actor) =>
-    explainRefusal(() => revokeKey(tx, keyId, actor)),
-  );
+  const { revokeKey, waitForWrites } = await importAccess();
+  const { revokedAt } = await withDatabase(options, async (db) => {
+    const revoked = await db.transaction().execute(async (tx) => {
+      const { voidTokens } = await import('@portcullis/control/joining/index.ts');
+      await voidTokens(tx, { keyId }, operator());
+      return explainRefusal(() => revokeKey(tx, keyId, operator()));
+    });
+    await waitForWrites(db, [keyId]);
+    return revoked;
+  });
   const revoked_at = revokedAt.toISOString();
   if (options.json === true) printJson({ id: keyId, revoked_at });
   else print(`Key ${keyId} is revoked since ${revoked_at}.`);

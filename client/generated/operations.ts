@@ -1569,16 +1569,18 @@ export type Limits = {
   readonly max_ports_per_request: number;
 };
 
-/** A new account needs a name and a new password; an account that is there its own password. */
+/** A new account needs a name and a new password; an account that is there what signing in asks for. */
 export type LinkAcceptance = {
   /** The part of a link after #. */
   readonly token: string;
   readonly email?: string;
   readonly name?: string;
   readonly password: string;
+  /** Six digits of the authenticator app, or a recovery code. */
+  readonly code?: string;
 };
 
-/** Sign in with this email and the password now. */
+/** The person is signed in: a session begins with the answer. */
 export type LinkAccepted = {
   readonly data: {
     readonly email: string;
@@ -1845,6 +1847,19 @@ export type PasswordChange = {
   readonly new_password: string;
 };
 
+export type PasswordChanged = {
+  readonly data: {
+    readonly done: boolean;
+    /** They still sign in: delete those that are not yours. */
+    readonly passkeys: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+    }>;
+  };
+};
+
 export type PasswordProof = {
   readonly password: string;
 };
@@ -1857,6 +1872,10 @@ export type People = {
     readonly operator: boolean;
     readonly disabled: boolean;
     readonly totp: boolean;
+    /** Whether the address answered, or an operator gave its word: until then only links of the organisation that made the account are accepted for it. */
+    readonly proven: boolean;
+    /** Their number. */
+    readonly passkeys: number;
     readonly last_seen_at: string | null;
     readonly organisations: ReadonlyArray<{
       readonly slug: string;
@@ -1897,7 +1916,7 @@ export type PortalLink = {
     readonly kind: 'operator' | 'invitation' | 'reset' | (string & {});
     /** Null: the person who accepts it enters an address. */
     readonly email: string | null;
-    /** Accept it with the password of the account. */
+    /** Accept it with what the account signs in with. False: choose a name and a password; if somebody made an account for the address before, it is given to you, and every other way into it ends. */
     readonly has_account: boolean;
     /** Name of the organisation. */
     readonly organisation: string | null;
@@ -2899,7 +2918,7 @@ export interface PortalOperations {
     query: never;
     body: PasswordChange;
     headers: never;
-    result: Done;
+    result: PasswordChanged;
   };
   /** Begin to set up an authenticator app. */
   beginTotp: {

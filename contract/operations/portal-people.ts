@@ -117,7 +117,8 @@ export const PORTAL_PEOPLE_ENDPOINTS = [
     params: PERSON,
     write: true,
     summary: 'Make a person an operator, or disable it',
-    description: 'Disabling ends its sessions. Nobody changes itself.',
+    description:
+      'Disabling ends its sessions. Links and tokens that it could not make any more are void. Nobody changes itself.',
     body: PersonChange,
     responses: writeAnswers(200, 'Changed.', Done),
   },
@@ -130,7 +131,7 @@ export const PORTAL_PEOPLE_ENDPOINTS = [
     write: true,
     summary: 'Make a link for a new password',
     description:
-      'Valid for a day. Accepting it ends all sessions and turns the authenticator app off.',
+      'Valid for a day. Accepting it ends every way into the account: sessions, passkeys, the authenticator app, remembered devices, and links that it made.',
     responses: deleteAnswers('The link.', NewLink),
   },
   {

@@ -66,19 +66,28 @@ export const Link = answer('PortalLink', {
     description: 'What the link is for: the first operator, an invitation, a new password.',
   }),
   email: textOrNull({ description: 'Null: the person who accepts it enters an address.' }),
-  has_account: Type.Boolean({ description: 'Accept it with the password of the account.' }),
+  has_account: Type.Boolean({
+    description:
+      'Accept it with what the account signs in with. False: choose a name and a password; if somebody made an account for the address before, it is given to you, and every other way into it ends.',
+  }),
   organisation: textOrNull({ description: 'Name of the organisation.' }),
   role: openChoiceOrNull(ROLES),
   expires_at: timestamp(),
 });
 export const LinkAcceptance = sent(
   'LinkAcceptance',
-  'A new account needs a name and a new password; an account that is there its own password.',
-  { token, email: Type.Optional(email), name: Type.Optional(sentName), password },
+  'A new account needs a name and a new password; an account that is there what signing in asks for.',
+  {
+    token,
+    email: Type.Optional(email),
+    name: Type.Optional(sentName),
+    password,
+    code: Type.Optional(code),
+  },
 );
 export const LinkAccepted = answer(
   'LinkAccepted',
-  'Sign in with this email and the password now.',
+  'The person is signed in: a session begins with the answer.',
   { email: Type.String() },
 );
 
@@ -101,15 +110,16 @@ export const WhoAmI = answer('WhoAmI', {
   }),
 });
 
+const passkey = {
+  id: id(),
+  name: Type.String(),
+  created_at: timestamp(),
+  last_used_at: timestampOrNull(),
+};
 export const Account = answer('Account', {
   totp: Type.Boolean(),
   recovery_codes_left: natural(),
-  passkeys: arrayOf({
-    id: id(),
-    name: Type.String(),
-    created_at: timestamp(),
-    last_used_at: timestampOrNull(),
-  }),
+  passkeys: arrayOf(passkey),
 });
 export const Sessions = object('Sessions', {
   data: arrayOf({
@@ -123,6 +133,12 @@ export const Sessions = object('Sessions', {
 });
 export const PersonName = sent('PersonName', { name: sentName });
 export const PasswordChange = sent('PasswordChange', { password, new_password: newPassword });
+export const PasswordChanged = answer('PasswordChanged', {
+  done: Type.Boolean(),
+  passkeys: arrayOf(passkey, {
+    description: 'They still sign in: delete those that are not yours.',
+  }),
+});
 export const PasswordProof = sent('PasswordProof', { password });
 export const TotpSetup = answer('TotpSetup', {
   secret: Type.String({ description: 'In base32, to type into the app.' }),
@@ -196,6 +212,11 @@ export const People = object('People', {
     operator: Type.Boolean(),
     disabled: Type.Boolean(),
     totp: Type.Boolean(),
+    proven: Type.Boolean({
+      description:
+        'Whether the address answered, or an operator gave its word: until then only links of the organisation that made the account are accepted for it.',
+    }),
+    passkeys: natural({ description: 'Their number.' }),
     last_seen_at: timestampOrNull(),
     organisations: arrayOf({ slug: Type.String(), role }),
   }),

@@ -57,7 +57,8 @@ function holderOf({ key, organisation }: KeyWithOrganisation): KeyHolder {
   const { id: keyId, name: keyName } = key;
   if (organisation === null) {
     const abilities = OPERATOR_ABILITIES.filter((ability) => key.abilities.includes(ability));
-    return { caller: null, operatorKey: { keyId, keyName, abilities: new Set(abilities) } };
+    const operatorKey = { keyId, keyName, abilities: new Set(abilities) };
+    return { caller: null, operatorKey, expiresAt: key.expires_at };
   }
   const caller = {
     keyId,
@@ -69,7 +70,7 @@ function holderOf({ key, organisation }: KeyWithOrganisation): KeyHolder {
     servers: key.servers,
     managedServers: key.managed_servers,
   };
-  return { caller, operatorKey: null };
+  return { caller, operatorKey: null, expiresAt: key.expires_at };
 }
 
 /** The holder, if the key may be used now from this source; throws `unauthenticated`. */

@@ -57,13 +57,15 @@ export interface OperatorKey {
   readonly abilities: ReadonlySet<OperatorAbility>;
 }
 
-/** Whose key it is: an organisation's, or the operator's. */
-export type KeyHolder =
+/** Whose key it is: an organisation's, or the operator's. `expiresAt`: null if it does not expire. */
+export type KeyHolder = { readonly expiresAt: Date | null } & (
   | { readonly caller: Caller; readonly operatorKey: null }
-  | { readonly caller: null; readonly operatorKey: OperatorKey };
+  | { readonly caller: null; readonly operatorKey: OperatorKey }
+);
 
 export interface Session {
   readonly person: Person;
   /** Null without an organisation. */
   readonly caller: Caller | null;
+  readonly expiresAt: Date;
 }

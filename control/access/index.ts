@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Db } from '../db/database.ts';
+import type { Db, Tx } from '../db/database.ts';
 import {
   admit,
   KeyCache,
@@ -30,6 +30,7 @@ export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.t
 export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { seesServer, type ServerHolder, withinReach } from './reach.ts';
+export { holdRight, takeRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
 
@@ -39,11 +40,23 @@ export interface Access {
    * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<KeyHolder>;
+  /** Like `authenticate`, from the database as it is now: for the transaction that writes. */
+  authenticateAgain(
+    db: Db | Tx,
+    authorization: string | undefined,
+    source: string,
+  ): Promise<KeyHolder>;
   /**
    * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
    * `unauthenticated`, and `not_found` for an organisation that it has no role in.
    */
   authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
+  /** Like `authenticateSession`, by this connection, and without counting as a request of the session. */
+  authenticateSessionAgain(
+    db: Db | Tx,
+    cookie: string | undefined,
+    organisation: string | null,
+  ): Promise<Session>;
   /** Calls back when keys, sessions or roles may have changed; returns what stops that. */
   onChange(listener: () => void): () => void;
   /** Called on a notification of `portcullis_access`: clears the cache of keys, and calls the listeners. */
@@ -67,12 +80,48 @@ export function createAccess({
   sessionCookie = sessionCookieName('https:'),
   clock = () => new Date(),
 }: AccessDeps): Access {
-  const cache = new KeyCache<KnownKey>(() => performance.now());
-  const budget = new UnknownKeyBudget();
+  const keys = createKeyReader(db, clock);
   const lastUse = createLastUse(db, log);
   const listeners = new Set<() => void>();
+  return {
+    async authenticate(authorization, source) {
+      const holder = await keys.read(authorization, source);
+      lastUse.record((holder.caller ?? holder.operatorKey).keyId, clock());
+      return holder;
+    },
+    authenticateAgain: (now, ...sent) => keys.readNow(now, ...sent),
+    async authenticateSession(cookies, slug) {
+      const { touch, ...session } = await loadSession(db, cookies, sessionCookie, slug);
+      await touch?.();
+      return session;
+    },
+    async authenticateSessionAgain(now, cookies, slug) {
+      const { touch: _, ...session } = await loadSession(now, cookies, sessionCookie, slug);
+      return session;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    forget() {
+      keys.forget();
+      for (const listener of listeners) listener();
+    },
+    stop: () => lastUse.stop(),
+  };
+}
 
-  /** One query, which is charged to the source unless the key exists. */
+interface KeyReader {
+  /** From the cache of a second, or by one query, which is charged to the source unless the key exists. */
+  read(authorization: string | undefined, source: string): Promise<KeyHolder>;
+  readNow(db: Db | Tx, authorization: string | undefined, source: string): Promise<KeyHolder>;
+  forget(): void;
+}
+
+function createKeyReader(db: Db, clock: () => Date): KeyReader {
+  const cache = new KeyCache<KnownKey>(() => performance.now());
+  const budget = new UnknownKeyBudget();
+
   async function load(hash: Buffer, name: string, source: string): Promise<KnownKey | null> {
     budget.take(name, source);
     const found = await loadKeyByHash(db, hash).catch((error: unknown) => {
@@ -88,27 +137,22 @@ export function createAccess({
   }
 
   return {
-    async authenticate(authorization, source) {
-      const secret = parseAuthorization(authorization);
-      if (!secret.ok) throw unauthenticated(secret.reason);
-      // The look-up is by hash, so its time reveals nothing about a guess.
-      const hash = hashSecret(secret.value);
+    async read(authorization, source) {
+      const hash = hashOf(authorization);
       const name = hash.toString('base64');
-      const known = await cache.get(name, () => load(hash, name, source));
-      const now = clock();
-      const holder = admit(known, source, now);
-      lastUse.record((holder.caller ?? holder.operatorKey).keyId, now);
-      return holder;
+      return admit(await cache.get(name, () => load(hash, name, source)), source, clock());
     },
-    authenticateSession: (cookies, slug) => loadSession(db, cookies, sessionCookie, slug),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    async readNow(now, authorization, source) {
+      const found = await loadKeyByHash(now, hashOf(authorization));
+      return admit(found && toKnownKey(found), source, clock());
     },
-    forget() {
-      cache.clear();
-      for (const listener of listeners) listener();
-    },
-    stop: () => lastUse.stop(),
+    forget: () => cache.clear(),
   };
+}
+
+/** The look-up is by hash, so its time reveals nothing about a guess. */
+function hashOf(authorization: string | undefined): Buffer {
+  const secret = parseAuthorization(authorization);
+  if (!secret.ok) throw unauthenticated(secret.reason);
+  return hashSecret(secret.value);
 }

@@ -11,19 +11,21 @@ export interface KeyWithOrganisation {
 }
 
 /** The key with this SHA-256, also if revoked or expired. Null if there never was one. */
-export async function loadKeyByHash(db: Db, hash: Buffer): Promise<KeyWithOrganisation | null> {
-  const key = await db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('secret_hash', '=', hash)
+export async function loadKeyByHash(
+  db: Db | Tx,
+  hash: Buffer,
+): Promise<KeyWithOrganisation | null> {
+  const row = await db
+    .selectFrom('api_keys as k')
+    .leftJoin('organisations as o', 'o.id', 'k.organisation_id')
+    .selectAll('k')
+    .select(
+      sql<Organisation | null>`case when o.id is not null then to_jsonb(o) end`.as('organisation'),
+    )
+    .where('k.secret_hash', '=', hash)
     .executeTakeFirst();
-  if (key === undefined) return null;
-  if (key.organisation_id === null) return { key, organisation: null };
-  const organisation = await db
-    .selectFrom('organisations')
-    .selectAll()
-    .where('id', '=', key.organisation_id)
-    .executeTakeFirstOrThrow();
+  if (row === undefined) return null;
+  const { organisation, ...key } = row;
   return { key, organisation };
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
-import type { Db, Organisation } from '../db/database.ts';
+import type { Db, Organisation, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import { unauthenticated } from './authenticate.ts';
 import type { Caller, Person, Session } from './caller.ts';
@@ -34,17 +34,22 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
+/** A session as it is now. */
+interface LoadedSession extends Session {
+  /** Stores that it was used now; null if that is known to the minute. */
+  readonly touch: (() => Promise<void>) | null;
+}
+
 /** The session of a Cookie header, with the rights in the organisation of this slug. */
 export async function loadSession(
-  db: Db,
+  db: Db | Tx,
   cookies: string | undefined,
   cookieName: string,
   slug: string | null,
-): Promise<Session> {
+): Promise<LoadedSession> {
   const token = readCookie(cookies, cookieName);
   const row = token === null ? null : await findSession(db, hashToken(token), slug);
   if (row === null) throw unauthenticated('Sign in first: there is no session, or it has ended.');
-  if (row.is_stale) await touch(db, row.session_id);
   const isActing = row.acting_id !== null && row.acting_id === row.organisation?.id;
   const role = isActing ? 'owner' : row.role;
   const person: Person = {
@@ -55,11 +60,13 @@ export async function loadSession(
     isActing,
     role,
   };
-  if (slug === null) return { person, caller: null };
+  const touch = row.is_stale ? () => touchSession(db, row.session_id) : null;
+  if (slug === null) return { person, caller: null, expiresAt: row.expires_at, touch };
   if (row.organisation === null || role === null) {
     throw new Problem('not_found', 'There is no organisation of this name that you belong to.');
   }
-  return { person, caller: toCaller(person, role, row.organisation) };
+  const caller = toCaller(person, role, row.organisation);
+  return { person, caller, expiresAt: row.expires_at, touch };
 }
 
 function toCaller(person: Person, role: Role, organisation: Organisation): Caller {
@@ -94,20 +101,21 @@ interface SessionRow {
   readonly is_operator: boolean;
   readonly acting_id: number | null;
   readonly is_stale: boolean;
+  readonly expires_at: Date;
   readonly organisation: Organisation | null;
   readonly role: Role | null;
 }
 
 /** A session ends after 30 days, and after 7 without a request. */
 async function findSession(
-  db: Db,
+  db: Db | Tx,
   tokenHash: Buffer,
   slug: string | null,
 ): Promise<SessionRow | null> {
   const { rows } = await sql<SessionRow>`
     select s.id as session_id, p.id as person_id, p.email, p.is_operator,
            case when p.is_operator then s.acting_id end as acting_id,
-           s.last_seen_at < now() - interval '1 minute' as is_stale,
+           s.last_seen_at < now() - interval '1 minute' as is_stale, s.expires_at,
            case when o.id is not null then to_jsonb(o) end as organisation, m.role
       from sessions s
       join people p on p.id = s.person_id and p.disabled_at is null
@@ -118,6 +126,6 @@ async function findSession(
   return rows[0] ?? null;
 }
 
-async function touch(db: Db, id: number): Promise<void> {
+async function touchSession(db: Db | Tx, id: number): Promise<void> {
   await sql`update sessions set last_seen_at = now() where id = ${id}`.execute(db);
 }

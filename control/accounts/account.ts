@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import type { Person } from '../access/index.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Reader, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { Problem } from '../problem.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
 import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
-import { endSessions, findPerson, refuse, setPassword } from './person-store.ts';
+import { endSessions, findPerson, type PersonRow, refuse } from './person-store.ts';
+import { withdrawResets } from './link-store.ts';
+import { findDevice, forgetDevices } from './session-store.ts';
 import {
   encodeBase32,
   hasTotp,
@@ -18,15 +20,9 @@ import {
   useCode,
 } from './second-factor.ts';
 
-type SessionNames =
-  | 'readSession'
-  | 'readAccount'
-  | 'listSessions'
-  | 'endSession'
-  | 'renameAccount'
-  | 'changePassword';
+type SessionNames = 'readSession' | 'readAccount' | 'listSessions' | 'endSession' | 'renameAccount';
 
-/** What people do with their sessions and password. */
+/** What people do with their sessions and their name. */
 export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
@@ -54,6 +50,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
         tx,
       );
       if (ended.rows.length === 0) throw notThere();
+      call.endsRights(-id);
       await auditOwn(tx, call, 'session.end');
       return DONE;
     },
@@ -63,31 +60,65 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
       await auditOwn(tx, call, 'person.rename');
       return DONE;
     },
+  };
+}
+
+/** What people do with their password. */
+export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassword'> {
+  return {
     async changePassword(call, db) {
       const self = requirePerson(call);
       const { password, new_password: next } = call.body;
       const person = await requirePassword(db, self, password);
       const passwordHash = await hashPassword(await requireGoodPassword(next, '/new_password'));
-      await db.transaction().execute(async (tx) => {
-        await setPassword(tx, person.id, passwordHash, self.sessionId);
+      // Alone: a passkey that is being added meanwhile would not be shown.
+      const passkeys = await call.write(async (tx) => {
+        await replacePassword(tx, person, passwordHash);
+        await endSessions(tx, person.id, self.sessionId);
+        const device = await findDevice(tx, person.id, call.cookies, publicUrl);
+        await forgetDevices(tx, person.id, device);
+        await withdrawResets(tx, person.id);
+        call.endsRights(-person.id);
         await auditOwn(tx, call, 'password.change');
-      });
-      return DONE;
+        return loadPasskeys(tx, person.id);
+      }, 'alone');
+      return { status: 200, body: { data: { done: true, passkeys } } };
     },
   };
 }
 
-type TotpNames = 'beginTotp' | 'confirmTotp' | 'removeTotp' | 'renewRecoveryCodes';
+async function replacePassword(
+  tx: Tx,
+  { id, password_hash: before }: PersonRow,
+  passwordHash: string,
+): Promise<void> {
+  const { rows } = await sql`
+    update people set password_hash = ${passwordHash}
+     where id = ${id} and password_hash = ${before} returning 1`.execute(tx);
+  if (rows.length === 0) throw refuse('/password', 'was changed meanwhile; try again');
+}
 
-/** Of the authenticator app. */
-export function totpHandlers(): Pick<Handlers, TotpNames> {
+/** Those that still sign in after a change of the password, which the person is shown. */
+async function loadPasskeys(db: Reader, personId: number): Promise<object[]> {
+  const { rows } = await sql<object>`
+    select id, name, to_json(created_at) as created_at, to_json(last_used_at) as last_used_at
+      from passkeys where person_id = ${personId} order by id`.execute(db);
+  return rows;
+}
+
+/** Turning the authenticator app on. */
+export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp'> {
   return {
     async beginTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (person.totp_confirmed_at !== null)
         throw refuse('/password', 'is right, but the app is on already; turn it off first');
       const secret = randomBytes(20);
-      await sql`update people set totp_secret = ${secret} where id = ${person.id}`.execute(db);
+      await call.write((tx) =>
+        sql`
+          update people set totp_secret = ${secret}
+           where id = ${person.id} and totp_confirmed_at is null`.execute(tx),
+      );
       const text = encodeBase32(secret);
       const uri = `otpauth://totp/Portcullis:${encodeURIComponent(person.email)}?secret=${text}&issuer=Portcullis`;
       return { status: 200, body: { data: { secret: text, uri } } };
@@ -104,16 +135,23 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
       if (use === 'wrong') throw refuse('/code', 'is not the code that the app shows now');
       await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
       await endSessions(tx, id, sessionId);
+      call.endsRights(-id);
       await auditOwn(tx, call, 'totp.on');
       const codes = await renewRecoveryCodes(tx, id);
       return { status: 200, body: { data: { recovery_codes: codes } } };
     },
+  };
+}
+
+/** Of an authenticator app that is on. */
+export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewRecoveryCodes'> {
+  return {
     async renewRecoveryCodes(call, db) {
       const person = await requirePassword(db, requirePerson(call), call.body.password);
       if (!hasTotp(person)) {
         throw new Problem('invalid_request', 'Turn the authenticator app on first.');
       }
-      const codes = await db.transaction().execute(async (tx) => {
+      const codes = await call.write(async (tx) => {
         await auditOwn(tx, call, 'recovery-codes.renew');
         return renewRecoveryCodes(tx, person.id);
       });
@@ -121,7 +159,7 @@ export function totpHandlers(): Pick<Handlers, TotpNames> {
     },
     async removeTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call), call.body.password);
-      await db.transaction().execute(async (tx) => {
+      await call.write(async (tx) => {
         await removeSecondFactor(tx, person.id);
         await auditOwn(tx, call, 'totp.off');
       });
@@ -161,10 +199,7 @@ async function readWhoAmI(db: Db, person: Person): Promise<object> {
 async function readAccount(db: Db, personId: number): Promise<object> {
   const { rows } = await sql<object>`
     select p.totp_confirmed_at is not null as totp,
-           (select count(*)::int from recovery_codes c where c.person_id = p.id) as recovery_codes_left,
-           coalesce((select json_agg(json_build_object('id', k.id, 'name', k.name, 'created_at', k.created_at,
-                                                       'last_used_at', k.last_used_at) order by k.id)
-                       from passkeys k where k.person_id = p.id), '[]') as passkeys
+           (select count(*)::int from recovery_codes c where c.person_id = p.id) as recovery_codes_left
       from people p where p.id = ${personId}`.execute(db);
-  return rows[0] ?? {};
+  return { ...rows[0], passkeys: await loadPasskeys(db, personId) };
 }

@@ -1,4 +1,9 @@
-import { sessionHandlers, totpHandlers } from './account.ts';
+import {
+  passwordHandlers,
+  secondFactorHandlers,
+  sessionHandlers,
+  totpHandlers,
+} from './account.ts';
 import type { LinkDeps } from './link-mail.ts';
 import { linkHandlers } from './links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
@@ -14,7 +19,9 @@ export function createAccounts({ publicUrl, mail }: LinkDeps) {
   const handlers = {
     ...signInHandlers(publicUrl),
     ...sessionHandlers(),
+    ...passwordHandlers(publicUrl),
     ...totpHandlers(),
+    ...secondFactorHandlers(),
     ...linkHandlers(publicUrl),
     ...memberHandlers(),
     ...invitationHandlers({ publicUrl, mail }),

@@ -29,7 +29,7 @@ test('mails a link after the commit, that works, and says to whom', async (t) =>
     organisation: 'acme',
     role: 'member',
   } as const;
-  const deps = { actor: ACTOR, publicUrl: PUBLIC_URL, mail };
+  const deps = { actor: ACTOR, makerId: null, publicUrl: PUBLIC_URL, mail };
   const made = await db.transaction().execute((tx) => makeLink(call, tx, invitation, deps));
   assert.equal(made.mailed_to, 'bob@example.net');
   assert.equal(sent.length, 0);
@@ -48,7 +48,7 @@ test('leaves a link to whoever made it without a mail server, or after too many 
   const full = { allows: () => false, send: () => assert.fail('mailed'), stop: async () => {} };
   const wanted = { kind: 'invitation', email: 'bob@example.net', organisation: null } as const;
   for (const mail of [null, full]) {
-    const deps = { actor: ACTOR, publicUrl: PUBLIC_URL, mail };
+    const deps = { actor: ACTOR, makerId: null, publicUrl: PUBLIC_URL, mail };
     const made = await db.transaction().execute((tx) => makeLink(call, tx, wanted, deps));
     assert.equal(made.mailed_to, null);
     assert.match(made.url, /^https:\/\/portcullis\.example\/link#/);

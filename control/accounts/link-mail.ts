@@ -1,8 +1,8 @@
-import { type Actor, findOrganisation } from '../access/index.ts';
+import { findOrganisation } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import type { Call } from '../http/operations/operation.ts';
 import type { Mail, Message } from '../mail/index.ts';
-import { createLink, type NewLink } from './link-store.ts';
+import { createLink, type Making, type NewLink } from './link-store.ts';
 
 /** What making links for people needs. */
 export interface LinkDeps {
@@ -18,18 +18,22 @@ interface Wanted extends NewLink {
   readonly organisation: string | null;
 }
 
-/** Makes a link, mails it after the commit if there is a mail server, and answers it. */
+/**
+ * Makes a link, mails it after the commit if there is a mail server, and answers it. The mail has a token of its own: to
+ * accept that one proves the address, which the one of the answer does not.
+ */
 export async function makeLink(
   call: Pick<Call, 'afterCommit'>,
   tx: Tx,
   { organisation: slug, ...link }: Wanted,
-  { actor, publicUrl, mail }: LinkDeps & { readonly actor: Actor },
+  { mail, ...how }: LinkDeps & Pick<Making, 'actor' | 'makerId'>,
 ) {
-  const { url, expiresAt } = await createLink(tx, link, { actor, publicUrl });
+  const isMailed = mail?.allows(how.actor.name) ?? false;
+  const { url, mailedUrl, expiresAt } = await createLink(tx, link, { ...how, isMailed });
   const organisation = slug === null ? null : await findOrganisation(tx, slug);
-  const isMailed = mail?.allows(actor.name) ?? false;
-  if (isMailed) {
-    const message = messageOf({ ...link, url, expiresAt, name: organisation?.name ?? null });
+  if (mailedUrl !== null) {
+    const name = organisation?.name ?? null;
+    const message = messageOf({ ...link, url: mailedUrl, expiresAt, name });
     call.afterCommit(() => mail?.send(message));
   }
   return { url, expires_at: expiresAt.toISOString(), mailed_to: isMailed ? link.email : null };

@@ -1,14 +1,16 @@
-import { ROLES, type Role } from '@portcullis/contract/endpoint.ts';
+import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Caller } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
+import type { Call } from '../http/operations/operation.ts';
 import { Problem } from '../problem.ts';
-import { DONE, idOf, notThere } from './call.ts';
+import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { type LinkDeps, makeLink } from './link-mail.ts';
-import { withdrawLink } from './link-store.ts';
+import { listOpenLinks, voidLinksOf, withdrawLink } from './link-store.ts';
 import { requireEmail } from './person-store.ts';
+import { decidesAbout } from './roles.ts';
 
 type MemberNames = 'listMembers' | 'changeMember' | 'removeMember';
 type InvitationNames = 'inviteMember' | 'withdrawInvitation' | 'renameOrganisation';
@@ -26,7 +28,7 @@ export function memberHandlers(): Pick<Handlers, MemberNames> {
       await sql`
         update members set role = ${call.body.role}
          where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
-      await requireOwner(tx, call.caller.organisationId);
+      await endRights(tx, call, id);
       await record(tx, call, 'member.change', `person:${id}`, { before, after: call.body.role });
       return DONE;
     },
@@ -36,7 +38,7 @@ export function memberHandlers(): Pick<Handlers, MemberNames> {
       await sql`
         delete from members
          where organisation_id = ${call.caller.organisationId} and person_id = ${id}`.execute(tx);
-      await requireOwner(tx, call.caller.organisationId);
+      await endRights(tx, call, id);
       await record(tx, call, 'member.remove', `person:${id}`, { role });
       return DONE;
     },
@@ -57,7 +59,8 @@ export function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNam
         organisation: call.params['organisation'] ?? null,
         role,
       } as const;
-      const data = await makeLink(call, tx, link, { ...deps, actor: keyActor(call) });
+      const making = { ...deps, actor: keyActor(call), makerId: requirePerson(call).id };
+      const data = await makeLink(call, tx, link, making);
       return { status: 201, body: { data } };
     },
     async withdrawInvitation(call, tx) {
@@ -93,30 +96,42 @@ export interface MemberCall {
 }
 
 async function lockMember(tx: Tx, call: MemberCall): Promise<{ id: number; role: Role }> {
-  // All changes of an organisation's owners are in sequence, so that one always remains.
-  await sql`
-    select from members where organisation_id = ${call.caller.organisationId} order by person_id for update`.execute(
-    tx,
-  );
+  const id = idOf(call, 'member');
+  const role = (await lockRoles(tx, call.caller.organisationId)).get(id);
+  if (role === undefined) throw notThere();
+  return { id, role };
+}
+
+/** The roles by person. All changes of an organisation's owners are in sequence, so that one always remains. */
+export async function lockRoles(
+  tx: Tx,
+  organisationId: number | null,
+): Promise<ReadonlyMap<number, Role>> {
   const { rows } = await sql<{ id: number; role: Role }>`
     select person_id as id, role from members
-     where organisation_id = ${call.caller.organisationId} and person_id = ${idOf(call, 'member')}`.execute(
-    tx,
-  );
-  if (rows[0] === undefined) throw notThere();
-  return rows[0];
+     where organisation_id = ${organisationId} order by person_id for update`.execute(tx);
+  return new Map(rows.map(({ id, role }) => [id, role]));
 }
 
 /** An owner decides about everybody, an administrator about roles below its own. */
 function requireAbove({ person }: Caller, ...roles: readonly Role[]): void {
-  const own = person?.role;
-  if (own === 'owner') return;
-  const rank = (role: Role | null | undefined) => ROLES.findIndex((each) => each === role);
-  if (roles.every((role) => rank(role) < rank(own))) return;
+  if (roles.every((role) => decidesAbout(person?.role ?? null, role))) return;
   throw new Problem('role_missing', 'Only an owner of the organisation decides about this role.');
 }
 
-async function requireOwner(tx: Tx, organisationId: number): Promise<void> {
+/** After a member lost a right: an owner remains, its links that it could not make now are void, its writes end. */
+async function endRights(
+  tx: Tx,
+  call: MemberCall & Pick<Call, 'endsRights'>,
+  personId: number,
+): Promise<void> {
+  await requireOwner(tx, call.caller.organisationId);
+  await voidLinksOf(tx, personId, keyActor(call));
+  call.endsRights(-personId);
+}
+
+/** 422 if the organisation would have no owner. */
+export async function requireOwner(tx: Tx, organisationId: number): Promise<void> {
   const { rows } = await sql`
     select from members where organisation_id = ${organisationId} and role = 'owner' limit 1`.execute(
     tx,
@@ -146,12 +161,17 @@ async function loadMembers(db: Db, organisationId: number): Promise<object> {
                 'since', m.since, 'last_seen_at',
                 (select max(s.last_seen_at) from sessions s where s.person_id = p.id)) order by p.email)
               from members m join people p on p.id = m.person_id
-             where m.organisation_id = ${organisationId}), '[]') as members,
-          coalesce((
-            select json_agg(json_build_object('id', l.id, 'email', l.email, 'role', l.role,
-                'created_by', l.created_by, 'expires_at', l.expires_at) order by l.email)
-              from portal_links l
-             where l.organisation_id = ${organisationId} and l.used_at is null and l.expires_at > now()),
-            '[]') as invitations`.execute(db);
-  return rows[0] ?? {};
+             where m.organisation_id = ${organisationId}), '[]') as members`.execute(db);
+  const links = await listOpenLinks(db, organisationId);
+  const invitations = links.map(({ id, email, role, created_by, expires_at }) => ({
+    id,
+    email: email ?? '',
+    role,
+    created_by,
+    expires_at: expires_at.toISOString(),
+  }));
+  return {
+    ...rows[0],
+    invitations: invitations.toSorted((a, b) => a.email.localeCompare(b.email)),
+  };
 }

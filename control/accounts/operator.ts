@@ -3,9 +3,10 @@ import { findOrganisation, operatorActor, recordAudit } from '../access/index.ts
 import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
+import { voidTokens } from '../joining/index.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
 import { type LinkDeps, makeLink } from './link-mail.ts';
-import { listOpenLinks, withdrawLink } from './link-store.ts';
+import { type LinkRow, listOpenLinks, voidLinksOf, withdrawLink } from './link-store.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
 
 type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';
@@ -25,6 +26,9 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
          where id = ${id} returning 1`.execute(tx);
       if (rows.length === 0) throw notThere();
       if (disabled) await endSessions(tx, id, null);
+      await voidLinksOf(tx, id, operatorActor(call));
+      if (disabled || !isOperator) await voidTokens(tx, { personId: id }, operatorActor(call));
+      call.endsRights(-id);
       await record(tx, call, {
         action: 'person.change',
         target: `person:${id}`,
@@ -37,7 +41,7 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       if (person === null) throw notThere();
       const { id: personId, email } = person;
       const link = { kind: 'reset', email, personId, organisation: null } as const;
-      const data = await makeLink(call, tx, link, { ...deps, actor: operatorActor(call) });
+      const data = await makeLink(call, tx, link, makingOf(call, deps));
       return { status: 200, body: { data } };
     },
     async invitePerson(call, tx) {
@@ -49,16 +53,23 @@ export function operatorHandlers(deps: LinkDeps): Pick<Handlers, PeopleNames> {
       const within =
         organisation === null || role === null ? {} : { organisationId: organisation.id, role };
       const link = { kind: 'invitation', email, organisation: slug, ...within } as const;
-      const data = await makeLink(call, tx, link, { ...deps, actor: operatorActor(call) });
+      const data = await makeLink(call, tx, link, makingOf(call, deps));
       return { status: 201, body: { data } };
     },
   };
 }
 
+function makingOf(call: OperatorCall, deps: LinkDeps) {
+  return { ...deps, actor: operatorActor(call), makerId: requirePerson(call).id };
+}
+
 /** Lists and withdraws unused links. A link works for anyone who has it. */
 export function openLinkHandlers(): Pick<Handlers, LinkNames> {
   return {
-    listLinks: async (_call, db) => ({ status: 200, body: { data: await listOpenLinks(db) } }),
+    listLinks: async (_call, db) => ({
+      status: 200,
+      body: { data: (await listOpenLinks(db)).map(linkView) },
+    }),
     async withdrawLink(call, tx) {
       const id = idOf(call, 'link');
       const withdrawn = await withdrawLink(tx, id);
@@ -91,11 +102,12 @@ type OperatorCall = Pick<Call, 'person' | 'operatorKey' | 'source' | 'requestId'
 
 async function act(
   tx: Tx,
-  call: OperatorCall,
+  call: OperatorCall & Pick<Call, 'endsRights'>,
   organisationId: number | null,
   action: string,
 ): Promise<void> {
-  const { sessionId } = requirePerson(call);
+  const { id, sessionId } = requirePerson(call);
+  call.endsRights(-id);
   const { rows } = await sql<{ before: number | null }>`
     select acting_id as before from sessions where id = ${sessionId} for update`.execute(tx);
   await sql`update sessions set acting_id = ${organisationId} where id = ${sessionId}`.execute(tx);
@@ -117,10 +129,17 @@ async function record(
   await recordAudit(tx, { actor: operatorActor(call), organisationId, ...entry });
 }
 
+function linkView(link: LinkRow): object {
+  const { id, kind, email, role, created_by, organisation_slug: organisation } = link;
+  const expires_at = link.expires_at.toISOString();
+  return { id, kind, email, organisation, role, created_by, expires_at };
+}
+
 async function listPeople(db: Db): Promise<object[]> {
   const { rows } = await sql<object>`
     select p.id, p.email, p.name, p.is_operator as operator, p.disabled_at is not null as disabled,
-           p.totp_confirmed_at is not null as totp,
+           p.totp_confirmed_at is not null as totp, p.proven_at is not null as proven,
+           (select count(*)::int from passkeys k where k.person_id = p.id) as passkeys,
            (select to_json(max(s.last_seen_at)) from sessions s where s.person_id = p.id) as last_seen_at,
            coalesce((select json_agg(json_build_object('slug', o.slug, 'role', m.role) order by o.slug)
                        from members m join organisations o on o.id = m.organisation_id

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../db/database.ts';
+import type { Reader, Tx } from '../db/database.ts';
 import { invalidValue, type Problem } from '../problem.ts';
 
 export interface PersonRow {
@@ -12,6 +12,10 @@ export interface PersonRow {
   readonly totp_confirmed_at: Date | null;
   readonly totp_last_step: number;
   readonly disabled_at: Date | null;
+  /** When the address answered, or an operator gave its word; null: anybody may have made the account. */
+  readonly proven_at: Date | null;
+  /** The organisation whose link made the account. */
+  readonly made_by: number | null;
 }
 
 /** Email addresses are compared in lower case; the part before @ is in practice too. */
@@ -29,14 +33,21 @@ export function refuse(pointer: string, detail: string): Problem {
   return invalidValue(`The field ${pointer.slice(1)}`, { pointer }, detail);
 }
 
-export async function findPersonByEmail(db: Db | Tx, email: string): Promise<PersonRow | null> {
+export async function findPersonByEmail(db: Reader, email: string): Promise<PersonRow | null> {
   const { rows } = await sql<PersonRow>`
     select * from people where email = ${canonicalEmail(email)}`.execute(db);
   return rows[0] ?? null;
 }
 
-export async function findPerson(db: Db | Tx, id: number): Promise<PersonRow | null> {
+export async function findPerson(db: Reader, id: number): Promise<PersonRow | null> {
   const { rows } = await sql<PersonRow>`select * from people where id = ${id}`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** The person as it is now, until the end of the transaction. */
+export async function lockPerson(tx: Tx, email: string): Promise<PersonRow | null> {
+  const { rows } = await sql<PersonRow>`
+    select * from people where email = ${canonicalEmail(email)} for no key update`.execute(tx);
   return rows[0] ?? null;
 }
 
@@ -47,24 +58,18 @@ export async function insertPerson(
     readonly name: string;
     readonly passwordHash: string;
     readonly isOperator: boolean;
+    /** Whether the person proved that it has the address. */
+    readonly isProven: boolean;
+    /** The organisation whose link makes the account; null: none. */
+    readonly madeBy: number | null;
   },
 ): Promise<number> {
   const { rows } = await sql<{ id: number }>`
-    insert into people (email, name, password_hash, is_operator)
-    values (${person.email}, ${person.name}, ${person.passwordHash}, ${person.isOperator})
+    insert into people (email, name, password_hash, is_operator, proven_at, made_by)
+    values (${person.email}, ${person.name}, ${person.passwordHash}, ${person.isOperator},
+            case when ${person.isProven} then now() end, ${person.madeBy})
     returning id`.execute(tx);
   return rows[0]?.id ?? 0;
-}
-
-/** Also ends all sessions but `keptSessionId`. */
-export async function setPassword(
-  tx: Tx,
-  personId: number,
-  passwordHash: string,
-  keptSessionId: number | null,
-): Promise<void> {
-  await sql`update people set password_hash = ${passwordHash} where id = ${personId}`.execute(tx);
-  await endSessions(tx, personId, keptSessionId);
 }
 
 export async function endSessions(tx: Tx, personId: number, keptId: number | null): Promise<void> {

@@ -2,10 +2,11 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { type Person, subscriberBlock, unauthenticated } from '../access/index.ts';
-import type { Db, Tx } from '../db/database.ts';
+import type { Reader, Tx } from '../db/database.ts';
 import { invalidValue, Problem } from '../problem.ts';
 import { findDevice, type Visitor } from './session-store.ts';
-import { canonicalEmail, findPersonByEmail, type PersonRow } from './person-store.ts';
+import { canonicalEmail, findPersonByEmail, lockPerson, type PersonRow } from './person-store.ts';
+import { hasTotp, useCode } from './second-factor.ts';
 
 const derive = promisify(argon2);
 
@@ -56,43 +57,87 @@ function encode(bytes: Buffer): string {
 
 const ATTEMPTS = 10;
 const LOCK_SECONDS = 15 * 60;
-/** The time between two attempts of unknown devices, once all of them together have failed ten times. */
+/** The time between two passwords of unknown devices, once all of them together have failed ten times. */
 const SLOW_SECONDS = 30;
 
-/** Who sends a password without a session. */
+/** What is guessed. Each has counts of its own, and only a right one forgets them. */
+export type Factor = 'password' | 'code';
+
+/** Who proves something without a session. */
 export interface Prover {
   readonly visitor: Pick<Visitor, 'source' | 'cookies'>;
   readonly publicUrl: string;
 }
 
+/** What is sent to prove that somebody is the person with this email. */
+export interface Sent {
+  readonly email: string;
+  readonly password: string;
+  readonly code: string | undefined;
+}
+
+/** What was proven. */
+export interface Proof {
+  readonly person: PersonRow;
+  /** The password was right, and the second factor is needed too. */
+  readonly needsCode: boolean;
+  /**
+   * For the transaction that acts on it: uses up the code, and makes sure that the account is still what was proven.
+   * Throws `unauthenticated` otherwise.
+   */
+  complete(tx: Tx): Promise<PersonRow>;
+}
+
 /**
- * The person with this email and password. One refusal for all reasons, after the same time. Attempts count until
- * `forgetAttempts`, which a caller that also requires a code calls itself.
+ * Proves a person without a session, by all that signing in asks for: the one way to do so. One refusal for all reasons,
+ * after the same time. The code is looked at only after a right password.
  */
-export async function provePassword(
-  db: Db,
-  { email, password }: { readonly email: string; readonly password: string },
-  { visitor, publicUrl }: Prover,
-): Promise<PersonRow> {
-  const person = await findPersonByEmail(db, email);
-  const device = await findDevice(db, person?.id ?? 0, visitor.cookies, publicUrl);
-  if (device !== null) {
-    await countAttempt(db, email, { origin: `device ${device}`, waitSeconds: LOCK_SECONDS });
-  } else {
-    const origin = `source ${subscriberBlock(visitor.source ?? '')}`;
-    await countAttempt(db, email, { origin, waitSeconds: LOCK_SECONDS });
-    await countAttempt(db, email, { origin: '', waitSeconds: SLOW_SECONDS });
+export async function prove(db: Reader, sent: Sent, prover: Prover): Promise<Proof> {
+  const person = await findPersonByEmail(db, sent.email);
+  const device = await findDevice(db, person?.id ?? 0, prover.visitor.cookies, prover.publicUrl);
+  const source = subscriberBlock(prover.visitor.source ?? '');
+  const origin = device === null ? `source ${source}` : `device ${device}`;
+  await countAttempt(db, sent.email, { origin, waitSeconds: LOCK_SECONDS });
+  if (device === null)
+    await countAttempt(db, sent.email, { origin: '', waitSeconds: SLOW_SECONDS });
+  const isRight = await verifyPassword(sent.password, person?.password_hash ?? null);
+  if (person === null || !isRight || person.disabled_at !== null) throw refused();
+  await forgetAttempts(db, sent.email, 'password');
+  const needsCode = hasTotp(person) && sent.code === undefined;
+  if (hasTotp(person) && sent.code !== undefined) {
+    await countAttempt(db, sent.email, { origin: `code ${origin}`, waitSeconds: LOCK_SECONDS });
+    // Sources are many, and whoever comes here has the password.
+    if (device === null) await countAttempt(db, sent.email, ALL_CODES);
   }
-  const isRight = await verifyPassword(password, person?.password_hash ?? null);
-  if (person === null || !isRight || person.disabled_at !== null) {
-    throw unauthenticated('The email, the password or the code is wrong.');
+  return { person, needsCode, complete: (tx) => complete(tx, person, sent.code) };
+}
+
+async function complete(tx: Tx, proven: PersonRow, code: string | undefined): Promise<PersonRow> {
+  const person = await lockPerson(tx, proven.email);
+  if (person?.disabled_at !== null || person.password_hash !== proven.password_hash) {
+    throw refused();
   }
+  if (hasTotp(person)) await requireCode(tx, person, code ?? '');
   return person;
+}
+
+/** Uses up a code whose attempt was counted. */
+async function requireCode(tx: Tx, person: PersonRow, code: string): Promise<void> {
+  const use = await useCode(tx, person, code);
+  if (use === 'used') {
+    throw unauthenticated('This code was used already. Wait for the next one.');
+  }
+  if (use === 'wrong') throw refused();
+  await forgetAttempts(tx, person.email, 'code');
+}
+
+function refused(): Problem {
+  return unauthenticated('The email, the password or the code is wrong.');
 }
 
 /** That a signed-in person knows its password, before it changes how it signs in. */
 export async function requirePassword(
-  db: Db,
+  db: Reader,
   { email, sessionId }: Pick<Person, 'email' | 'sessionId'>,
   password: string,
 ): Promise<PersonRow> {
@@ -105,26 +150,37 @@ export async function requirePassword(
       'is not the password of the account',
     );
   }
-  await forgetAttempts(db, email);
+  await forgetAttempts(db, email, 'password');
   return person;
 }
+
+interface Attempts {
+  /** What tries; origins of codes begin with `code`. */
+  readonly origin: string;
+  readonly waitSeconds: number;
+}
+
+/** All unknown devices together. Time does not forget them: 96 codes a day of the million would add up. */
+const ALL_CODES: Attempts = { origin: 'code', waitSeconds: LOCK_SECONDS };
 
 /**
  * Counts an attempt of an origin before it is checked, so that attempts at the same time are counted too. After ten
  * without a success it throws 429 until `waitSeconds` have passed since the last checked one; attempts meanwhile are not
- * checked and do not prolong it. The count starts again after 15 minutes. Emails without an account count alike, so that
- * this reveals none. https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
+ * checked and do not prolong it. The count starts again after 15 minutes, but for `ALL_CODES`. Emails without an account
+ * count alike, so that this reveals none.
+ * https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
  */
 async function countAttempt(
-  db: Db,
+  db: Reader,
   email: string,
-  { origin, waitSeconds }: { readonly origin: string; readonly waitSeconds: number },
+  { origin, waitSeconds }: Attempts,
 ): Promise<void> {
   const { rows } = await sql<{ refused: boolean; wait: number }>`
     insert into sign_in_attempts as a (email, origin, attempts, last_at)
     values (${canonicalEmail(email)}, ${origin}, 1, now())
     on conflict (email, origin) do update set
-      attempts = case when a.last_at < now() - ${LOCK_SECONDS} * interval '1 second' then 1
+      attempts = case when a.last_at < now() - ${LOCK_SECONDS} * interval '1 second'
+                       and a.origin <> ${ALL_CODES.origin} then 1
                       else a.attempts + 1 end,
       last_at = case when a.attempts >= ${ATTEMPTS} and a.last_at >= now() - ${waitSeconds} * interval '1 second'
                      then a.last_at else now() end
@@ -143,9 +199,10 @@ async function countAttempt(
   );
 }
 
-/** After a success. */
-export async function forgetAttempts(db: Db | Tx, email: string): Promise<void> {
+/** After a success with this factor. Also deletes what is a day old, but for `ALL_CODES`. */
+export async function forgetAttempts(db: Reader, email: string, factor: Factor): Promise<void> {
   await sql`
     delete from sign_in_attempts
-     where email = ${canonicalEmail(email)} or last_at < now() - interval '1 day'`.execute(db);
+     where (email = ${canonicalEmail(email)} and starts_with(origin, 'code') = ${factor === 'code'})
+        or (last_at < now() - interval '1 day' and origin <> ${ALL_CODES.origin})`.execute(db);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { sql } from 'kysely';
 import { hashToken, recordAudit, readCookie, sessionCookieName } from '../access/index.ts';
-import type { Db, Tx } from '../db/database.ts';
+import type { Reader, Tx } from '../db/database.ts';
 import { Problem } from '../problem.ts';
 import type { PersonRow } from './person-store.ts';
 
@@ -46,7 +46,7 @@ export async function beginSession(
   person: Pick<PersonRow, 'id' | 'email'>,
   how: {
     readonly visitor: Visitor;
-    readonly by: 'password' | 'passkey';
+    readonly by: 'password' | 'passkey' | 'link';
     readonly publicUrl: string;
   },
 ): Promise<string[]> {
@@ -77,7 +77,7 @@ function deviceCookieName(publicUrl: string): string {
 
 /** The device of a Cookie header that this person signed in with before; null without one. */
 export async function findDevice(
-  db: Db | Tx,
+  db: Reader,
   personId: number,
   cookies: string | undefined,
   publicUrl: string,
@@ -88,6 +88,18 @@ export async function findDevice(
     select id from devices where token_hash = ${hashToken(token)} and person_id = ${personId}
        and last_seen_at > now() - ${DEVICE_DAYS} * interval '1 day'`.execute(db);
   return rows[0]?.id ?? null;
+}
+
+/** Forgets the devices of a person but `keptId`: they count their attempts apart from strangers. */
+export async function forgetDevices(
+  tx: Tx,
+  personId: number,
+  keptId: number | null,
+): Promise<void> {
+  await sql`
+    delete from devices where person_id = ${personId} and id is distinct from ${keptId}`.execute(
+    tx,
+  );
 }
 
 /** With a new token, because another person may have used the browser. */

@@ -12,7 +12,12 @@ import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
-import { approveHost, createToken, loadWaitingHosts } from '../joining/tokens.ts';
+import {
+  approveHost,
+  createToken,
+  loadWaitingHosts,
+  type TokenMaker,
+} from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
 import { findAgent, readFleet } from './fleet.ts';
 import { operate } from './organisation-write.ts';
@@ -103,7 +108,8 @@ async function createJoin(
   const agent = agentOf(call);
   const { approve: needsApproval = false, minutes = DEFAULT_MINUTES } = call.body;
   const expiresAt = new Date(Date.now() + minutes * 60_000);
-  const token = await createToken(tx, { agent, expiresAt, needsApproval }, operatorActor(call));
+  const wanted = { agent, expiresAt, needsApproval };
+  const token = await createToken(tx, wanted, operatorActor(call), makerOf(call));
   if (token === null) {
     const detail = `There is no ${agent.kind} ${agent.name.slice(0, 63)}: make it first.`;
     throw new Problem('not_found', detail);
@@ -114,6 +120,11 @@ async function createJoin(
   };
   const remembered = { data: { ...data, command: null } };
   return { status: 201, body: { data }, remembered, headers: { 'cache-control': 'no-store' } };
+}
+
+function makerOf({ person, operatorKey }: Pick<Call, 'person' | 'operatorKey'>): TokenMaker {
+  if (person !== null) return { personId: person.id };
+  return operatorKey && { keyId: operatorKey.keyId };
 }
 
 const KINDS = { edges: 'edge', nodes: 'node', collectors: 'collector' } as const;

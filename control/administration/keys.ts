@@ -77,7 +77,7 @@ function newKeyOf(body: CallOf<'createKey'>['body'], organisationId: number): Ne
 }
 
 async function revoke(
-  call: Pick<Call, 'params'>,
+  call: Pick<Call, 'params' | 'endsRights'>,
   tx: Tx,
   organisationId: number,
   actor: Actor,
@@ -88,6 +88,7 @@ async function revoke(
     throw new Problem('not_found', `There is no key ${id}.`);
   }
   const { revokedAt } = await revokeKey(tx, id, actor);
+  call.endsRights(id);
   return { status: 200, body: { data: viewOf({ id, revokedAt }) } };
 }
 

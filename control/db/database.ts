@@ -5,6 +5,8 @@ import { PreparingClient } from './statement.ts';
 
 export type Db = Kysely<Schema>;
 export type Tx = Transaction<Schema>;
+/** A pool or a transaction that no transaction can be opened by. */
+export type Reader = Omit<Db, 'transaction' | 'startTransaction' | 'connection' | 'destroy'>;
 export type Organisation = Selectable<Schema['organisations']>;
 export type ApiKey = Selectable<Schema['api_keys']>;
 

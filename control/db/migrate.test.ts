@@ -37,6 +37,29 @@ test('migrates an empty database once when several control planes start together
   );
 });
 
+test('people of before links had makers go on: accounts are proven, and links belong to their makers', async (t) => {
+  const { db } = await testDatabase(t);
+  await sql`drop schema public cascade; create schema public`.execute(db);
+  const shipped = await loadMigrations();
+  await migrate(db, shipped.slice(0, 1));
+  await sql`
+    insert into people (email, name, password_hash) values ('ada@example.net', 'Ada', 'x');
+    insert into organisations (slug, name, owner) values ('acme', 'Acme', 'portal');
+    insert into members (organisation_id, person_id, role) values (1, 1, 'owner');
+    insert into portal_links (token_hash, kind, email, organisation_id, role, created_by, expires_at) values
+      ('1', 'invitation', 'bob@example.net', 1, 'member', 'ada@example.net', now() + interval '1 day'),
+      ('2', 'operator', null, null, null, 'root', now() + interval '1 day');
+    insert into join_tokens (secret_hash, kind, name, expires_at, needs_approval)
+    values (sha256('x'), 'edge', 'fra1', now() + interval '1 hour', false)`.execute(db);
+  await migrate(db, shipped);
+  const { rows } = await sql`
+    select (select proven_at = created_at from people) as proven, (select json_agg(maker_id order by id) from portal_links) as makers,
+           (select maker_id is null and maker_key_id is null from join_tokens) as tokens`.execute(
+    db,
+  );
+  assert.deepEqual(rows, [{ proven: true, makers: [1, null], tokens: true }]);
+});
+
 test('a failing migration rolls back itself and the ones before it', async (t) => {
   const { db } = await testDatabase(t);
   const shipped = await loadMigrations();

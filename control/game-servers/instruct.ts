@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import { keyActor, recordAudit } from '../access/index.ts';
-import type { Db } from '../db/database.ts';
-import type { Call } from '../http/operations/operation.ts';
+import type { Reader } from '../db/database.ts';
+import type { Call, Writing } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
 import { loadServer, type ServerRow } from './store.ts';
@@ -20,8 +20,8 @@ export interface Acknowledged {
  */
 export async function instruct(
   calls: NodeCalls,
-  db: Db,
-  call: Call,
+  db: Reader,
+  call: Call & Writing,
   instruction: Instruction,
 ): Promise<Acknowledged> {
   const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
@@ -78,11 +78,12 @@ function asClause(sentence: string): string {
 }
 
 /** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Db, call: Call, instruction: Instruction) {
+async function audit(db: Reader, call: Call & Writing, instruction: Instruction) {
   const { caller } = call;
   const { kind, ...detail } = instruction;
   const actor = keyActor(call);
-  const id = await db.transaction().execute((tx) =>
+  // Reads the rights of the caller again, so that nothing is sent for one who lost them.
+  const id = await call.write((tx) =>
     recordAudit(tx, {
       actor,
       organisationId: caller.organisationId,

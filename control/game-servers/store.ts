@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ServerPort, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 import { type ServerHolder, withinReach } from '../access/index.ts';
-import type { Db } from '../db/database.ts';
+import type { Db, Reader } from '../db/database.ts';
 import type { BuildState } from '../db/schema.ts';
 
 /** A server of the list. */
@@ -40,7 +40,7 @@ export async function listServers(db: Db, caller: ServerHolder): Promise<ListedS
 
 /** Null if no such server is within reach. */
 export async function loadServer(
-  db: Db,
+  db: Reader,
   caller: ServerHolder,
   ability: Ability,
   uuid: string,

@@ -6,19 +6,21 @@ import type { Db, Tx } from '../db/database.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { redeemToken } from './tokens.ts';
 
+export { voidTokens } from './tokens.ts';
+
 type JoiningHandlers = Pick<Handlers, 'joinFleet' | 'readAgentState'>;
 
 /** How hosts join the fleet. */
 export function createJoining(): { readonly handlers: JoiningHandlers } {
   return {
     handlers: {
-      async joinFleet({ body, source, requestId }, db) {
+      async joinFleet({ body, source, requestId, write }) {
         const { kind, token, public_key, signature } = body;
         const isProven = public_key !== undefined && signature !== undefined;
         const proof = isProven ? { public_key, signature } : null;
-        const data = await db
-          .transaction()
-          .execute((tx) => redeemToken(tx, { kind, token, proof, source, requestId }));
+        const data = await write((tx) =>
+          redeemToken(tx, { kind, token, proof, source, requestId }),
+        );
         return { status: 200, body: { data } };
       },
       async readAgentState({ body: { kind, name, secret } }, db) {

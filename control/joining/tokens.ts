@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type RemoteCredential, formatCredential } from '@portcullis/link/credential.ts';
 import { checkJoinProof, type JoinProof } from '@portcullis/link/join-key.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import { type Actor, recordAudit, unauthenticated } from '../access/index.ts';
+import { type Actor, recordAudit, recordAudits, unauthenticated } from '../access/index.ts';
 import { agentExists, enrolAgent } from '../agent-credential.ts';
 import type { Tx } from '../db/database.ts';
 import { ensureInstallation, fingerprintOf, remoteCredential } from '../nats/installation.ts';
@@ -21,18 +21,23 @@ export interface NewToken {
   readonly needsApproval: boolean;
 }
 
+/** Who makes a token: a person or a key of the operator. Null: the command line on the database. */
+export type TokenMaker = { readonly personId: number } | { readonly keyId: number } | null;
+
 /** Makes a token, shown this once. Null if the fleet has no such agent. */
 export async function createToken(
   tx: Tx,
   { agent, expiresAt, needsApproval }: NewToken,
   actor: Actor,
+  maker: TokenMaker = null,
 ): Promise<string | null> {
   if (!(await agentExists(tx, agent))) return null;
   const secret = PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
   const { kind, name } = agent;
   await sql`
-    insert into join_tokens (secret_hash, kind, name, expires_at, needs_approval)
-    values (${hashOf(secret)}, ${kind}, ${name}, ${expiresAt}, ${needsApproval})`.execute(tx);
+    insert into join_tokens (secret_hash, kind, name, expires_at, needs_approval, maker_id, maker_key_id)
+    values (${hashOf(secret)}, ${kind}, ${name}, ${expiresAt}, ${needsApproval},
+            ${personOf(maker)}, ${keyOf(maker)})`.execute(tx);
   const target = `${kind}:${name}`;
   await recordAudit(tx, { actor, organisationId: null, action: 'token.create', target });
   return `${secret}.${fingerprintOf(await ensureInstallation(tx))}`;
@@ -110,6 +115,41 @@ export async function withdrawTokens(tx: Tx, { kind, name }: AgentRef): Promise<
   return rows.length;
 }
 
+/** Deletes the unused tokens of a maker that lost the right to make them, with an entry of the audit trail for each. */
+export async function voidTokens(
+  tx: Tx,
+  maker: NonNullable<TokenMaker>,
+  actor: Actor,
+): Promise<void> {
+  const { rows } = await sql<AgentRef>`
+    delete from join_tokens
+     where (maker_id = ${personOf(maker)} or maker_key_id = ${keyOf(maker)}) and used_at is null
+    returning kind, name`.execute(tx);
+  const entries = rows.map(({ kind, name }) => ({
+    organisationId: null,
+    action: 'token.void',
+    target: `${kind}:${name}`,
+  }));
+  if (entries.length > 0) await recordAudits(tx, actor, entries);
+}
+
+function personOf(maker: TokenMaker): number | null {
+  return maker !== null && 'personId' in maker ? maker.personId : null;
+}
+
+function keyOf(maker: TokenMaker): number | null {
+  return maker !== null && 'keyId' in maker ? maker.keyId : null;
+}
+
+/** Whether the maker of a token could make it now. */
+const COULD_MAKE = sql<boolean>`
+  (maker_id is null or exists (
+    select from people where id = maker_id and is_operator and disabled_at is null))
+  and (maker_key_id is null or exists (
+    select from api_keys
+     where id = maker_key_id and organisation_id is null and 'operator.manage' = any(abilities)
+       and revoked_at is null and suspended_at is null and (expires_at is null or expires_at > now())))`;
+
 interface Presented {
   readonly kind: AgentRef['kind'];
   readonly token: string;
@@ -132,7 +172,7 @@ export async function redeemToken(
   const row = await tx
     .selectFrom('join_tokens')
     .selectAll()
-    .select(sql<boolean>`expires_at <= now()`.as('is_expired'))
+    .select([sql<boolean>`expires_at <= now()`.as('is_expired'), COULD_MAKE.as('is_good')])
     .where('secret_hash', '=', hashOf(secret))
     .forUpdate()
     .executeTakeFirst();
@@ -149,6 +189,9 @@ export async function redeemToken(
   }
   if (row.is_expired) {
     throw unauthenticated(`This token expired at ${row.expires_at.toISOString()}. ${again}`);
+  }
+  if (!row.is_good) {
+    throw unauthenticated(`Whoever made this token may not make one any more. ${again}`);
   }
   if (row.needs_approval) {
     const fingerprint = provenKey(proof, kind, token);

@@ -6,10 +6,10 @@ import {
 } from '@simplewebauthn/server';
 import { sql } from 'kysely';
 import { unauthenticated } from '../../access/index.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Reader, Tx } from '../../db/database.ts';
 import type { Handlers } from '../../http/operations/handlers.ts';
 import { auditOwn, DONE, idOf, notThere, requirePerson } from '../call.ts';
-import { refuse } from '../person-store.ts';
+import { lockPerson, refuse } from '../person-store.ts';
 import { requirePassword } from '../prove.ts';
 import { beginSession } from '../session-store.ts';
 
@@ -57,11 +57,13 @@ export function passkeySignInHandlers(publicUrl: string): Pick<Handlers, SignInN
         throw refused(cause);
       });
       if (!found.verified) throw refused();
-      const setCookie = await db.transaction().execute(async (tx) => {
-        await sql`
+      const setCookie = await call.write(async (tx) => {
+        const person = await lockPerson(tx, passkey.email);
+        const { rows } = await sql`
           update passkeys set counter = ${found.authenticationInfo.newCounter}, last_used_at = now()
-           where id = ${passkey.id}`.execute(tx);
-        const person = { id: passkey.person_id, email: passkey.email };
+           where id = ${passkey.id} returning 1`.execute(tx);
+        // Deleted or disabled since it was found.
+        if (person?.disabled_at !== null || rows.length === 0) throw refused();
         return beginSession(tx, person, { visitor: call, by: 'passkey', publicUrl });
       });
       const headers = { 'set-cookie': setCookie };
@@ -86,7 +88,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
         excludeCredentials: known.rows,
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       });
-      await storeChallenge(db, options.challenge, person.id);
+      await call.write((tx) => storeChallenge(tx, options.challenge, person.id));
       return { status: 200, body: { data: options } };
     },
     async addPasskey(call, tx) {
@@ -120,7 +122,7 @@ export function passkeyHandlers(publicUrl: string): Pick<Handlers, OwnNames> {
   };
 }
 
-async function findPasskey(db: Db, credentialId: string): Promise<PasskeyRow> {
+async function findPasskey(db: Reader, credentialId: string): Promise<PasskeyRow> {
   const { rows } = await sql<PasskeyRow>`
     select k.*, p.email from passkeys k join people p on p.id = k.person_id
      where k.credential_id = ${credentialId} and p.disabled_at is null`.execute(db);
@@ -135,11 +137,7 @@ function refused(cause?: unknown) {
 }
 
 /** For five minutes and one answer. */
-async function storeChallenge(
-  db: Db | Tx,
-  challenge: string,
-  personId: number | null,
-): Promise<void> {
+async function storeChallenge(db: Tx, challenge: string, personId: number | null): Promise<void> {
   await sql`delete from passkey_challenges where expires_at < now()`.execute(db);
   await sql`
     insert into passkey_challenges (challenge, person_id, expires_at)
@@ -147,7 +145,7 @@ async function storeChallenge(
 }
 
 async function takeChallenge(
-  db: Db | Tx,
+  db: Reader,
   challenge: string,
   personId: number | null,
 ): Promise<boolean> {

@@ -425,6 +425,8 @@ export interface Schema {
     approved_at: Date | null;
     presented_from: string | null;
     used_at: Date | null;
+    maker_id: number | null;
+    maker_key_id: number | null;
     approved_fingerprint: string | null;
   };
   members: {
@@ -541,6 +543,8 @@ export interface Schema {
     totp_last_step: Generated<number>;
     disabled_at: Date | null;
     created_at: Generated<Date>;
+    proven_at: Generated<Date | null>;
+    made_by: number | null;
   };
   portal_links: {
     id: GeneratedAlways<number>;
@@ -554,6 +558,8 @@ export interface Schema {
     created_at: Generated<Date>;
     expires_at: Date;
     used_at: Date | null;
+    maker_id: number | null;
+    mailed_hash: Buffer | null;
   };
   recovery_codes: {
     person_id: number;

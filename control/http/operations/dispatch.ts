@@ -1,6 +1,13 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
-import { type Caller, findHolding, seesServer } from '../../access/index.ts';
+import {
+  type Caller,
+  findHolding,
+  holdRight,
+  seesServer,
+  takeRight,
+  waitForWrites,
+} from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
@@ -12,7 +19,7 @@ import {
   parseIdempotencyKey,
 } from './idempotency.ts';
 import { notHeld, notSeen } from './not-found.ts';
-import type { Answer, Call, OperationHandler, OperationRow, Reply } from './operation.ts';
+import type { Answer, Call, OperationHandler, OperationRow, Reply, Writing } from './operation.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
@@ -28,9 +35,12 @@ export interface Operation {
 }
 
 /** An authenticated and authorised request with its validation results. */
-export interface Incoming extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit'> {
+export interface Incoming
+  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'endsRights'> {
   /** Null for an operator, and for a person without an organisation. */
   readonly caller: Caller | null;
+  /** Null for an operation that anybody may call: its handler checks what the body proves. */
+  readonly right: Right | null;
   /** Null for a person. */
   readonly ability: Ability | null;
   readonly query: Validated;
@@ -41,6 +51,17 @@ export interface Incoming extends Omit<Call, 'caller' | 'body' | 'query' | 'afte
   readonly deadline: Deadline;
   /** Null where requests are not traced. */
   readonly traceparent: string | null;
+}
+
+/** The caller of a request with its present rights. */
+export type Admitted = Pick<Incoming, 'caller' | 'person' | 'operatorKey'>;
+
+/** What a request was admitted by, before its body came. */
+export interface Right {
+  /** The id of the key, or the negative id of the person. */
+  readonly holderId: number;
+  /** Reads the rights again; throws what the first check would throw now. */
+  recheck(db: Db | Tx): Promise<Admitted>;
 }
 
 /** The identity of an idempotent request, besides its caller. */
@@ -61,38 +82,108 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
   const { handler } = operation;
   if (handler.kind === 'stream') throw new Error('a stream is not dispatched');
   if (handler.kind === 'read') {
-    const call = await requireValidCall(db, incoming, []);
+    // The body may come long after the head.
+    const present = incoming.body === null ? incoming : await readRight(db, incoming);
+    const call = await requireValidCall(db, present, noEffects());
     return toReply(await handler.run(call, db));
   }
-  if (handler.kind === 'instruct') {
-    const run = async () =>
-      toReply(await handler.run(await requireValidCall(db, incoming, []), db));
-    const { once } = incoming;
-    if (once === null) return run();
-    await requireSubject(db, incoming);
-    return instructOnce(db, idempotentRequest(incoming, once), run);
+  const effects = noEffects();
+  const reply = await (handler.kind === 'instruct'
+    ? instruct(handler, db, incoming, effects)
+    : write(handler, db, incoming, effects));
+  if (reply.status < 400) {
+    for (const effect of effects.afterCommit) effect();
+    await waitForWrites(db, effects.endedRights);
   }
-  const { once } = incoming;
-  const effects: Effect[] = [];
-  const write = async (tx: Tx) => {
-    effects.length = 0;
-    const call = await requireValidCall(tx, incoming, effects);
-    return toReply(await handler.run(call, tx));
-  };
-  const { traceparent } = incoming;
-  const reply = await runTransaction(db, incoming.deadline, async (tx) => {
-    if (traceparent !== null) {
-      await sql`select set_config('portcullis.traceparent', ${traceparent}, true)`.execute(tx);
-    }
-    if (once === null) return write(tx);
-    await requireSubject(tx, incoming);
-    return answerOnce(tx, idempotentRequest(incoming, once), () => write(tx));
-  });
-  if (reply.status < 400) for (const effect of effects) effect();
   return reply;
 }
 
-type Effect = () => void;
+type HandlerOf<Kind extends OperationHandler['kind']> = OperationHandler & { readonly kind: Kind };
+
+async function instruct(
+  handler: HandlerOf<'instruct'>,
+  db: Db,
+  incoming: Incoming,
+  effects: Effects,
+): Promise<Reply> {
+  const present = await readRight(db, incoming);
+  const run = async () => {
+    const call = await requireValidCall(db, present, effects);
+    const write: Writing['write'] = (script, how) => {
+      const attempt = (tx: Tx) => {
+        forget(effects);
+        return script(tx);
+      };
+      return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
+    };
+    return toReply(await handler.run({ ...call, write }, db));
+  };
+  const { once } = incoming;
+  if (once === null) return run();
+  await requireSubject(db, present);
+  return instructOnce(db, idempotentRequest(incoming, once), run);
+}
+
+function write(
+  handler: HandlerOf<'write'>,
+  db: Db,
+  incoming: Incoming,
+  effects: Effects,
+): Promise<Reply> {
+  const { once } = incoming;
+  return runWrite(db, incoming, async (tx, present) => {
+    const run = async () => {
+      forget(effects);
+      return toReply(await handler.run(await requireValidCall(tx, present, effects), tx));
+    };
+    if (once === null) return run();
+    await requireSubject(tx, present);
+    return answerOnce(tx, idempotentRequest(incoming, once), run);
+  });
+}
+
+/**
+ * The transaction of a request that writes: every one is opened here. The first check of the rights was before the
+ * body, which may have taken long, and before the queue of the pool; this one counts.
+ */
+async function runWrite<T>(
+  db: Db,
+  incoming: Incoming,
+  script: (tx: Tx, present: Incoming) => Promise<T>,
+  claimRight: typeof holdRight = holdRight,
+): Promise<T> {
+  const { deadline, right, traceparent } = incoming;
+  return runTransaction(db, deadline, async (tx) => {
+    if (traceparent !== null) {
+      await sql`select set_config('portcullis.traceparent', ${traceparent}, true)`.execute(tx);
+    }
+    if (right !== null) await claimRight(tx, right.holderId);
+    return script(tx, await readRight(tx, incoming));
+  });
+}
+
+/** The request with the rights that its caller has now. */
+async function readRight(db: Db | Tx, incoming: Incoming): Promise<Incoming> {
+  return incoming.right === null
+    ? incoming
+    : { ...incoming, ...(await incoming.right.recheck(db)) };
+}
+
+/** What follows a commit. */
+interface Effects {
+  readonly afterCommit: (() => void)[];
+  readonly endedRights: number[];
+}
+
+function noEffects(): Effects {
+  return { afterCommit: [], endedRights: [] };
+}
+
+/** Of an attempt that was rolled back. */
+function forget({ afterCommit, endedRights }: Effects): void {
+  afterCommit.length = 0;
+  endedRights.length = 0;
+}
 
 /** The text of a stream, whose input is checked like that of a read. */
 export async function openStream(
@@ -102,16 +193,17 @@ export async function openStream(
   ending: AbortController,
 ): Promise<AsyncGenerator<string, void>> {
   if (operation.handler.kind !== 'stream') throw new Error('this operation is no stream');
-  return operation.handler.run(await requireValidCall(db, incoming, []), ending);
+  return operation.handler.run(await requireValidCall(db, incoming, noEffects()), ending);
 }
 
 /** The call with valid input; otherwise 404 or 422, in that order. */
 async function requireValidCall(
   db: Db | Tx,
   incoming: Incoming,
-  effects: Effect[],
+  effects: Effects,
 ): Promise<Call<never, never>> {
-  const { query, body, once: _, ability: __, deadline: ___, traceparent: ____, ...rest } = incoming;
+  const { query, body, ...others } = incoming;
+  const { once: _, ability: __, deadline: ___, traceparent: ____, right: _____, ...rest } = others;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
     await requireSubject(db, incoming);
@@ -123,7 +215,8 @@ async function requireValidCall(
     ...rest,
     // Only operations without an organisation have none, and their handlers use the person.
     caller: rest.caller as Caller,
-    afterCommit: (effect) => void effects.push(effect),
+    afterCommit: (effect) => void effects.afterCommit.push(effect),
+    endsRights: (holderId) => void effects.endedRights.push(holderId),
     ...(values as { query: never; body: never }),
   };
 }

@@ -11,8 +11,10 @@ declare module 'fastify' {
 
 /** Streams at a time of one key, or of one person. */
 const MAX_STREAMS = 20;
-/** How often a stream checks its right without a notification: for keys that expire, and for lost notifications. */
+/** How often a stream checks its right without a notification, because one may be lost. */
 const CHECK_MS = 15_000;
+/** The clock of the database may be behind. */
+const SOON_MS = 100;
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -34,8 +36,8 @@ export function addStreams(app: FastifyInstance): void {
 export interface StreamRight {
   /** The id of the key, or the negative id of the person. */
   readonly callerId: number;
-  /** Rejects when the right has ended or changed. */
-  check(): Promise<void>;
+  /** When the right expires, null if it does not. Rejects when it has ended or changed. */
+  check(): Promise<Date | null>;
   /** Calls back when rights may have changed; returns what stops that. */
   onChange(listener: () => void): () => void;
 }
@@ -57,9 +59,9 @@ export async function sendStream(
   openStreams.set(ending, right.callerId);
   const stopWatching = watchRight(right, ending);
   const release = (): void => {
+    ending.abort();
     stopWatching();
     openStreams.delete(ending);
-    ending.abort();
   };
   reply.raw.once('close', release);
   ending.signal.addEventListener('abort', () => {
@@ -82,12 +84,26 @@ export async function sendStream(
   }
 }
 
+/**
+ * Checks at once too: the right may have ended between its first check and here, and a key may have been read a second
+ * ago. A database that does not answer ends the stream: its right cannot be known.
+ */
 function watchRight(right: StreamRight, ending: AbortController): () => void {
-  const check = (): void => void right.check().catch(() => ending.abort());
-  const timer = setInterval(check, CHECK_MS);
-  const stop = right.onChange(check);
+  let expiry: NodeJS.Timeout | undefined;
+  const check = async (): Promise<void> => {
+    const expiresAt = await right.check();
+    const leftMs = (expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - Date.now();
+    clearTimeout(expiry);
+    if (leftMs <= CHECK_MS && !ending.signal.aborted)
+      expiry = setTimeout(run, Math.max(SOON_MS, leftMs));
+  };
+  const run = (): void => void check().catch(() => ending.abort());
+  const timer = setInterval(run, CHECK_MS);
+  const stop = right.onChange(run);
+  run();
   return () => {
     clearInterval(timer);
+    clearTimeout(expiry);
     stop();
   };
 }

@@ -11,6 +11,7 @@ import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-end
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type {
   Call,
+  InstructHandler,
   OperationHandler,
   OperationRow,
   ReadHandler,
@@ -26,7 +27,9 @@ export type HandlerOf<Id extends OperationId> =
     ? StreamHandler<CallOf<Id>>
     : IsWrite<Id> extends true
       ? WriteHandler<CallOf<Id>>
-      : ReadHandler<CallOf<Id>>;
+      : IsWrite<Id> extends 'instructs'
+        ? InstructHandler<CallOf<Id>>
+        : ReadHandler<CallOf<Id>>;
 
 /** The handlers of all operations; a missing or misspelt one does not compile. */
 export type Handlers = {

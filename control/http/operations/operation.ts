@@ -5,7 +5,7 @@ import type {
   Row,
 } from '@portcullis/contract/endpoint.ts';
 import type { Caller, OperatorKey, Person } from '../../access/index.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Db, Reader, Tx } from '../../db/database.ts';
 
 /** An endpoint row with its schema types erased. */
 export type OperationRow = Pick<
@@ -55,6 +55,20 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */
   readonly afterCommit: (effect: () => void) => void;
+  /**
+   * For writes that end or change rights of a key, or of a person (the negative id): the answer waits, after the commit,
+   * for the writes that began by the old right.
+   */
+  readonly endsRights: (holderId: number) => void;
+}
+
+/** A request of an operation that has transactions of its own. */
+export interface Writing {
+  /**
+   * Opens one. It begins with reading the caller's right again, and there is no other way to one. `alone`: no other write
+   * of the same key or person runs meanwhile, so that what it reads of them is all that there is.
+   */
+  readonly write: <T>(script: (tx: Tx) => Promise<T>, how?: 'alone') => Promise<T>;
 }
 
 /** Several values are several header lines. */
@@ -83,6 +97,7 @@ export interface Reply {
 /** Reads get the pool, writes the transaction that http/ opens and commits. */
 export type ReadHandler<C> = (call: C, db: Db) => Promise<Answer>;
 export type WriteHandler<C> = (call: C, tx: Tx) => Promise<Answer>;
+export type InstructHandler<C> = (call: C & Writing, db: Reader) => Promise<Answer>;
 
 /** Text of server-sent events until `ending` is aborted; the handler aborts it for a reader that is too slow. */
 export type StreamHandler<C> = (call: C, ending: AbortController) => AsyncGenerator<string, void>;
@@ -95,5 +110,8 @@ export type OperationHandler =
       run(call: Call<never, never>, ending: AbortController): AsyncGenerator<string, void>;
     }
   /** Outside of a transaction, because it waits for an agent. */
-  | { readonly kind: 'instruct'; run(call: Call<never, never>, db: Db): Promise<Answer> }
+  | {
+      readonly kind: 'instruct';
+      run(call: Call<never, never> & Writing, db: Reader): Promise<Answer>;
+    }
   | { readonly kind: 'write'; run(call: Call<never, never>, tx: Tx): Promise<Answer> };

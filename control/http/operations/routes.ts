@@ -15,11 +15,18 @@ import {
   type Person,
   unauthenticated,
 } from '../../access/index.ts';
-import type { Db } from '../../db/database.ts';
+import type { Db, Tx } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
 import { clientAddress } from '../server/listener.ts';
 import { Deadline } from './transaction.ts';
-import { dispatch, type Incoming, openStream, type Operation } from './dispatch.ts';
+import {
+  type Admitted,
+  dispatch,
+  type Incoming,
+  openStream,
+  type Operation,
+  type Right,
+} from './dispatch.ts';
 import { addStreams, sendStream, type StreamRight } from './event-stream.ts';
 import { noAttack, notHeld, notSeen } from './not-found.ts';
 import { sendReply } from './problem-reply.ts';
@@ -58,7 +65,7 @@ declare module 'fastify' {
 
 export interface RouteDeps {
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
+  readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
   /** The time that the server may spend on a request. */
@@ -103,7 +110,10 @@ async function admit(
   reply: FastifyReply,
 ) {
   request.deadline = new Deadline(deps.deadlineMs);
-  await request.deadline.limit(authenticated(operation, deps, request));
+  const admitted = await request.deadline.limit(identify(operation, deps, request));
+  request.caller = admitted.caller;
+  request.person = admitted.person;
+  request.operatorKey = admitted.operatorKey;
   if (isForSessions(operation)) requireSameSite(request);
   reply.headers(deps.rateLimiter.take(limitOf(request)));
   authorise(operation.row, request);
@@ -142,33 +152,52 @@ function isForSessions({ prefix }: Operation): boolean {
   return prefix.startsWith(PORTAL_PREFIX);
 }
 
-function authenticated(
+/** Who sends the request: the one reading of its credentials. `expiresAt`: null if they do not expire. */
+interface Identified extends Admitted {
+  readonly expiresAt: Date | null;
+}
+
+const NOBODY: Identified = { caller: null, person: null, operatorKey: null, expiresAt: null };
+
+/** `now`: reads the present state by this connection; without it, a key may have been read up to a second ago. */
+async function identify(
   operation: Operation,
-  deps: RouteDeps,
+  { access }: Pick<RouteDeps, 'access'>,
   request: FastifyRequest,
-): Promise<void> {
-  return isForSessions(operation)
-    ? authenticateSession(operation, deps, request)
-    : authenticateKey(deps, request);
-}
-
-async function authenticateKey({ access }: RouteDeps, request: FastifyRequest): Promise<void> {
+  now: Db | Tx | null = null,
+): Promise<Identified> {
+  const { row } = operation;
+  if ('role' in row && row.role === 'anyone') return NOBODY;
+  const { authorization, cookie } = request.headers;
+  if (isForSessions(operation)) {
+    const slug = paramsOf(request)['organisation'] ?? null;
+    const session =
+      now === null
+        ? access.authenticateSession(cookie, slug)
+        : access.authenticateSessionAgain(now, cookie, slug);
+    return { ...(await session), operatorKey: null };
+  }
   const source = clientAddress(request.ip) ?? '';
-  const holder = await access.authenticate(request.headers.authorization, source);
-  request.caller = holder.caller;
-  request.operatorKey = holder.operatorKey;
+  const holder =
+    now === null
+      ? access.authenticate(authorization, source)
+      : access.authenticateAgain(now, authorization, source);
+  return { ...(await holder), person: null };
 }
 
-async function authenticateSession(
-  { row }: Operation,
-  { access }: RouteDeps,
-  request: FastifyRequest,
-): Promise<void> {
-  if ('role' in row && row.role === 'anyone') return;
-  const slug = paramsOf(request)['organisation'] ?? null;
-  const { person, caller } = await access.authenticateSession(request.headers.cookie, slug);
-  request.person = person;
-  request.caller = caller;
+/** The right by which the request was admitted; null for what anybody may call. */
+function rightOf(operation: Operation, deps: RouteDeps, request: FastifyRequest): Right | null {
+  const { caller, person, operatorKey } = request;
+  const holderId = (caller ?? operatorKey)?.keyId ?? (person === null ? null : -person.id);
+  if (holderId === null) return null;
+  return {
+    holderId,
+    async recheck(now) {
+      const { expiresAt: _, ...admitted } = await identify(operation, deps, request, now);
+      authorise(operation.row, admitted);
+      return admitted;
+    },
+  };
 }
 
 /** Browsers send cookies with requests of other sites too, but not this header nor this value. */
@@ -199,6 +228,7 @@ async function answer(
     caller,
     person,
     operatorKey,
+    right: rightOf(operation, deps, request),
     params: paramsOf(request),
     requestId: request.id,
     traceparent: request.trace?.traceparent ?? null,
@@ -237,11 +267,12 @@ function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequ
   return {
     callerId: caller.keyId,
     async check() {
-      await authenticated(operation, deps, request);
-      authorise(operation.row, request);
-      if (!isDeepStrictEqual(reachOf(request.caller), reachOf(caller))) {
+      const present = await identify(operation, deps, request, deps.db);
+      authorise(operation.row, present);
+      if (!isDeepStrictEqual(reachOf(present.caller), reachOf(caller))) {
         throw unauthenticated('The rights of the caller changed.');
       }
+      return present.expiresAt;
     },
     onChange: (listener) => deps.access.onChange(listener),
   };
@@ -308,7 +339,7 @@ function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
 }
 
 /** No handler decides who may call it: the row of the endpoint does. */
-function authorise(row: OperationRow, { caller, person, operatorKey }: FastifyRequest): void {
+function authorise(row: OperationRow, { caller, person, operatorKey }: Admitted): void {
   if ('role' in row) return requireRole(row.role, person);
   if ('operator' in row) return requireOperator(row.operator, operatorKey, person);
   if (caller !== null) return requireAbility(row, caller);

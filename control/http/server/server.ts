@@ -33,7 +33,7 @@ export interface HttpDeps {
   readonly rateLimiter?: RateLimiter;
   readonly config: HttpConfig;
   readonly db: Db;
-  readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
+  readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
   readonly readiness: () => Promise<ReadinessReport>;

@@ -154,5 +154,6 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     lastEventId: null,
     cookies: undefined,
     afterCommit: () => {},
+    endsRights: () => {},
   };
 }

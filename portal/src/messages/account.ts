@@ -18,11 +18,14 @@ export const accountMessages = {
     },
     password: {
       title: 'Password',
-      lead: 'A new password ends all your other sessions.',
+      lead: 'A new password ends all your other sessions, and makes links for a new password void.',
       current: 'Current password',
       next: 'New password',
       save: 'Change the password',
-      saved: 'Changed. Other sessions have ended.',
+      saved: (passkeys: readonly string[]) =>
+        passkeys.length === 0
+          ? 'Changed. Other sessions have ended.'
+          : `Changed. Other sessions have ended. These passkeys still sign in, so delete those that are not yours: ${passkeys.join(', ')}.`,
     },
     totp: {
       title: 'Authenticator app',

@@ -203,6 +203,8 @@ export const operatorMessages = {
     disabled: 'Disabled',
     totp: 'two-factor',
     noTotp: 'password only',
+    passkeys: (count: number) => (count === 1 ? '1 passkey' : `${count} passkeys`),
+    unproven: 'Address not proven',
     notSelf: 'Ask another operator to do this for you.',
     actions: {
       reset: () => 'Reset link',
@@ -211,15 +213,15 @@ export const operatorMessages = {
     },
     explained: {
       reset: ({ name }: NamedPerson) =>
-        `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends all sessions and turns the authenticator app off.`,
+        `Makes a link by which ${name} chooses a new password, for a day. Accepting it ends every other way into the account: sessions, passkeys, the authenticator app, and links that it made. Give it to nobody else: it proves whose address it is.`,
       operator: ({ name, operator }: NamedPerson) =>
         operator
-          ? `${name} loses this area at once, and keeps all roles in organisations. To undo this, make ${name} an operator again.`
+          ? `${name} loses this area at once, and keeps all roles in organisations. Unused links of operators that ${name} made are void. To undo this, make ${name} an operator again.`
           : `${name} can then see and change everything here, and open every organisation.`,
       disabled: ({ name, disabled }: NamedPerson) =>
         disabled
           ? `${name} may sign in again.`
-          : `${name} is signed out everywhere and cannot sign in until enabled again. All roles stay.`,
+          : `${name} is signed out everywhere and cannot sign in until enabled again. Unused links that ${name} made are void. All roles stay.`,
     },
     none: { title: 'Nobody matches', text: 'Change the search, or invite somebody.' },
     links: {

@@ -98,7 +98,8 @@ export const settingsMessages = {
     role: 'Role',
     makeLink: 'Make the link',
     noMail: 'You get a link to pass on. It is mailed too where the operator set up a mail server.',
-    mailed: (email: string) => `It was mailed to ${email}.`,
+    mailed: (email: string) =>
+      `It was mailed to ${email}. Only the mailed one proves whose address it is.`,
     linkIsHere:
       'Its address is that of the machine itself, so it cannot be opened from another one: the operator gives the portal a --public-url.',
     linkTitle: (email: string) => `The link for ${email}`,

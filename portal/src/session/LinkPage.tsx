@@ -1,4 +1,5 @@
 import { TextInput } from '@mantine/core';
+import { ProblemError } from '@portcullis/client/index.ts';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Notice } from '../components/Notice.tsx';
@@ -9,6 +10,11 @@ import { type Identity, personClient } from './session.ts';
 
 const text = messages.link;
 
+/** The password was right, and the account has an authenticator app. */
+function asksForCode(error: unknown): boolean {
+  return error instanceof ProblemError && error.errors.some(({ pointer }) => pointer === '/code');
+}
+
 /** Accepts a one-time link (first operator, invitation, new password), whose token is behind the #. */
 export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void }) {
   const [token] = useState(() => location.hash.slice(1));
@@ -18,6 +24,7 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
     // Never read again: once it is accepted, it is gone.
     staleTime: 'static',
   });
+  const [needsCode, setNeedsCode] = useState(false);
   const about = link.data?.data;
   const hasAccount = about?.has_account === true;
   return (
@@ -30,17 +37,20 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
         <h1>{text.title(about?.kind, about?.organisation ?? null)}</h1>
         <p>{about?.email ?? text.lead}</p>
         <WriteForm
-          initial={{ email: '', name: '', password: '' }}
+          initial={{ email: '', name: '', password: '', code: '' }}
           refusal={() => about === undefined}
-          write={async ({ email, name, password }) => {
+          write={async ({ email, name, password, code }) => {
             const body = {
               token,
               password,
               ...(email !== '' && { email }),
               ...(name !== '' && { name }),
+              ...(code !== '' && { code: code.trim() }),
             };
-            const accepted = await personClient.acceptLink({ body });
-            await personClient.signIn({ body: { email: accepted.data.email, password } });
+            await personClient.acceptLink({ body }).catch((error: unknown) => {
+              if (asksForCode(error)) setNeedsCode(true);
+              throw error;
+            });
             return (await personClient.readSession()).data;
           }}
           onDone={(person) => onSignedIn({ kind: 'person', person })}
@@ -76,6 +86,17 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
                 size="md"
                 {...form.getInputProps('password')}
               />
+              {needsCode && (
+                <TextInput
+                  label={messages.signIn.code}
+                  description={messages.signIn.codeHint}
+                  autoComplete="one-time-code"
+                  size="md"
+                  autoFocus
+                  required
+                  {...form.getInputProps('code')}
+                />
+              )}
             </>
           )}
         </WriteForm>

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { Card } from '../../components/Card.tsx';
 import { PasswordField } from '../../components/forms/PasswordField.tsx';
 import { WriteForm } from '../../components/forms/WriteForm.tsx';
@@ -10,16 +11,18 @@ const EMPTY = { password: '', new_password: '' };
 
 export function PasswordCard() {
   const { person } = useSession();
+  const [passkeys, setPasskeys] = useState<readonly string[]>([]);
   return (
     <Card title={text.title} lead={text.lead}>
       <WriteForm
         initial={EMPTY}
         submit={text.save}
         submitProps={{ variant: 'default' }}
-        saved={text.saved}
+        saved={text.saved(passkeys)}
         resetsOnDone
         refusal={(typed) => typed.password === '' || typed.new_password.length < MIN_LENGTH}
-        write={(body) => personClient.changePassword({ body })}
+        write={async (body) => (await personClient.changePassword({ body })).data.passkeys}
+        onDone={(kept) => setPasskeys(kept.map(({ name }) => name))}
       >
         {({ getInputProps }) => (
           <>

@@ -91,9 +91,15 @@ function State({ person }: { readonly person: KnownPerson }) {
     <div className="pills">
       {person.operator && <Pill tone="info">{text.operator}</Pill>}
       {person.disabled && <Pill tone="bad">{text.disabled}</Pill>}
+      {!person.proven && <Pill tone="warn">{text.unproven}</Pill>}
       <Pill tone={person.totp ? 'ok' : 'neutral'} plain>
         {person.totp ? text.totp : text.noTotp}
       </Pill>
+      {person.passkeys > 0 && (
+        <Pill tone="neutral" plain>
+          {text.passkeys(person.passkeys)}
+        </Pill>
+      )}
     </div>
   );
 }
