@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONFIG_VARIABLE, type NodeConfig } from './config.ts';
+import { DEFAULT_ACCOUNTS } from './server-folder/account-range.ts';
 import { serverFolder } from './server-folder/folder.ts';
 import { NODE, TestControl } from './testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
@@ -40,6 +41,7 @@ function configured(t: TestContext, changes: Partial<NodeConfig>): Started {
     imagePull: 'always',
     closedNetworks: [],
     openNetworks: [],
+    accounts: DEFAULT_ACCOUNTS,
     onStop: 'leave',
     ...changes,
   };

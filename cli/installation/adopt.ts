@@ -14,7 +14,6 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
 import { runningServer } from '@portcullis/control/db/embedded/server.ts';
-import { GAME_ACCOUNT } from '@portcullis/node/config.ts';
 import { CliError, EXIT, failed } from '@portcullis/caller/exit.ts';
 import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
@@ -163,7 +162,7 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
   if (code !== 0) throw failed(`${staging} could not be written: ${said.trim()}`);
 }
 
-/** The account keeps the database; agents of root keep the rest, and games their servers. */
+/** The account keeps the database; agents of root keep the rest. The node gives each server its folder before its start. */
 function give(staging: string): void {
   requirePlain(join(staging, 'postgres'));
   const root = { uid: 0, gid: 0 };
@@ -171,9 +170,6 @@ function give(staging: string): void {
     const path = join(staging, part);
     if (part !== 'postgres' && existsSync(path)) changeOwner(path, root);
   }
-  const servers = join(staging, 'node', 'servers');
-  if (existsSync(servers))
-    for (const name of readdirSync(servers)) changeOwner(join(servers, name), GAME_ACCOUNT);
 }
 
 /** Control writes in the database's folder as root, which must not follow a link out of it. */

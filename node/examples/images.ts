@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,12 +18,14 @@ const HEARTH = join(import.meta.dirname, 'hearth');
 
 /**
  * Each program is started as the entrypoint of its image would be, in the server's folder and with its environment.
- * `stateDir`: where a copy is put if this installation lies where only root may enter, such as below `/root`; games run
- * as another account.
+ * If this installation lies where only root may enter, such as below `/root`, a copy is put beside the node's own
+ * directory, `stateDir`, which is closed too: games run as other accounts.
  */
 export function openProcessImages(stateDir: string): ProcessImages {
   const isOpen = [process.execPath, join(HEARTH, 'main.ts')].every(mayBeReadByAll);
-  const [node, hearth] = isOpen ? [process.execPath, HEARTH] : copyTo(join(stateDir, 'images'));
+  // Where earlier versions put it.
+  rmSync(join(stateDir, 'images'), { recursive: true, force: true });
+  const [node, hearth] = isOpen ? [process.execPath, HEARTH] : copyTo(`${stateDir}-images`);
   return { 'portcullis/hearth': { entrypoint: [node, join(hearth, 'main.ts')] } };
 }
 

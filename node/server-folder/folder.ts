@@ -1,4 +1,4 @@
-import { chownSync, constants, mkdirSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -180,13 +180,12 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** The path of a server's folder, below the state directory. */
-export function serverFolder(stateDir: string, uuid: string): string {
-  return join(stateDir, 'servers', uuid);
+/** The folder of all servers' folders, below the state directory. */
+export function serversFolder(stateDir: string): string {
+  return join(stateDir, 'servers');
 }
 
-/** Creates the folder if it is missing, owned by the account that games run as. */
-export function prepareFolder(folder: string, owner: Owner | null): void {
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  if (owner !== null) chownSync(folder, owner.uid, owner.gid);
+/** The path of a server's folder. */
+export function serverFolder(stateDir: string, uuid: string): string {
+  return join(serversFolder(stateDir), uuid);
 }
