@@ -25,7 +25,6 @@ const BATCH = 32;
 const MAX_LINKED = 1_000_000;
 /** The private mode of a server's folder. */
 export const FOLDER_MODE = 0o700;
-const COPY = Buffer.from('.portcullis-copy');
 const SHOWN = 200;
 
 /** What was found in a folder and changed beyond its owner. */
@@ -87,6 +86,8 @@ class Walk {
   readonly #linked = new Map<string, bigint>();
   /** The second walk visits only these. */
   #isSecond = false;
+  /** Numbers the names of copies that are being made. */
+  #copies = 0;
 
   constructor({ owner, formerUids = [], maxDepth = MAX_DEPTH }: Gift) {
     this.#owner = owner;
@@ -210,7 +211,8 @@ class Walk {
   /** Ends what the folder has in common with places outside of it, which may not change with it. */
   async #separate(level: Level, path: Buffer, stat: BigIntStats): Promise<void> {
     if (!stat.isFile() || !this.#ownUids.has(stat.uid)) return this.#remove(path);
-    const copy = at(level, COPY);
+    this.#copies += 1;
+    const copy = at(level, Buffer.from(`.portcullis-copy-${this.#copies}`));
     const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       await unlink(copy).catch(ignoreMissing);
