@@ -36,7 +36,7 @@ export class GameNode {
   readonly stateDir: string;
   readonly #fixture: DockerFixture;
   readonly #home = mkdtempSync(join(tmpdir(), 'pcl-node-'));
-  readonly #changes: Partial<NodeConfig>;
+  #changes: Partial<NodeConfig>;
   #count = 0;
   #agent: ChildProcess | null = null;
   #log = '';
@@ -69,6 +69,11 @@ export class GameNode {
   /** What the agent wrote to its log, the end of it. */
   get log(): string {
     return this.#log;
+  }
+
+  /** The configuration of the next agent, where it differs from the usual. */
+  use(changes: Partial<NodeConfig>): void {
+    this.#changes = changes;
   }
 
   assign(servers: readonly HostedServer[]): void {
