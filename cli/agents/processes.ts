@@ -28,7 +28,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const EDGE_MAIN = join(ROOT, 'edge', 'main.ts');
 /** For nftables, conntrack, raw sockets and the early drop. */
 const EDGE_CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
-/** For the owners of server folders, processes of the games' account, and the firewall of containers. */
+/** For the owners of server folders, processes of the servers' accounts, and the firewall of containers. */
 const NODE_CAPABILITIES = [
   'chown',
   'dac_override',

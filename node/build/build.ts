@@ -1,6 +1,4 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   installEnvironment,
   type Launch,
@@ -11,6 +9,7 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
 import type { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
+import { isInFolder } from '../server-folder/folder.ts';
 import type { ServerFolders } from '../server-folder/server-folders.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
@@ -87,9 +86,10 @@ export async function build(
       const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
       if (exitCode !== 0)
         throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
-      const missing = namedFiles(plan.value).find((file) => !existsSync(join(folder, file)));
-      if (missing === undefined) return;
-      throw new EngineError('refused', `The install left no ${missing}, which the startup names.`);
+      for (const file of namedFiles(plan.value)) {
+        if (await isInFolder(folder, file)) continue;
+        throw new EngineError('refused', `The install left no ${file}, which the startup names.`);
+      }
     });
   } catch (failure) {
     const error = failureReason(signal) ?? failure;

@@ -63,6 +63,17 @@ export class Folder {
     }
   }
 
+  /** Whether there is an entry of this name, of any type: a link is one, wherever it leads. */
+  async has(name: string): Promise<boolean> {
+    try {
+      await lstat(this.at(name));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return false;
+      throw refusalOf(error, name);
+    }
+  }
+
   /**
    * Reads a regular file; returns null if it is missing. Refuses any other type (opening a FIFO would block), and a file
    * with several names that the server does not own: its content could be another account's.
@@ -188,4 +199,28 @@ export function serversFolder(stateDir: string): string {
 /** The path of a server's folder. */
 export function serverFolder(stateDir: string, uuid: string): string {
   return join(serversFolder(stateDir), uuid);
+}
+
+/**
+ * Whether a file is in a server's folder. A link on the way is not followed: what it leads to is the game's business, so it
+ * counts as there.
+ */
+export async function isInFolder(root: string, path: string): Promise<boolean> {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const last = names.pop() ?? '';
+  let folder = await Folder.open(root);
+  try {
+    for (const name of names) {
+      const next = await folder.enter(name, null);
+      if (next === null) return false;
+      await folder.close();
+      folder = next;
+    }
+    return await folder.has(last);
+  } catch (error) {
+    if (error instanceof Refusal) return true;
+    throw error;
+  } finally {
+    await folder.close();
+  }
 }
