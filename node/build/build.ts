@@ -64,7 +64,7 @@ export async function build(
     const say = (line: string): void => output.push(Buffer.from(`${line}\n`));
     await withTimeout('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
     if (egg.install === null) {
-      const { notice } = await folders.prepare(uuid);
+      const { notice } = await folders.prepare(uuid, signal);
       if (notice !== null) say(notice);
       return;
     }

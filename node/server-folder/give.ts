@@ -50,6 +50,8 @@ export interface Gift {
   /** Accounts whose files in the folder were the server's before, besides `SHARED_UID`. */
   readonly formerUids?: readonly number[];
   readonly maxDepth?: number;
+  /** Ends it in the middle; rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -66,8 +68,13 @@ export interface Gift {
  */
 export async function giveFolder(path: string, gift: Gift): Promise<Given> {
   const walk = new Walk(gift);
-  await walk.run(path);
-  return walk.given;
+  try {
+    await walk.run(path);
+    return walk.given;
+  } catch (error) {
+    if (error instanceof NotGiven || gift.signal?.aborted) throw error;
+    throw new NotGiven(`${reasonOf(error)}.`, { cause: error });
+  }
 }
 
 interface Level {
@@ -81,6 +88,7 @@ class Walk {
   readonly #owner: Owner;
   readonly #ownUids: ReadonlySet<bigint>;
   readonly #maxDepth: number;
+  readonly #signal: AbortSignal | undefined;
   readonly #levels: Level[] = [];
   /** How many names were seen of files that have more, by device and inode. */
   readonly #linked = new Map<string, bigint>();
@@ -89,10 +97,11 @@ class Walk {
   /** Numbers the names of copies that are being made. */
   #copies = 0;
 
-  constructor({ owner, formerUids = [], maxDepth = MAX_DEPTH }: Gift) {
+  constructor({ owner, formerUids = [], maxDepth = MAX_DEPTH, signal }: Gift) {
     this.#owner = owner;
     this.#ownUids = new Set([owner.uid, SHARED_UID, ...formerUids].map(BigInt));
     this.#maxDepth = maxDepth;
+    this.#signal = signal;
   }
 
   async run(path: string): Promise<void> {
@@ -127,6 +136,7 @@ class Walk {
 
   /** Visits a batch of the deepest open folder, and descends into the folders of the batch. */
   async #step(): Promise<void> {
+    this.#signal?.throwIfAborted();
     const level = this.#levels.at(-1) as Level;
     const names: Buffer[] = [];
     while (names.length < BATCH) {

@@ -26,6 +26,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} };
 const RANGE = { first: 700_000, last: 700_099 };
 const OTHER_UID = 12_345;
 const UUID = uuidOf(1);
+const NEVER = new AbortController().signal;
 
 interface Place {
   readonly stateDir: string;
@@ -77,7 +78,7 @@ it('moves a server of the shared account to its own before its start, once, and 
   const folder = oldFolder(stateDir);
   writeFileSync(join(folder, 'helper'), '');
   chmodSync(join(folder, 'helper'), 0o4755);
-  const first = await begin().prepare(UUID);
+  const first = await begin().prepare(UUID, NEVER);
   const uid = first.owner?.uid ?? 0;
   assert.ok(uid >= RANGE.first && uid <= RANGE.last);
   assert.match(first.notice ?? '', /belonged to uid 25565 and now belong to .* uid 7000\d\d/);
@@ -86,7 +87,7 @@ it('moves a server of the shared account to its own before its start, once, and 
     assert.equal(lstatSync(join(folder, name)).uid, uid, name);
   assert.equal(lstatSync(folder).mode & 0o7777, 0o700);
   for (const folders of [begin(), begin()])
-    assert.deepEqual(await folders.prepare(UUID), {
+    assert.deepEqual(await folders.prepare(UUID, NEVER), {
       folder,
       owner: { uid, gid: uid },
       notice: null,
@@ -101,7 +102,10 @@ it('continues a move in the middle of which the agent was killed', async (t) => 
   await journal.saveAccount(UUID, { uid, settled: false });
   // An install may have made the folder look as if it was done.
   chownSync(folder, uid, uid);
-  await begin().prepare(UUID);
+  const cancelled = AbortSignal.abort(new Error('cancelled'));
+  await assert.rejects(begin().prepare(UUID, cancelled), /^Error: cancelled$/);
+  assert.equal(lstatSync(join(folder, 'world/level.dat')).uid, SHARED_UID);
+  await begin().prepare(UUID, NEVER);
   assert.equal(lstatSync(join(folder, 'world/level.dat')).uid, uid);
 });
 
@@ -111,7 +115,7 @@ it('gives no two servers one account, nor that of a folder that is kept', async 
   const owners = new Map<string, number>();
   let folders = begin();
   for (let number = 1; number <= 60; number += 1) {
-    const { owner } = await folders.prepare(uuidOf(number));
+    const { owner } = await folders.prepare(uuidOf(number), NEVER);
     owners.set(uuidOf(number), owner?.uid ?? 0);
   }
   assert.equal(new Set(owners.values()).size, 60);
@@ -121,19 +125,22 @@ it('gives no two servers one account, nor that of a folder that is kept', async 
   folders = begin();
   const next = [];
   for (let number = 61; number <= 100; number += 1)
-    next.push((await folders.prepare(uuidOf(number))).owner?.uid);
+    next.push((await folders.prepare(uuidOf(number), NEVER)).owner?.uid);
   const kept = [...owners].filter(([uuid]) => uuid !== uuidOf(60)).map(([, uid]) => uid);
   assert.ok(next.every((uid) => uid !== undefined && !kept.includes(uid)));
   assert.equal(new Set(next).size, 40);
   // That of the folder that is gone.
-  await folders.prepare(uuidOf(101));
-  await assert.rejects(folders.prepare(uuidOf(102)), { code: 'refused', message: /--accounts/ });
+  await folders.prepare(uuidOf(101), NEVER);
+  await assert.rejects(folders.prepare(uuidOf(102), NEVER), {
+    code: 'refused',
+    message: /--accounts/,
+  });
 });
 
 it('keeps the account of a removed server for as long as there is a folder of it', async (t) => {
   if (!require(t, ['root'])) return;
   const { stateDir, journal, begin } = place(t);
-  await begin().prepare(UUID);
+  await begin().prepare(UUID, NEVER);
   begin();
   assert.equal(journal.loadAccounts().size, 1);
   rmSync(serverFolder(stateDir, UUID), { recursive: true });
@@ -160,7 +167,7 @@ it('sets the folder aside when an install left what cannot be given to the serve
   assert.equal(existsSync(serverFolder(stateDir, UUID)), false);
   assert.deepEqual(readdirSync(join(stateDir, 'servers')), [`${UUID}.quarantined-1`]);
   assert.notEqual(journal.loadAccounts().get(UUID)?.settled, true);
-  assert.deepEqual(readdirSync((await folders.prepare(UUID)).folder), []);
+  assert.deepEqual(readdirSync((await folders.prepare(UUID, NEVER)).folder), []);
   const again = folders.install(UUID, async () => {
     throw new NotGiven('Again.');
   });
@@ -171,21 +178,21 @@ it('lets no server start with what an unfinished install left', async (t) => {
   if (!require(t, ['root'])) return;
   const { begin } = place(t);
   const folders = begin();
-  const { folder } = await folders.prepare(UUID);
+  const { folder } = await folders.prepare(UUID, NEVER);
   const killed = folders.install(UUID, async () => {
     writeFileSync(join(folder, 'rootsh'), '');
     chmodSync(join(folder, 'rootsh'), 0o4755);
     throw new Error('the engine is gone');
   });
   await assert.rejects(killed, /the engine is gone/);
-  const { owner } = await begin().prepare(UUID);
+  const { owner } = await begin().prepare(UUID, NEVER);
   const { uid, mode } = lstatSync(join(folder, 'rootsh'));
   assert.deepEqual([uid, mode & 0o7777], [owner?.uid, 0o755]);
 });
 
 it('needs no accounts where the agent is not root', async (t) => {
   const { stateDir, journal, begin } = place(t);
-  const { folder, owner, notice } = await begin(null).prepare(UUID);
+  const { folder, owner, notice } = await begin(null).prepare(UUID, NEVER);
   assert.deepEqual([owner, notice], [null, null]);
   assert.equal(lstatSync(folder).mode & 0o7777, 0o700);
   assert.equal(lstatSync(join(stateDir, 'servers')).mode & 0o7777, 0o700);

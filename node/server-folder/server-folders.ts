@@ -69,9 +69,10 @@ export class ServerFolders {
 
   /**
    * Prepares the folder of a server that does not run: creates it if it is missing, and gives everything in it to the
-   * server's account if that is not so. Rejects with `refused` if it cannot.
+   * server's account if that is not so. Rejects with `refused` if it cannot. The signal ends it in the middle; the next call
+   * begins anew.
    */
-  async prepare(uuid: string): Promise<ReadyFolder> {
+  async prepare(uuid: string, signal: AbortSignal): Promise<ReadyFolder> {
     const { folder, owner, before } = await this.#open(uuid);
     if (owner === null || this.#accounts === null) return { folder, owner, notice: null };
     if (this.#accounts.isSettled(uuid) && isOf(before, owner))
@@ -80,7 +81,7 @@ export class ServerFolders {
     const formerUids = before.uid === 0 ? [] : [before.uid];
     let given: Given;
     try {
-      given = await giveFolder(folder, { owner, formerUids });
+      given = await giveFolder(folder, { owner, formerUids, signal });
     } catch (error) {
       if (!(error instanceof NotGiven)) throw error;
       const message = `The folder of the server cannot be given to its account (uid ${owner.uid}). ${error.message}`;

@@ -50,7 +50,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   const note = await withTimeout('get the image', PULL_MS, refreshed);
   if (note !== null) connection.console.say(note);
   throwIfCancelled(signal);
-  const { folder, owner, notice } = await order.folders.prepare(uuid);
+  const { folder, owner, notice } = await order.folders.prepare(uuid, signal);
   if (notice !== null) connection.console.say(notice);
   throwIfCancelled(signal);
   const applied = order.applyConfigFiles({ folder, files: egg.configFiles, scope, owner });
