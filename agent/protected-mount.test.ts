@@ -39,23 +39,26 @@ it('makes set-user-id programs and devices of a folder harmless, once, and what 
     for (const path of [base, folder, folder + '/server']) chmodSync(path, 0o755);
     copyFileSync('/usr/bin/id', folder + '/server/id');
     chmodSync(folder + '/server/id', 0o4755);
-    const seen = [isProtected(folder), asOther(folder + '/server/id')];
-    seen.push(protectFolder(folder), protectFolder(folder), isProtected(folder), asOther(folder + '/server/id'));
+    const look = (path) => [isProtected(path), asOther(path + '/id')];
+    const before = look(folder + '/server');
+    const protects = [protectFolder(folder), protectFolder(folder)];
+    const after = look(folder + '/server');
     execFileSync('mount', ['--bind', folder + '/server', '/mnt']);
-    seen.push(isProtected('/mnt'), asOther('/mnt/id'));
+    const elsewhere = look('/mnt');
     releaseFolder(folder);
-    seen.push(isProtected(folder));
-    console.log(JSON.stringify(seen));`;
+    const released = isProtected(folder);
+    console.log(JSON.stringify({ before, protects, after, elsewhere, released }));`;
   const printed = execFileSync(
     'unshare',
     ['--mount', process.execPath, '--input-type=module', '-e', script],
     { encoding: 'utf8' },
   );
   // `id -u` prints the effective account: root's, where set-user-id works.
-  assert.deepEqual(JSON.parse(printed), [
-    ...[false, '0'],
-    ...[true, false, true, '12345'],
-    ...[true, '12345'],
-    false,
-  ]);
+  assert.deepEqual(JSON.parse(printed), {
+    before: [false, '0'],
+    protects: [true, false],
+    after: [true, '12345'],
+    elsewhere: [true, '12345'],
+    released: false,
+  });
 });
