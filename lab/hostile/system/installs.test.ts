@@ -175,6 +175,30 @@ describe('installs and games on a host with other accounts', {
     assert.notEqual(uids[0], uids[1]);
   });
 
+  it('set-user-id programs and devices have no effect for installs and games either, where the host may mount', async () => {
+    const says = 'grep -E " /(mnt/server|home/container) " /proc/mounts';
+    const shown = { launch: 'startup', startup: `sh -c '${says}; echo ready; read x'` } as const;
+    const host = await begin();
+    const module = join(import.meta.dirname, '../../../agent/protected-mount.ts');
+    const servers = join(host.stateDir, 'servers');
+    const code = `(await import(${JSON.stringify(module)})).protectFolder(${JSON.stringify(servers)})`;
+    // As \`portcullis node mount\` does it, in the view of mounts that this Docker has.
+    const { pid } = fixture.dockerd;
+    const inside = [
+      '--target',
+      String(pid),
+      '--mount',
+      '--pid',
+      process.execPath,
+      '--input-type=module',
+    ];
+    execFileSync('nsenter', [...inside, '-e', code]);
+    host.assign([installed(says, { ...SHELL_EGG, ...shown })]);
+    assert.match((await host.built()).log ?? '', / \/mnt\/server \S+ rw,nosuid,nodev,/);
+    await host.run();
+    await host.says(/ \/home\/container \S+ rw,nosuid,nodev,/);
+  });
+
   it('a server of the account that all shared runs on, and moves to its own at its next start', async () => {
     node = await GameNode.start(fixture, [{ egg: SHELL_EGG }], {
       accounts: { first: 25_565, last: 25_565 },
