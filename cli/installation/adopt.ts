@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
 import { runningServer } from '@portcullis/control/db/embedded/server.ts';
+import { giveFolder } from '@portcullis/node/server-folder/give.ts';
 import { CliError, EXIT, failed } from '@portcullis/caller/exit.ts';
 import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
@@ -56,7 +57,7 @@ export async function adoptInstallation(
   const reader = readAs(owner, from, into);
   try {
     await copy(reader, staging, account);
-    give(staging);
+    await give(staging, account);
     spawnSync('sync', ['--file-system', staging]);
     writeFileSync(join(staging, COMPLETE), '', { flush: true });
     completeAdoption(into);
@@ -162,13 +163,19 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
   if (code !== 0) throw failed(`${staging} could not be written: ${said.trim()}`);
 }
 
-/** The account keeps the database; agents of root keep the rest. The node gives each server its folder before its start. */
-function give(staging: string): void {
+/**
+ * The account keeps the database; agents of root keep the rest. The node gives each server its folder before its start, so
+ * what games made of it is walked with care already here.
+ */
+async function give(staging: string, { uid }: Account): Promise<void> {
   requirePlain(join(staging, 'postgres'));
-  const root = { uid: 0, gid: 0 };
+  const owner = { uid: 0, gid: 0 };
   for (const part of PARTS) {
     const path = join(staging, part);
-    if (part !== 'postgres' && existsSync(path)) changeOwner(path, root);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (part === 'postgres' || found === undefined) continue;
+    if (found.isDirectory()) await giveFolder(path, { owner, formerUids: [uid] });
+    else lchownSync(path, owner.uid, owner.gid);
   }
 }
 
@@ -178,10 +185,4 @@ function requirePlain(path: string): void {
   if (!found.isDirectory() && !found.isFile())
     throw failed('the database has links to places outside its folder, so it is not adopted');
   if (found.isDirectory()) for (const name of readdirSync(path)) requirePlain(join(path, name));
-}
-
-function changeOwner(path: string, { uid, gid }: Owner): void {
-  lchownSync(path, uid, gid);
-  if (!lstatSync(path).isDirectory()) return;
-  for (const name of readdirSync(path)) changeOwner(join(path, name), { uid, gid });
 }
