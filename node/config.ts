@@ -1,6 +1,7 @@
 import { filled, readProcessConfig } from '@portcullis/agent/process-config.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
-import { array, object, oneOf, type Static } from '@portcullis/link/messages/schema.ts';
+import { array, integer, object, oneOf, type Static } from '@portcullis/link/messages/schema.ts';
+import { checkAccounts } from './server-folder/account-range.ts';
 
 /** The configuration of a node's process. */
 const configSchema = object({
@@ -20,13 +21,12 @@ const configSchema = object({
   closedNetworks: array(filled, 10_000),
   /** Private networks (CIDR) that servers may reach; Docker engine only. */
   openNetworks: array(filled, 10_000),
+  /** The uids and gids of the servers, one each; used if the agent is root. */
+  accounts: object({ first: integer(1, 2 ** 32), last: integer(1, 2 ** 32) }),
   /** What happens to the servers when the node stops; a killed node always leaves them running. */
   onStop: oneOf('leave', 'end'),
 });
 export type NodeConfig = Static<typeof configSchema>;
-
-/** The account that games run as if the agent is root: nobody's, so that games can touch no other files. */
-export const GAME_ACCOUNT = { uid: 25_565, gid: 25_565 } as const;
 
 export const CONFIG_VARIABLE = 'PORTCULLIS_NODE_CONFIG';
 export const DEFAULT_DOCKER_HOST = 'unix:///var/run/docker.sock';
@@ -38,6 +38,7 @@ export function readConfig(env: NodeJS.ProcessEnv): NodeConfig {
   const config = readProcessConfig(configSchema, text);
   return {
     ...config,
+    accounts: checkAccounts(config.accounts),
     closedNetworks: canonicalNetworks(config.closedNetworks),
     openNetworks: canonicalNetworks(config.openNetworks),
   };

@@ -8,7 +8,8 @@ import type { Engine } from './engine/engine.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
 import { Server } from './server/server.ts';
-import type { Owner } from './server-folder/folder.ts';
+import type { AccountRange } from './server-folder/account-range.ts';
+import { ServerFolders } from './server-folder/server-folders.ts';
 
 /** Limits on concurrent work: after a reboot, pulls and starts must not starve the servers that run already. */
 const LAUNCHES = 4;
@@ -20,8 +21,8 @@ export interface NodeOptions {
   readonly engine: Engine;
   /** The node's own directory: its journal, and the folders of its servers. */
   readonly stateDir: string;
-  /** The account that games run as; null: the agent's own. */
-  readonly owner: Owner | null;
+  /** The range of the servers' accounts, one each; null: all run as the agent's own. */
+  readonly accounts: AccountRange | null;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly log: Log;
   readonly measurePauseMs?: number;
@@ -31,14 +32,14 @@ export interface NodeOptions {
 
 /** Creates the agent and what its servers share. Throws when the state directory cannot be used. */
 export function createNode(options: NodeOptions): NodeAgent {
-  const { name, link, engine, stateDir, owner, applyConfigFiles, log, measurePauseMs } = options;
+  const { name, link, engine, stateDir, accounts, applyConfigFiles, log, measurePauseMs } = options;
   const journal = new Journal(stateDir, log);
   const shared = {
     engine,
     journal,
     log,
     stateDir,
-    owner,
+    folders: new ServerFolders({ stateDir, journal, accounts, log }),
     applyConfigFiles,
     launches: new Limiter(LAUNCHES),
     builds: new Limiter(BUILDS),

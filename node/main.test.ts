@@ -2,13 +2,23 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { require } from '@portcullis/lab/requirements.ts';
 import { CONFIG_VARIABLE, type NodeConfig } from './config.ts';
+import { DEFAULT_ACCOUNTS } from './server-folder/account-range.ts';
 import { serverFolder } from './server-folder/folder.ts';
 import { NODE, TestControl } from './testing/control.ts';
 import { assignmentOf, EGG, uuidOf } from './testing/eggs.ts';
@@ -40,6 +50,7 @@ function configured(t: TestContext, changes: Partial<NodeConfig>): Started {
     imagePull: 'always',
     closedNetworks: [],
     openNetworks: [],
+    accounts: DEFAULT_ACCOUNTS,
     onStop: 'leave',
     ...changes,
   };
@@ -82,6 +93,47 @@ it('does not start with closed networks on an engine that cannot enforce them', 
     await failureOf(begin()),
     /^portcullis node: networks can only be closed to servers in Docker/m,
   );
+});
+
+it('closes its directory to other accounts, and runs each server as an account of its own', async (t) => {
+  if (!require(t, ['root'])) return;
+  const { config, begin } = configured(t, {});
+  const control = new TestControl();
+  await control.listen(config.linkPath);
+  t.after(() => control.close());
+  // By the working directory alone, since it may not look above it.
+  const tries = `ls .. ; ls ../${uuidOf(2)}; cat ${config.stateDir}/agent.lock; cd ~ && id -u`;
+  const egg = {
+    ...EGG,
+    images: [{ label: 'game', reference: 'portcullis/hearth', local: true }],
+    launch: 'startup' as const,
+    startup: `sh -c '(${tries}) >seen 2>refused; echo ready; read x'`,
+    protocols: [],
+  };
+  const digest = createHash('sha256').update(JSON.stringify(egg)).digest('hex');
+  control.assign([assignmentOf(1, digest), assignmentOf(2, digest)], { [digest]: egg });
+  chmodSync(config.stateDir, 0o755);
+  const agent = begin();
+  agent.stderr?.resume();
+  const folders = [1, 2].map((number) => serverFolder(config.stateDir, uuidOf(number)));
+  for (const number of [1, 2]) {
+    await control.reported(uuidOf(number), ({ state }) => state === 'built');
+    await control.call(uuidOf(number), { kind: 'power', signal: 'start' });
+    await control.reported(uuidOf(number), ({ power }) => power === 'running');
+  }
+  const uids = folders.map((folder) => lstatSync(folder).uid);
+  assert.notEqual(uids[0], uids[1]);
+  for (const [index, folder] of folders.entries()) {
+    assert.equal(readFileSync(join(folder, 'seen'), 'utf8'), `${uids[index]}\n`);
+    assert.equal(readFileSync(join(folder, 'refused'), 'utf8').trim().split('\n').length, 3);
+    assert.equal(lstatSync(join(folder, 'seen')).uid, uids[index]);
+  }
+  for (const path of [config.stateDir, join(config.stateDir, 'servers'), ...folders])
+    assert.equal(lstatSync(path).mode & 0o7777, 0o700, path);
+  for (const number of [1, 2])
+    await control.call(uuidOf(number), { kind: 'power', signal: 'kill' });
+  for (const number of [1, 2])
+    await control.reported(uuidOf(number), ({ power }) => power === 'offline');
 });
 
 it('stops its servers on a second stop signal during the wait', {

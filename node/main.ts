@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createLineLog, readLogLevel } from '@portcullis/agent/log.ts';
 import { describeError } from '@portcullis/core/log.ts';
 import { whenSupervisorGone } from '@portcullis/link/supervisor.ts';
 import { connectControl } from '@portcullis/link/transport/connect.ts';
 import { renewCredentials } from '@portcullis/agent/renewal.ts';
+import { isProtected } from '@portcullis/agent/protected-mount.ts';
 import { lockState, StateInUse } from '@portcullis/agent/state-lock.ts';
 import type { NodeAgent } from './agent.ts';
-import { GAME_ACCOUNT, type NodeConfig, readConfig } from './config.ts';
+import { type NodeConfig, readConfig } from './config.ts';
 import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
 import { stopAll } from './server/stop-all.ts';
@@ -19,6 +21,8 @@ import type { Engine } from './engine/engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
 import { openProcessImages } from './examples/images.ts';
 import { Journal } from './journal/journal.ts';
+import { serversFolder } from './server-folder/folder.ts';
+import { closeStateFolder } from './server-folder/server-folders.ts';
 
 /** Shorter than the time that a supervisor waits for a child. */
 const STOP_MS = 8_000;
@@ -65,6 +69,9 @@ async function startAgent(): Promise<NodeAgent> {
   try {
     const { name, linkPath, credential, stateDir } = config;
     const isRoot = process.getuid?.() === 0;
+    closeStateFolder(resolve(stateDir));
+    // A copy of Node.js that earlier versions made for games.
+    rmSync(join(resolve(stateDir), 'images'), { recursive: true, force: true });
     const link = await connectControl({
       path: linkPath,
       agent: { kind: 'node', name },
@@ -76,14 +83,27 @@ async function startAgent(): Promise<NodeAgent> {
       link,
       engine: openEngine(config, isRoot),
       stateDir: resolve(stateDir),
-      owner: isRoot ? GAME_ACCOUNT : null,
+      accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
       log,
     });
+    if (isRoot) checkMount();
     node.start();
     return node;
   } catch (error) {
     return giveUp(error);
+  }
+}
+
+/** The agent itself may not mount: the command that starts it does, or its unit. */
+function checkMount(): void {
+  const folder = serversFolder(resolve(config.stateDir));
+  const hint =
+    'the folders of servers are not mounted nosuid and nodev: only their closed parent keeps set-user-id programs from other accounts; "portcullis node mount", as root, mounts them';
+  try {
+    if (!isProtected(folder)) log.warn({ folder }, hint);
+  } catch (error) {
+    log.warn({ folder, error }, hint);
   }
 }
 

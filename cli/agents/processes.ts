@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type CollectorConfig,
@@ -14,6 +14,7 @@ import { RENEW_VARIABLE } from '@portcullis/agent/renewal.ts';
 import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { saveCredential } from './credential-file.ts';
 import { mayUse, withoutRights, withRights } from './rights.ts';
+import { mountServers } from './server-mount.ts';
 
 /** A process that reports over its IPC channel when it is ready. */
 export interface ProcessSpec {
@@ -26,7 +27,7 @@ export interface ProcessSpec {
 
 /** For nftables, conntrack, raw sockets and the early drop. */
 const EDGE_CAPABILITIES = ['net_admin', 'net_raw', 'bpf', 'perfmon'];
-/** For the owners of server folders, processes of the games' account, and the firewall of containers. */
+/** For the owners of server folders, processes of the servers' accounts, and the firewall of containers. */
 const NODE_CAPABILITIES = [
   'chown',
   'dac_override',
@@ -65,6 +66,7 @@ export function mayEdgeUse(how: '-x' | '-w', folder: string): boolean {
 }
 
 export function nodeProcess(config: NodeConfig, env: NodeJS.ProcessEnv): ProcessSpec {
+  mountServers(config.stateDir);
   const { PORTCULLIS_NODE_CREDENTIAL: _, ...rest } = env;
   return {
     name: 'node',
@@ -132,10 +134,10 @@ export async function runAgent(
   }
 }
 
-/** As root, games run as another account, which must traverse the folder but cannot list it. */
+/** Only the node's own account may enter: what games write below it is nobody else's. */
 export function prepareNodeFolder(stateDir: string): void {
-  const isRoot = process.getuid?.() === 0;
-  mkdirSync(stateDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 });
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  chmodSync(stateDir, 0o700);
 }
 
 /** Node's compile cache makes a restart a third of a second faster. */

@@ -42,7 +42,8 @@ SystemCallArchitectures=native
  * ExecStartPre makes the folder of the socket for edges of this host, which root's group can enter. Edge and node drop
  * capabilities by setpriv, so their units keep setpcap for that; net_admin and net_raw for nftables, XDP, conntrack and
  * raw sockets; bpf and perfmon for the early drop; sys_admin to mount its file system; and the node chown, dac_override,
- * fowner, setuid, setgid and kill, for the folders and processes of games. `up` is all of them.
+ * fowner, setuid, setgid and kill, for the folders and processes of games; what it may not, mount them nosuid, is done for it
+ * before, in the host's own view of mounts (`+`). `up` is all of them.
  */
 const CONFINED: Readonly<Record<Role, string>> = {
   control: `User=portcullis
@@ -92,7 +93,11 @@ export function renderService(
   if (args.some((word) => CONTROL_CHARACTER.test(word)))
     throw usageError('an option has a control character in it');
   const { description, after } = ROLES[role];
-  const command = [launcher, role, ...args].map(quoteUnitWord).join(' ').replaceAll('$', '$$$$');
+  const quote = (words: readonly string[]): string =>
+    words.map(quoteUnitWord).join(' ').replaceAll('$', '$$$$');
+  const command = quote([launcher, role, ...args]);
+  const isConfined = launcher.startsWith(INSTALLED);
+  const mount = isConfined && role === 'node' ? quote([launcher, role, ...args, 'mount']) : null;
   return `[Unit]
 Description=Portcullis: ${description}
 Wants=network-online.target
@@ -101,7 +106,7 @@ After=${after}
 [Service]
 Type=exec
 EnvironmentFile=-/etc/portcullis/${role}.env
-ExecStart=${command}
+${mount === null ? '' : `ExecStartPre=-+${mount}\n`}ExecStart=${command}
 KillMode=mixed
 TimeoutStopSec=60
 Restart=on-failure
@@ -111,7 +116,7 @@ ProtectClock=yes
 ProtectHostname=yes
 RestrictRealtime=yes
 LockPersonality=yes
-${launcher.startsWith(INSTALLED) ? CONFINED[role] : ''}
+${isConfined ? CONFINED[role] : ''}
 [Install]
 WantedBy=multi-user.target
 `;

@@ -9,7 +9,7 @@ import {
 } from '../agents/credential-file.ts';
 import { addJoin } from '../agents/join.ts';
 import { dataDirectory } from '../control-options.ts';
-import { usageError } from '@portcullis/caller/exit.ts';
+import { failed, usageError } from '@portcullis/caller/exit.ts';
 import { LOCAL_NAME } from '../options.ts';
 
 interface NodeOptions {
@@ -21,6 +21,7 @@ interface NodeOptions {
   readonly closedNetworks?: string;
   readonly openNetworks?: string;
   readonly imagePull?: string;
+  readonly accounts?: string;
   readonly credentialFile?: string;
   readonly logLevel?: string;
 }
@@ -52,6 +53,10 @@ export function addNode(program: Command): void {
       '--image-pull <when>',
       'refresh images by tag at each start (always), or fetch only what is missing (default: always)',
     )
+    .option(
+      '--accounts <first-last>',
+      'uids and gids of the servers as root, one each (default: 200000-524287 without those of /etc/subuid and the like)',
+    )
     .option('--credential-file <file>', 'its credential (default: in the data directory)')
     .option('--log-level <level>', 'fatal, error, warn, info or debug')
     .addHelpText(
@@ -66,7 +71,29 @@ The credential may also be in PORTCULLIS_NODE_CREDENTIAL. Servers continue to ru
 restart it takes them over.`,
     )
     .action(runNode);
+  addMount(node);
   addJoin(node, 'node', (_file, options: NodeOptions) => runNode(options));
+}
+
+function addMount(node: Command): void {
+  node
+    .command('mount')
+    .description(
+      'mount the folders of servers nosuid and nodev, as root; the unit does it at each start',
+    )
+    .action((_options: unknown, command: Command) => runMount(command.optsWithGlobals()));
+}
+
+async function runMount(options: NodeOptions): Promise<void> {
+  const { prepareNodeFolder } = await import('../agents/processes.ts');
+  const { mountServersForGood } = await import('../agents/server-mount.ts');
+  const stateDir = join(await dataDirectory(options), 'node');
+  prepareNodeFolder(stateDir);
+  try {
+    mountServersForGood(stateDir);
+  } catch (error) {
+    throw failed(`the folders of servers cannot be mounted: ${(error as Error).message}`, error);
+  }
 }
 
 async function runNode(options: NodeOptions): Promise<void> {
@@ -115,13 +142,19 @@ export function parseEngine(text: string): NodeConfig['engine'] {
   throw usageError(`--engine ${text} is none of docker and process`);
 }
 
-/** How the node uses Docker, from the options, else from the environment. */
+type EngineSettings = Pick<
+  NodeConfig,
+  'dockerHost' | 'closedNetworks' | 'openNetworks' | 'imagePull' | 'accounts'
+>;
+
+/** How the node runs servers, from the options, else from the environment. */
 export async function engineSettings(options: {
   readonly dockerHost?: string;
   readonly closedNetworks?: string;
   readonly openNetworks?: string;
   readonly imagePull?: string;
-}): Promise<Pick<NodeConfig, 'dockerHost' | 'closedNetworks' | 'openNetworks' | 'imagePull'>> {
+  readonly accounts?: string;
+}): Promise<EngineSettings> {
   const { DEFAULT_DOCKER_HOST, parseNetworks } = await import('@portcullis/node/config.ts');
   const dockerHost = options.dockerHost ?? (process.env['DOCKER_HOST'] || DEFAULT_DOCKER_HOST);
   const networks = options.closedNetworks ?? process.env['PORTCULLIS_NODE_CLOSED_NETWORKS'] ?? '';
@@ -132,9 +165,23 @@ export async function engineSettings(options: {
   return {
     dockerHost,
     imagePull,
+    accounts: await accountsOf(
+      options.accounts ?? (process.env['PORTCULLIS_NODE_ACCOUNTS'] || null),
+    ),
     closedNetworks: networksOf('--closed-networks', networks, parseNetworks),
     openNetworks: networksOf('--open-networks', opened, parseNetworks),
   };
+}
+
+async function accountsOf(text: string | null): Promise<NodeConfig['accounts']> {
+  const { DEFAULT_ACCOUNTS, parseAccounts } = await import(
+    '@portcullis/node/server-folder/account-range.ts'
+  );
+  try {
+    return text === null ? DEFAULT_ACCOUNTS : parseAccounts(text);
+  } catch (error) {
+    throw usageError(`--accounts: ${(error as Error).message}`);
+  }
 }
 
 function networksOf(option: string, text: string, parse: (text: string) => string[]): string[] {

@@ -14,7 +14,7 @@ import { dirname, join, relative } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Account } from '@portcullis/control/db/embedded/account.ts';
 import { runningServer } from '@portcullis/control/db/embedded/server.ts';
-import { GAME_ACCOUNT } from '@portcullis/node/config.ts';
+import { giveFolder } from '@portcullis/node/server-folder/give.ts';
 import { CliError, EXIT, failed } from '@portcullis/caller/exit.ts';
 import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
@@ -57,7 +57,7 @@ export async function adoptInstallation(
   const reader = readAs(owner, from, into);
   try {
     await copy(reader, staging, account);
-    give(staging);
+    await give(staging, account);
     spawnSync('sync', ['--file-system', staging]);
     writeFileSync(join(staging, COMPLETE), '', { flush: true });
     completeAdoption(into);
@@ -163,18 +163,21 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
   if (code !== 0) throw failed(`${staging} could not be written: ${said.trim()}`);
 }
 
-/** The account keeps the database; agents of root keep the rest, and games their servers. */
-function give(staging: string): void {
+/**
+ * The account keeps the database; agents of root keep the rest. The node gives each server its folder before its start, so
+ * what games made of it is walked with care already here.
+ */
+async function give(staging: string, { uid }: Account): Promise<void> {
   requirePlain(join(staging, 'postgres'));
   for (const part of PARTS) requireNoLinks(join(staging, part), staging);
-  const root = { uid: 0, gid: 0 };
+  const owner = { uid: 0, gid: 0 };
   for (const part of PARTS) {
     const path = join(staging, part);
-    if (part !== 'postgres' && existsSync(path)) changeOwner(path, root);
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (part === 'postgres' || found === undefined) continue;
+    if (found.isDirectory()) await giveFolder(path, { owner, formerUids: [uid] });
+    else lchownSync(path, owner.uid, owner.gid);
   }
-  const servers = join(staging, 'node', 'servers');
-  if (existsSync(servers))
-    for (const name of readdirSync(servers)) changeOwner(join(servers, name), GAME_ACCOUNT);
 }
 
 /** Control writes in the database's folder as root, which must not follow a link out of it. */
@@ -196,10 +199,4 @@ function requireNoLinks(path: string, staging: string): void {
   }
   if (found?.isDirectory() !== true || dirname(path) === join(staging, 'node', 'servers')) return;
   for (const name of readdirSync(path)) requireNoLinks(join(path, name), staging);
-}
-
-function changeOwner(path: string, { uid, gid }: Owner): void {
-  lchownSync(path, uid, gid);
-  if (!lstatSync(path).isDirectory()) return;
-  for (const name of readdirSync(path)) changeOwner(join(path, name), { uid, gid });
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   globSync,
@@ -27,6 +28,8 @@ export interface DockerdOptions {
   readonly userlandProxy?: boolean;
   /** `false` creates no `docker0`, for a namespace that has one already. */
   readonly defaultBridge?: boolean;
+  /** Containers run in a user namespace (`userns-remap`) in which root is this account of the host. */
+  readonly remapFrom?: number;
 }
 
 const START_MS = 30_000;
@@ -100,6 +103,7 @@ export class Dockerd {
       `--live-restore=${liveRestore}`,
       `--userland-proxy=${userlandProxy}`,
       ...(this.#options.defaultBridge === false ? ['--bridge=none'] : []),
+      ...(this.#options.remapFrom === undefined ? [] : [`--userns-remap=${REMAPPED}`]),
     ];
     this.#daemon = spawn('nsenter', [...inside, 'dockerd', ...settings], {
       stdio: ['ignore', log, log],
@@ -199,7 +203,7 @@ export class Dockerd {
     // It reads a pipe from us: the kernel closes the pipe when this process ends, and the first process then ends.
     const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
     const network = `--net=/run/netns/${this.namespace.name}`;
-    const script = `${MOUNT_CGROUPS}; echo ready; cat; exit 0`;
+    const script = `${MOUNT_CGROUPS}; ${this.#mountRange()}; echo ready; cat; exit 0`;
     const first = ['--propagation', 'slave', 'sh', '-c', script];
     const world = spawn('nsenter', [network, 'unshare', ...unshare, ...first], {
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -216,6 +220,22 @@ export class Dockerd {
     );
     const children = readFileSync(`/proc/${world.pid}/task/${world.pid}/children`, 'utf8');
     this.#holder = Number(children.trim());
+  }
+
+  /** Shell commands that give the daemon's account its range, in the private mount namespace. */
+  #mountRange(): string {
+    const from = this.#options.remapFrom;
+    if (from === undefined) return ':';
+    // The daemon refuses data that the root of its containers cannot reach.
+    chmodSync(this.#home, 0o711);
+    const range = join(this.#home, 'range');
+    writeFileSync(
+      range,
+      REMAPPED.split(':')
+        .map((name) => `${name}:${from}:65536\n`)
+        .join(''),
+    );
+    return `mount --bind ${range} /etc/subuid && mount --bind ${range} /etc/subgid`;
   }
 
   async #answers(): Promise<boolean> {
@@ -250,6 +270,8 @@ export class Dockerd {
   }
 }
 
+/** The account and the group whose subordinate ranges the daemon uses. */
+const REMAPPED = 'nobody:nogroup';
 const TAR = 'application/x-tar';
 
 /** As Debian's cgroupfs-mount does it, where nothing has mounted them; the mounts are of the private namespace. */

@@ -35,6 +35,13 @@ describe('the units of an installed package', { skip: skipUnless(['systemd']) },
     });
   }
 
+  it('mount the folders of servers where the node may not, in the view of mounts that Docker has', () => {
+    const unit = renderService('node', ['--data', '/srv/a b'], LAUNCHER);
+    const before = '"/usr/lib/portcullis/portcullis" "node" "--data" "/srv/a b"';
+    assert.ok(unit.includes(`ExecStartPre=-+${before} "mount"\nExecStart=${before}\n`), unit);
+    assert.doesNotMatch(renderService('edge', [], LAUNCHER), /ExecStartPre/);
+  });
+
   it('confine nothing in a checkout, which may be closed to other accounts', () => {
     const unit = renderService('control', [], '/root/portcullis/portcullis');
     assert.doesNotMatch(unit, /User=|ProtectHome/);

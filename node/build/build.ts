@@ -1,6 +1,4 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   installEnvironment,
   type Launch,
@@ -11,7 +9,8 @@ import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
 import { withTimeout, type Engine, EngineError } from '../engine/engine.ts';
 import type { ServerConsole } from '../console/server-console.ts';
 import { PULL_MS } from '../server/launch.ts';
-import { type Owner, prepareFolder } from '../server-folder/folder.ts';
+import { isInFolder } from '../server-folder/folder.ts';
+import type { ServerFolders } from '../server-folder/server-folders.ts';
 
 const INSTALL_MS = 2 * 60 * 60_000;
 const LOG_LINES = 200;
@@ -22,8 +21,7 @@ export interface BuildOrder {
   readonly engine: Engine;
   readonly assignment: ServerAssignment;
   readonly egg: Egg;
-  readonly folder: string;
-  readonly owner: Owner | null;
+  readonly folders: ServerFolders;
   readonly surroundings: LaunchSurroundings;
   /** What the folder was last measured to hold. */
   readonly folderBytes: () => number;
@@ -57,39 +55,42 @@ export async function build(
   output: ServerConsole,
   signal: AbortSignal,
 ): Promise<void> {
-  const { engine, assignment, egg, folder, owner } = order;
+  const { engine, assignment, egg, folders } = order;
+  const { uuid } = assignment;
   try {
     const plan = planLaunch(egg, assignment, order.surroundings);
     if (!plan.ok)
       throw new EngineError('refused', `The egg's startup is no command: ${plan.reason}.`);
-    prepareFolder(folder, owner);
     const say = (line: string): void => output.push(Buffer.from(`${line}\n`));
     await withTimeout('get the image', PULL_MS, engine.pull(plan.value.image, say, signal));
-    if (egg.install === null) return;
+    if (egg.install === null) {
+      const { notice } = await folders.prepare(uuid, signal);
+      if (notice !== null) say(notice);
+      return;
+    }
     const { image, entrypoint, script } = egg.install;
     await withTimeout('get the image', PULL_MS, engine.pull(image, say, signal));
-    const installed = engine.runInstall(
-      {
-        uuid: assignment.uuid,
-        organisation: assignment.organisation,
-        image,
-        entrypoint,
-        script,
-        env: installEnvironment(plan.value),
-        folder,
-        limits: assignment.limits,
-        folderBytes: order.folderBytes,
-      },
-      (chunk) => output.push(chunk),
-      signal,
-    );
-    const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
-    if (exitCode !== 0) {
-      throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
-    }
-    const missing = namedFiles(plan.value).find((file) => !existsSync(join(folder, file)));
-    if (missing === undefined) return;
-    throw new EngineError('refused', `The install left no ${missing}, which the startup names.`);
+    const spec = {
+      uuid,
+      organisation: assignment.organisation,
+      image,
+      entrypoint,
+      script,
+      env: installEnvironment(plan.value),
+      limits: assignment.limits,
+      folderBytes: order.folderBytes,
+    };
+    await folders.install(uuid, async (folder) => {
+      const take = (chunk: Buffer): void => output.push(chunk);
+      const installed = engine.runInstall({ ...spec, folder }, take, signal);
+      const { exitCode } = await withTimeout('end the install', INSTALL_MS, installed);
+      if (exitCode !== 0)
+        throw new EngineError('refused', `The install ended with exit code ${exitCode}.`);
+      for (const file of namedFiles(plan.value)) {
+        if (await isInFolder(folder, file)) continue;
+        throw new EngineError('refused', `The install left no ${file}, which the startup names.`);
+      }
+    });
   } catch (failure) {
     const error = failureReason(signal) ?? failure;
     if (!(error instanceof EngineError)) throw error;

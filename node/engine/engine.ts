@@ -50,7 +50,10 @@ export interface Engine {
   recentOutput(uuid: string, maxBytes: number): Promise<Buffer>;
   /** Reports about once a second while the instance runs, until the returned function is called. */
   watchUsage(uuid: string, listener: (usage: Usage) => void): () => void;
-  /** Runs an install container to its end; removes an earlier one of this uuid first. */
+  /**
+   * Runs an install container to its end; removes an earlier one of this uuid first. Rejects with `NotGiven` if what it left
+   * cannot be given to the owner of the folder.
+   */
   runInstall(
     spec: InstallSpec,
     onOutput: (chunk: Buffer) => void,

@@ -3,16 +3,24 @@ import { join } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { readIfThere, replaceFile } from '@portcullis/agent/durable-file.ts';
 import { check, type Schema } from '@portcullis/link/messages/schema.ts';
-import { type Assignments, assignments, type ServerRecord, serverRecord } from './record.ts';
+import {
+  type AccountRecord,
+  accountRecord,
+  type Assignments,
+  assignments,
+  type ServerRecord,
+  serverRecord,
+} from './record.ts';
 
 const ASSIGNMENTS = 'assignments.json';
 const RECORDS = 'servers';
+const ACCOUNTS = 'accounts';
 const UUID_FILE = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/;
 
 /**
- * The state that survives a kill of the agent: one file with the assignments, and one record per server. Each file is
- * replaced atomically and is on the disk when the call resolves. An unreadable file counts as missing: the engine lists
- * the running servers, and control sends the assignments again.
+ * The state that survives a kill of the agent: one file with the assignments, and for each server one with its record and
+ * one with its account. Each file is replaced atomically and is on the disk when the call resolves. An unreadable file
+ * counts as missing: the engine lists the running servers, and control sends the assignments again.
  */
 export class Journal {
   readonly #folder: string;
@@ -23,7 +31,8 @@ export class Journal {
   constructor(stateDir: string, log: Log) {
     this.#folder = join(stateDir, 'journal');
     this.#log = log;
-    mkdirSync(join(this.#folder, RECORDS), { recursive: true, mode: 0o700 });
+    for (const name of [RECORDS, ACCOUNTS])
+      mkdirSync(join(this.#folder, name), { recursive: true, mode: 0o700 });
   }
 
   loadAssignments(): Assignments | null {
@@ -35,28 +44,47 @@ export class Journal {
   }
 
   loadRecords(): Map<string, ServerRecord> {
-    const found = new Map<string, ServerRecord>();
-    for (const file of readdirSync(join(this.#folder, RECORDS))) {
-      const uuid = UUID_FILE.exec(file)?.[1];
-      if (uuid === undefined) continue;
-      const record = this.#load(this.#fileOf(uuid), serverRecord);
-      if (record !== null) found.set(uuid, record);
-    }
-    return found;
+    return this.#loadAll(RECORDS, serverRecord);
   }
 
   saveRecord(uuid: string, record: ServerRecord): Promise<void> {
-    return this.#save(this.#fileOf(uuid), record);
+    return this.#save(this.#fileOf(RECORDS, uuid), record);
   }
 
   /** Removes the record of a server that is no longer assigned to this node. */
   async removeRecord(uuid: string): Promise<void> {
-    await this.#writing.get(this.#fileOf(uuid))?.catch(() => {});
-    rmSync(this.#fileOf(uuid), { force: true });
+    const path = this.#fileOf(RECORDS, uuid);
+    await this.#writing.get(path)?.catch(() => {});
+    rmSync(path, { force: true });
   }
 
-  #fileOf(uuid: string): string {
-    return join(this.#folder, RECORDS, `${uuid}.json`);
+  /** The accounts of servers' folders, those of removed servers included. */
+  loadAccounts(): Map<string, AccountRecord> {
+    return this.#loadAll(ACCOUNTS, accountRecord);
+  }
+
+  saveAccount(uuid: string, record: AccountRecord): Promise<void> {
+    return this.#save(this.#fileOf(ACCOUNTS, uuid), record);
+  }
+
+  /** For a server that has no folder any more. */
+  removeAccount(uuid: string): void {
+    rmSync(this.#fileOf(ACCOUNTS, uuid), { force: true });
+  }
+
+  #fileOf(kind: string, uuid: string): string {
+    return join(this.#folder, kind, `${uuid}.json`);
+  }
+
+  #loadAll<T>(kind: string, shape: Schema<T>): Map<string, T> {
+    const found = new Map<string, T>();
+    for (const file of readdirSync(join(this.#folder, kind))) {
+      const uuid = UUID_FILE.exec(file)?.[1];
+      if (uuid === undefined) continue;
+      const record = this.#load(this.#fileOf(kind, uuid), shape);
+      if (record !== null) found.set(uuid, record);
+    }
+    return found;
   }
 
   #load<T>(path: string, shape: Schema<T>): T | null {

@@ -96,6 +96,15 @@ export const serverRecord = object({
 });
 export type ServerRecord = Static<typeof serverRecord>;
 
+/** The account of one server's folder. */
+export const accountRecord = object({
+  /** Also its gid. */
+  uid: integer(1, 4_294_967_294),
+  /** False while something in the folder may not belong to it yet: before it was moved over, and during an install. */
+  settled: boolean,
+});
+export type AccountRecord = Static<typeof accountRecord>;
+
 export const NEW_RECORD: ServerRecord = {
   machine: NEW_MACHINE,
   build: { epoch: 0, state: 'none', reason: null, log: null },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { Folder, Refusal } from './folder.ts';
+import { Folder, isInFolder, Refusal } from './folder.ts';
 
 describe("a server's folder", () => {
   it('never reads through a link that replaces a file during the check', async (t) => {
@@ -32,6 +32,19 @@ describe("a server's folder", () => {
     }
     // Both cases occurred: the file of the game and its replacement.
     assert.ok(seen.files > 10 && seen.refusals > 10, JSON.stringify(seen));
+  });
+
+  it('does not tell whether a file of the host exists that a link in it leads to', async (t) => {
+    const { folder, outside } = tree(t);
+    mkdirSync(join(folder, 'bin'));
+    writeFileSync(join(folder, 'bin/game'), '');
+    symlinkSync(outside, join(folder, 'out'));
+    for (const name of ['secret', 'missing']) symlinkSync(join(outside, name), join(folder, name));
+    const found = async (path: string): Promise<boolean> => isInFolder(folder, path);
+    assert.deepEqual([await found('./bin/game'), await found('./bin/other')], [true, false]);
+    assert.deepEqual([await found('./lib/x'), await found('./bin/game/x')], [false, true]);
+    for (const path of ['./secret', './missing', './out/secret', './out/missing', '../x'])
+      assert.equal(await found(path), true, path);
   });
 
   it('remains the opened directory when its name is reused', async (t) => {

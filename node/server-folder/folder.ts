@@ -1,4 +1,4 @@
-import { chownSync, constants, mkdirSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -60,6 +60,17 @@ export class Folder {
         if (codeOf(error) !== 'EEXIST') throw refusalOf(error, name);
       });
       made = true;
+    }
+  }
+
+  /** Whether there is an entry of this name, of any type: a link is one, wherever it leads. */
+  async has(name: string): Promise<boolean> {
+    try {
+      await lstat(this.at(name));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return false;
+      throw refusalOf(error, name);
     }
   }
 
@@ -180,13 +191,36 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** The path of a server's folder, below the state directory. */
-export function serverFolder(stateDir: string, uuid: string): string {
-  return join(stateDir, 'servers', uuid);
+/** The folder of all servers' folders, below the state directory. */
+export function serversFolder(stateDir: string): string {
+  return join(stateDir, 'servers');
 }
 
-/** Creates the folder if it is missing, owned by the account that games run as. */
-export function prepareFolder(folder: string, owner: Owner | null): void {
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  if (owner !== null) chownSync(folder, owner.uid, owner.gid);
+/** The path of a server's folder. */
+export function serverFolder(stateDir: string, uuid: string): string {
+  return join(serversFolder(stateDir), uuid);
+}
+
+/**
+ * Whether a file is in a server's folder. A link on the way is not followed: what it leads to is the game's business, so it
+ * counts as there.
+ */
+export async function isInFolder(root: string, path: string): Promise<boolean> {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const last = names.pop() ?? '';
+  let folder = await Folder.open(root);
+  try {
+    for (const name of names) {
+      const next = await folder.enter(name, null);
+      if (next === null) return false;
+      await folder.close();
+      folder = next;
+    }
+    return await folder.has(last);
+  } catch (error) {
+    if (error instanceof Refusal) return true;
+    throw error;
+  } finally {
+    await folder.close();
+  }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
@@ -30,4 +31,20 @@ it('lists and purges the folders of removed servers, and never that of an assign
   assert.equal(await purgeFolder(stateDir, log, second), true);
   assert.equal(existsSync(removed?.path ?? ''), false);
   assert.ok(existsSync(join(stateDir, 'servers', first, 'world')));
+});
+
+it('lists and purges what an install left that could not be given to its server, however it is nested', async (t) => {
+  const host = new TestHost(t);
+  const { stateDir } = host;
+  const [uuid = ''] = await host.servers(1);
+  const name = `${uuid}.quarantined-1`;
+  const folder = join(stateDir, 'servers', name);
+  mkdirSync(folder, { recursive: true });
+  const nest = 'cd "$0"; for n in $(seq 100); do mkdir $1; cd -P $1; done';
+  execFileSync('sh', ['-c', nest, folder, 'd'.repeat(92)]);
+  const names = async () => (await listRemovedFolders(stateDir, log)).map((one) => one.uuid);
+  assert.deepEqual(await names(), [name]);
+  assert.equal(await purgeFolder(stateDir, log, name), true);
+  assert.deepEqual([await names(), existsSync(folder)], [[], false]);
+  assert.equal(await purgeFolder(stateDir, log, `${uuid}.purged`), false);
 });

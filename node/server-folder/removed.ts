@@ -1,13 +1,18 @@
+import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rename, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import type { Log } from '@portcullis/core/log.ts';
 import { createMeasureDisk } from '../disk/measure.ts';
 import { Journal } from '../journal/journal.ts';
-import { serverFolder } from './folder.ts';
+import { serverFolder, serversFolder } from './folder.ts';
 
-/** The files of a server that is no longer assigned to this node, which stay until somebody purges them. */
+/**
+ * The files of a server that is no longer assigned to this node, or what an install left that could not be given to its
+ * server. They stay until the operator purges them.
+ */
 export interface RemovedFolder {
+  /** The uuid of the server; with `.quarantined-N` for what an install left. */
   readonly uuid: string;
   readonly path: string;
   readonly bytes: number;
@@ -15,7 +20,7 @@ export interface RemovedFolder {
   readonly changedAt: Date;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const FOLDER = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?<quarantined>\.quarantined-\d+)?$/;
 /** Quicker than the agent, which measures all the time. */
 const ENTRIES_PER_SECOND = 500_000;
 
@@ -38,7 +43,8 @@ export async function purgeFolder(stateDir: string, log: Log, uuid: string): Pro
   // Under another name first: an agent that is assigned the server again meanwhile begins with an empty folder.
   const doomed = `${path}.purged`;
   await rename(path, doomed);
-  await rm(doomed, { recursive: true });
+  // The names in it may make paths that are too long for the kernel; this command walks.
+  await promisify(execFile)('rm', ['-rf', '--', doomed]);
   return true;
 }
 
@@ -54,13 +60,16 @@ function removedUuids(stateDir: string, log: Log): string[] {
     ...journal.loadRecords().keys(),
   ]);
   return foldersOf(stateDir)
-    .filter((name) => UUID.test(name) && !kept.has(name))
+    .filter((name) => {
+      const found = FOLDER.exec(name);
+      return found !== null && (found.groups?.['quarantined'] !== undefined || !kept.has(name));
+    })
     .toSorted();
 }
 
 function foldersOf(stateDir: string): string[] {
   try {
-    return readdirSync(join(stateDir, 'servers'));
+    return readdirSync(serversFolder(stateDir));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -10,7 +10,7 @@ import {
   withTimeout,
 } from '../engine/engine.ts';
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
-import { type Owner, prepareFolder } from '../server-folder/folder.ts';
+import type { ServerFolders } from '../server-folder/server-folders.ts';
 import type { InstanceConnection } from './instance-connection.ts';
 
 export const PULL_MS = 30 * 60_000;
@@ -21,8 +21,7 @@ const PIDS_LIMIT = 512;
 export interface LaunchOrder {
   readonly assignment: ServerAssignment;
   readonly egg: Egg;
-  readonly folder: string;
-  readonly owner: Owner | null;
+  readonly folders: ServerFolders;
   readonly surroundings: LaunchSurroundings;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly connection: InstanceConnection;
@@ -51,9 +50,10 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   const note = await withTimeout('get the image', PULL_MS, refreshed);
   if (note !== null) connection.console.say(note);
   throwIfCancelled(signal);
-  prepareFolder(order.folder, order.owner);
-  const { folder, owner, applyConfigFiles } = order;
-  const applied = applyConfigFiles({ folder, files: egg.configFiles, scope, owner });
+  const { folder, owner, notice } = await order.folders.prepare(uuid, signal);
+  if (notice !== null) connection.console.say(notice);
+  throwIfCancelled(signal);
+  const applied = order.applyConfigFiles({ folder, files: egg.configFiles, scope, owner });
   for (const { path, detail } of await withTimeout('write its files', FILES_MS, applied)) {
     connection.console.say(`${path}: ${detail}`);
   }

@@ -33,7 +33,8 @@ import {
 } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type LaunchedWith, launchOf, NEW_RECORD, type ServerRecord } from '../journal/record.ts';
-import { type Owner, serverFolder } from '../server-folder/folder.ts';
+import { serverFolder } from '../server-folder/folder.ts';
+import type { ServerFolders } from '../server-folder/server-folders.ts';
 import { EngineAdapter } from './engine-adapter.ts';
 import { EventQueue } from './event-queue.ts';
 import { InstanceConnection } from './instance-connection.ts';
@@ -70,8 +71,7 @@ export interface ServerDependencies extends LaunchSurroundings, ServerEvents {
   readonly journal: Journal;
   readonly log: Log;
   readonly stateDir: string;
-  /** The account that games run as and that owns their files; null: the agent's own. */
-  readonly owner: Owner | null;
+  readonly folders: ServerFolders;
   readonly applyConfigFiles: ApplyConfigFiles;
   readonly launches: Limiter;
   readonly builds: Limiter;
@@ -334,14 +334,13 @@ export class Server {
   }
 
   #order() {
-    const { engine, stateDir, owner } = this.#shared;
+    const { engine, folders } = this.#shared;
     const { assignment, egg } = this.#desired ?? { assignment: null, egg: null };
     if (assignment === null || egg === null) {
       throw new EngineError('refused', 'The node does not have the egg of the server.');
     }
-    const folder = serverFolder(stateDir, this.uuid);
     const folderBytes = (): number => this.#diskBytes ?? 0;
-    return { engine, assignment, egg, folder, owner, surroundings: this.#shared, folderBytes };
+    return { engine, assignment, egg, folders, surroundings: this.#shared, folderBytes };
   }
 
   #onChange(state: MachineState, before: MachineState): void {

@@ -45,7 +45,7 @@ export class TestHost {
       link: this.control.connect(),
       engine: this.engine,
       stateDir: this.stateDir,
-      owner: null,
+      accounts: null,
       applyConfigFiles: async () => [],
       log,
       ...this.#changes,

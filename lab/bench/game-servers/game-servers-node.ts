@@ -25,7 +25,7 @@ export async function inProcessDelays(): Promise<number[]> {
     link: control.connect(),
     engine: new FakeEngine(),
     stateDir,
-    owner: null,
+    accounts: null,
     applyConfigFiles: async () => [],
     log: quiet,
   });

@@ -1,30 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
-import type {
-  PowerSignal,
-  ServerResources,
-  ServerState,
-} from '@portcullis/core/game-servers/power.ts';
-import type { NodeAnswer } from '@portcullis/link/messages/node.ts';
-import { CONFIG_VARIABLE } from '@portcullis/node/config.ts';
 import { GAME } from '@portcullis/node/engine/suite.ts';
-import { NODE, TestControl } from '@portcullis/node/testing/control.ts';
-import { assignmentOf, EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
+import { EGG, uuidOf } from '@portcullis/node/testing/eggs.ts';
 import { startDockerFixture, type DockerFixture } from '../../docker/docker-fixture.ts';
 import { importBusybox } from '../../docker/docker-image.ts';
+import { GameNode } from '../../docker/game-node.ts';
 import { skipUnless } from '../../requirements.ts';
 import { idOf } from '../../docker/server-shell.ts';
 import { eventually } from '../stack-fixture.ts';
 
-const MAIN = join(import.meta.dirname, '..', '..', '..', 'node', 'main.ts');
 const IMAGE = 'lab/game:1';
 /** Its console ends it: an agent that forgot the egg would send TERM, and the game would say `saving`. */
 const GAME_EGG: Egg = {
@@ -34,16 +20,15 @@ const GAME_EGG: Egg = {
   stop: { kind: 'command', command: 'exit 0' },
   protocols: [],
 };
-const DIGEST = createHash('sha256').update(JSON.stringify(GAME_EGG)).digest('hex');
 const UUID = uuidOf(1);
+const CLOSED = { closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'] };
 const ACCEPTED = { kind: 'accepted' };
-const PATIENCE_MS = 45_000;
 
 describe('a node over Docker, when something fails', {
   skip: skipUnless(['docker', 'nft']),
 }, () => {
   let fixture: DockerFixture;
-  let host: Host;
+  let host: GameNode;
   before(async () => {
     fixture = await startDockerFixture('nodes');
     const changes = [`CMD ${JSON.stringify(['sh', '-c', GAME])}`];
@@ -51,7 +36,7 @@ describe('a node over Docker, when something fails', {
   });
   after(() => fixture.stop());
   beforeEach(async () => {
-    host = await Host.start(fixture);
+    host = await GameNode.start(fixture, [{ egg: GAME_EGG }], CLOSED);
   });
   afterEach(() => host.stop());
 
@@ -188,7 +173,7 @@ describe('a node over Docker, when something fails', {
       assert.ok(performance.now() - begin < 5_000);
       const killed = host.power('kill');
       const answers = await Promise.all([
-        host.call({ kind: 'look' }, 2_000),
+        host.call({ kind: 'look' }, { withinMs: 2_000 }),
         host.power('stop'),
         host.command('say anybody'),
       ]);
@@ -201,126 +186,3 @@ describe('a node over Docker, when something fails', {
     await host.becomes('offline');
   });
 });
-
-/** The process of a node beside its Docker, and the control that it speaks to. */
-class Host {
-  readonly #fixture: DockerFixture;
-  readonly #control = new TestControl();
-  readonly #home = mkdtempSync(join(tmpdir(), 'pcl-node-'));
-  #agent: ChildProcess | null = null;
-  #log = '';
-
-  static async start(fixture: DockerFixture): Promise<Host> {
-    const host = new Host(fixture);
-    await host.#control.listen(host.#socket);
-    host.#control.assign([assignmentOf(1, DIGEST)], { [DIGEST]: GAME_EGG });
-    await host.beginAgent();
-    return host;
-  }
-
-  private constructor(fixture: DockerFixture) {
-    this.#fixture = fixture;
-  }
-
-  get #socket(): string {
-    return join(this.#home, 'nodes.sock');
-  }
-
-  /** Resolves when it is there; calls wait until it has joined. */
-  async beginAgent(): Promise<void> {
-    this.#control.expectAgent();
-    const { dockerd } = this.#fixture;
-    const config = {
-      name: NODE,
-      linkPath: this.#socket,
-      credential: 'none',
-      stateDir: join(this.#home, 'state'),
-      engine: 'docker',
-      dockerHost: `unix://${dockerd.socket}`,
-      imagePull: 'always',
-      closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'],
-      openNetworks: [],
-      onStop: 'leave',
-    };
-    const [command, ...args] = dockerd.namespace.command(process.execPath, MAIN);
-    const env = { ...process.env, [CONFIG_VARIABLE]: JSON.stringify(config) };
-    const agent = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-    agent.stderr?.on('data', (chunk: Buffer) => (this.#log = `${this.#log}${chunk}`.slice(-8_000)));
-    this.#agent = agent;
-    await once(agent, 'message');
-  }
-
-  async killAgent(): Promise<void> {
-    const agent = this.#agent;
-    if (agent === null) return;
-    const ended = once(agent, 'exit');
-    agent.kill('SIGKILL');
-    await ended;
-    this.#agent = null;
-  }
-
-  async run(): Promise<void> {
-    const build = await this.#control.reported(UUID, ({ state }) => /built|failed/.test(state));
-    assert.equal(build.state, 'built', `${build.reason}`);
-    assert.deepEqual(await this.power('start'), ACCEPTED);
-    await this.becomes('running');
-  }
-
-  call(call: Parameters<TestControl['call']>[1], withinMs = 5_000): Promise<NodeAnswer | null> {
-    return this.#control.call(UUID, call, withinMs);
-  }
-
-  power(signal: PowerSignal): Promise<NodeAnswer | null> {
-    return this.call({ kind: 'power', signal });
-  }
-
-  command(command: string): Promise<NodeAnswer | null> {
-    return this.call({ kind: 'command', command });
-  }
-
-  async lines(): Promise<readonly string[]> {
-    const answer = await this.call({ kind: 'lines', last: 1000, colours: false });
-    return answer?.kind === 'lines' ? answer.lines : [];
-  }
-
-  async state(): Promise<ServerState | null> {
-    const answer = await this.call({ kind: 'look' }, 2_000);
-    return answer?.kind === 'state' ? answer.state : null;
-  }
-
-  async resources(): Promise<ServerResources | null> {
-    const answer = await this.call({ kind: 'look' });
-    return answer?.kind === 'state' ? answer.resources : null;
-  }
-
-  async says(line: string): Promise<void> {
-    await this.#eventually(`says ${line}`, async () => (await this.lines()).includes(line));
-  }
-
-  becomes(wanted: ServerState | null): Promise<void> {
-    return this.#eventually(`it is ${wanted}`, async () => (await this.state()) === wanted);
-  }
-
-  /** Resolves when another container took the place of this one. */
-  replaces(id: string): Promise<void> {
-    return this.#eventually('another instance', async () => {
-      return (await idOf(this.#fixture, UUID).catch(() => id)) !== id;
-    });
-  }
-
-  async #eventually(hope: string, isSo: () => Promise<boolean>): Promise<void> {
-    await eventually(hope, isSo, PATIENCE_MS).catch(async (error: Error) => {
-      const lines = (await this.lines()).slice(-20).join('\n');
-      throw new Error(`${error.message}:\n${lines}\n${this.#log}`);
-    });
-  }
-
-  async stop(): Promise<void> {
-    await this.killAgent();
-    await this.#control.close();
-    // It may be that there is none: a test that failed leaves what it found.
-    const id = await idOf(this.#fixture, UUID).catch(() => null);
-    if (id !== null) await this.#fixture.dockerd.call('DELETE', `/containers/${id}?force=1`);
-    rmSync(this.#home, { recursive: true, force: true });
-  }
-}

@@ -109,6 +109,7 @@ describe('the Docker engine', () => {
       command: null,
       hasInit: true,
       owner,
+      isMapped: false,
       files: [],
     }) as {
       readonly HostConfig: Readonly<Record<string, unknown>>;

@@ -105,6 +105,7 @@ export class DockerEngine implements Engine {
     return translateErrors(async () => {
       const owner = await ownerOf(spec.folder);
       const start = await this.#startOf(spec);
+      const isMapped = (await this.#client.mappedRoot()) !== null;
       const old = await this.#find(spec.uuid);
       if (old !== null) {
         if (isAlive(parseInstance(spec.uuid, old)))
@@ -115,7 +116,7 @@ export class DockerEngine implements Engine {
       await this.#networks.hold(spec.organisation, [], () =>
         this.#client.call('POST', '/containers/create', {
           query: { name: this.#names.container(spec.uuid, 'game') },
-          body: renderContainer(this.#names, spec, { ...start, owner, files }),
+          body: renderContainer(this.#names, spec, { ...start, owner, isMapped, files }),
           limitMs: STEP_MS,
         }),
       );

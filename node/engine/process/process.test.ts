@@ -26,7 +26,8 @@ const PLAYER = process.getuid?.() === 0 ? 61_234 : (process.getuid?.() ?? 0);
 
 describe('the process engine', () => {
   const state = mkdtempSync(join(tmpdir(), 'pcl-processes-'));
-  chmodSync(state, 0o711);
+  // As that of a node is: games start in what they may not reach.
+  chmodSync(state, 0o700);
   const images = { game: { entrypoint: ['/bin/sh', '-c', GAME] } };
   const open = (): ProcessEngine => new ProcessEngine({ stateDir: state, images });
   const engine = open();

@@ -14,7 +14,15 @@ import type { InstanceFolder } from './instance-folder.ts';
 const SUPERVISOR = `trap : TERM INT HUP QUIT; ulimit -c 0
 echo "pid $$" >&3; "$@" 3>&- 4>&-; echo "exit $?" >&3`;
 
-/** Starts the program of an instance as the owner of its folder, detached from the agent. */
+/**
+ * The folder of a server by a name that a program may use: it starts in the folder, whose parents are closed to it.
+ */
+const OWN_FOLDER = '/proc/self/cwd';
+
+/**
+ * Starts the program of an instance as the owner of its folder, detached from the agent. It is in the folder before it is
+ * another account.
+ */
 export async function startSupervisor(
   folder: InstanceFolder,
   spec: InstanceSpec,
@@ -33,7 +41,7 @@ export async function startSupervisor(
     const output = open(folder.path('out'), O_WRONLY | O_APPEND);
     const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', ...command], {
       cwd: spec.folder,
-      env: { PATH: PATHS, HOME: spec.folder, ...spec.env },
+      env: { PATH: PATHS, HOME: OWN_FOLDER, ...spec.env },
       detached: true,
       ...(process.getuid?.() === 0 ? owner : {}),
       stdio: [

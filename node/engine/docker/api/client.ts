@@ -38,6 +38,18 @@ export interface Hijacked {
   readonly head: Buffer;
 }
 
+/** The used fields of `GET /info`. */
+interface InfoJson {
+  readonly SecurityOptions?: readonly string[] | null;
+  readonly DockerRootDir?: string;
+}
+
+/** An account of this host. */
+export interface HostAccount {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 interface VersionJson {
   readonly Version?: string;
   readonly ApiVersion?: string;
@@ -58,6 +70,7 @@ export class DockerClient {
   readonly callMs: number;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   #version: Promise<string> | null = null;
+  #mappedRoot: Promise<HostAccount | null> | null = null;
 
   constructor(socketPath: string, callMs = CALL_MS) {
     this.socketPath = socketPath;
@@ -123,9 +136,25 @@ export class DockerClient {
     await this.#exchange('GET', '/_ping', { deadline, agent: false });
   }
 
-  /** Negotiates the version again, because the engine may have been replaced. */
+  /**
+   * The account of this host that root of a container is, where Docker runs containers in a user namespace
+   * (`userns-remap`); null where it does not.
+   */
+  mappedRoot(): Promise<HostAccount | null> {
+    if (this.#mappedRoot === null) {
+      const asked = this.call('GET', '/info').then(({ body }) => parseMappedRoot(body));
+      asked.catch(() => {
+        if (this.#mappedRoot === asked) this.#mappedRoot = null;
+      });
+      this.#mappedRoot = asked;
+    }
+    return this.#mappedRoot;
+  }
+
+  /** Asks again for what it knows of the engine, which may have been replaced. */
   forgetVersion(): void {
     this.#version = null;
+    this.#mappedRoot = null;
   }
 
   close(): void {
@@ -212,6 +241,19 @@ export class DockerClient {
     this.forgetVersion();
     return new EngineError('unreachable', `Docker does not answer at ${this.socketPath}.`, options);
   }
+}
+
+/** Docker names the folder of its data by the account: `/var/lib/docker/165536.165536`. */
+export function parseMappedRoot(info: unknown): HostAccount | null {
+  const { SecurityOptions: options, DockerRootDir: folder } = (info ?? {}) as InfoJson;
+  if (options?.some((option) => /^name=userns(?:,|$)/.test(option)) !== true) return null;
+  const [, uid, gid] = /\/(\d{1,10})\.(\d{1,10})$/.exec(folder ?? '') ?? [];
+  if (uid === undefined)
+    throw new EngineError(
+      'refused',
+      'Docker runs containers in a user namespace and does not say of which account.',
+    );
+  return { uid: Number(uid), gid: Number(gid) };
 }
 
 function settle(answer: IncomingMessage, text: string, expected: readonly number[] = []): Answer {

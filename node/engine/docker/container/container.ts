@@ -15,7 +15,10 @@ const LOGGING = {
   Type: 'local',
   Config: { 'max-size': '2500k', 'max-file': '2', compress: 'false' },
 };
-/** An install is root in its container: it unpacks, installs packages and changes owners. */
+/**
+ * An install is root in its container: it unpacks, installs packages and changes owners. It makes no devices (MKNOD), gives
+ * no files capabilities (SETFCAP), opens no raw sockets and traces nothing; apt and dpkg need none of that.
+ */
 const INSTALL_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID'];
 
 export interface ContainerStart {
@@ -24,6 +27,8 @@ export interface ContainerStart {
   /** Whether that is an init already. */
   readonly hasInit: boolean;
   readonly owner: FolderOwner;
+  /** Whether Docker maps accounts of containers to others of the host. */
+  readonly isMapped: boolean;
   readonly files: readonly ReadOnlyFile[];
 }
 
@@ -31,7 +36,7 @@ export interface ContainerStart {
 export function renderContainer(
   names: Names,
   spec: InstanceSpec,
-  { command, hasInit, owner, files }: ContainerStart,
+  { command, hasInit, owner, isMapped, files }: ContainerStart,
 ): object {
   return {
     ...renderCommon(names, spec, 'game'),
@@ -49,6 +54,8 @@ export function renderContainer(
       // A game that is process 1 and handles no signal would ignore INT and TERM.
       Init: !hasInit,
       Mounts: [mount(spec.folder, SERVER_FOLDER), ...files.map(mountReadOnly)],
+      // It is an account of its own already, which owns its folder; a namespace would map it to another.
+      ...(isMapped ? { UsernsMode: 'host' } : {}),
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': 'rw,exec,nosuid,nodev,size=100m,mode=1777' },
       CapAdd: [...spec.capabilities],

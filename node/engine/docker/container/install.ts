@@ -2,7 +2,8 @@ import { isFarOver } from '../../../disk/disk-limit.ts';
 import { EngineError, type InstallSpec } from '../../engine.ts';
 import type { DockerClient } from '../api/client.ts';
 import { renderInstall } from './container.ts';
-import { changeOwner, ownerOf } from '../../folder-owner.ts';
+import { giveFolder } from '../../../server-folder/give.ts';
+import { ownerOf } from '../../folder-owner.ts';
 import { FrameReader } from '../api/frames.ts';
 import { inspectImage, missingImage } from './images.ts';
 import type { Names } from '../labels.ts';
@@ -31,6 +32,10 @@ export async function runInstall(
     throw missingImage(reference, 'it is not on this node');
   const name = names.container(spec.uuid, 'install');
   await removeContainer(client, name);
+  const mappedRoot = await client.mappedRoot();
+  // The root of a user namespace may write only what is its own.
+  if (mappedRoot !== null)
+    await giveFolder(spec.folder, { owner: mappedRoot, formerUids: [owner.uid] });
   const created = await client.call('POST', '/containers/create', {
     query: { name },
     body: renderInstall(names, spec, files),
@@ -52,7 +57,7 @@ export async function runInstall(
     throw error;
   } finally {
     await removeContainer(client, id);
-    await changeOwner(spec.folder, owner);
+    await giveFolder(spec.folder, { owner, formerUids: mappedRoot ? [mappedRoot.uid] : [] });
   }
 }
 
