@@ -10,7 +10,7 @@ export interface Binaries {
   readonly root: string;
   readonly postgres: string;
   readonly initdb: string;
-  /** The npm package's version, such as 18.4.0-beta.17. */
+  /** Such as 18.4.0-beta.17 of the npm package, or 15.18. */
   readonly version: string;
   readonly major: number;
 }
@@ -26,6 +26,18 @@ export function provideBinaries(
 ): Binaries {
   const { native, version } = source;
   const root = isUsable(native, account) ? native : copyTree(source, dataDir);
+  return binariesIn(root, version);
+}
+
+/** The programs of an installed PostgreSQL, such as Debian's in /usr/lib/postgresql/15. Throws where there is none. */
+export function installedBinaries(root: string): Binaries {
+  const run = spawnSync(join(root, 'bin/postgres'), ['--version'], { encoding: 'utf8' });
+  const version = /\(PostgreSQL\) (\S+)/.exec(run.stdout ?? '')?.[1];
+  if (version === undefined) throw new Error(`There is no PostgreSQL in ${root}`);
+  return binariesIn(root, version);
+}
+
+function binariesIn(root: string, version: string): Binaries {
   return {
     root,
     postgres: join(root, 'bin/postgres'),
