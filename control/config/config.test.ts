@@ -87,6 +87,7 @@ test('reads every variable, and ignores empty ones', () => {
   assert.equal(config.metricsListen, null);
   assert.equal(config.publicUrl, 'https://protect.example.net');
   assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
+  assert.deepEqual(must({ PORTCULLIS_TRUSTED_PROXY: 'none' }).trustedProxies, []);
   assert.deepEqual(config.webhookNetworks.map(formatCidr), ['10.1.0.0/16', 'fd00::/8']);
   assert.deepEqual(config.natsServers, ['tls://nats1.example.net:4222', 'nats://127.0.0.1:4222']);
   assert.deepEqual(config.mail, { url: 'smtp://mail.example.net', from: 'portcullis@example.net' });

@@ -181,12 +181,16 @@ function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolea
   return ok(url.origin + url.pathname.replace(/\/+$/, ''));
 }
 
+/** `none` says that there is no proxy, where a deployment asks for a word. */
 function decideProxies(text: string | null): Parsed<readonly string[]> {
+  if (text === 'none') return ok([]);
   const proxies = itemsOf(text);
   const wrong = proxies.filter((item) => canonicalAddress(item) === null && !parseCidr(item).ok);
   return wrong.length === 0
     ? ok(proxies)
-    : no(`PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR.`);
+    : no(
+        `PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR, nor "none".`,
+      );
 }
 
 function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
