@@ -40,14 +40,24 @@ interface Policy {
   }[];
 }
 
-function specOf<T>(manifests: readonly Manifest[], kind: string, name: string): T {
+interface Specs {
+  readonly Service: { readonly ports: readonly Port[] };
+  readonly NetworkPolicy: Policy;
+  readonly Deployment: Workload;
+}
+
+function specOf<K extends keyof Specs>(
+  manifests: readonly Manifest[],
+  kind: K,
+  name: string,
+): Specs[K] {
   const found = manifests.find((one) => one.kind === kind && one.metadata.name === name);
   assert.ok(found !== undefined, `there is no ${kind} ${name}`);
-  return found.spec as T;
+  return found.spec as Specs[K];
 }
 
 function argsOf(manifests: readonly Manifest[]): readonly string[] {
-  const { template } = specOf<Workload>(manifests, 'Deployment', 'site-control');
+  const { template } = specOf(manifests, 'Deployment', 'site-control');
   return template.spec.containers[0]?.args ?? [];
 }
 
@@ -78,14 +88,10 @@ test('Compose is refused without a word on the proxy in front of it', () => {
 test('metrics and the whole readiness are on a Service of their own, for those who are named', () => {
   const manifests = renderChart(PROXY);
   const ports = (name: string): (string | undefined)[] =>
-    specOf<{ ports: readonly Port[] }>(manifests, 'Service', name).ports.map((one) => one.name);
+    specOf(manifests, 'Service', name).ports.map((one) => one.name);
   assert.deepEqual(ports('site-control'), ['http']);
   assert.deepEqual(ports('site-control-metrics'), ['metrics']);
-  const { ingress, podSelector, policyTypes } = specOf<Policy>(
-    manifests,
-    'NetworkPolicy',
-    'site-control',
-  );
+  const { ingress, podSelector, policyTypes } = specOf(manifests, 'NetworkPolicy', 'site-control');
   assert.deepEqual(policyTypes, ['Ingress']);
   assert.deepEqual(podSelector.matchLabels, { app: 'site-control' });
   const allowing = (port: string) =>
@@ -100,7 +106,7 @@ test('metrics and the whole readiness are on a Service of their own, for those w
 });
 
 test('only control and what makes the configuration of NATS reach PostgreSQL', () => {
-  const { ingress } = specOf<Policy>(renderChart(PROXY), 'NetworkPolicy', 'site-postgres');
+  const { ingress } = specOf(renderChart(PROXY), 'NetworkPolicy', 'site-postgres');
   assert.deepEqual(
     ingress.map(({ from }) => JSON.stringify(from)),
     [

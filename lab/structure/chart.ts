@@ -114,7 +114,7 @@ function render(nodes: readonly Node[], scope: Scope): string {
 function renderNode(node: Node, scope: Scope): string {
   if (node.kind === 'text') return node.text;
   const value = evaluate(node.expression, scope);
-  if (node.kind === 'output') return String(value ?? '');
+  if (node.kind === 'output') return textOf(value);
   if (node.kind === 'assign') {
     scope.variables.set(node.name, value);
     return '';
@@ -129,15 +129,16 @@ function renderNode(node: Node, scope: Scope): string {
 }
 
 function isEmpty(value: unknown): boolean {
-  if (isMap(value)) return Object.keys(value).length === 0;
-  return (
-    value === '' ||
-    value === 0 ||
-    value === false ||
-    value === null ||
-    value === undefined ||
-    `${value}` === ''
-  );
+  if (typeof value !== 'object') return !value;
+  return value === null || Object.keys(value).length === 0;
+}
+
+/** As Go prints a value. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return `${value}`;
+  throw new ChartError('a list or a map is printed where a text belongs');
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[()|]|[^\s()|]+/g;
@@ -185,25 +186,25 @@ type Fn = (args: readonly unknown[], scope: Scope) => unknown;
 
 const FUNCTIONS: Readonly<Record<string, Fn>> = {
   not: ([value]) => isEmpty(value),
-  quote: ([value]) => JSON.stringify(String(value ?? '')),
+  quote: ([value]) => JSON.stringify(textOf(value)),
   toJson: ([value]) => JSON.stringify(value),
   default: ([otherwise, value]) => (isEmpty(value) ? otherwise : value),
   printf: ([format, ...values]) => {
     const left = [...values];
-    return String(format).replaceAll('%s', () => String(left.shift()));
+    return textOf(format).replaceAll('%s', () => textOf(left.shift()));
   },
   required: ([message, value]) => {
-    if (isEmpty(value)) throw new ChartError(String(message));
+    if (isEmpty(value)) throw new ChartError(textOf(message));
     return value;
   },
   include: ([name, dot], scope) => {
-    const nodes = scope.defined.get(String(name));
-    if (nodes === undefined) throw new ChartError(`nothing defines ${String(name)}`);
+    const nodes = scope.defined.get(textOf(name));
+    if (nodes === undefined) throw new ChartError(`nothing defines ${textOf(name)}`);
     return render(nodes, { ...scope, dot });
   },
-  nindent: ([count, text]) => `\n${String(text).replaceAll(/^/gm, ' '.repeat(Number(count)))}`,
+  nindent: ([count, text]) => `\n${textOf(text).replaceAll(/^/gm, ' '.repeat(Number(count)))}`,
   randAlphaNum: ([count]) => 'x'.repeat(Number(count)),
   // A first installation.
   lookup: () => ({}),
-  b64dec: ([value]) => Buffer.from(String(value), 'base64').toString(),
+  b64dec: ([value]) => Buffer.from(textOf(value), 'base64').toString(),
 };
