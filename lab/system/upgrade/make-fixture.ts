@@ -318,6 +318,7 @@ async function save(known: Known): Promise<void> {
   for (const name of [
     'edge',
     'node',
+    'nats',
     'edge.credential',
     'node.credential',
     'flows.credential',

@@ -192,8 +192,7 @@ async function meetsPeople({ now, known }: Site): Promise<void> {
 }
 
 async function joins({ now }: Site): Promise<void> {
-  const nats = ['--listen', `127.0.0.1:${PORTS.nats}`, '--out', join(now.home, 'nats')];
-  await now.command('nats', 'config', ...nats);
+  // With its configuration of then: an upgrade of control does not touch other hosts.
   await now.startNats();
   now.startCollector('flows');
   now.startCollector('far');
