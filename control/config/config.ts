@@ -186,6 +186,12 @@ function decideProxies(text: string | null): Parsed<readonly string[]> {
   if (text === 'none') return ok([]);
   const proxies = itemsOf(text);
   const wrong = proxies.filter((item) => canonicalAddress(item) === null && !parseCidr(item).ok);
+  const everybody = proxies.find((item) => item.endsWith('/0'));
+  if (everybody !== undefined) {
+    return no(
+      `PORTCULLIS_TRUSTED_PROXY: ${everybody} is everybody, who could then claim any address. Name the network of the proxy alone.`,
+    );
+  }
   return wrong.length === 0
     ? ok(proxies)
     : no(

@@ -7,11 +7,11 @@ import { startEnvironment, type TestEnvironment } from '@portcullis/control/test
 const EMAIL = 'ada@example.net';
 
 /** Control behind a proxy on this host, which is trusted or not. */
-function behindProxy(t: TestContext, isTrusted: boolean): Promise<TestEnvironment> {
+function behindProxy(t: TestContext, trustedProxies: readonly string[]): Promise<TestEnvironment> {
   const config: HttpConfig = {
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl: 'https://portcullis.example',
-    trustedProxies: isTrusted ? ['127.0.0.0/8'] : [],
+    trustedProxies,
     tls: null,
     metrics: { host: '127.0.0.1', port: 0 },
   };
@@ -28,7 +28,7 @@ async function guess({ anonymous }: TestEnvironment, from: string): Promise<numb
 }
 
 test('strangers behind a trusted proxy lock nobody out, each at its own limit', async (t) => {
-  const env = await behindProxy(t, true);
+  const env = await behindProxy(t, ['127.0.0.0/8']);
   await addPerson(env, EMAIL);
   let status = 0;
   let sent = 0;
@@ -41,7 +41,7 @@ test('strangers behind a trusted proxy lock nobody out, each at its own limit', 
 });
 
 test('a proxy that nobody named is in the log once and in the readiness for the operator', async (t) => {
-  const env = await behindProxy(t, false);
+  const env = await behindProxy(t, []);
   const full = env.metricsUrl.replace('/metrics', '/readyz');
   const hintOf = async (url: string): Promise<unknown> =>
     ((await (await fetch(url)).json()) as { readonly hint?: unknown }).hint;
