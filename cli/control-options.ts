@@ -42,7 +42,10 @@ export function withControlOptions(command: Command): Command {
       "where /metrics listens, or 'off' (default: 127.0.0.1:9464)",
     )
     .option('--public-url <url>', 'base of absolute links, if it differs from --listen')
-    .option('--trusted-proxy <addresses>', 'proxies whose X-Forwarded-For is trusted, with commas')
+    .option(
+      '--trusted-proxy <addresses>',
+      'proxies whose X-Forwarded-For is trusted, with commas; none: clients reach control directly',
+    )
     .option('--webhook-networks <cidrs>', 'private networks that webhooks may reach, with commas')
     .option('--smtp-url <url>', 'mail server for invitations: smtp://mail.example.net:587')
     .option('--mail-from <address>', 'the address that mail comes from')

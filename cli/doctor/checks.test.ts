@@ -40,6 +40,7 @@ function hostOf(
     devices: () => ['eth0'],
     reaches: async () => true,
     status: async () => 200,
+    document: async () => ({ status: 'ready', hint: null }),
     ...rest,
   };
 }
@@ -174,6 +175,12 @@ const FAULTS: readonly (readonly [
     /receive buffer: at most 212992.*rmem_max=4194304/,
   ],
   ['control', { outputs: { 'flock --version': null } }, 'fault', /flock is missing/],
+  [
+    'control',
+    { document: async () => ({ hint: 'start control with --trusted-proxy 10.0.0.5' }) },
+    'warning',
+    /proxy: .*does not trust. start control with --trusted-proxy 10\.0\.0\.5/,
+  ],
   [
     'control',
     { status: async (url) => (url.includes('127.0.0.1') ? null : 200) },

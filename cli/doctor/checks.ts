@@ -320,6 +320,17 @@ const port: Check = async (host, { role }) => {
       );
 };
 
+/** Where control serves metrics and its whole readiness by default. */
+const READINESS_URL = 'http://127.0.0.1:9464/readyz';
+
+const proxy: Check = async (host, { role }) => {
+  if (role !== 'control') return null;
+  const { hint } = Object(await host.document(READINESS_URL)) as { readonly hint?: unknown };
+  return typeof hint === 'string'
+    ? warning('proxy', 'control is behind one that it does not trust', hint)
+    : null;
+};
+
 const CHECKS: readonly Check[] = [
   rights,
   kernel,
@@ -335,6 +346,7 @@ const CHECKS: readonly Check[] = [
   receiveBuffer,
   postgres,
   port,
+  proxy,
   credential,
   reachable,
 ];

@@ -19,6 +19,8 @@ export interface Host {
   reaches(host: string, port: number): Promise<boolean>;
   /** The HTTP status; null without an answer. */
   status(url: string): Promise<number | null>;
+  /** The JSON document at a URL; null without one. */
+  document(url: string): Promise<unknown>;
 }
 
 const TIMEOUT_MS = 5_000;
@@ -66,6 +68,14 @@ export const HOST: Host = {
   async status(url) {
     try {
       return (await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })).status;
+    } catch {
+      return null;
+    }
+  },
+  async document(url) {
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return await answer.json();
     } catch {
       return null;
     }

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { bundledPackages, installedPackages, LICENCE, renderCopyright } from './copyright.ts';
 
 /**
  * `npm run package [FOLDER]`: a tarball and a .deb with everything that runs, Node.js and PostgreSQL included, for the
@@ -43,8 +44,6 @@ const NOT_RUN = [
   '{*,@*/*}/{test,tests,benchmarks,benchmark,integration,examples,scripts}',
   '**/{.eslintrc*,.npmignore,.gitattributes,.gitmodules,.gitignore,eslint.config.*,*.html,*.md}',
 ];
-/** What a licence asks to be shipped with the code. */
-const LICENCE = /licen[cs]e|copying|notice/i;
 const WORKSPACES = manifest.workspaces.filter((name) => name !== 'lab' && name !== 'portal');
 
 if (architecture === undefined) throw new Error(`there is no package for ${process.arch}`);
@@ -59,7 +58,7 @@ try {
   writeControl(join(staging, 'DEBIAN'), place);
   mkdirSync(join(staging, 'usr', 'bin'), { recursive: true });
   symlinkSync('../lib/portcullis/portcullis', join(staging, 'usr', 'bin', 'portcullis'));
-  writeDocumentation(join(staging, 'usr', 'share'));
+  writeDocumentation(join(staging, 'usr', 'share'), place);
   run(
     'dpkg-deb',
     '-Zxz',
@@ -99,15 +98,19 @@ function fill(place: string): void {
 }
 
 /** What lintian asks for, and why it may find what others have built. */
-function writeDocumentation(share: string): void {
+function writeDocumentation(share: string, place: string): void {
   const write = (path: string, text: string | Buffer): void => {
     mkdirSync(dirname(join(share, path)), { recursive: true });
     writeFileSync(join(share, path), text);
   };
-  const license = '/usr/share/common-licenses/Apache-2.0';
+  const modules = join(ROOT, 'node_modules');
   write(
     'doc/portcullis/copyright',
-    `Copyright (C) 2026 The Portcullis authors\nLicense: Apache-2.0, see ${license}\nPackages in node_modules have licences of their own, beside their code.\n`,
+    renderCopyright(
+      installedPackages(join(place, 'node_modules')),
+      bundledPackages(modules, join(ROOT, 'portal')),
+      (file) => readFileSync(join(modules, file), 'utf8'),
+    ),
   );
   const { version } = manifest;
   const when = run('git', '-C', ROOT, 'log', '-1', '--format=%cD').trim();

@@ -137,6 +137,11 @@ test('a rule write changes nothing, and a changed holding reads few of them', as
   const { counting, counted } = countHoldings(db);
   await scopes.load(counting);
   assert.ok(counted.rows > 2_000);
+  // A transaction of another database may be older than these rows: they are read again until it ends.
+  while (counted.rows >= 10) {
+    counted.rows = 0;
+    await scopes.load(counting);
+  }
   const work = async () => {
     counted.rows = 0;
     const isOther = await scopes.load(counting);

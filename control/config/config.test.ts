@@ -87,6 +87,14 @@ test('reads every variable, and ignores empty ones', () => {
   assert.equal(config.metricsListen, null);
   assert.equal(config.publicUrl, 'https://protect.example.net');
   assert.deepEqual(config.trustedProxies, ['192.0.2.1', '2001:db8::/32']);
+  assert.deepEqual(must({ PORTCULLIS_TRUSTED_PROXY: 'none' }).trustedProxies, []);
+  for (const everybody of ['0.0.0.0/0', '10.0.0.0/8,::/0']) {
+    const refused = decideConfig(
+      { PORTCULLIS_TRUSTED_PROXY: everybody, HOME: '/home/me' },
+      { isRoot: false },
+    );
+    assert.match(refused.ok ? '' : refused.reason, /is everybody.*network of the proxy alone/);
+  }
   assert.deepEqual(config.webhookNetworks.map(formatCidr), ['10.1.0.0/16', 'fd00::/8']);
   assert.deepEqual(config.natsServers, ['tls://nats1.example.net:4222', 'nats://127.0.0.1:4222']);
   assert.deepEqual(config.mail, { url: 'smtp://mail.example.net', from: 'portcullis@example.net' });

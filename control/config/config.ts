@@ -181,12 +181,22 @@ function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolea
   return ok(url.origin + url.pathname.replace(/\/+$/, ''));
 }
 
+/** `none` says that there is no proxy, where a deployment asks for a word. */
 function decideProxies(text: string | null): Parsed<readonly string[]> {
+  if (text === 'none') return ok([]);
   const proxies = itemsOf(text);
   const wrong = proxies.filter((item) => canonicalAddress(item) === null && !parseCidr(item).ok);
+  const everybody = proxies.find((item) => item.endsWith('/0'));
+  if (everybody !== undefined) {
+    return no(
+      `PORTCULLIS_TRUSTED_PROXY: ${everybody} is everybody, who could then claim any address. Name the network of the proxy alone.`,
+    );
+  }
   return wrong.length === 0
     ? ok(proxies)
-    : no(`PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR.`);
+    : no(
+        `PORTCULLIS_TRUSTED_PROXY: ${wrong.join(', ')}: neither an address nor a CIDR, nor "none".`,
+      );
 }
 
 function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openDatabase } from './database.ts';
+import pg from 'pg';
+import { connectionConfig, openDatabase } from './database.ts';
 import { codeOf, constraintOf, isUnavailable } from './failure.ts';
 import { statementName } from './statement.ts';
 import { testDatabase } from './testing.ts';
@@ -114,4 +115,14 @@ test('recognises an outage behind wrapping errors, and nothing else', () => {
   const own = new Error('its own cause');
   own.cause = own;
   assert.ok(!isUnavailable(own));
+});
+
+test('compiles no query, which would take longer than to run it', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const inPool = await sql<{ jit: string }>`show jit`.execute(db);
+  assert.deepEqual(inPool.rows, [{ jit: 'off' }]);
+  const client = new pg.Client(connectionConfig(url, 'portcullis test'));
+  await client.connect();
+  t.after(() => client.end());
+  assert.deepEqual((await client.query('show jit')).rows, [{ jit: 'off' }]);
 });

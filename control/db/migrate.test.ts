@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openDatabase } from './database.ts';
-import { loadMigrations, migrate, refuse } from './migrate.ts';
+import { loadMigrations, migrate, migrateDatabase, refuse, refuseServer } from './migrate.ts';
 import { testDatabase } from './testing.ts';
 
 const one = { name: '0001-initial.sql', text: '', hash: 'a' };
+/** SHA-256 of 0001-initial.sql. */
+const INITIAL = '249348f59328fbeb61c525b561e0499ce78831487be3a49add445d0e06029043';
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 
 test('rejects a database newer than the code with an explanation', () => {
@@ -13,13 +15,52 @@ test('rejects a database newer than the code with an explanation', () => {
   assert.equal(refuse([one], [one, two]), null);
   assert.match(
     refuse([one, two], [one]) ?? '',
-    /newer than this Portcullis: it has migration 0002/,
+    /newer than this Portcullis: it has migration 0002.*empty database.*"portcullis backup restore FILE"/,
   );
 });
 
 test('rejects a database with other or changed migrations with an explanation', () => {
   assert.match(refuse([two], [one, two]) ?? '', /has migration 0002-more\.sql where this/);
   assert.match(refuse([{ ...one, hash: 'x' }, two], [one]) ?? '', /cannot be carried over/);
+});
+
+test('the initial migration never changes: databases of f433ab77 and later hold it', async () => {
+  const [initial] = await loadMigrations();
+  assert.deepEqual([initial?.name, initial?.hash], ['0001-initial.sql', INITIAL]);
+});
+
+test('rejects a PostgreSQL outside of 15 to 18 with the versions that work', () => {
+  for (const version of [150_000, 150_018, 160_009, 170_002, 180_004])
+    assert.equal(refuseServer(version), null, String(version));
+  for (const [version, major] of [
+    [90_624, 9],
+    [140_023, 14],
+    [190_000, 19],
+  ] as const) {
+    assert.match(
+      refuseServer(version) ?? '',
+      new RegExp(`PostgreSQL ${major}, and this Portcullis needs PostgreSQL 15 to 18`),
+    );
+  }
+});
+
+test('changes nothing on a PostgreSQL that it rejects', async (t) => {
+  const { db, url } = await testDatabase(t);
+  await sql`drop schema public cascade; create schema public; create schema older`.execute(db);
+  // Found before the server's own function, like the answer of another version.
+  await sql`
+    create function older.current_setting(text) returns text language sql as $$ select '140023' $$`.execute(
+    db,
+  );
+  const older = new URL(url);
+  older.searchParams.set('options', '-c search_path=older,pg_catalog,public');
+  await assert.rejects(
+    migrateDatabase({ url: older.href, migrationUrl: null }, await loadMigrations()),
+    /runs on PostgreSQL 14, and this Portcullis needs PostgreSQL 15 to 18/,
+  );
+  const { rows } =
+    await sql`select from pg_class where relnamespace = 'public'::regnamespace`.execute(db);
+  assert.equal(rows.length, 0);
 });
 
 test('migrates an empty database once when several control planes start together', async (t) => {

@@ -16,6 +16,10 @@ export interface Migration {
   readonly hash: string;
 }
 
+/** Major versions of PostgreSQL that the tests run on. */
+const OLDEST_SERVER = 15;
+const NEWEST_SERVER = 18;
+
 /** Every migration that ships, oldest first. */
 export async function loadMigrations(folder: URL = FOLDER): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name)).toSorted();
@@ -50,6 +54,7 @@ export function roleToMigrate(target: MigrationTarget): string {
 
 async function isMigrated(url: string, wanted: readonly Migration[]): Promise<boolean> {
   return onDatabase(url, async (db) => {
+    await requireServer(db);
     const { rows } = await sql<{ found: boolean }>`
       select to_regclass('migrations') is not null as found`.execute(db);
     if (rows[0]?.found !== true) return false;
@@ -105,6 +110,20 @@ async function applyMissing(tx: Tx, wanted: readonly Migration[]): Promise<void>
   }
 }
 
+async function requireServer(db: Db): Promise<void> {
+  const { rows } = await sql<{ version: number }>`
+    select current_setting('server_version_num')::integer as version`.execute(db);
+  const refusal = refuseServer(rows[0]?.version ?? 0);
+  if (refusal !== null) throw new Error(refusal);
+}
+
+/** Why a server of this `server_version_num`, such as 150018, cannot be used, or null. */
+export function refuseServer(version: number): string | null {
+  const major = Math.floor(version / 10_000);
+  if (major >= OLDEST_SERVER && major <= NEWEST_SERVER) return null;
+  return `The database runs on PostgreSQL ${major}, and this Portcullis needs PostgreSQL ${OLDEST_SERVER} to ${NEWEST_SERVER}: name one of those in DATABASE_URL. Nothing was changed.`;
+}
+
 /** Why this code must not touch a database with these migrations, or null. */
 export function refuse(
   applied: readonly { name: string; hash: string }[],
@@ -113,7 +132,7 @@ export function refuse(
   for (const [index, done] of applied.entries()) {
     const ours = wanted[index];
     if (ours === undefined) {
-      return `The database is newer than this Portcullis: it has migration ${done.name}, which this version does not know. Start the version that made it, or a newer one.`;
+      return `The database is newer than this Portcullis: it has migration ${done.name}, which this version does not know. Start the version that made it, or a newer one. To go back, give this version an empty database (the embedded server: move the folder postgres out of the data folder) and restore the backup that was made before the upgrade, with "portcullis backup restore FILE". Nothing was changed.`;
     }
     if (ours.name !== done.name) {
       return `The database has migration ${done.name} where this Portcullis has ${ours.name}: another version, or another program, made it. Nothing was changed.`;

@@ -6,12 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { type Db, openDatabase } from './database.ts';
+import { installedBinaries } from './embedded/binaries.ts';
 import { startEmbeddedPostgres } from './embedded/index.ts';
 import { loadMigrations, migrate } from './migrate.ts';
 import { scratchRoot } from './scratch.ts';
 
 /** The URL of the runner's server for test databases. */
 const SERVER_VARIABLE = 'PORTCULLIS_TEST_DATABASE_URL';
+/** A folder with `bin/postgres` of another version to test on, such as /usr/lib/postgresql/15. Default: the embedded one. */
+const POSTGRES_VARIABLE = 'PORTCULLIS_TEST_POSTGRES';
 
 /** The lifetime of a test database: a test, or a file in a `before` hook. */
 export interface Lifetime {
@@ -85,14 +88,21 @@ function closeAtExit(): void {
   });
 }
 
-/** Starts a test server without fsync, removed with this process in any case. */
+/** Starts a test server without fsync, of the version that is tested, removed with this process in any case. */
 export async function startTestCluster(): Promise<TestCluster> {
   const dataDir = await mkdtemp(join(scratchRoot(), 'portcullis-test-'));
   // As root the server runs as another account, which must reach the folder.
   await chmod(dataDir, 0o711);
   const removed = removeWithUs(dataDir);
   const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-  const server = await startEmbeddedPostgres({ dataDir, log, fsync: false, isTestServer: true });
+  const other = process.env[POSTGRES_VARIABLE];
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log,
+    fsync: false,
+    isTestServer: true,
+    ...(other !== undefined && { binaries: installedBinaries(other) }),
+  });
   return {
     url: server.superuserUrl,
     async stop() {

@@ -12,9 +12,28 @@ const DONE_WITHOUT = [
   'node_modules/koffi',
 ];
 
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+interface Locked {
+  readonly hasInstallScript?: boolean;
+  /** A room of ours. */
+  readonly link?: boolean;
+  readonly integrity?: string;
 }
+interface Lock {
+  readonly packages: Readonly<Record<string, Locked>>;
+}
+
+test('every package is locked with its digest, also those that other platforms install', () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+  const packages = Object.entries(lock.packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && link !== true,
+  );
+  assert.ok(packages.length > 300, `${packages.length} packages`);
+  // Where some lack it: delete their entries, and run npm install --package-lock-only.
+  const without = packages
+    .filter(([, { integrity = '' }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity))
+    .map(([path]) => path);
+  assert.deepEqual(without, []);
+});
 
 test('no install script of a package runs, and no further package brings one', () => {
   const settings = readFileSync(join(ROOT, '.npmrc'), 'utf8').split('\n');

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -14,7 +15,7 @@ export interface Binaries {
   readonly root: string;
   readonly postgres: string;
   readonly initdb: string;
-  /** The npm package's version, such as 18.4.0-beta.17. */
+  /** Such as 18.4.0-beta.17 of the npm package, or 15.18. */
   readonly version: string;
   readonly major: number;
 }
@@ -34,6 +35,18 @@ export function provideBinaries(
   const isClosed = account !== null && !inProgram.startsWith('..');
   const native = isClosed ? join(readableProgram().root, inProgram) : source.native;
   const root = isUsable(native, account) ? native : copyTree(native, version, dataDir);
+  return binariesIn(root, version);
+}
+
+/** The programs of an installed PostgreSQL, such as Debian's in /usr/lib/postgresql/15. Throws where there is none. */
+export function installedBinaries(root: string): Binaries {
+  const run = spawnSync(join(root, 'bin/postgres'), ['--version'], { encoding: 'utf8' });
+  const version = /\(PostgreSQL\) (\S+)/.exec(run.stdout ?? '')?.[1];
+  if (version === undefined) throw new Error(`There is no PostgreSQL in ${root}`);
+  return binariesIn(root, version);
+}
+
+function binariesIn(root: string, version: string): Binaries {
   return {
     root,
     postgres: join(root, 'bin/postgres'),

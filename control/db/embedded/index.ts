@@ -4,7 +4,7 @@ import { lstatSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { chooseAccount } from './account.ts';
-import { provideBinaries } from './binaries.ts';
+import { type Binaries, provideBinaries } from './binaries.ts';
 import { provideCluster } from './cluster.ts';
 import {
   clusterOf,
@@ -18,6 +18,7 @@ import {
   CONTROL_ROLE,
   controlUrl,
   provideDatabase,
+  ROLES,
   SUPERUSER,
   writeAuthentication,
 } from './roles.ts';
@@ -35,6 +36,8 @@ export interface EmbeddedOptions {
   readonly isTestServer?: boolean;
   /** Default true. False loses data on a power failure: tests only. */
   readonly fsync?: boolean;
+  /** Default: those of the npm package. Tests run on other versions. */
+  readonly binaries?: Binaries;
 }
 
 export interface EmbeddedPostgres {
@@ -67,9 +70,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     if (takeOver(dataDir, account))
       log.warn({ account: account?.name }, 'the data directory belongs to this account now');
     const layout = prepareLayout(dataDir, account);
-    const binaries = provideBinaries(dataDir, account);
+    const binaries = options.binaries ?? provideBinaries(dataDir, account);
     provideCluster(layout, binaries, account, fsync);
-    writeAuthentication(layout, account, isTestServer ? 'all' : CONTROL_ROLE);
+    writeAuthentication(layout, account, isTestServer ? ROLES : [CONTROL_ROLE]);
     const supervisor = await supervise({ layout, binaries, account, fsync, pool }, log);
     await provideDatabase(layout).catch(async (error: unknown) => {
       await supervisor.stop();

@@ -24,18 +24,23 @@ export function controlUrl(layout: Pick<Layout, 'socketDir'>): string {
   return socketUrl(layout.socketDir, DATABASE, CONTROL_ROLE);
 }
 
+/** Each by its name: `all` in a map is a role of that name before PostgreSQL 16. */
+export const ROLES: readonly string[] = [SUPERUSER, MIGRATION_ROLE, CONTROL_ROLE];
+
 /**
  * Writes which accounts may become which roles: the kernel names the peer of the socket. The account that starts the
- * server may become any; if that is root, the account that it becomes afterwards gets `accountRole`.
+ * server may become any; if that is root, the account that it becomes afterwards gets `accountRoles`.
  */
 export function writeAuthentication(
   { cluster }: Layout,
   account: Account | null,
-  accountRole: string,
+  accountRoles: readonly string[],
 ): void {
   const starters = new Set(['root', userInfo().username]);
-  const lines = [...starters].map((name) => `platform "${name}" all`);
-  if (account !== null) lines.push(`platform "${account.name}" ${accountRole}`);
+  const allow = (name: string, roles: readonly string[]): string[] =>
+    roles.map((role) => `platform "${name}" ${role}`);
+  const lines = [...starters].flatMap((name) => allow(name, ROLES));
+  if (account !== null) lines.push(...allow(account.name, accountRoles));
   const files = {
     'pg_hba.conf': 'local all all peer map=platform\n',
     'pg_ident.conf': `${lines.join('\n')}\n`,

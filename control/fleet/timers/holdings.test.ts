@@ -47,7 +47,10 @@ async function received(url: string, done: () => Promise<boolean>): Promise<void
   }
 }
 
-test("takes a generation within 100 ms of a holding's end; the new holder starts without rules", async (t) => {
+/** A check without a reason comes after 30 s. The bound leaves time to a loaded machine. */
+const WOKEN_MS = 10_000;
+
+test("takes a generation at a holding's end, not at the next check; the new holder starts without rules", async (t) => {
   const { db, url } = await testDatabase(t);
   const old = await insertOrganisation(db, 'old');
   const next = await insertOrganisation(db, 'next');
@@ -70,8 +73,7 @@ test("takes a generation within 100 ms of a holding's end; the new holder starts
     [[taken + 1, '203.0.113.0/24']],
   );
   const lateMs = made[0]?.lateMs ?? Number.NaN;
-  // Asleep it would come after ten minutes.
-  assert.ok(lateMs >= 0 && lateMs < 60_000, `${lateMs} ms after the moment`);
+  assert.ok(lateMs >= 0 && lateMs < WOKEN_MS, `${lateMs} ms after the moment`);
   const after = await inSnapshot(db, (tx) => loadPolicies(tx, ['203.0.113.0/24']));
   assert.deepEqual(after, { policies: [], removed: ['203.0.113.0/24', IP] });
 });
@@ -126,5 +128,5 @@ test('sees new holdings when woken', async (t) => {
   await received(url, async () => (await currentGeneration(db)) === 1);
   await scheduler.stop();
   const lateMs = (await scheduled(db, end))[0]?.lateMs ?? Number.NaN;
-  assert.ok(lateMs >= 0 && lateMs < 100, `${lateMs} ms after the moment`);
+  assert.ok(lateMs >= 0 && lateMs < WOKEN_MS, `${lateMs} ms after the moment`);
 });

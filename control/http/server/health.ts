@@ -63,6 +63,8 @@ export type ReadReadiness = (detail: 'public' | 'full') => Promise<Readiness>;
 export function createReadReadiness(deps: {
   readonly readiness: () => Promise<ReadinessReport>;
   readonly log: Logger;
+  /** What the operator should change, though everything works; null: nothing. */
+  readonly hint: () => string | null;
 }): ReadReadiness {
   let last: { readonly atMs: number; readonly report: Promise<ReadinessReport> } | null = null;
   const read = (): Promise<ReadinessReport> => {
@@ -82,7 +84,8 @@ export function createReadReadiness(deps: {
     const ready = Object.values(checks).every(({ ok }) => ok);
     const status = ready ? 'ready' : 'not ready';
     const full = { status, checks, enforcement };
-    return { status: ready ? 200 : 503, document: detail === 'full' ? full : withoutDetails(full) };
+    const document = detail === 'full' ? { ...full, hint: deps.hint() } : withoutDetails(full);
+    return { status: ready ? 200 : 503, document };
   };
 }
 

@@ -125,6 +125,11 @@ export const addressTabMessages = {
   geo: {
     lead: 'Drop packets by the country or network (ASN) of their source. An allow rule that names a source comes before geo rules.',
     add: 'Add a geo rule',
+    sources: {
+      lead: 'Countries and networks of addresses:',
+      dbIp: 'IP Geolocation by DB-IP',
+      routeViews: 'RouteViews',
+    },
     editTitle: 'Geo rule',
     action: 'Action',
     actions: { deny: 'Drop these', only: 'Only these pass' },

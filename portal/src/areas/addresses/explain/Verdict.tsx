@@ -4,6 +4,7 @@ import { DropBars } from '../../../components/figures/Bars.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
+import { GeoSources } from '../geo/GeoSources.tsx';
 import type { AcceptedView } from '../queries.ts';
 
 const text = messages.explain;
@@ -75,6 +76,7 @@ export function Verdict({ result, view }: Props) {
           ))}
         </section>
       </div>
+      <GeoSources />
     </>
   );
 }

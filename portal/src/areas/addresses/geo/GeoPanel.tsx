@@ -11,6 +11,7 @@ import { messages } from '../../../messages/index.ts';
 import { targetOn } from '../target-on.ts';
 import { describeGeo, geoDraftOf, inputOfGeo, newGeoDraft } from './geo-draft.ts';
 import { GeoEditor } from './GeoEditor.tsx';
+import { GeoSources } from './GeoSources.tsx';
 import { usePeopleClient } from '../../../session/session.ts';
 import { WorldMap } from './WorldMap.tsx';
 
@@ -69,6 +70,7 @@ export default function GeoPanel({ ip }: { readonly ip: string }) {
           </ul>
         )}
       </ListPanel>
+      <GeoSources />
       {deleted !== null && (
         <WriteDialog
           title={text.deleteTitle}

@@ -1,0 +1,21 @@
+import { Anchor } from '@mantine/core';
+import { messages } from '../../../messages/index.ts';
+
+const { sources } = messages.geo;
+
+/** The link that the licence of the data (CC BY 4.0) asks for on pages that use it. */
+export function GeoSources() {
+  return (
+    <p className="dim">
+      {sources.lead}{' '}
+      <Anchor href="https://db-ip.com" rel="noreferrer" target="_blank" underline="always">
+        {sources.dbIp}
+      </Anchor>
+      {', '}
+      <Anchor href="https://www.routeviews.org" rel="noreferrer" target="_blank" underline="always">
+        {sources.routeViews}
+      </Anchor>
+      {'.'}
+    </p>
+  );
+}
