@@ -13,14 +13,29 @@ export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[
      where id = any(${organisationIds}::bigint[]) order by id
        for no key update`.execute(tx);
   const counts = await loadCounts(tx, organisationIds);
-  for (const { id, limit } of rows) {
-    const configured = counts.get(id) ?? 0;
-    if (configured <= limit) continue;
-    throw new Problem(
-      'limit_exceeded',
-      `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
-    );
-  }
+  for (const { id, limit } of rows) refuseAbove(limit, counts.get(id) ?? 0);
+}
+
+/** The same for a target that a change in memory would configure too. Locks nothing. */
+export async function requireConfiguredWith(
+  tx: Tx,
+  organisationId: number,
+  target: string,
+): Promise<void> {
+  const { rows } = await sql<{ limit: number }>`
+    select configured_addresses as "limit" from organisations where id = ${organisationId}`.execute(
+    tx,
+  );
+  const counts = await loadCounts(tx, [organisationId], [target]);
+  for (const { limit } of rows) refuseAbove(limit, counts.get(organisationId) ?? 0);
+}
+
+function refuseAbove(limit: number, configured: number): void {
+  if (configured <= limit) return;
+  throw new Problem(
+    'limit_exceeded',
+    `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
+  );
 }
 
 /**
@@ -35,6 +50,7 @@ export async function countConfigured(db: Db | Tx, organisationId: number): Prom
 async function loadCounts(
   db: Db | Tx,
   organisationIds: readonly number[],
+  more: readonly string[] = [],
 ): Promise<ReadonlyMap<number, number>> {
   const { rows } = await sql<{ id: number; configured: number }>`
     with held as (
@@ -52,6 +68,8 @@ async function loadCounts(
         join held on held.id = holding_id where deleted_generation is null
       union select held.organisation_id, target from blocked_sources
         join held on held.id = holding_id where deleted_generation is null
+      union select organisation, target
+        from unnest(${organisationIds}::bigint[]) as organisation, unnest(${more}::text[]::cidr[]) as target
     ) as targets group by organisation_id`.execute(db);
   return new Map(rows.map(({ id, configured }) => [id, configured]));
 }

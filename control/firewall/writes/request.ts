@@ -120,16 +120,17 @@ function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
   return expandPorts(ranges);
 }
 
-/** The present numbers of the ports that rules name. */
+/** The present numbers of the ports that rules name; `locked` as in `resolvePorts`. */
 export function resolveOf(
   tx: Tx,
   call: Call,
   requests: readonly NamingRuleRequest[],
+  { locked }: { readonly locked: boolean },
 ): Promise<ReadonlyMap<string, ResolvedPort>> {
   const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
     text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
   );
-  return resolvePorts(tx, call, mentions, { locked: true });
+  return resolvePorts(tx, call, mentions, { locked });
 }
 
 /** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */
