@@ -90,7 +90,7 @@ export async function planPolicy(
 }
 
 function requireRoom(tx: Tx, { caller, ip }: Call): Promise<void> {
-  return requireConfiguredWith(tx, caller.organisationId, ip);
+  return requireConfiguredWith(tx, caller.organisationId, { targets: [ip] });
 }
 
 function ownCount(state: AddressState): number {

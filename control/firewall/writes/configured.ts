@@ -16,17 +16,23 @@ export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[
   for (const { id, limit } of rows) refuseAbove(limit, counts.get(id) ?? 0);
 }
 
-/** The same for a target that a change in memory would configure too. Locks nothing. */
+/** Targets that a change in memory would configure; of a group all that it would have. */
+interface PlannedTargets {
+  readonly targets: readonly string[];
+  readonly groupId?: number;
+}
+
+/** The same for a change in memory. Locks nothing. */
 export async function requireConfiguredWith(
   tx: Tx,
   organisationId: number,
-  target: string,
+  planned: PlannedTargets,
 ): Promise<void> {
   const { rows } = await sql<{ limit: number }>`
     select configured_addresses as "limit" from organisations where id = ${organisationId}`.execute(
     tx,
   );
-  const counts = await loadCounts(tx, [organisationId], [target]);
+  const counts = await loadCounts(tx, [organisationId], planned);
   for (const { limit } of rows) refuseAbove(limit, counts.get(organisationId) ?? 0);
 }
 
@@ -50,7 +56,7 @@ export async function countConfigured(db: Db | Tx, organisationId: number): Prom
 async function loadCounts(
   db: Db | Tx,
   organisationIds: readonly number[],
-  more: readonly string[] = [],
+  { targets, groupId }: PlannedTargets = { targets: [] },
 ): Promise<ReadonlyMap<number, number>> {
   const { rows } = await sql<{ id: number; configured: number }>`
     with held as (
@@ -61,7 +67,8 @@ async function loadCounts(
       select organisation_id, ip::cidr from addresses
         join held on held.id = holding_id where configured
       union select organisation_id, target from group_assignments
-        join held on held.id = holding_id where deleted_generation is null
+        join held on held.id = holding_id
+       where deleted_generation is null and group_id is distinct from ${groupId ?? null}::bigint
       union select organisation_id, target from geo_assignments
         join held on held.id = holding_id where deleted_generation is null
       union select organisation_id, target from default_actions
@@ -69,7 +76,7 @@ async function loadCounts(
       union select held.organisation_id, target from blocked_sources
         join held on held.id = holding_id where deleted_generation is null
       union select organisation, target
-        from unnest(${organisationIds}::bigint[]) as organisation, unnest(${more}::text[]::cidr[]) as target
+        from unnest(${organisationIds}::bigint[]) as organisation, unnest(${targets}::text[]::cidr[]) as target
     ) as targets group by organisation_id`.execute(db);
   return new Map(rows.map(({ id, configured }) => [id, configured]));
 }
