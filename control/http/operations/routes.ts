@@ -6,6 +6,7 @@ import {
   type PortalEndpoint,
   ROLES,
 } from '@portcullis/contract/endpoint.ts';
+import { bodyLimitOf } from '@portcullis/contract/body-limits.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import {
@@ -35,6 +36,8 @@ import { bodyValidator } from '../input/validation.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly operationId?: string;
+    /** The values that a body may have; see `bodyLimitOf`. */
+    readonly maxValues?: number;
   }
   interface FastifyRequest {
     /** Set when the request arrives. */
@@ -85,10 +88,12 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
       validateQuery: queryValidator(row.query),
       validateBody: row.body === undefined ? null : bodyValidator(row.body),
     };
+    const limit = bodyLimitOf(row);
     app.route({
       method: row.method,
+      bodyLimit: limit.bytes,
       url: `${prefix}${row.path}`.replace(/\{(\w+)\}/g, ':$1'),
-      config: { operationId: row.operationId },
+      config: { operationId: row.operationId, maxValues: limit.values },
       onRequest: async (request, reply) => admit(operation, deps, request, reply),
       handler: async (request, reply) => answer(operation, deps, request, reply),
     });

@@ -147,7 +147,7 @@ function addLifecycle(app: FastifyInstance, { metrics, log, page, tracing }: Lif
     done(routeProblem(paths, request.method, path));
   });
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error);
+    const problem = toProblem(error, request.routeOptions.bodyLimit);
     if (isServerError(problem.code)) log.error({ requestId: request.id, error }, 'request failed');
     sendReply(reply, problemReply(problem, request.id));
   });
