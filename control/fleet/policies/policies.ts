@@ -1,6 +1,12 @@
 import { sql } from 'kysely';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import { type Cidr, formatCidr, formatNetwork, lastValue, overlaps } from '@portcullis/core/net/cidr.ts';
+import {
+  type Cidr,
+  formatCidr,
+  formatNetwork,
+  lastValue,
+  overlaps,
+} from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
@@ -278,11 +284,7 @@ export async function loadChangedPolicy(
   return { before: policyOf(rows), after: policyOf(changed) };
 }
 
-async function loadAddressRows(
-  tx: Tx,
-  ip: string,
-  generation: number | null,
-): Promise<PolicyRows> {
+async function loadAddressRows(tx: Tx, ip: string, generation: number | null): Promise<PolicyRows> {
   const { asOf } = await readMoment(tx);
   return loadPolicyRows(tx, { region: [ip], asOf, generation });
 }
