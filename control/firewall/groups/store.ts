@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { storedCidr } from '../../fleet/index.ts';
@@ -25,10 +26,10 @@ export async function loadGroups(
   ids: readonly number[],
   { locked }: { readonly locked: boolean },
 ): Promise<Map<number, GroupRecord>> {
+  if (locked) await lockRows(tx, 'groups', ids, 'update');
   const { rows } = await sql<GroupRecord>`
     select id, organisation_id as "organisationId", name, owner from groups
-     where id = any(${ids}::bigint[]) and deleted_at is null order by id ${locked ? sql`for update` : sql``}
-  `.execute(tx);
+     where id = any(${ids}::bigint[]) and deleted_at is null order by id`.execute(tx);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockEverything } from '../../db/locks.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import { Problem } from '../../problem.ts';
 import { dataOf } from '../../testing/client.ts';
@@ -19,8 +20,9 @@ type Body = DryRunCall['body'];
 
 const silent = { events: { addressChanged: () => {} } };
 
-/** The writes that a dry run stands for, one after the other. */
+/** The writes that a dry run stands for, one after the other; each alone takes its locks in their order. */
 async function write(tx: Tx, call: DryRunCall): Promise<void> {
+  await lockEverything(tx);
   const { rules = [], filters = [], default: action } = call.body;
   if (rules.length > 0) {
     const wanted = rules.map((rule) => ({ ...rule, ...portOf(rule) }));

@@ -72,7 +72,7 @@ export async function planPolicy(
   };
   if (rules.length > 0) {
     const requests = rules.map((rule) => ({ ...rule, ...portOf(rule) }));
-    await change(await withNotedRules(tx, call, { state }, { requests, locked: false }));
+    await change(await withNotedRules(tx, call, { state }, requests));
   }
   for (const filter of filters) await change(await withFilters(tx, call, { state }, filter));
   if (action !== undefined) {

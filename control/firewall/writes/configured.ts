@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import { Problem } from '../../problem.ts';
 
 /**
@@ -8,10 +9,10 @@ import { Problem } from '../../problem.ts';
  */
 export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[]): Promise<void> {
   // "no key update" does not block foreign keys to the organisation, so its other writes continue.
+  await lockRows(tx, 'organisations', organisationIds, 'no key update');
   const { rows } = await sql<{ id: number; limit: number }>`
     select id, configured_addresses as "limit" from organisations
-     where id = any(${organisationIds}::bigint[]) order by id
-       for no key update`.execute(tx);
+     where id = any(${organisationIds}::bigint[]) order by id`.execute(tx);
   const counts = await loadCounts(tx, organisationIds);
   for (const { id, limit } of rows) refuseAbove(limit, counts.get(id) ?? 0);
 }

@@ -16,6 +16,7 @@ import {
 } from './own-objects.ts';
 import {
   type FilterRequest,
+  lockNamedIn,
   type NamingRuleRequest,
   readFilterPorts,
   readRule,
@@ -69,22 +70,20 @@ export async function addNotedRules(
   call: Call,
   requests: readonly NotedRuleRequest[],
 ): Promise<Written> {
+  await lockNamedIn(tx, call, requests);
   const scope = await openWriteScope(tx, call);
-  const added = await withNotedRules(tx, call, scope, { requests, locked: true });
+  const added = await withNotedRules(tx, call, scope, requests);
   return writeOwn(deps, tx, call, scope, added);
 }
 
-/** The own objects of an address with these rules too. `locked`: for a write, which named ports must then follow. */
+/** The own objects of an address with these rules too. */
 export async function withNotedRules(
   tx: Tx,
   call: Call,
   scope: Pick<AddressWriteScope, 'state'>,
-  {
-    requests,
-    locked,
-  }: { readonly requests: readonly NotedRuleRequest[]; readonly locked: boolean },
+  requests: readonly NotedRuleRequest[],
 ): Promise<OwnObjects> {
-  const named = await resolveOf(tx, call, requests, { locked });
+  const named = await resolveOf(tx, call, requests);
   const rules = readRules(call, requests, named);
   const notes = new Map<string, RuleNote>();
   for (const request of requests) {

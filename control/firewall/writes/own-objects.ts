@@ -41,6 +41,7 @@ import {
 } from './marks.ts';
 import { writeChange } from './write-change.ts';
 import {
+  lockNamedIn,
   type NamingRuleRequest,
   readFilters,
   readRules,
@@ -154,8 +155,9 @@ export async function replaceAddress(
   call: Call,
   request: Replacement,
 ): Promise<Written> {
+  await lockNamedIn(tx, call, request.rules);
   const scope = await openWriteScope(tx, call);
-  const named = await resolveOf(tx, call, request.rules, { locked: true });
+  const named = await resolveOf(tx, call, request.rules);
   const rules = readRules(call, request.rules, named);
   const filters = readFilters(call, request.filters, ownObjects(scope).filters);
   requireUnchanged(call, scope);
