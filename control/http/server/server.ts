@@ -22,7 +22,7 @@ import {
 import { collectPaths, routeProblem } from '../operations/not-found.ts';
 import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
 import { createRateLimiter, type RateLimiter } from '../operations/rate-limit.ts';
-import { createShares } from '../operations/shares.ts';
+import { createShares, type Shares } from '../operations/shares.ts';
 import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
@@ -34,6 +34,8 @@ export interface HttpDeps {
   readonly rateLimiter?: RateLimiter;
   readonly config: HttpConfig;
   readonly db: Db;
+  /** Default: those of every control process. */
+  readonly shares?: Shares;
   /** Of rows for operators; default: `db`. */
   readonly operatorDb?: Db;
   readonly access: Pick<Access, 'authenticate' | 'authenticateSession' | 'onChange'>;
@@ -79,7 +81,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     ...deps,
     deadlineMs,
     rateLimiter: deps.rateLimiter ?? createRateLimiter(),
-    shares: createShares(),
+    shares: deps.shares ?? createShares(),
   });
   let metricsListener: MetricsListener | null = null;
   return {
