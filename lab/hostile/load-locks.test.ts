@@ -128,7 +128,12 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
   const instance = 'i';
   await sql`update nodes set instance = ${instance}`.execute(db);
   const heartbeat = async (): Promise<number> => {
-    await recordHeartbeat(db, { name: 'node-1', instance, engine: { kind: 'docker', version: '1', problem: null }, builds: [] });
+    await recordHeartbeat(db, {
+      name: 'node-1',
+      instance,
+      engine: { kind: 'docker', version: '1', problem: null },
+      builds: [],
+    });
     return 200;
   };
   const timers = async (): Promise<number> => {
