@@ -62,3 +62,27 @@ test('a job that fails frees its place, and one key does not wait for another', 
   assert.equal(await one, 1);
   assert.equal(queues.running, 0);
 });
+
+test('a key has places that nobody else needs, and another key its own at once', async () => {
+  const queues = new BoundedQueues<string>({ running: 1, waiting: 9 }, { spare: 3 });
+  const { begun, ends, job } = jobs();
+  const all = [1, 2, 3, 4].map((number) => queues.run('a', job(number)));
+  await turn();
+  assert.deepEqual([begun, queues.running], [[1, 2, 3], 3]);
+  all.push(queues.run('b', job(5)), queues.run('b', job(6)));
+  await turn();
+  assert.deepEqual(begun, [1, 2, 3, 5]);
+  // The first place to come free is that of a key beyond its own: nobody gets it. The next goes to the one that has least.
+  ends[0]?.();
+  await turn();
+  assert.deepEqual(begun, [1, 2, 3, 5]);
+  ends[1]?.();
+  await turn();
+  assert.deepEqual([begun.length, queues.running], [5, 3]);
+  for (let at = 2; at < 6; at += 1) {
+    ends[at]?.();
+    await turn();
+  }
+  assert.deepEqual(await Promise.all(all), [1, 2, 3, 4, 5, 6]);
+  assert.equal(queues.running, 0);
+});

@@ -18,11 +18,14 @@ export class QueueFull extends Error {
 /** Runs jobs in the order in which they come, a few at once. */
 export class BoundedQueue {
   readonly #size: QueueSize;
+  readonly #hasSpare: () => boolean;
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  constructor(size: QueueSize) {
+  /** `hasSpare`: whether one more than `size.running` may run at the moment. */
+  constructor(size: QueueSize, hasSpare: () => boolean = () => false) {
     this.#size = size;
+    this.#hasSpare = hasSpare;
   }
 
   /**
@@ -31,12 +34,13 @@ export class BoundedQueue {
    */
   async run<T>(job: () => Promise<T>, ended?: AbortSignal): Promise<T> {
     ended?.throwIfAborted();
-    if (this.#running < this.#size.running) this.#running += 1;
+    if (this.#mayBegin()) this.#running += 1;
     else await this.#wait(ended);
     try {
       return await job();
     } finally {
-      this.#next();
+      this.#running -= 1;
+      this.begin();
     }
   }
 
@@ -46,6 +50,20 @@ export class BoundedQueue {
 
   get waiting(): number {
     return this.#waiting.size;
+  }
+
+  /** Begins the jobs that waited longest, as many as there are places. */
+  begin(): void {
+    for (const job of this.#waiting) {
+      if (!this.#mayBegin()) return;
+      this.#waiting.delete(job);
+      this.#running += 1;
+      job();
+    }
+  }
+
+  #mayBegin(): boolean {
+    return this.#running < this.#size.running || this.#hasSpare();
   }
 
   #wait(ended: AbortSignal | undefined): Promise<void> {
@@ -63,40 +81,52 @@ export class BoundedQueue {
     this.#waiting.add(begin);
     return promise;
   }
-
-  /** Hands the place of a job that has settled to the one that waited longest. */
-  #next(): void {
-    const [begin] = this.#waiting;
-    if (begin === undefined) {
-      this.#running -= 1;
-      return;
-    }
-    this.#waiting.delete(begin);
-    begin();
-  }
 }
 
-/** A queue for each key, kept while it has jobs. */
+/**
+ * A queue for each key, kept while it has jobs. A key may have more than its own places while all together have fewer
+ * than `spare`, so what nobody else needs is used, and the first jobs of another key never wait for those.
+ */
 export class BoundedQueues<Key> {
   readonly #queues = new Map<Key, BoundedQueue>();
   readonly #size: QueueSize;
+  readonly #spare: number;
 
-  constructor(size: QueueSize) {
+  constructor(size: QueueSize, { spare = 0 }: { readonly spare?: number } = {}) {
     this.#size = size;
+    this.#spare = spare;
   }
 
   async run<T>(key: Key, job: () => Promise<T>, ended?: AbortSignal): Promise<T> {
-    const queue = this.#queues.get(key) ?? new BoundedQueue(this.#size);
-    this.#queues.set(key, queue);
+    const queue = this.#queues.get(key) ?? this.#open(key);
     try {
       return await queue.run(job, ended);
     } finally {
-      if (queue.running === 0) this.#queues.delete(key);
+      if (queue.running + queue.waiting === 0) this.#queues.delete(key);
+      if (this.#hasSpare()) this.#useSpare();
     }
   }
 
   /** The jobs of all keys that run. */
   get running(): number {
-    return [...this.#queues.values()].reduce((sum, queue) => sum + queue.running, 0);
+    let running = 0;
+    for (const queue of this.#queues.values()) running += queue.running;
+    return running;
+  }
+
+  #open(key: Key): BoundedQueue {
+    const queue = new BoundedQueue(this.#size, () => this.#hasSpare());
+    this.#queues.set(key, queue);
+    return queue;
+  }
+
+  #hasSpare(): boolean {
+    return this.#spare > 0 && this.running < this.#spare;
+  }
+
+  /** To those that have least. */
+  #useSpare(): void {
+    const queues = [...this.#queues.values()].filter(({ waiting }) => waiting > 0);
+    for (const queue of queues.toSorted((a, b) => a.running - b.running)) queue.begin();
   }
 }

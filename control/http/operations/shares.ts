@@ -8,6 +8,8 @@ import { inRequest } from './request-end.ts';
  * burst of a key may wait.
  */
 const ORGANISATION: QueueSize = { running: 3, waiting: 120 };
+/** An organisation has more in work while all together have fewer than this: the first of another one finds a connection. */
+const SPARE = 7;
 /** Of those that mostly wait for an agent, which may take seconds to answer or not to answer. */
 const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
 /** Of one source or person without an organisation. */
@@ -40,7 +42,7 @@ export interface Shares {
  * another. So do those of operators, and of everybody without an organisation.
  */
 export function createShares(): Shares {
-  const organisations = new BoundedQueues<string>(ORGANISATION);
+  const organisations = new BoundedQueues<string>(ORGANISATION, { spare: SPARE });
   const waiting = new BoundedQueues<string>(WAITING_FOR_AGENTS);
   const sources = new BoundedQueues<string>(ALONE);
   const together = new BoundedQueues<'all'>(ALL_ALONE);
@@ -75,12 +77,12 @@ export function createShares(): Shares {
 const RETRY_AFTER_SECONDS = 1;
 
 function refusal(full: QueueFull, { caller }: ShareOf): Problem {
-  const { running, waiting } = full.size;
+  const { waiting } = full.size;
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   const then = `Try again in ${RETRY_AFTER_SECONDS} s.`;
   if (caller === null) {
     return new Problem('unavailable', `Too many requests wait at the moment. ${then}`, { headers });
   }
-  const there = `${running} requests of this organisation are in work, and ${waiting} wait`;
+  const there = `${waiting} requests of this organisation wait behind those in work`;
   return new Problem('rate_limited', `${there}. ${then}`, { headers });
 }
