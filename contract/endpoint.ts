@@ -74,6 +74,8 @@ export interface Row {
    * refuses. Audited; instructions are answered in the acknowledgement envelope.
    */
   readonly write: boolean | 'instructs';
+  /** A read that waits for an agent, for which others of the organisation do not wait. Instructions do anyway. */
+  readonly waits?: boolean;
   /** Answers with server-sent events until the connection ends. */
   readonly stream?: boolean;
   /** Accepts Idempotency-Key. */

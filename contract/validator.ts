@@ -30,13 +30,84 @@ export interface Validator<T> {
 
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   const compiled = Compile(schema);
+  const known = knownOf(schema);
   return {
     fits: (value): value is Static<S> => compiled.Check(value),
     explain(value) {
-      const [, errors] = compiled.Errors(value);
+      // The library goes on after the last error that it keeps, so it gets no more than can be explained.
+      const [, errors] = compiled.Errors(excerptOf(value, known));
       return explainErrors(schema, errors);
     },
   };
+}
+
+/** What a schema names anywhere. */
+interface Known {
+  readonly fields: ReadonlySet<string>;
+  /** The longest text that fits somewhere, in characters, and the longest list. */
+  readonly longest: number;
+  readonly mostItems: number;
+  /** Of them those whose value may have any fields. */
+  readonly open: ReadonlySet<string>;
+}
+
+function knownOf(schema: TSchema): Known {
+  const [fields, open] = [new Set<string>(), new Set<string>()];
+  let [longest, mostItems] = [0, 0];
+  JSON.stringify(schema, (_key, part: unknown) => {
+    const { properties = {}, maxLength, maxItems, type } = Object(part) as Keywords;
+    for (const [name, field] of Object.entries(properties)) {
+      fields.add(name);
+      if (isOpen(field)) open.add(name);
+    }
+    if (type === 'string') longest = Math.max(longest, maxLength ?? UNBOUNDED_LENGTH);
+    if (type === 'array') mostItems = Math.max(mostItems, maxItems ?? Infinity);
+    return part;
+  });
+  return { fields, open, longest, mostItems };
+}
+
+/** Enough of a text whose length a pattern or a list bounds. */
+const UNBOUNDED_LENGTH = 1_024;
+
+function isOpen(part: unknown): boolean {
+  const { type, additionalProperties, items, anyOf = [] } = Object(part) as Keywords;
+  if (type === 'object' && additionalProperties !== false) return true;
+  return [items, ...anyOf].some((one) => one !== undefined && isOpen(one));
+}
+
+interface Keywords {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly items?: unknown;
+  readonly anyOf?: readonly unknown[];
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly type?: unknown;
+  readonly additionalProperties?: unknown;
+}
+
+/** The value with at most as many unknown fields and items, and as much of a text, as an explanation needs. */
+function excerptOf(value: unknown, known: Known): unknown {
+  // A character may be two units of UTF-16, and the excerpt must be too long where the text is.
+  const most = 2 * known.longest + 2;
+  if (typeof value === 'string') return value.length > most ? value.slice(0, most) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  // Most of a value is as it should be, and is not copied.
+  let isChanged = false;
+  const excerpt = (item: unknown): unknown => {
+    const made = excerptOf(item, known);
+    isChanged ||= made !== item;
+    return made;
+  };
+  if (Array.isArray(value)) {
+    const items = value.slice(0, known.mostItems + 1).map(excerpt);
+    return isChanged || items.length < value.length ? items : value;
+  }
+  let unknown = 0;
+  const entries = Object.entries(value)
+    .filter(([name]) => known.fields.has(name) || (unknown += 1) <= MAX_ERRORS)
+    .map(([name, item]) => [name, known.open.has(name) ? item : excerpt(item)] as const);
+  return isChanged || unknown > MAX_ERRORS ? Object.fromEntries(entries) : value;
 }
 
 /** One step of a JSON pointer (RFC 6901), cut in case of a hostile key. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createAccounts } from './accounts/index.ts';
+import { createAccounts, releaseHashing } from './accounts/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
@@ -11,11 +11,12 @@ import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
 import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
-import { type Db, openDatabase } from './db/database.ts';
+import type { Db } from './db/database.ts';
 import { type Account, chooseAccount } from './db/embedded/account.ts';
 import { startEmbeddedPostgres } from './db/embedded/index.ts';
 import { clusterOf } from './db/embedded/data-directory.ts';
 import { isUnavailable } from './db/failure.ts';
+import { connectionsOf, openPools, type Pools } from './db/pools.ts';
 import { registerDatabaseGauges } from './db/gauges.ts';
 import { createEvents, type Events } from './events/index.ts';
 import { listen } from './db/listen.ts';
@@ -108,13 +109,14 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const migrations = await loadMigrations();
   await prepareSourceSets();
   stops.push('source sets', releaseSourceSets);
+  stops.push('hashing', releaseHashing);
   const account =
     options.giveUpRoot === undefined
       ? null
       : chooseAccount(config.account ?? undefined, clusterOf(config.dataDir));
   const files = await readTlsFiles(config);
   const database = await startDatabase(config, log, stops);
-  const db = openDatabase({
+  const pools = openPools({
     url: database.url,
     poolSize: config.databasePool,
     onIdleError: (error) => {
@@ -122,13 +124,15 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
       if (!stops.unwinding) log.warn({ error }, 'a database connection broke');
     },
   });
-  stops.push('database connections', () => db.destroy());
+  for (const pool of Object.values(pools)) {
+    stops.push('database connections', () => pool.destroy());
+  }
   const tlsAuto = await openAutomaticTls(config, account, log, stops);
   const httpConfig = httpConfigOf(config, files ?? tlsAuto);
   const { isFleetApplied = () => true } = options;
   const tracing = await openTracing(process.env);
   if (tracing !== null) stops.push('traces', () => tracing.stop());
-  const deps = { config, httpConfig, db, database, log, stops, isFleetApplied, tracing };
+  const deps = { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing };
   const areas = composeAreas(deps);
   const { http } = areas;
   // The account that root is dropped for may not change the tables of an embedded server.
@@ -150,7 +154,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   tlsAuto?.start((current) => http.renew(current));
   const databaseUrl = database.url;
   const { onRestored = () => {} } = options;
-  await startFleet({ ...areas, config, databaseUrl, db, log, stops, onRestored });
+  await startFleet({ ...areas, config, databaseUrl, db: pools.agents, log, stops, onRestored });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
@@ -158,7 +162,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
 interface AreaDeps {
   readonly config: ControlConfig;
   readonly httpConfig: HttpConfig;
-  readonly db: Db;
+  readonly pools: Pools;
   readonly database: RunningDatabase;
   readonly log: Logger;
   readonly stops: StopStack;
@@ -168,14 +172,19 @@ interface AreaDeps {
 
 /** Creates every area and the API; nothing listens yet. */
 function composeAreas(deps: AreaDeps) {
-  const { config, httpConfig, db, database, log, stops, isFleetApplied, tracing } = deps;
+  const { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing } = deps;
+  const { agents: db } = pools;
   const registry = createRegistry();
   const { publicUrl } = config;
   registerDatabaseGauges(registry, db, config.dataDir);
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.detection;
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive: tracing?.live });
-  const access = createAccess({ db, log, sessionCookie: sessionCookieName(publicUrl) });
+  const access = createAccess({
+    db: pools.operators,
+    log,
+    sessionCookie: sessionCookieName(publicUrl),
+  });
   stops.push('access', () => access.stop());
   const { queryEdges } = fleet;
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
@@ -190,7 +199,7 @@ function composeAreas(deps: AreaDeps) {
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
   const accounts = createAccounts({ publicUrl, mail });
-  const events = createEvents({ db });
+  const events = createEvents({ db: pools.api });
   const { webhookNetworks: networks } = config;
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
@@ -208,7 +217,8 @@ function composeAreas(deps: AreaDeps) {
     rateLimiter,
     tracing,
     config: httpConfig,
-    db,
+    db: pools.api,
+    operatorDb: pools.operators,
     access,
     handlers,
     registry,
@@ -276,7 +286,7 @@ async function startDatabase(
   if (config.databaseUrl !== null) return { url: config.databaseUrl };
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
-    pool: config.databasePool,
+    pool: connectionsOf(config.databasePool),
     log,
     ...(config.account !== null && { account: config.account }),
   });

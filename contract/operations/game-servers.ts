@@ -111,6 +111,7 @@ export const GAME_SERVER_ENDPOINTS = [
   {
     ...read,
     operationId: 'readGameServer',
+    waits: true,
     path: '/game-servers/{slice}',
     params: SERVER_PARAMS,
     summary: 'Read a game server',
@@ -197,6 +198,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
   {
     ...readOne,
     operationId: 'readGameServerBuild',
+    waits: true,
     path: '/game-servers/{slice}/build',
     summary: 'See how far a server is built',
     description:
@@ -271,6 +273,7 @@ export const X1_GAME_SERVER_ENDPOINTS = [
   {
     ...readOne,
     operationId: 'readConsole',
+    waits: true,
     path: '/game-servers/{slice}/console',
     ability: 'game-servers.manage',
     summary: 'Read the last lines of a console',

@@ -1,6 +1,7 @@
 import { KEY_PREFIX } from '@portcullis/core/access/key-format.ts';
 import { sql } from 'kysely';
 import type { ApiKey, Db, Organisation, Tx } from '../db/database.ts';
+import { lockRows } from '../db/locks.ts';
 import type { Owner } from '../db/schema.ts';
 
 /** A key with its organisation. */
@@ -74,9 +75,10 @@ export async function lockOrganisations(
   tx: Tx,
   ids: readonly (number | null)[],
 ): Promise<ReadonlyMap<number, readonly string[]>> {
+  const wanted = [...new Set(ids.filter((id) => id !== null))];
+  await lockRows(tx, 'organisations', wanted, 'share');
   const { rows } = await sql<{ id: number; flags: string[] }>`
-    select id, flags from organisations where id = any(${[...new Set(ids)]}::bigint[])
-     order by id for share`.execute(tx);
+    select id, flags from organisations where id = any(${wanted}::bigint[])`.execute(tx);
   return new Map(rows.map(({ id, flags }) => [id, flags]));
 }
 

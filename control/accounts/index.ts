@@ -11,6 +11,7 @@ import { actingHandlers, openLinkHandlers, operatorHandlers } from './operator.t
 import { passkeyHandlers, passkeySignInHandlers } from './passkeys/passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
+export { hashing, releaseHashing } from './hashing.ts';
 export { createOperatorLink, createReset, findFirstOperator } from './link-store.ts';
 export { findPersonByEmail } from './person-store.ts';
 

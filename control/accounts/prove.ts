@@ -1,14 +1,12 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Person, subscriberBlock, unauthenticated } from '../access/index.ts';
 import type { Reader, Tx } from '../db/database.ts';
 import { invalidValue, Problem } from '../problem.ts';
+import { deriveHash } from './hashing.ts';
 import { findDevice, type Visitor } from './session-store.ts';
 import { canonicalEmail, findPersonByEmail, lockPerson, type PersonRow } from './person-store.ts';
 import { hasTotp, useCode } from './second-factor.ts';
-
-const derive = promisify(argon2);
 
 /** OWASP's first choice of 2025 for argon2id: 46 MiB, one pass, one lane. */
 const COST = { memory: 47_104, passes: 1, parallelism: 1 } as const;
@@ -48,7 +46,7 @@ function tagOf(
   cost: { readonly memory: number; readonly passes: number; readonly parallelism: number },
   tagLength: number,
 ): Promise<Buffer> {
-  return derive('argon2id', { message: password.normalize('NFKC'), nonce, tagLength, ...cost });
+  return deriveHash({ message: password.normalize('NFKC'), nonce, tagLength, ...cost });
 }
 
 function encode(bytes: Buffer): string {

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { operatorActor, recordAudit } from '../access/index.ts';
 import { deleteCollector, loadCollectorStatuses } from '../collectors/index.ts';
 import type { Db, Tx } from '../db/database.ts';
+import { lockClause, noteLock } from '../db/locks.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
 import { deleteEdge, loadEdgeStatuses } from '../fleet/index.ts';
@@ -65,7 +67,8 @@ interface Agent {
 export async function findAgent(tx: Tx, kind: string, name: string): Promise<Agent | null> {
   const isIt = (one: { readonly name: string }): boolean => one.name === name;
   if (kind === 'edges') {
-    await tx.selectFrom('edges').select('id').where('name', '=', name).forUpdate().execute();
+    noteLock(tx, 'edges');
+    await sql`select from edges where name = ${name} ${lockClause('update')}`.execute(tx);
     const edge = (await loadEdgeStatuses(tx, name)).find(isIt);
     if (edge === undefined) return null;
     const inService = `The edge ${name} is in service: stop its agent, and wait until its lease has ended.`;
@@ -77,7 +80,8 @@ export async function findAgent(tx: Tx, kind: string, name: string): Promise<Age
     };
   }
   if (kind === 'nodes') {
-    await tx.selectFrom('nodes').select('id').where('name', '=', name).forUpdate().execute();
+    noteLock(tx, 'nodes');
+    await sql`select from nodes where name = ${name} ${lockClause('update')}`.execute(tx);
     const node = (await loadNodeStatuses(tx)).find(isIt);
     if (node === undefined) return null;
     return {

@@ -1,5 +1,6 @@
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../db/database.ts';
+import { lockRows } from '../db/locks.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import {
@@ -136,7 +137,7 @@ async function requireNothingInside(tx: Tx, { cidr }: HoldingContent): Promise<v
 }
 
 async function requireHolding(tx: Tx, organisationId: number, id: number): Promise<CurrentHolding> {
-  await tx.selectFrom('holdings').select('id').where('id', '=', id).forUpdate().execute();
+  await lockRows(tx, 'holdings', [id], 'update');
   const [holding] = await loadHoldings(tx, id);
   if (holding?.organisationId === organisationId) return holding;
   throw new Problem('not_found', `The organisation has no holding ${id}.`);

@@ -5,7 +5,7 @@ import { constraintOf } from '../db/failure.ts';
 import type { Owner } from '../db/schema.ts';
 import { Batch } from '../fleet/batch.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
-import { lockFleet } from '../organisations/index.ts';
+import { lockInstallation } from '../db/locks.ts';
 import { invalidField, Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
@@ -49,7 +49,7 @@ export async function requireOrganisation(
 
 /** A change of what is declared, by an operator: one at a time, and not of what the fleet file owns. */
 export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): Promise<T> {
-  await lockFleet(tx);
+  await lockInstallation(tx);
   try {
     return await change(new Batch(tx, 'portal'));
   } catch (error) {

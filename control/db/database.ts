@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
+  /** How long a statement may wait for a lock; default: as long as it may run. */
+  readonly lockTimeoutMs?: number;
   /** Idle connections do not keep the process alive. */
   readonly idleExit?: boolean;
   /** Called when an idle connection broke; the pool replaces it. */
@@ -38,6 +40,7 @@ export function openDatabase(options: DatabaseOptions): Db {
     allowExitOnIdle: options.idleExit ?? false,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
+    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
   });
   pool.on('error', (error) => options.onIdleError?.(error));
   // A checked-out client has no listener of the pool, so a server killed between two statements would end the process.

@@ -12,10 +12,13 @@ const SOCKET_CODES = new Set([
 ]);
 
 /**
- * SQLSTATEs of temporary failures: the server starts, stops, crashed, is full or read-only, or cancelled the statement.
+ * SQLSTATEs of temporary failures: the server starts, stops, crashed, is full or read-only, or cancelled the statement,
+ * or another transaction held a lock for too long.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const NOT_NOW = new Set(['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006']);
+const NOT_NOW = new Set([
+  ...['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006', '55P03'],
+]);
 const CONNECTION_CLASS = '08';
 
 /** Failures without a specific code. */
@@ -52,6 +55,7 @@ export function isUnavailable(error: unknown, depth = 0): boolean {
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
+  '55P03': 'Another change of the same object takes too long.',
   '53100': 'The disk of the database is full, and it takes no writes.',
   '25006': 'The database takes no writes now: it is read-only.',
   '53300': 'The database has no connection left.',

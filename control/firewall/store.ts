@@ -3,6 +3,7 @@ import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Holder } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
+import { lockRows, noteLock } from '../db/locks.ts';
 import type { AddressState, StoredFilter, StoredRule } from './objects.ts';
 
 /**
@@ -197,7 +198,11 @@ export async function lockAddress(
        and (${prefixes}::cidr[] is null or ${ip}::inet <<= any (${prefixes}::cidr[]))
        for share of h for update of a
   `.execute(tx);
-  return rows[0] ?? null;
+  const [locked] = rows;
+  if (locked === undefined) return null;
+  noteLock(tx, 'holdings', 'share', [locked.holdingId]);
+  noteLock(tx, 'addresses', 'update', [locked.id]);
+  return locked;
 }
 
 /** Inserts and locks the row of an address of this holding, unless another write has done so. */
@@ -206,7 +211,7 @@ export async function insertAddress(
   caller: Holder,
   { holdingId, ip }: { readonly holdingId: number; readonly ip: string },
 ): Promise<LockedAddress | null> {
-  await sql`select from holdings where id = ${holdingId} for share`.execute(tx);
+  await lockRows(tx, 'holdings', [holdingId], 'share');
   await tx
     .insertInto('addresses')
     .values({ holding_id: holdingId, ip })

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
+import { noteLock } from '../db/locks.ts';
 
 /** Every control process listens here; the payload is the generation in decimal. */
 export const GENERATION_CHANNEL = 'portcullis_generation';
@@ -19,6 +20,7 @@ export interface GenerationRequest {
  * statement, so one round trip under the lock.
  */
 export async function takeGeneration(tx: Tx, request: GenerationRequest): Promise<number> {
+  noteLock(tx, 'fleet');
   const { rows } = await sql<{ generation: number }>`
     with ${takenGeneration(request)}
     select generation, ${announced()} from taken`.execute(tx);

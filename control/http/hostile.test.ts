@@ -301,7 +301,7 @@ test('answers a clear 4xx to numbers and strings that JSON parsers interpret dif
     ['{"ids":[1]}//', 400],
     ['{"ids":[1],"__proto__":{"x":1}}', 422],
     ['{"ids":{"length":1,"0":1}}', 422],
-    [`{"ids":${'[1'.repeat(100_000)}`, 400],
+    [`{"ids":${'[1'.repeat(30_000)}`, 400],
   ];
   for (const [raw, status] of deletions) {
     const reply = await acme.send('DELETE', RULES, { raw });

@@ -19,7 +19,6 @@ export {
   closeService,
   deleteAsn,
   deleteService,
-  lockFleet,
   saveAsns,
   saveDetections,
   saveOrganisations,

@@ -12,14 +12,6 @@ export interface OrganisationContent {
   readonly limits: OrganisationLimits;
 }
 
-/** "port" in ASCII. */
-const FLEET_LOCK = 0x706f7274;
-
-/** Serialises writes to organisations, ASNs, services and holdings: of fleet files and of operators. */
-export async function lockFleet(tx: Tx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${FLEET_LOCK})`.execute(tx);
-}
-
 /** Creates organisations of the side that writes, or changes them; returns their ids, in order. */
 export async function saveOrganisations(
   batch: Batch,

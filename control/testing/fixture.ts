@@ -1,7 +1,7 @@
 import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
-import { createAccounts } from '../accounts/index.ts';
+import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createAttacks } from '../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -102,6 +102,7 @@ export async function startEnvironment(
     await nodes.control.close();
     await access.stop();
     await releaseSourceSets();
+    await releaseHashing();
   });
   const client = async (options: KeyOptions = {}) =>
     createTestClient(url, `Bearer ${await makeKey(db, options)}`);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../db/database.ts';
+import { lockRows } from '../db/locks.ts';
 
 export interface WebhookRow {
   readonly id: number;
@@ -56,7 +57,7 @@ export async function insertWebhook(
   limit: number,
 ): Promise<NewSecret | null> {
   // Counts one after the other; rows that refer to the organisation do not wait.
-  await sql`select from organisations where id = ${organisationId} for no key update`.execute(tx);
+  await lockRows(tx, 'organisations', [organisationId], 'no key update');
   const secret = randomBytes(SECRET_BYTES);
   const { rows } = await sql<{ id: number }>`
     insert into webhooks (organisation_id, name, url, kinds, secret)

@@ -10,6 +10,7 @@ import { fleetBench } from './fleet/fleet.ts';
 import { floodBench } from './dataplane/flood.ts';
 import { flowsBench } from './detection/flows.ts';
 import { gameServersBench } from './game-servers/game-servers.ts';
+import { neighboursBench } from './control/neighbours.ts';
 import { portalBench } from './portal/portal.ts';
 import { type Bench, report } from './report.ts';
 import { replicasBench } from './control/replicas.ts';
@@ -28,6 +29,7 @@ const BENCHES: readonly Bench[] = [
   floodBench,
   flowsBench,
   gameServersBench,
+  neighboursBench,
   portalBench,
   replicasBench,
   scaleBench,

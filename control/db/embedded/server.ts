@@ -189,6 +189,8 @@ function settings({ layout, fsync, pool }: ServerOptions): string[] {
     unix_socket_permissions: '0700',
     // Tests have a database and a pool per file.
     max_connections: fsync ? pool + COMMAND_CONNECTIONS : 200,
+    // Transactions take their locks in one order (locks.ts); what still meets must not wait for a second.
+    deadlock_timeout: '200ms',
     shared_buffers: '64MB',
     max_wal_size: '512MB',
     checkpoint_timeout: '15min',

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows, noteLock } from '../../db/locks.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { touchList } from '../../fleet/policies/blocked-sets.ts';
 import { Problem } from '../../problem.ts';
@@ -40,9 +41,7 @@ export async function saveBlocked(
 ): Promise<number> {
   const { tx } = batch;
   // Concurrent calls of an organisation wait here, so that the limit holds.
-  await sql`select id from organisations where id = ${organisationId} for no key update`.execute(
-    tx,
-  );
+  await lockRows(tx, 'organisations', [organisationId], 'no key update');
   const { rows } = await sql<{ id: number; isNew: boolean }>`
     insert into blocked_sources
       (organisation_id, holding_id, target, source, note, expires_at, owner, created_generation)
@@ -74,6 +73,7 @@ export async function endBlocked(
   { organisationId, holdingId, target }: BlockedScope,
   sources: readonly string[],
 ): Promise<number> {
+  noteLock(batch.tx, 'blocked_sources');
   const { rows } = await sql<{ id: number; source: string; owner: 'portal' | 'fleet' }>`
     select id, abbrev(source::inet) as source, owner from blocked_sources
      where organisation_id = ${organisationId} and deleted_generation is null

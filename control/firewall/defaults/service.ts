@@ -28,20 +28,29 @@ export async function setDefault(
   { holdingId, target }: DefaultTarget,
   action: DefaultAction | null,
 ): Promise<boolean> {
-  const { tx } = batch;
-  await lockHoldings(tx, [holdingId]);
-  const { rows } = await sql<{ id: number; action: DefaultAction; owner: Owner }>`
-    select id, action, owner from default_actions
-     where holding_id = ${holdingId} and target = ${target}::cidr and deleted_generation is null`.execute(
-    tx,
-  );
-  const current = rows[0];
-  if (current !== undefined) batch.requireOwn(current.owner, `The default of ${target}`);
-  if ((current?.action ?? null) === action) return false;
+  await lockHoldings(batch.tx, [holdingId]);
+  const { current, isChanged } = await planDefault(batch, { holdingId, target }, action);
+  if (!isChanged) return false;
   if (current !== undefined) await batch.end('default_actions', [current.id]);
   if (action !== null) await insertDefault(batch, { holdingId, target }, action);
   batch.touch(target);
   return true;
+}
+
+/** What stands for the target now, and whether that changes. Throws what refuses it; locks nothing. */
+export async function planDefault(
+  batch: Batch,
+  { holdingId, target }: DefaultTarget,
+  action: DefaultAction | null,
+) {
+  const { rows } = await sql<{ id: number; action: DefaultAction; owner: Owner }>`
+    select id, action, owner from default_actions
+     where holding_id = ${holdingId} and target = ${target}::cidr and deleted_generation is null`.execute(
+    batch.tx,
+  );
+  const current = rows[0];
+  if (current !== undefined) batch.requireOwn(current.owner, `The default of ${target}`);
+  return { current, isChanged: (current?.action ?? null) !== action };
 }
 
 async function insertDefault(

@@ -120,7 +120,7 @@ async function readPort(
 ): Promise<number | null> {
   if (typeof text !== 'string') return text ?? null;
   const mention = { text, pointer: '/destination_port' };
-  const resolved = await resolvePorts(tx, call, [mention], { locked: false });
+  const resolved = await resolvePorts(tx, call, [mention]);
   return resolved.get(text)?.port ?? null;
 }
 

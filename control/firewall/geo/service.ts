@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import type { Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
@@ -79,7 +80,7 @@ export async function saveGeoRule(
   }
   if (there !== null) await deleteGeoRule(batch, there.id);
   const created = await createGeoRule(batch, organisationId, wanted);
-  for (const target of targets) await assignGeoRule(batch, created, target);
+  await assignGeoRule(batch, created, targets);
   return created;
 }
 
@@ -96,7 +97,11 @@ async function moveTo(
   );
   if (ended.length > 0) batch.touch(...ended.map(({ target }) => target));
   const there = new Set(known.map(requireTarget));
-  for (const target of targets) if (!there.has(target)) await assignGeoRule(batch, id, target);
+  await assignGeoRule(
+    batch,
+    id,
+    targets.filter((target) => !there.has(target)),
+  );
 }
 
 function isSame(a: GeoContent, b: GeoContent): boolean {
@@ -126,29 +131,40 @@ export async function createGeoRule(
   return created.id;
 }
 
-/** Assigns a geo rule to an address or a prefix inside a holding of its organisation. */
+/** Assigns a geo rule to addresses or prefixes inside holdings of its organisation, or inside this one. */
 export async function assignGeoRule(
   batch: Batch,
   geoRuleId: number,
-  target: string,
+  targets: readonly string[],
   holdingId?: number,
 ): Promise<void> {
+  if (targets.length === 0) return;
+  const { tx } = batch;
   const { organisationId } = await requireGeoRule(batch, geoRuleId);
-  const cidr = requireTarget(target);
-  const holder = holdingId ?? (await findAssignableHolding(batch.tx, organisationId, cidr));
-  await lockHoldings(batch.tx, [holder]);
-  const { rows } = await sql<{ id: number }>`
-    insert into geo_assignments (geo_rule_id, holding_id, target, created_generation)
-    values (${geoRuleId}, ${holder}, ${cidr}, ${BEGINS.created_generation})
-    on conflict do nothing returning id
-  `.execute(batch.tx);
-  const created = rows[0];
-  if (created === undefined) {
-    throw new Problem('rule_exists', `The geo rule is on ${target} already.`);
+  const wanted: { holding: number; target: string; cidr: string }[] = [];
+  for (const target of targets) {
+    const cidr = requireTarget(target);
+    const holding = holdingId ?? (await findAssignableHolding(tx, organisationId, cidr));
+    wanted.push({ holding, target, cidr });
   }
-  batch.begin('geo_assignments', [created.id]);
-  batch.touch(cidr);
-  await requireConfiguredLimit(batch.tx, organisationId);
+  const holdings = wanted.map(({ holding }) => holding);
+  await lockHoldings(tx, holdings);
+  const { rows } = await sql<{ id: number; target: string }>`
+    insert into geo_assignments (geo_rule_id, holding_id, target, created_generation)
+    select ${geoRuleId}, holding, target, ${BEGINS.created_generation}
+      from unnest(${holdings}::bigint[], ${wanted.map(({ cidr }) => cidr)}::cidr[]) as w (holding, target)
+    on conflict do nothing returning id, target`.execute(tx);
+  const created = new Set(rows.map(({ target }) => target));
+  const twice = wanted.find(({ cidr }) => !created.has(cidr));
+  if (twice !== undefined) {
+    throw new Problem('rule_exists', `The geo rule is on ${twice.target} already.`);
+  }
+  batch.begin(
+    'geo_assignments',
+    rows.map(({ id }) => id),
+  );
+  batch.touch(...wanted.map(({ cidr }) => cidr));
+  await requireConfiguredLimit(tx, organisationId);
 }
 
 export async function deleteGeoRule(batch: Batch, geoRuleId: number): Promise<void> {
@@ -184,10 +200,10 @@ function invalid(detail: string): Problem {
 }
 
 async function requireGeoRule(batch: Batch, id: number): Promise<{ organisationId: number }> {
+  await lockRows(batch.tx, 'geo_rules', [id], 'update');
   const { rows } = await sql<{ organisationId: number; owner: Owner }>`
     select organisation_id as "organisationId", owner from geo_rules
-     where id = ${id} and deleted_generation is null for update
-  `.execute(batch.tx);
+     where id = ${id} and deleted_generation is null`.execute(batch.tx);
   const rule = rows[0];
   if (rule === undefined) throw new Problem('not_found', `There is no geo rule ${id}.`);
   batch.requireOwn(rule.owner, `The geo rule ${id}`);

@@ -1,19 +1,17 @@
-import { sql } from 'kysely';
 import { loadHolder } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * LOCKS, the rule on both sides. Limits of an address count own rules and filters, and groups assigned to it or to a
+ * Limits of an address count own rules and filters, and groups assigned to it or to a
  * containing prefix. So that two concurrent writes never exceed a limit:
  * - a write to own rules or filters takes its holding FOR SHARE before it locks its address and counts;
- * - an assignment, and an edit of an assigned group, takes its group and then its holdings FOR UPDATE, in the
- *   order of their ids, before it counts. That also covers addresses that have no row yet.
+ * - an assignment, and an edit of an assigned group, takes its group and then its holdings FOR NO KEY UPDATE, before
+ *   it counts. That also covers addresses that have no row yet.
  */
 export async function lockHoldings(tx: Tx, ids: readonly number[]): Promise<void> {
-  await sql`
-    select id from holdings where id = any(${ids}::bigint[]) order by id for update
-  `.execute(tx);
+  await lockRows(tx, 'holdings', ids, 'no key update');
 }
 
 /**

@@ -10,7 +10,7 @@ export {
   ruleKey,
 } from './content.ts';
 export { listGroups, type GroupView } from './read.ts';
-export { type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
+export { previewGroup, type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
 export {
   assignGroups,
   createGroups,

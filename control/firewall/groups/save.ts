@@ -1,7 +1,8 @@
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
-import { requireConfiguredLimit } from '../writes/configured.ts';
+import type { Tx } from '../../db/database.ts';
+import { requireConfiguredLimit, requireConfiguredWith } from '../writes/configured.ts';
 import type { Conflict } from './conflicts.ts';
 import {
   describeRule,
@@ -19,7 +20,9 @@ import {
   createGroups,
   findAllConflicts,
   renameGroup,
+  requireFreeName,
   requireGroup,
+  requireKnownFilters,
   requireTarget,
 } from './service.ts';
 import * as store from './store.ts';
@@ -60,18 +63,15 @@ interface Of {
 
 /** Creates a group or makes an existing one as wanted, and says what that changes where and conflicts with. */
 export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Promise<SavedGroup> {
+  // Refuses what is wrong before anything is locked.
   const content = readContent(wanted, of.maxPorts);
-  const targets = [...new Set(wanted.targets.map(requireTarget))];
   const groupId = of.groupId ?? (await createEmpty(batch, of.organisationId, wanted.name));
   const group = await requireGroup(batch, groupId, of.organisationId);
-  const [before] = await listGroups(batch.tx, of.organisationId, groupId);
-  if (before === undefined) throw new Error('a group was locked and is not there');
   await renameGroup(batch, group, wanted.name);
-  const rules = differenceOf(before.rules, content.rules, ruleKey);
-  const filters = differenceOf(before.filters, content.filters, filterKey);
-  const difference = { rules, filters };
-  const assigned = await store.loadAssignments(batch.tx, groupId);
-  const placed = await place(batch, of.organisationId, { groupId, targets, assigned });
+  const plan = await planGroup(batch.tx, { ...of, groupId }, wanted, content);
+  const { difference, assigned, placed } = plan;
+  const { rules, filters } = difference;
+  await place(batch, plan);
   await changeContent(batch, groupId, {
     addRules: rules.added,
     addFilters: filters.added,
@@ -79,15 +79,63 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
     removeFilters: filters.removed.map(idOf),
   });
   if (isChanged(difference)) batch.touch(...assigned.map(({ target }) => target));
-  const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch, placed.all);
+  const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch.tx, placed.all);
   if (placed.added.length > 0) await requireConfiguredLimit(batch.tx, of.organisationId);
-  const changes = await describeChanges(batch, of.organisationId, {
-    content,
-    before,
-    difference,
-    placed,
-  });
+  const changes = await describeChanges(batch.tx, of.organisationId, plan);
   return { id: groupId, changes, conflicts };
+}
+
+/** No sequence comes so far; like a new group's own id it is above all others. */
+const NEW_GROUP = 2 ** 52;
+
+/** What `saveGroup` would come to, in memory, over a snapshot that locks nothing. Throws what it would. */
+export async function previewGroup(batch: Batch, of: Of, wanted: WantedGroup): Promise<SavedGroup> {
+  const { tx } = batch;
+  const content = readContent(wanted, of.maxPorts);
+  const groupId = of.groupId ?? NEW_GROUP;
+  if (of.groupId !== null) {
+    await requireGroup(batch, groupId, of.organisationId, { locked: false });
+  }
+  await requireFreeName(tx, { ...of, groupId }, wanted.name);
+  const plan = await planGroup(tx, { ...of, groupId }, wanted, content);
+  const { placed } = plan;
+  requireKnownFilters(plan.difference.filters.added);
+  const planned = { id: groupId, name: wanted.name, ...content, assignments: placed.all };
+  const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(tx, placed.all, planned);
+  if (placed.added.length > 0) {
+    const targets = placed.all.map(({ target }) => target);
+    await requireConfiguredWith(tx, of.organisationId, { targets, groupId });
+  }
+  const changes = await describeChanges(tx, of.organisationId, plan);
+  return { id: groupId, changes, conflicts };
+}
+
+interface GroupPlan {
+  readonly content: Content;
+  readonly before: StoredContent;
+  readonly difference: ContentDifference;
+  readonly assigned: readonly store.AssignmentRecord[];
+  readonly placed: Placed;
+}
+
+/** Reads what a group has, and compares it with what it shall have. */
+async function planGroup(
+  tx: Tx,
+  { organisationId, groupId }: { readonly organisationId: number; readonly groupId: number },
+  wanted: WantedGroup,
+  content: Content,
+): Promise<GroupPlan> {
+  const targets = [...new Set(wanted.targets.map(requireTarget))];
+  const none = { rules: [], filters: [] };
+  const [before = none] =
+    groupId === NEW_GROUP ? [] : await listGroups(tx, organisationId, groupId);
+  const difference = {
+    rules: differenceOf(before.rules, content.rules, ruleKey),
+    filters: differenceOf(before.filters, content.filters, filterKey),
+  };
+  const assigned = await store.loadAssignments(tx, groupId);
+  const placed = await planPlaces(tx, organisationId, { groupId, targets, assigned });
+  return { content, before, difference, assigned, placed };
 }
 
 async function createEmpty(batch: Batch, organisationId: number, name: string): Promise<number> {
@@ -118,7 +166,8 @@ function refuseTwice(
   code: 'rule_exists' | 'filter_exists',
   what: string,
 ): void {
-  const twice = keys.find((key, at) => keys.indexOf(key) < at);
+  const seen = new Set<string>();
+  const twice = keys.find((key) => seen.size === seen.add(key).size);
   if (twice !== undefined) {
     throw new Problem(code, `The group would have the same ${what} twice: ${twice}.`);
   }
@@ -127,6 +176,10 @@ function refuseTwice(
 interface Difference<T, Stored> {
   readonly added: readonly T[];
   readonly removed: readonly Stored[];
+}
+interface StoredContent {
+  readonly rules: readonly (RuleContent & { readonly id: number })[];
+  readonly filters: readonly (FilterContent & { readonly id: number })[];
 }
 interface ContentDifference {
   readonly rules: Difference<RuleContent, RuleContent & { readonly id: number }>;
@@ -159,15 +212,15 @@ function isChanged({ rules, filters }: ContentDifference): boolean {
 }
 
 interface Placed {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly kept: readonly string[];
+  readonly added: readonly store.Assignment[];
+  readonly removed: readonly store.AssignmentRecord[];
+  readonly kept: readonly store.AssignmentRecord[];
+  /** Where the group shall be. */
   readonly all: readonly store.Assignment[];
 }
 
-/** Assigns and unassigns. Locks all holdings first, in the order of their ids. */
-async function place(
-  batch: Batch,
+async function planPlaces(
+  tx: Tx,
   organisationId: number,
   {
     groupId,
@@ -180,38 +233,39 @@ async function place(
   },
 ): Promise<Placed> {
   const known = new Set(assigned.map(({ target }) => target));
+  const wanted = new Set(targets);
   const added: store.Assignment[] = [];
   for (const target of targets.filter((one) => !known.has(one))) {
-    const holdingId = await findAssignableHolding(batch.tx, organisationId, target);
+    const holdingId = await findAssignableHolding(tx, organisationId, target);
     added.push({ groupId, holdingId, target });
   }
-  const removed = assigned.filter(({ target }) => !targets.includes(target));
-  const kept = assigned.filter(({ target }) => targets.includes(target));
-  const all = [...kept.map((one) => ({ ...one, groupId })), ...added];
+  const removed = assigned.filter(({ target }) => !wanted.has(target));
+  const kept = assigned.filter(({ target }) => wanted.has(target));
+  return { added, removed, kept, all: [...kept.map((one) => ({ ...one, groupId })), ...added] };
+}
+
+/** Assigns and unassigns. Locks all holdings first, in the order of their ids. */
+async function place(batch: Batch, { placed }: GroupPlan): Promise<void> {
+  const { added, removed, all } = placed;
   await lockHoldings(batch.tx, [...new Set(all.map(({ holdingId }) => holdingId))]);
   await batch.end('group_assignments', removed.map(idOf));
   if (added.length > 0) await store.insertAssignments(batch, added);
-  const targetsOf = (list: readonly { readonly target: string }[]) =>
-    list.map(({ target }) => target);
-  const touched = targetsOf([...added, ...removed]);
+  const touched = [...added, ...removed].map(({ target }) => target);
   if (touched.length > 0) batch.touch(...touched);
-  return { added: targetsOf(added), removed: targetsOf(removed), kept: targetsOf(kept), all };
 }
 
 async function describeChanges(
-  batch: Batch,
+  tx: Tx,
   organisationId: number,
-  of: {
-    readonly content: Content;
-    readonly before: Content;
-    readonly difference: ContentDifference;
-    readonly placed: Placed;
-  },
+  { content, before, difference, placed }: GroupPlan,
 ): Promise<TargetChange[]> {
-  const { content, before, difference, placed } = of;
-  const { added, removed, kept } = placed;
+  const targetsOf = (list: readonly { readonly target: string }[]) =>
+    list.map(({ target }) => target);
+  const added = targetsOf(placed.added);
+  const removed = targetsOf(placed.removed);
+  const kept = targetsOf(placed.kept);
   const all = [...added, ...removed, ...kept];
-  const counts = await countConfiguredIn(batch.tx, organisationId, all);
+  const counts = await countConfiguredIn(tx, organisationId, all);
   const none = { rules: [], filters: [] };
   const one = (target: string, change: TargetChange['change'], plus: Content, minus: Content) => ({
     target: shown(target),

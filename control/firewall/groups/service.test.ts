@@ -278,15 +278,15 @@ test('assigns, unassigns and deletes geo rules, each in a generation with its ta
   const id = await inBatch(db, (b) => createGeoRule(b, organisationId, content));
   const { rows } = await sql`select countries, asns from geo_rules`.execute(db);
   assert.deepEqual(rows, [{ countries: ['DE', 'US'], asns: [64496, 64497] }]);
-  await inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24'));
-  const twice = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24')));
+  await inBatch(db, (b) => assignGeoRule(b, id, ['203.0.113.0/24']));
+  const twice = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, ['203.0.113.0/24'])));
   assert.equal(twice.code, 'rule_exists');
   const unassigned = { ...content, targets: [] };
   assert.equal(await inBatch(db, (b) => saveGeoRule(b, organisationId, id, unassigned)), id);
   const left = await sql`select from geo_assignments where deleted_generation is null`.execute(db);
   assert.equal(left.rows.length, 0);
   await inBatch(db, (b) => deleteGeoRule(b, id));
-  const gone = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, '203.0.113.0/24')));
+  const gone = await problemOf(inBatch(db, (b) => assignGeoRule(b, id, ['203.0.113.0/24'])));
   assert.equal(gone.code, 'not_found');
   for (const bad of [{ countries: ['UK'] }, { countries: [] }, { asns: [0] }]) {
     const wrong = { action: 'only', countries: [], asns: [], ...bad } as const;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { formatCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Tx } from '../../db/database.ts';
 import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
@@ -63,6 +64,16 @@ export async function editGroup(batch: Batch, groupId: number, edit: GroupEdit):
   if (!adds || assignments.length === 0) return;
   const assigned = assignments.map((assignment) => ({ ...assignment, groupId }));
   await refuseConflicts(batch, assigned, new Map([[groupId, group]]));
+}
+
+/** Throws for a name that is none, or that another group than this one has. */
+export async function requireFreeName(
+  tx: Tx,
+  of: { readonly organisationId: number; readonly groupId: number },
+  name: string,
+): Promise<void> {
+  requireName(name);
+  if (await store.isNameTaken(tx, of, name)) throw nameTaken(name);
 }
 
 export async function renameGroup(
@@ -137,8 +148,10 @@ export async function requireGroup(
   batch: Batch,
   groupId: number,
   organisationId?: number,
+  { locked = true } = {},
 ): Promise<store.GroupRecord> {
-  const group = (await requireGroups(batch, [groupId], organisationId)).get(groupId);
+  const groups = await requireGroups(batch, [groupId], organisationId, locked);
+  const group = groups.get(groupId);
   if (group === undefined) throw new Error('a group was checked and is not there');
   return group;
 }
@@ -147,8 +160,9 @@ async function requireGroups(
   batch: Batch,
   ids: readonly number[],
   organisationId?: number,
+  locked = true,
 ): Promise<Map<number, store.GroupRecord>> {
-  const groups = await store.lockGroups(batch.tx, ids);
+  const groups = await store.loadGroups(batch.tx, ids, { locked });
   const isMissing = (id: number): boolean => {
     const group = groups.get(id);
     return group === undefined || (organisationId ?? group.organisationId) !== group.organisationId;
@@ -183,15 +197,19 @@ async function addContent(
   rules: readonly (RuleContent & { readonly groupId: number })[],
   filters: readonly (FilterContent & { readonly groupId: number })[],
 ): Promise<void> {
-  for (const { type } of filters) {
-    if (FILTERS.some((filter) => filter.type === type)) continue;
-    throw new Problem('filter_unavailable', `There is no filter ${type}.`);
-  }
+  requireKnownFilters(filters);
   if ((await store.insertGroupRules(batch, rules)) < rules.length) {
     throw new Problem('rule_exists', 'The group would have the same rule twice.');
   }
   if ((await store.insertGroupFilters(batch, filters)) < filters.length) {
     throw new Problem('filter_exists', 'The group would have the same filter twice.');
+  }
+}
+
+export function requireKnownFilters(filters: readonly FilterContent[]): void {
+  for (const { type } of filters) {
+    if (FILTERS.some((filter) => filter.type === type)) continue;
+    throw new Problem('filter_unavailable', `There is no filter ${type}.`);
   }
 }
 
@@ -217,21 +235,25 @@ async function refuseConflicts(
   assignments: readonly store.Assignment[],
   groups: ReadonlyMap<number, store.GroupRecord>,
 ): Promise<void> {
-  const conflicts = await findAllConflicts(batch, assignments);
+  const conflicts = await findAllConflicts(batch.tx, assignments);
   const [first] = conflicts;
   if (first !== undefined) {
     throw new GroupConflict(conflicts, first, groups.get(first.groupId)?.name ?? '');
   }
 }
 
-/** What assigned groups conflict with; a few more than are listed at most. */
+/**
+ * What assigned groups conflict with; a few more than are listed at most. `planned`: a group as it is stored nowhere
+ * yet, with all of its assignments.
+ */
 export async function findAllConflicts(
-  batch: Batch,
+  tx: Tx,
   assignments: readonly store.Assignment[],
+  planned: store.PlannedGroup | null = null,
 ): Promise<readonly Conflict[]> {
-  const conflicts = await store.findOwnDuplicates(batch.tx, assignments);
+  const conflicts = await store.findOwnDuplicates(tx, assignments, planned);
   const byHolding = Map.groupBy(assignments, ({ holdingId }) => holdingId);
-  for (const [holdingId, content] of await store.loadHoldingContents(batch.tx, assignments)) {
+  for (const [holdingId, content] of await store.loadHoldingContents(tx, assignments, planned)) {
     if (conflicts.length > LISTED_CONFLICTS) break;
     const checked = new Set(byHolding.get(holdingId)?.map(({ groupId }) => groupId));
     conflicts.push(...findConflicts(content, checked));

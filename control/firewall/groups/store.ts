@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 import { storedCidr } from '../../fleet/index.ts';
@@ -19,15 +20,16 @@ export interface GroupRecord {
   readonly owner: Owner;
 }
 
-/** Locks groups that are not deleted; their edits and assignments wait for each other. */
-export async function lockGroups(
+/** Groups that are not deleted. Locked, their edits and assignments wait for each other. */
+export async function loadGroups(
   tx: Tx,
   ids: readonly number[],
+  { locked }: { readonly locked: boolean },
 ): Promise<Map<number, GroupRecord>> {
+  if (locked) await lockRows(tx, 'groups', ids, 'update');
   const { rows } = await sql<GroupRecord>`
     select id, organisation_id as "organisationId", name, owner from groups
-     where id = any(${ids}::bigint[]) and deleted_at is null order by id for update
-  `.execute(tx);
+     where id = any(${ids}::bigint[]) and deleted_at is null order by id`.execute(tx);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -50,12 +52,28 @@ export async function insertGroups(
 
 /** False: another group has the name. */
 export async function renameGroup(tx: Tx, group: GroupRecord, name: string): Promise<boolean> {
+  const { id: groupId, organisationId } = group;
   const { rows } = await sql`
-    update groups set name = ${name} where id = ${group.id} and not exists (
-      select from groups g where g.organisation_id = ${group.organisationId}
-         and g.name = ${name} and g.deleted_at is null and g.id <> ${group.id}) returning id
-  `.execute(tx);
+    update groups set name = ${name} where id = ${groupId} and not ${taken({ groupId, organisationId }, name)}
+    returning id`.execute(tx);
   return rows.length === 1;
+}
+
+interface Named {
+  readonly organisationId: number;
+  readonly groupId: number;
+}
+
+function taken({ organisationId, groupId }: Named, name: string): RawBuilder<unknown> {
+  return sql`exists (
+    select from groups g where g.organisation_id = ${organisationId}
+       and g.name = ${name} and g.deleted_at is null and g.id <> ${groupId})`;
+}
+
+/** Whether another group has the name. */
+export async function isNameTaken(tx: Tx, of: Named, name: string): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`select ${taken(of, name)} as taken`.execute(tx);
+  return rows[0]?.taken === true;
 }
 
 /** Inserts rules that do not exist yet, and returns how many those were. */
@@ -154,10 +172,16 @@ function columnsOf(assignments: readonly Assignment[]): RawBuilder<unknown> {
 /** With more targets than this, everything of their holdings is read instead of comparing each row with each target. */
 const FEW_TARGETS = 100;
 
-/** What the targets' holdings contain around them. Needs the holdings' locks. */
+/** A group as it shall be, which is stored nowhere yet. */
+export interface PlannedGroup extends GroupContent {
+  readonly assignments: readonly Assignment[];
+}
+
+/** What the targets' holdings contain around them. Needs the holdings' locks, unless for a plan. */
 export async function loadHoldingContents(
   tx: Tx,
   assignments: readonly Assignment[],
+  planned: PlannedGroup | null,
 ): Promise<Map<number, HoldingContent>> {
   const holdingIds = [...new Set(assignments.map(({ holdingId }) => holdingId))];
   const targets = assignments.map(({ target }) => target);
@@ -168,7 +192,7 @@ export async function loadHoldingContents(
   const assigned = await sql<Assignment>`
     select holding_id as "holdingId", target, group_id as "groupId" from group_assignments a
      where holding_id = any(${holdingIds}::bigint[]) and deleted_generation is null
-       and ${near(sql`t && a.target`)}
+       and group_id is distinct from ${planned?.id ?? null}::bigint and ${near(sql`t && a.target`)}
   `.execute(tx);
   const own = await sql<{ holdingId: number; ip: string; rules: number; filters: number }>`
     select a.holding_id as "holdingId", a.ip::cidr as ip,
@@ -181,7 +205,12 @@ export async function loadHoldingContents(
      order by a.ip
   `.execute(tx);
   const groups = await loadGroupContents(tx, [...new Set(assigned.rows.map((a) => a.groupId))]);
-  const assignedTo = Map.groupBy(assigned.rows, ({ holdingId }) => holdingId);
+  if (planned !== null) groups.set(planned.id, planned);
+  // In one order, whether they are stored yet or not.
+  const allAssigned = [...assigned.rows, ...(planned?.assignments ?? [])].toSorted((a, b) =>
+    a.target === b.target ? a.groupId - b.groupId : a.target < b.target ? -1 : 1,
+  );
+  const assignedTo = Map.groupBy(allAssigned, ({ holdingId }) => holdingId);
   const addressesOf = Map.groupBy(own.rows, ({ holdingId }) => holdingId);
   const contents = new Map<number, HoldingContent>();
   for (const { holdingId, ...terms } of await loadHoldingTerms(tx, holdingIds)) {
@@ -244,7 +273,9 @@ export async function loadGroupContents(
 export async function findOwnDuplicates(
   tx: Tx,
   assignments: readonly Assignment[],
+  planned: PlannedGroup | null,
 ): Promise<Conflict[]> {
+  const content = contentOf(planned);
   const touched = sql`
     select wanted.group_id, a.id, a.ip from ${columnsOf(assignments)}
       join addresses a on a.holding_id = wanted.holding_id and a.ip >= wanted.target::inet
@@ -253,7 +284,7 @@ export async function findOwnDuplicates(
     select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, r.source, r.port
       from (${touched}) a
       join rules r on r.address_id = a.id and r.deleted_generation is null
-      join group_rules g on g.group_id = a.group_id and g.deleted_generation is null
+      join (${content.rules}) g on g.group_id = a.group_id
        and (g.action, g.protocol) = (r.action, r.protocol)
        and g.source is not distinct from r.source and g.port is not distinct from r.port
      order by a.ip, r.id limit ${LISTED_CONFLICTS + 1}
@@ -262,7 +293,7 @@ export async function findOwnDuplicates(
     select a.group_id as "groupId", a.ip::cidr as ip, f.type, f.port
       from (${touched}) a
       join filters f on f.address_id = a.id and f.deleted_generation is null
-      join group_filters g on g.group_id = a.group_id and g.deleted_generation is null
+      join (${content.filters}) g on g.group_id = a.group_id
        and (g.type, g.port) = (f.type, f.port)
      order by a.ip, f.id limit ${LISTED_CONFLICTS + 1}
   `.execute(tx);
@@ -277,4 +308,22 @@ export async function findOwnDuplicates(
       return { groupId, code: 'filter_exists', target: shown(ip), reason };
     }),
   ];
+}
+
+/** The content of groups that are checked: as stored, or of the one that is planned. */
+function contentOf(planned: PlannedGroup | null): Record<'rules' | 'filters', RawBuilder<unknown>> {
+  if (planned === null) {
+    return {
+      rules: sql`select * from group_rules where deleted_generation is null`,
+      filters: sql`select * from group_filters where deleted_generation is null`,
+    };
+  }
+  return {
+    rules: sql`
+      select ${planned.id}::bigint as group_id, * from jsonb_to_recordset(${JSON.stringify(planned.rules)}::jsonb)
+        as r (action text, protocol text, source cidr, port integer)`,
+    filters: sql`
+      select ${planned.id}::bigint as group_id, * from jsonb_to_recordset(${JSON.stringify(planned.filters)}::jsonb)
+        as f (type text, port integer)`,
+  };
 }

@@ -2,7 +2,7 @@ import type { Tx } from '../../db/database.ts';
 import { KEPT_OBJECT_DAYS } from '../../fleet/index.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { invalidField } from '../../problem.ts';
-import { renumber } from '../named-ports/index.ts';
+import { lockServersNamedAt, renumber } from '../named-ports/index.ts';
 import type { RuleNote } from '../notes/service.ts';
 import {
   type FilterContent,
@@ -28,6 +28,7 @@ export async function restoreAddress(
   call: Call,
   generation: number,
 ): Promise<Written> {
+  await lockServersNamedAt(tx, call);
   const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);
@@ -55,6 +56,7 @@ export async function undoChange(
   call: Call,
   generation: number,
 ): Promise<Written> {
+  await lockServersNamedAt(tx, call);
   const scope = await openWriteScope(tx, call);
   await requireKept(tx, scope.state.acceptedGeneration, generation);
   const past = await loadPast(tx, scope.address.id, generation);

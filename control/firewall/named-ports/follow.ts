@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { lockRows } from '../../db/locks.ts';
 import { type Batch, BEGINS } from '../../fleet/batch.ts';
 
 interface Moved {
@@ -20,9 +21,10 @@ async function followOwn(batch: Batch, servers: readonly string[]): Promise<void
   const { tx } = batch;
   const named = sql`r.port_server = any(${servers}::uuid[]) and r.deleted_generation is null`;
   // As every write to an address does first.
-  await sql`
-    select from addresses where id in (select r.address_id from rules r where ${named})
-     order by id for update`.execute(tx);
+  const addresses = await sql<{
+    id: number;
+  }>`select distinct r.address_id as id from rules r where ${named}`.execute(tx);
+  await lockRows(tx, 'addresses', idsOf(addresses), 'update');
   const port = sql`(
     select n.port from named_ports n
      where n.uuid = r.port_server and n.name = r.port_name and n.organisation_id = h.organisation_id

@@ -2,4 +2,5 @@ export { findPort, type FoundPort, isPortName, type NamedServer } from './resolv
 export { followPorts } from './follow.ts';
 export { renumber } from './resolve.ts';
 export { portOf } from './resolve.ts';
+export { lockNamedServers, lockServersNamedAt } from './resolve.ts';
 export { type PortMention, type ResolvedPort, resolvePorts } from './resolve.ts';

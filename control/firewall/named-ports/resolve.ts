@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { withinReach } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import type { NamedPort, RuleContent } from '../objects.ts';
@@ -87,18 +88,48 @@ interface PortRow {
 }
 
 /**
- * Looks up names of ports at the address of the call; throws 422 for one that is not there. `locked` keeps the servers
- * from changing before the transaction ends, so that what it writes is followed.
+ * Keeps the servers of named ports from changing before the transaction ends, so that what it writes is followed. Before
+ * the address is locked, as a change of a server locks it after.
  */
+export async function lockNamedServers(
+  tx: Tx,
+  { caller }: Pick<Call, 'caller'>,
+  names: readonly string[],
+): Promise<void> {
+  if (names.length === 0) return;
+  const { rows } = await serversNamed(caller, names.map(serverOf)).execute(tx);
+  await lockServers(tx, rows);
+}
+
+/** The same for all that rules at an address ever named. */
+export async function lockServersNamedAt(
+  tx: Tx,
+  { caller, ip }: Pick<Call, 'caller' | 'ip'>,
+): Promise<void> {
+  const { rows } = await sql<{ uuid: string }>`
+    select distinct g.uuid from game_servers g join rules r on r.port_server = g.uuid
+      join addresses a on a.id = r.address_id
+     where a.ip = ${ip}::inet and g.organisation_id = ${caller.organisationId}`.execute(tx);
+  await lockServers(tx, rows);
+}
+
+async function lockServers(tx: Tx, servers: readonly { readonly uuid: string }[]): Promise<void> {
+  const uuids = servers.map(({ uuid }) => uuid);
+  await lockRows(tx, 'game_servers', uuids, 'share');
+}
+
+/** Looks up names of ports at the address of the call; throws 422 for one that is not there. */
 export async function resolvePorts(
   tx: Db | Tx,
   call: Pick<Call, 'caller' | 'ip'>,
   mentions: readonly PortMention[],
-  { locked }: { readonly locked: boolean },
 ): Promise<ReadonlyMap<string, ResolvedPort>> {
   if (mentions.length === 0) return new Map();
-  const names = [...new Set(mentions.map(({ text }) => serverOf(text)))];
-  const servers = await loadServers(tx, call, names, locked);
+  const servers = await loadServers(
+    tx,
+    call,
+    mentions.map(({ text }) => serverOf(text)),
+  );
   return new Map(mentions.map((mention) => [mention.text, resolve(mention, call.ip, servers)]));
 }
 
@@ -106,21 +137,24 @@ async function loadServers(
   tx: Db | Tx,
   { caller, ip }: Pick<Call, 'caller' | 'ip'>,
   names: readonly string[],
-  locked: boolean,
 ): Promise<NamedServer<PortRow>[]> {
-  const uuids = names.map((name) => name.toLowerCase());
-  const servers = await sql<{ uuid: string; name: string }>`
-    select uuid, name from game_servers
-     where (name = any(${names}::text[]) or uuid::text = any(${uuids}::text[]))
-       and ${withinReach(caller, 'game-servers.read')}
-     order by uuid ${locked ? sql`for share` : sql``}`.execute(tx);
-  // A statement of its own: it sees the ports as they are under the lock.
+  const servers = await serversNamed(caller, names).execute(tx);
   const ports = await sql<PortRow & { uuid: string }>`
     select uuid, name, host(ip) as ip, port, reaches(${ip}::inet, ip, service_id) as here
       from named_ports where uuid = any(${servers.rows.map(({ uuid }) => uuid)}::uuid[])
      order by port, name`.execute(tx);
   const byServer = Map.groupBy(ports.rows, ({ uuid }) => uuid);
   return servers.rows.map((server) => ({ ...server, ports: byServer.get(server.uuid) ?? [] }));
+}
+
+function serversNamed(caller: Call['caller'], names: readonly string[]) {
+  const wanted = [...new Set(names)];
+  const uuids = wanted.map((name) => name.toLowerCase());
+  return sql<{ uuid: string; name: string }>`
+    select uuid, name from game_servers
+     where (name = any(${wanted}::text[]) or uuid::text = any(${uuids}::text[]))
+       and ${withinReach(caller, 'game-servers.read')}
+     order by uuid`;
 }
 
 function resolve(
@@ -144,7 +178,7 @@ function invalid(pointer: string, detail: string): Problem {
 
 /**
  * Rules of the past of an address with the present numbers of the ports that they name. Where the port is gone, the
- * number of then stays, and nothing to follow.
+ * number of then stays, and nothing to follow. Needs the servers' locks (`lockServersNamedAt`).
  */
 export async function renumber<T extends RuleContent>(
   tx: Tx,
@@ -153,10 +187,6 @@ export async function renumber<T extends RuleContent>(
 ): Promise<T[]> {
   const servers = [...new Set(rules.flatMap(({ namedPort }) => namedPort?.server ?? []))];
   if (servers.length === 0) return [...rules];
-  await sql`
-    select from game_servers where uuid = any(${servers}::uuid[]) order by uuid for share`.execute(
-    tx,
-  );
   const { rows } = await sql<{ server: string; name: string; port: number }>`
     select uuid as server, name, port from named_ports
      where uuid = any(${servers}::uuid[]) and organisation_id = ${organisationId}

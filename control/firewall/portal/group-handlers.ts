@@ -3,6 +3,7 @@ import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
+import { inSnapshot } from '../../fleet/policies/policies.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import type { Answer, Call } from '../../http/operations/operation.ts';
 import { viewOf } from '../../http/operations/view.ts';
@@ -13,7 +14,7 @@ import {
   deleteGroup,
   GroupConflict,
   listGroups,
-  type SavedGroup,
+  previewGroup,
   saveGroup,
   type WantedGroup,
 } from '../groups/index.ts';
@@ -82,35 +83,19 @@ async function writeGroup(call: GroupCall, tx: Tx, groupId: number | null): Prom
   return { ...answer, status: groupId === null ? 201 : 200 };
 }
 
-/** Ends the transaction of a preview, which leaves nothing. */
-class Previewed extends Error {
-  readonly saved: SavedGroup;
-
-  constructor(saved: SavedGroup) {
-    super('a preview is not stored');
-    this.saved = saved;
-  }
-}
-
 async function preview(
   call: GroupCall,
   db: Parameters<GroupPortalHandlers['previewGroup']>[1],
   groupId: number | null,
 ): Promise<Answer> {
-  try {
-    await db.transaction().execute(async (tx) => {
-      const batch = new Batch(tx, 'portal');
-      throw new Previewed(await saveGroup(batch, ofCall(call, groupId), wantedGroup(call)));
-    });
-  } catch (error) {
-    if (!(error instanceof Previewed)) throw error;
-    return {
-      status: 200,
-      body: { data: groupPreviewView(error.saved) },
-      headers: { 'cache-control': 'no-store' },
-    };
-  }
-  throw new Error('a preview was stored');
+  const planned = await inSnapshot(db, (tx) =>
+    previewGroup(new Batch(tx, 'portal'), ofCall(call, groupId), wantedGroup(call)),
+  );
+  return {
+    status: 200,
+    body: { data: groupPreviewView(planned) },
+    headers: { 'cache-control': 'no-store' },
+  };
 }
 
 async function writeGeoRule(

@@ -6,13 +6,19 @@ import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
+import { Batch } from '../../fleet/batch.ts';
+import { inSnapshot, loadChangedPolicy } from '../../fleet/policies/policies.ts';
+import type { OwnRow } from '../../fleet/policies/rows.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
+import type { Call } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
-import { setOwnDefault } from '../defaults/service.ts';
+import { findHeldTarget, planDefault } from '../defaults/service.ts';
 import { ANY_EDGE, type ExplainDeps, loadSetsOf, packetOf } from '../explain/explain.ts';
 import { portOf } from '../named-ports/index.ts';
-import { addNotedRules, createFilters } from '../writes/create-delete.ts';
+import type { AddressState } from '../objects.ts';
+import { requireConfiguredWith } from '../writes/configured.ts';
+import { withFilters, withNotedRules } from '../writes/create-delete.ts';
+import { type OwnObjects, ownObjects, planOwn, stateAfter } from '../writes/own-objects.ts';
 import { loadSamples, type PassedRow, protocolName, type Samples } from './store.ts';
 
 type DryRunCall = CallOf<'dryRun'>;
@@ -34,56 +40,76 @@ interface Effect {
 type DryRun = Effect & Omit<Samples, 'rows'>;
 
 const MAX_TOP = 20;
-/** Ends the transaction of the change, which leaves nothing. */
-class Changed extends Error {
-  readonly policy: Policy;
-
-  constructor(policy: Policy) {
-    super('a dry run is not stored');
-    this.policy = policy;
-  }
-}
-
 /**
- * What a change would do to the packets that edges sampled in the last day. The change is made and rolled back, so that
- * whatever would refuse it refuses it here. Throws 404, 409 and 422.
+ * What a change would do to the packets that edges sampled in the last day. The change is made in memory, over a
+ * snapshot that locks nothing; whatever would refuse it refuses it here. Throws 404, 409 and 422.
  */
 export async function dryRun(
   deps: Pick<ExplainDeps, 'loadSourceSets'>,
   db: Db,
   call: DryRunCall,
 ): Promise<DryRun> {
-  const { before, ...samples } = await inSnapshot(db, async (tx) => ({
-    ...(await loadSamples(tx, call)),
-    before: await loadAddressPolicy(tx, call.ip),
-  }));
-  const after = await changedPolicy(db, call);
+  const { before, after, ...samples } = await inSnapshot(db, async (tx) => {
+    const loaded = await loadSamples(tx, call);
+    return { ...loaded, ...(await planPolicy(tx, call, loaded.state)) };
+  });
   const sets = await loadSetsOf(deps, db, after, null);
   return { ...samples, ...compare(call.ip, { before, after, sets }, samples.rows) };
 }
 
-async function changedPolicy(db: Db, call: DryRunCall): Promise<Policy> {
-  try {
-    await db.transaction().execute(async (tx) => {
-      await change(tx, call);
-      throw new Changed(await loadAddressPolicy(tx, call.ip));
-    });
-  } catch (error) {
-    if (error instanceof Changed) return error.policy;
-    throw error;
+/** The accepted policy of the call's address, and what the change makes of it. Throws what its writes would. */
+export async function planPolicy(
+  tx: Tx,
+  call: DryRunCall,
+  accepted: AddressState,
+): Promise<{ readonly before: Policy; readonly after: Policy }> {
+  const { rules = [], filters = [], default: action } = call.body;
+  let state = accepted;
+  const change = async (wanted: OwnObjects): Promise<void> => {
+    const hadNone = ownCount(state) === 0;
+    state = stateAfter(state, await planOwn(tx, call, { state }, wanted));
+    if (hadNone && ownCount(state) > 0) await requireRoom(tx, call);
+  };
+  if (rules.length > 0) {
+    const requests = rules.map((rule) => ({ ...rule, ...portOf(rule) }));
+    await change(await withNotedRules(tx, call, { state }, requests));
   }
-  throw new Error('a dry run was stored');
+  for (const filter of filters) await change(await withFilters(tx, call, { state }, filter));
+  if (action !== undefined) {
+    const found = await findHeldTarget(tx, call.caller, call.ip);
+    const { isChanged } = await planDefault(new Batch(tx, 'portal'), found, action);
+    if (isChanged) await requireRoom(tx, call);
+  }
+  const { holdingId } = state;
+  const own = state === accepted ? {} : { own: tuplesOf(state) };
+  return loadChangedPolicy(tx, call.ip, {
+    holdingId,
+    ...own,
+    ...(action !== undefined && { default: action }),
+  });
 }
 
-async function change(tx: Tx, call: DryRunCall): Promise<void> {
-  const silent = { events: { addressChanged: () => {} } };
-  const { rules = [], filters = [], default: action } = call.body;
-  if (rules.length > 0) {
-    const wanted = rules.map((rule) => ({ ...rule, ...portOf(rule) }));
-    await addNotedRules(silent, tx, call, wanted);
-  }
-  for (const filter of filters) await createFilters(silent, tx, call, filter);
-  if (action !== undefined) await setOwnDefault(tx, call, { target: call.ip, default: action });
+function requireRoom(tx: Tx, { caller, ip }: Call): Promise<void> {
+  return requireConfiguredWith(tx, caller.organisationId, { targets: [ip] });
+}
+
+function ownCount(state: AddressState): number {
+  const { rules, filters } = ownObjects({ state });
+  return rules.length + filters.length;
+}
+
+function tuplesOf(state: AddressState): Pick<OwnRow, 'rules' | 'filters'> {
+  const { rules, filters } = ownObjects({ state });
+  return {
+    rules: rules.map(({ id, action, protocol, source, port }) => [
+      id,
+      action,
+      protocol,
+      source,
+      port,
+    ]),
+    filters: filters.map(({ id, type, port, settings = {} }) => [id, type, port, settings]),
+  };
 }
 
 interface Change {

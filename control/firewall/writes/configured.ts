@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import { Problem } from '../../problem.ts';
 
 /**
@@ -8,19 +9,40 @@ import { Problem } from '../../problem.ts';
  */
 export async function requireConfiguredLimit(tx: Tx, ...organisationIds: number[]): Promise<void> {
   // "no key update" does not block foreign keys to the organisation, so its other writes continue.
+  await lockRows(tx, 'organisations', organisationIds, 'no key update');
   const { rows } = await sql<{ id: number; limit: number }>`
     select id, configured_addresses as "limit" from organisations
-     where id = any(${organisationIds}::bigint[]) order by id
-       for no key update`.execute(tx);
+     where id = any(${organisationIds}::bigint[]) order by id`.execute(tx);
   const counts = await loadCounts(tx, organisationIds);
-  for (const { id, limit } of rows) {
-    const configured = counts.get(id) ?? 0;
-    if (configured <= limit) continue;
-    throw new Problem(
-      'limit_exceeded',
-      `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
-    );
-  }
+  for (const { id, limit } of rows) refuseAbove(limit, counts.get(id) ?? 0);
+}
+
+/** Targets that a change in memory would configure; of a group all that it would have. */
+interface PlannedTargets {
+  readonly targets: readonly string[];
+  readonly groupId?: number;
+}
+
+/** The same for a change in memory. Locks nothing. */
+export async function requireConfiguredWith(
+  tx: Tx,
+  organisationId: number,
+  planned: PlannedTargets,
+): Promise<void> {
+  const { rows } = await sql<{ limit: number }>`
+    select configured_addresses as "limit" from organisations where id = ${organisationId}`.execute(
+    tx,
+  );
+  const counts = await loadCounts(tx, [organisationId], planned);
+  for (const { limit } of rows) refuseAbove(limit, counts.get(organisationId) ?? 0);
+}
+
+function refuseAbove(limit: number, configured: number): void {
+  if (configured <= limit) return;
+  throw new Problem(
+    'limit_exceeded',
+    `This would make ${configured} configured addresses and prefixes, and the organisation may have ${limit} (configured_addresses). Delete the rules and filters of an address that no longer needs them.`,
+  );
 }
 
 /**
@@ -35,6 +57,7 @@ export async function countConfigured(db: Db | Tx, organisationId: number): Prom
 async function loadCounts(
   db: Db | Tx,
   organisationIds: readonly number[],
+  { targets, groupId }: PlannedTargets = { targets: [] },
 ): Promise<ReadonlyMap<number, number>> {
   const { rows } = await sql<{ id: number; configured: number }>`
     with held as (
@@ -45,13 +68,16 @@ async function loadCounts(
       select organisation_id, ip::cidr from addresses
         join held on held.id = holding_id where configured
       union select organisation_id, target from group_assignments
-        join held on held.id = holding_id where deleted_generation is null
+        join held on held.id = holding_id
+       where deleted_generation is null and group_id is distinct from ${groupId ?? null}::bigint
       union select organisation_id, target from geo_assignments
         join held on held.id = holding_id where deleted_generation is null
       union select organisation_id, target from default_actions
         join held on held.id = holding_id where deleted_generation is null
       union select held.organisation_id, target from blocked_sources
         join held on held.id = holding_id where deleted_generation is null
+      union select organisation, target
+        from unnest(${organisationIds}::bigint[]) as organisation, unnest(${targets}::text[]::cidr[]) as target
     ) as targets group by organisation_id`.execute(db);
   return new Map(rows.map(({ id, configured }) => [id, configured]));
 }

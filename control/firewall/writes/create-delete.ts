@@ -16,6 +16,7 @@ import {
 } from './own-objects.ts';
 import {
   type FilterRequest,
+  lockNamedIn,
   type NamingRuleRequest,
   readFilterPorts,
   readRule,
@@ -46,11 +47,12 @@ export async function createRules(
   const { rule, ports } = readRule(call, request);
   const rules = ports.map((port) => ({ ...rule, port }));
   try {
-    return await addRules(deps, tx, call, scope, {
+    const added = withRules(call, scope, {
       rules,
       detail: { ...rule, requested: ports.length },
       message: messages.rulesAccepted,
     });
+    return await writeOwn(deps, tx, call, scope, added);
   } catch (error) {
     if (error instanceof Problem || isUnavailable(error) || isRetryable(error)) throw error;
     throw new Problem(
@@ -68,7 +70,19 @@ export async function addNotedRules(
   call: Call,
   requests: readonly NotedRuleRequest[],
 ): Promise<Written> {
+  await lockNamedIn(tx, call, requests);
   const scope = await openWriteScope(tx, call);
+  const added = await withNotedRules(tx, call, scope, requests);
+  return writeOwn(deps, tx, call, scope, added);
+}
+
+/** The own objects of an address with these rules too. */
+export async function withNotedRules(
+  tx: Tx,
+  call: Call,
+  scope: Pick<AddressWriteScope, 'state'>,
+  requests: readonly NotedRuleRequest[],
+): Promise<OwnObjects> {
   const named = await resolveOf(tx, call, requests);
   const rules = readRules(call, requests, named);
   const notes = new Map<string, RuleNote>();
@@ -76,32 +90,28 @@ export async function addNotedRules(
     const note = canonicalNote({ note: request.note ?? null, tags: request.tags ?? [] });
     for (const rule of readRules(call, [request], named)) notes.set(ruleKey(rule), note);
   }
-  return addRules(deps, tx, call, scope, {
+  return withRules(call, scope, {
     rules,
     message: messages.addressReplaced,
     noteOf: (rule) => notes.get(ruleKey(rule)) ?? null,
   });
 }
 
-async function addRules(
-  deps: ServiceDeps,
-  tx: Tx,
+function withRules(
   call: Call,
-  scope: AddressWriteScope,
+  scope: Pick<AddressWriteScope, 'state'>,
   added: Pick<OwnObjects, 'rules' | 'detail' | 'message' | 'noteOf'>,
-): Promise<Written> {
+): OwnObjects {
   const { rules, filters } = ownObjects(scope);
   refuseExisting(scope, added.rules);
   requireRuleCount(call, scope.state.rules.length, added.rules.length);
-  return writeOwn(deps, tx, call, scope, {
-    ...added,
-    cause: 'rule.create',
-    rules: [...rules, ...added.rules],
-    filters,
-  });
+  return { ...added, cause: 'rule.create', rules: [...rules, ...added.rules], filters };
 }
 
-function refuseExisting(scope: AddressWriteScope, rules: readonly WantedRule[]): void {
+function refuseExisting(
+  scope: Pick<AddressWriteScope, 'state'>,
+  rules: readonly WantedRule[],
+): void {
   const refs = new Set(scope.state.rules.map(({ ref }) => ref));
   const taken = rules.find(({ ref }) => ref && refs.has(ref));
   if (taken !== undefined) throw new Problem('rule_exists', messages.refExists(taken.ref ?? ''));
@@ -146,19 +156,29 @@ export async function createFilters(
   request: FilterRequest,
 ): Promise<Written> {
   const scope = await openWriteScope(tx, call);
+  return writeOwn(deps, tx, call, scope, await withFilters(tx, call, scope, request));
+}
+
+/** The own objects of an address with these filters too. */
+export async function withFilters(
+  tx: Tx,
+  call: Call,
+  scope: Pick<AddressWriteScope, 'state'>,
+  request: FilterRequest,
+): Promise<OwnObjects> {
   const type = requireAvailable(request.type, await loadManagedFilters(tx, scope.state.holdingId));
   const ports = readFilterPorts(call, request.port);
   const there = new Set(scope.state.filters.map(filterKey));
   const equal = ports.filter((port) => there.has(filterKey({ type, port })));
   if (equal.length > 0) throw new Problem('filter_exists', messages.filterExists(equal));
   const { rules, filters } = ownObjects(scope);
-  return writeOwn(deps, tx, call, scope, {
+  return {
     cause: 'filter.create',
     detail: { type, ports },
     rules,
     filters: [...filters, ...ports.map((port) => ({ type, port }))],
     message: messages.filtersAccepted,
-  });
+  };
 }
 
 /** Deletes own filters by key. Keys not on this address are skipped; one of a group refuses the whole request. */

@@ -41,6 +41,7 @@ import {
 } from './marks.ts';
 import { writeChange } from './write-change.ts';
 import {
+  lockNamedIn,
   type NamingRuleRequest,
   readFilters,
   readRules,
@@ -154,8 +155,10 @@ export async function replaceAddress(
   call: Call,
   request: Replacement,
 ): Promise<Written> {
+  await lockNamedIn(tx, call, request.rules);
   const scope = await openWriteScope(tx, call);
-  const rules = readRules(call, request.rules, await resolveOf(tx, call, request.rules));
+  const named = await resolveOf(tx, call, request.rules);
+  const rules = readRules(call, request.rules, named);
   const filters = readFilters(call, request.filters, ownObjects(scope).filters);
   requireUnchanged(call, scope);
   return writeOwn(deps, tx, call, scope, {
@@ -180,7 +183,7 @@ export interface OwnObjects {
 }
 
 /** The objects of an address that belong to no group. */
-export function ownObjects({ state }: AddressWriteScope): {
+export function ownObjects({ state }: Pick<AddressWriteScope, 'state'>): {
   readonly rules: readonly StoredRule[];
   readonly filters: readonly StoredFilter[];
 } {
@@ -196,13 +199,66 @@ export async function writeOwn(
   scope: AddressWriteScope,
   asked: OwnObjects,
 ): Promise<Written> {
+  return applyDifference(deps, tx, call, { scope, ...(await planOwn(tx, call, scope, asked)) });
+}
+
+/** A change of own objects that nothing refuses but the organisation's `configured_addresses`. */
+export interface PlannedOwn {
+  readonly change: Change;
+  readonly wanted: OwnObjects;
+}
+
+/** The smallest difference to those own objects. Writes and locks nothing. Throws what a single write refuses. */
+export async function planOwn(
+  tx: Tx,
+  call: Call,
+  { state }: Pick<AddressWriteScope, 'state'>,
+  asked: OwnObjects,
+): Promise<PlannedOwn> {
   const wanted = { ...asked, rules: withUniqueRefs(asked.rules) };
   const change = {
-    rules: difference(scope.state.rules, wanted.rules, ruleIdentity, ruleKey),
-    filters: difference(scope.state.filters, wanted.filters, filterIdentity, filterKey),
+    rules: difference(state.rules, wanted.rules, ruleIdentity, ruleKey),
+    filters: difference(state.filters, wanted.filters, filterIdentity, filterKey),
   };
-  await refuseImpossible(tx, call, scope, change);
-  return applyDifference(deps, tx, call, { scope, change, wanted });
+  await refuseImpossible(tx, call, state, change);
+  return { change, wanted };
+}
+
+/** Pure: the accepted state after a change, for plans in memory. New objects have ids above all that are stored. */
+export function stateAfter(state: AddressState, { change, wanted }: PlannedOwn): AddressState {
+  const firstId = 1 + Math.max(UNSTORED_ID, ...[...state.rules, ...state.filters].map(idOf));
+  const deletedRules = new Set(change.rules.deleted.map(idOf));
+  const deletedFilters = new Set(change.filters.deleted.map(idOf));
+  const marks = new Map(changedMarks(state.rules, wanted.rules).map((mark) => [mark.id, mark]));
+  return {
+    ...state,
+    rules: [
+      ...state.rules
+        .filter(({ id }) => !deletedRules.has(id))
+        .map((rule) => {
+          const { ref, expiresAt } = marks.get(rule.id) ?? rule;
+          return { ...rule, ref, expiresAt };
+        }),
+      ...change.rules.created.map((rule, at): StoredRule => {
+        const { namedPort, ref = null, expiresAt = null } = rule;
+        const named = namedPort ? { ...namedPort, shown: '' } : null;
+        return { ...rule, id: firstId + at, group: null, namedPort: named, ref, expiresAt };
+      }),
+    ],
+    filters: [
+      ...state.filters.filter(({ id }) => !deletedFilters.has(id)),
+      ...change.filters.created.map((filter, at): StoredFilter => {
+        return { ...filter, id: firstId + at, group: null };
+      }),
+    ],
+  };
+}
+
+/** No sequence comes so far. */
+const UNSTORED_ID = 2 ** 52;
+
+function idOf({ id }: { readonly id: number }): number {
+  return id;
 }
 
 interface Difference<T, Stored> {
@@ -244,7 +300,7 @@ function requireUnchanged(call: Call, scope: AddressWriteScope): void {
 async function refuseImpossible(
   tx: Tx,
   call: Call,
-  scope: AddressWriteScope,
+  state: AddressState,
   { rules, filters }: Change,
 ): Promise<void> {
   if (rules.grouped.length > 0) {
@@ -261,11 +317,11 @@ async function refuseImpossible(
     );
   }
   if (filters.created.length > 0) {
-    const managed = await loadManagedFilters(tx, scope.state.holdingId);
+    const managed = await loadManagedFilters(tx, state.holdingId);
     for (const { type } of filters.created) requireAvailable(type, managed);
   }
   // A limit that was lowered below the current count must not prevent deletions.
-  const { rules: ruleRows, filters: filterRows } = scope.state;
+  const { rules: ruleRows, filters: filterRows } = state;
   if (rules.created.length > 0) {
     requireRuleCount(call, ruleRows.length - rules.deleted.length, rules.created.length);
   }

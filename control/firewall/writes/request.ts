@@ -20,7 +20,12 @@ import {
   type PortRange,
 } from '@portcullis/core/net/ports.ts';
 import type { Tx } from '../../db/database.ts';
-import { type PortMention, type ResolvedPort, resolvePorts } from '../named-ports/index.ts';
+import {
+  lockNamedServers,
+  type PortMention,
+  type ResolvedPort,
+  resolvePorts,
+} from '../named-ports/index.ts';
 import {
   familyOf,
   type FilterContent,
@@ -120,6 +125,16 @@ function readPorts(call: Call, ranges: readonly PortRange[] | null): Port[] {
   return expandPorts(ranges);
 }
 
+/** For a write, before its address is locked: keeps the servers whose ports the rules name. */
+export function lockNamedIn(
+  tx: Tx,
+  call: Call,
+  requests: readonly NamingRuleRequest[],
+): Promise<void> {
+  const names = requests.flatMap(({ named_port: name }) => name ?? []);
+  return lockNamedServers(tx, call, names);
+}
+
 /** The present numbers of the ports that rules name. */
 export function resolveOf(
   tx: Tx,
@@ -129,7 +144,7 @@ export function resolveOf(
   const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
     text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
   );
-  return resolvePorts(tx, call, mentions, { locked: true });
+  return resolvePorts(tx, call, mentions);
 }
 
 /** Expands the rules of the request by port. Checks the count as it grows, before expanding all ranges. */

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { keyActor } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
+import { noteLock } from '../../db/locks.ts';
 import { announced, lostFleet, takenGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import type { FilterContent, RuleContent } from '../objects.ts';
@@ -33,6 +34,7 @@ export async function writeChange(
   addressId: number,
   change: AddressChange,
 ): Promise<WrittenChange> {
+  noteLock(tx, 'fleet');
   const parts = [takenGeneration({ cause: change.cause, targets: [call.ip] })];
   const { createRules = [], createFilters = [], deleteRules = [], deleteFilters = [] } = change;
   if (deleteRules.length > 0) parts.push(deletion('rules', addressId, deleteRules));

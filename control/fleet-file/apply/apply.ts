@@ -5,7 +5,7 @@ import { constraintOf } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
 import { Batch } from '../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
-import { lockFleet } from '../../organisations/index.ts';
+import { lockEverything } from '../../db/locks.ts';
 import { keepAppliedFile } from './applied-files.ts';
 import { sweepEggs } from '../../declared/game-servers.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
@@ -132,13 +132,10 @@ export async function applyFleet(
   });
 }
 
-/** Serialises applies. Locks groups, then holdings, in the order in which assignments lock them. */
+/** Serialises applies, and keeps other writers out until the end. */
 async function loadLocked(tx: Tx, file: FleetFile, adopt: boolean): Promise<FleetState> {
-  await lockFleet(tx);
+  await lockEverything(tx);
   if (adopt) await adoptNamed(tx, file);
-  await sql`select id from groups where owner = 'fleet' and deleted_at is null
-             order by id for update`.execute(tx);
-  await sql`select id from holdings where owner = 'fleet' order by id for update`.execute(tx);
   const networks = file.organisations.flatMap(({ holdings }) => holdings.map(({ cidr }) => cidr));
   return loadFleetState(tx, [...new Set(networks)]);
 }

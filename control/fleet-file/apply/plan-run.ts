@@ -323,7 +323,7 @@ export class PlanRun {
   async #assignGeoRule(change: Change<'geo.assign'>): Promise<void> {
     const { organisation, key, target, holding } = change;
     const id = known(this.#geoRules, `${organisation} ${key}`);
-    await assignGeoRule(this.#batch, id, target, this.#holdingId(holding));
+    await assignGeoRule(this.#batch, id, [target], this.#holdingId(holding));
   }
 
   async #unassign(

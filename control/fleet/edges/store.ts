@@ -3,6 +3,7 @@ import type { EdgeReport } from '@portcullis/link/messages/edge-report.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockClause, noteLock } from '../../db/locks.ts';
 import { lostFleet } from '../generations.ts';
 import type { EdgeManagement } from '../../db/schema.ts';
 
@@ -69,10 +70,10 @@ export async function lockEdges(
   tx: Tx,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, EdgeState>> {
+  noteLock(tx, 'edges');
   const { rows } = await sql<EdgeRow>`
-    select ${COLUMNS} from edges where name = any (${names}::text[]) order by id for update`.execute(
-    tx,
-  );
+    select ${COLUMNS} from edges where name = any (${names}::text[])
+     order by id ${lockClause('update')}`.execute(tx);
   return new Map(rows.map((row) => [row.name, stateOf(row)]));
 }
 

@@ -1,13 +1,19 @@
 import { sql } from 'kysely';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
-import { type Cidr, formatNetwork, lastValue, overlaps } from '@portcullis/core/net/cidr.ts';
+import {
+  type Cidr,
+  formatCidr,
+  formatNetwork,
+  lastValue,
+  overlaps,
+} from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
 import { isEmptyPolicy } from '@portcullis/core/firewall/build-policy.ts';
-import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { DefaultAction, Policy } from '@portcullis/core/firewall/policy.ts';
 import { lostFleet } from '../generations.ts';
-import { loadFormerTargets, loadPolicyRows, type PolicyRows } from './rows.ts';
+import { loadFormerTargets, loadPolicyRows, type OwnRow, type PolicyRows } from './rows.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
 
 /** A range of addresses whose policies are loaded together. */
@@ -247,13 +253,40 @@ export async function loadAddressPolicy(
   ip: string,
   options: { readonly generation?: number } = {},
 ): Promise<Policy> {
+  const { generation = null } = options;
+  return new PolicyAssembly(await loadAddressRows(tx, ip, generation)).policyOf(storedCidr(ip));
+}
+
+/** What a change in memory makes of the accepted objects of an address; absent: as they are. */
+export interface ChangedAddress {
+  readonly holdingId: number;
+  readonly own?: Pick<OwnRow, 'rules' | 'filters'>;
+  readonly default?: DefaultAction;
+}
+
+/** The accepted policy of an address, and with a change that is stored nowhere. */
+export async function loadChangedPolicy(
+  tx: Tx,
+  ip: string,
+  { holdingId, own, default: action }: ChangedAddress,
+): Promise<{ readonly before: Policy; readonly after: Policy }> {
+  const rows = await loadAddressRows(tx, ip, null);
+  const address = storedCidr(ip);
+  const target = formatCidr(address);
+  const isOther = (row: { readonly target: string; readonly holdingId: number }): boolean =>
+    row.target !== target || row.holdingId !== holdingId;
+  const changed = {
+    ...rows,
+    ...(own && { own: [...rows.own.filter(isOther), { target, holdingId, ...own }] }),
+    ...(action && { defaults: [...rows.defaults.filter(isOther), { target, holdingId, action }] }),
+  };
+  const policyOf = (of: PolicyRows): Policy => new PolicyAssembly(of).policyOf(address);
+  return { before: policyOf(rows), after: policyOf(changed) };
+}
+
+async function loadAddressRows(tx: Tx, ip: string, generation: number | null): Promise<PolicyRows> {
   const { asOf } = await readMoment(tx);
-  const rows = await loadPolicyRows(tx, {
-    region: [ip],
-    asOf,
-    generation: options.generation ?? null,
-  });
-  return new PolicyAssembly(rows).policyOf(storedCidr(ip));
+  return loadPolicyRows(tx, { region: [ip], asOf, generation });
 }
 
 /** What has to be removed, unless a policy of it is found. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
+import { noteLock } from '../../db/locks.ts';
 import type { FleetEvents } from '../events.ts';
 import { Batch } from '../batch.ts';
 import { lostFleet, takeGeneration } from '../generations.ts';
@@ -101,6 +102,7 @@ export async function advanceHoldings(db: Db, events: FleetEvents): Promise<numb
 
 /** Ends the blocked sources whose time is over. */
 async function endExpiredSources(tx: Tx): Promise<void> {
+  noteLock(tx, 'blocked_sources');
   const { rows } = await sql<{ id: number; organisationId: number; target: string | null }>`
     select id, organisation_id as "organisationId", target from blocked_sources
      where deleted_generation is null and expires_at <= clock_timestamp() limit 10000
@@ -120,6 +122,7 @@ async function endExpiredSources(tx: Tx): Promise<void> {
 async function endExpiredRules(tx: Tx): Promise<void> {
   const due = sql`r.deleted_generation is null and r.expires_at <= clock_timestamp()`;
   // As every write to an address does first.
+  noteLock(tx, 'addresses');
   const { rows: addresses } = await sql<{ id: number; ip: string }>`
     select id, ip::cidr as ip from addresses where id in (select r.address_id from rules r where ${due} limit 10000)
      order by id for update`.execute(tx);

@@ -7,6 +7,7 @@ import type {
 import type { NodeEngine, ServerBuild } from '@portcullis/link/messages/node.ts';
 import type { BuildState } from '../../db/schema.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockClause, noteLock } from '../../db/locks.ts';
 import { settleReported, type SettledPorts } from '../openings/settle.ts';
 
 /**
@@ -58,8 +59,11 @@ export interface Heartbeat {
 /** Stores the reported builds of a node. */
 export async function recordHeartbeat(db: Db, beat: Heartbeat): Promise<RecordedHeartbeat> {
   return db.transaction().execute(async (tx): Promise<RecordedHeartbeat> => {
+    noteLock(tx, 'nodes', 'no key update');
     const { rows } = await sql<NodeRow>`
-      select id, name, instance from nodes where name = ${beat.name} for no key update`.execute(tx);
+      select id, name, instance from nodes where name = ${beat.name} ${lockClause('no key update')}`.execute(
+      tx,
+    );
     const node = rows[0];
     if (node === undefined) return { kind: 'unknown' };
     if (node.instance !== beat.instance) return { kind: 'resync' };

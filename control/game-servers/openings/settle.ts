@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, recordAudits } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { lockRows } from '../../db/locks.ts';
 import { Batch, BEGINS } from '../../fleet/batch.ts';
 
 /** A port that is to be opened (`id` null) or closed. */
@@ -60,9 +61,16 @@ export async function settleOpenings(
 
 /** Locks the nodes of servers, as each of their heartbeats does first. */
 export async function lockNodes(tx: Tx, servers: readonly string[]): Promise<void> {
-  await sql`
-    select from nodes where id in (select node_id from game_servers where uuid = any(${servers}::uuid[]))
-     order by id for no key update`.execute(tx);
+  const { rows } = await sql<{ id: number }>`
+    select distinct node_id as id from game_servers where uuid = any(${servers}::uuid[])`.execute(
+    tx,
+  );
+  await lockRows(
+    tx,
+    'nodes',
+    rows.map(({ id }) => id),
+    'no key update',
+  );
 }
 
 /** Settles the servers of a node that its transaction has locked. Returns what changed; takes a generation for it. */

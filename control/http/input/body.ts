@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MOST } from '@portcullis/contract/body-limits.ts';
 import { Problem } from '../../problem.ts';
-import { BODY_LIMIT_BYTES } from '../server/config.ts';
 
 /** A request body: the bytes for comparison, the value for validation. */
 export interface ReadBody {
@@ -16,12 +16,13 @@ export function useStrictBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   // After authentication and all other checks that need no body.
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (expectsContinue(request.headers)) inviteBody(request.headers, reply.raw);
+    if (expectsContinue(request.headers)) inviteBody(request, reply.raw);
     done();
   });
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, raw, done) => {
     try {
-      done(null, readBody(request.headers, Buffer.from(raw)));
+      const { maxValues = MOST.values } = request.routeOptions.config;
+      done(null, readBody(request.headers, Buffer.from(raw), maxValues));
     } catch (error) {
       done(error instanceof Error ? error : new Error('unreadable body'));
     }
@@ -33,18 +34,23 @@ function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
 }
 
 /** Sends `100 Continue` unless the announced body is too large. */
-function inviteBody(headers: IncomingHttpHeaders, response: ServerResponse): void {
-  if (Number(headers['content-length'] ?? 0) <= BODY_LIMIT_BYTES) response.writeContinue();
+function inviteBody({ headers, routeOptions }: FastifyRequest, response: ServerResponse): void {
+  const { bodyLimit = MOST.bytes } = routeOptions;
+  if (Number(headers['content-length'] ?? 0) <= bodyLimit) response.writeContinue();
 }
 
-function readBody(headers: Readonly<Record<string, unknown>>, raw: Buffer): ReadBody {
+function readBody(
+  headers: Readonly<Record<string, unknown>>,
+  raw: Buffer,
+  maxValues: number,
+): ReadBody {
   const type = headers['content-type'];
   if (typeof type !== 'string' || !JSON_TYPE.test(type)) throw unsupportedMediaType();
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.');
   }
-  return { raw, value: parseBody(raw) };
+  return { raw, value: parseBody(raw, maxValues) };
 }
 
 /** The deepest nesting, enough for every body of the contract and for the stack of what reads it. */
@@ -53,7 +59,7 @@ const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Parses JSON; of a key that is repeated in an object the last value counts. */
-function parseBody(raw: Buffer): unknown {
+function parseBody(raw: Buffer, maxValues: number): unknown {
   if (raw.length === 0) throw malformed('The body is empty; a JSON object is expected.');
   let value: unknown;
   try {
@@ -66,15 +72,28 @@ function parseBody(raw: Buffer): unknown {
       `The body is not JSON${place === undefined ? '' : `: unexpected content ${place}`}.`,
     );
   }
-  if (nestsDeeper(value, MAX_DEPTH)) {
-    throw malformed(`The JSON nests deeper than ${MAX_DEPTH} levels.`);
+  if (countValues(value, maxValues, MAX_DEPTH) < 0) {
+    throw new Problem(
+      'payload_too_large',
+      `The body has more than ${maxValues} values, and this operation reads no more. Send it in parts.`,
+    );
   }
   return value;
 }
 
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => nestsDeeper(item, levels - 1));
+/**
+ * What is left of the number of values that a body may have, below 0 if it has more. Stops there, so that all later
+ * checks see a bounded value. Throws `malformed_json` for one that nests too deep.
+ */
+function countValues(value: unknown, left: number, levels: number): number {
+  if (typeof value !== 'object' || value === null) return left - 1;
+  if (levels === 0) throw malformed(`The JSON nests deeper than ${MAX_DEPTH} levels.`);
+  let rest = left - 1;
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    if (rest < 0) return rest;
+    rest = countValues(item, rest, levels - 1);
+  }
+  return rest;
 }
 
 function malformed(detail: string): Problem {

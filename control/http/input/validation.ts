@@ -52,18 +52,26 @@ export function textProblem(text: string): string | null {
   return null;
 }
 
-/** Finds control characters and invalid Unicode in all strings and keys of a body, with pointers, up to a limit. */
-function findBadText(value: unknown, pointer = '', found: FieldError[] = []): FieldError[] {
-  if (found.length >= MAX_ERRORS) return found;
-  if (typeof value === 'string') {
-    const objection = textProblem(value);
-    if (objection !== null) found.push({ pointer, detail: objection });
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) findBadText(item, `${pointer}/${index}`, found);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) {
-      findBadText(item, `${pointer}/${pointerStep(key)}`, found);
+/** Finds control characters and invalid Unicode in all strings of a body, with pointers, up to a limit. */
+function findBadText(value: unknown): FieldError[] {
+  const found: FieldError[] = [];
+  // Of a large body hardly any pointer is needed.
+  const path: string[] = [];
+  const visit = (part: unknown): void => {
+    if (typeof part === 'string') {
+      const objection = textProblem(part);
+      if (objection === null) return;
+      const pointer = path.map((step) => `/${pointerStep(step)}`).join('');
+      found.push({ pointer, detail: objection });
+    } else if (typeof part === 'object' && part !== null) {
+      for (const [key, item] of Object.entries(part)) {
+        if (found.length >= MAX_ERRORS) return;
+        path.push(key);
+        visit(item);
+        path.pop();
+      }
     }
-  }
+  };
+  visit(value);
   return found;
 }

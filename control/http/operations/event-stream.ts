@@ -4,13 +4,15 @@ import { Problem } from '../../problem.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Ends a stream each; by caller. */
-    openStreams: Map<AbortController, number>;
+    /** Ends a stream each; by what it was opened by. */
+    openStreams: Map<AbortController, StreamRight>;
   }
 }
 
 /** Streams at a time of one key, or of one person. */
 const MAX_STREAMS = 20;
+/** Of all keys and people of an organisation. */
+const MAX_STREAMS_OF_ORGANISATION = 100;
 /** How often a stream checks its right without a notification, because one may be lost. */
 const CHECK_MS = 15_000;
 /** The clock of the database may be behind. */
@@ -25,7 +27,7 @@ const HEADERS = {
 
 /** Streams end before the server waits for its requests. */
 export function addStreams(app: FastifyInstance): void {
-  app.decorate('openStreams', new Map<AbortController, number>());
+  app.decorate('openStreams', new Map<AbortController, StreamRight>());
   app.addHook('preClose', (done) => {
     for (const ending of app.openStreams.keys()) ending.abort();
     done();
@@ -36,6 +38,7 @@ export function addStreams(app: FastifyInstance): void {
 export interface StreamRight {
   /** The id of the key, or the negative id of the person. */
   readonly callerId: number;
+  readonly organisationId: number;
   /** When the right expires, null if it does not. Rejects when it has ended or changed. */
   check(): Promise<Date | null>;
   /** Calls back when rights may have changed; returns what stops that. */
@@ -53,10 +56,9 @@ export async function sendStream(
   right: StreamRight,
 ): Promise<FastifyReply> {
   const { openStreams } = request.server;
-  const count = [...openStreams.values()].filter((id) => id === right.callerId).length;
-  if (count >= MAX_STREAMS) throw tooMany();
+  refuseTooMany([...openStreams.values()], right);
   const ending = new AbortController();
-  openStreams.set(ending, right.callerId);
+  openStreams.set(ending, right);
   const stopWatching = watchRight(right, ending);
   const release = (): void => {
     ending.abort();
@@ -108,10 +110,19 @@ function watchRight(right: StreamRight, ending: AbortController): () => void {
   };
 }
 
-function tooMany(): Problem {
+function refuseTooMany(open: readonly StreamRight[], right: StreamRight): void {
+  const ofCaller = open.filter(({ callerId }) => callerId === right.callerId).length;
+  if (ofCaller >= MAX_STREAMS) throw tooMany(MAX_STREAMS, 'this key or person');
+  const ofAll = open.filter(({ organisationId }) => organisationId === right.organisationId).length;
+  if (ofAll >= MAX_STREAMS_OF_ORGANISATION) {
+    throw tooMany(MAX_STREAMS_OF_ORGANISATION, 'this organisation');
+  }
+}
+
+function tooMany(count: number, whose: string): Problem {
   return new Problem(
     'rate_limited',
-    `There are ${MAX_STREAMS} event streams of this key or person already. Close one, or share one between readers.`,
+    `There are ${count} event streams of ${whose} already. Close one, or share one between readers.`,
     { headers: { 'retry-after': '5' } },
   );
 }

@@ -18,6 +18,7 @@ export type OperationRow = Pick<
   | 'write'
   | 'idempotent'
   | 'stream'
+  | 'waits'
   | 'requestHeaders'
 > &
   (

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { MOST } from '@portcullis/contract/body-limits.ts';
 import { type ProblemCode, PROBLEMS } from '@portcullis/contract/problems.ts';
 import { codeOf, describeUnavailable, isUnavailable } from '../../db/failure.ts';
 import { Problem } from '../../problem.ts';
@@ -41,10 +42,13 @@ export function problemReply(problem: Problem, requestId: string): Reply {
   return { status, headers, payload: Buffer.from(JSON.stringify(document)) };
 }
 
-/** Fastify's own refusals, by its error code. */
-const FROM_FASTIFY: Readonly<Record<string, () => Problem>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new Problem('payload_too_large', 'The body is larger than 512 KiB. Send it in parts.'),
+/** Fastify's own refusals, by its error code; with the bytes that the row reads. */
+const FROM_FASTIFY: Readonly<Record<string, (bodyLimit: number) => Problem>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (bodyLimit) =>
+    new Problem(
+      'payload_too_large',
+      `The body is larger than ${Math.floor(bodyLimit / 1024)} KiB, and this operation reads no more. Send it in parts.`,
+    ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: unsupportedMediaType,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new Problem('malformed_json', 'The body is not as long as Content-Length says.'),
@@ -53,10 +57,10 @@ const FROM_FASTIFY: Readonly<Record<string, () => Problem>> = {
 };
 
 /** Converts an exception to a problem. The cause stays internal, for the log. */
-export function toProblem(error: unknown): Problem {
+export function toProblem(error: unknown, bodyLimit: number = MOST.bytes): Problem {
   if (error instanceof Problem) return error;
   const fromFastify = FROM_FASTIFY[codeOf(error) ?? ''];
-  if (fromFastify !== undefined) return fromFastify();
+  if (fromFastify !== undefined) return fromFastify(bodyLimit);
   if (isUnavailable(error)) {
     return new Problem(
       'unavailable',

@@ -7,7 +7,8 @@ import { createRateLimiter, type RateLimiter, shareLimits } from './rate-limit.t
 
 const callerOf = (keyId: number, requestsPerMinute: number) => ({
   keyId,
-  organisation: { limits: { requestsPerMinute } },
+  requestsPerMinute,
+  name: 'key' as const,
 });
 
 const isRateLimited = (retryAfter: string) => (error: unknown) => {
@@ -40,6 +41,32 @@ test('keeps a quota per key, and applies a lowered limit at once', () => {
   assert.throws(() => limiter.take(callerOf(1, 1)), isRateLimited('60'));
   limiter.take(callerOf(2, 600));
   assert.equal(limiter.take(callerOf(2, 2))['ratelimit'], '"key";r=1;t=30');
+});
+
+test('a burst is ten seconds of the limit, and the headers say so', () => {
+  let now = 0;
+  const limiter = createRateLimiter(() => now);
+  const caller = callerOf(1, 600);
+  const [first, ...others] = Array.from({ length: 100 }, () => limiter.take(caller));
+  assert.deepEqual(first, { 'ratelimit-policy': '"key";q=100;w=10', ratelimit: '"key";r=99;t=1' });
+  assert.equal(others.at(-1)?.['ratelimit'], '"key";r=0;t=10');
+  assert.throws(() => limiter.take(caller), /600 requests a minute, and 100 of them at once/);
+  let taken = 0;
+  while (now < 60_000) {
+    now += 100;
+    limiter.take(caller);
+    taken += 1;
+  }
+  assert.equal(taken, 600);
+});
+
+test('an organisation has a limit over all of its keys, and a refused request counts against none', () => {
+  const limiter = createRateLimiter(() => 0);
+  const all = { keyId: 'organisation 1', requestsPerMinute: 3, name: 'organisation' } as const;
+  for (const key of [1, 2, 3]) limiter.take(callerOf(key, 10), all);
+  assert.throws(() => limiter.take(callerOf(4, 10), all), /All keys and people .* 3 requests/);
+  const headers = limiter.take(callerOf(4, 10));
+  assert.equal(headers['ratelimit'], '"key";r=9;t=6');
 });
 
 test('replicas share a quota within moments of each other', async (t) => {

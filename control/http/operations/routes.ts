@@ -6,6 +6,7 @@ import {
   type PortalEndpoint,
   ROLES,
 } from '@portcullis/contract/endpoint.ts';
+import { bodyLimitOf } from '@portcullis/contract/body-limits.ts';
 import { PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type Caller,
   type OperatorKey,
   type Person,
+  subscriberBlock,
   unauthenticated,
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
@@ -37,11 +39,14 @@ import type { OperationRow, Reply } from './operation.ts';
 import type { RequestTrace } from '../../tracing.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
+import type { Shares } from './shares.ts';
 import { bodyValidator } from '../input/validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly operationId?: string;
+    /** The values that a body may have; see `bodyLimitOf`. */
+    readonly maxValues?: number;
   }
   interface FastifyRequest {
     /** Set when the request arrives. */
@@ -68,6 +73,9 @@ export interface RouteDeps {
   readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;
   readonly rateLimiter: RateLimiter;
+  readonly shares: Shares;
+  /** Of rows for operators, who wait behind no tenant. Default: that of all rows. */
+  readonly operatorDb?: Db;
   /** The time that the server may spend on a request. */
   readonly deadlineMs: number;
 }
@@ -92,10 +100,12 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
       validateQuery: queryValidator(row.query),
       validateBody: row.body === undefined ? null : bodyValidator(row.body),
     };
+    const limit = bodyLimitOf(row);
     app.route({
       method: row.method,
+      bodyLimit: limit.bytes,
       url: `${prefix}${row.path}`.replace(/\{(\w+)\}/g, ':$1'),
-      config: { operationId: row.operationId },
+      config: { operationId: row.operationId, maxValues: limit.values },
       onRequest: async (request, reply) => admit(operation, deps, request, reply),
       handler: async (request, reply) => answer(operation, deps, request, reply),
     });
@@ -109,13 +119,15 @@ async function admit(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  request.deadline = new Deadline(deps.deadlineMs);
-  const admitted = await request.deadline.limit(identify(operation, deps, request));
+  const deadline = new Deadline(deps.deadlineMs);
+  request.deadline = deadline;
+  reply.raw.once('close', () => deadline.end());
+  const admitted = await deadline.limit(identify(operation, deps, request));
   request.caller = admitted.caller;
   request.person = admitted.person;
   request.operatorKey = admitted.operatorKey;
   if (isForSessions(operation)) requireSameSite(request);
-  reply.headers(deps.rateLimiter.take(limitOf(request)));
+  reply.headers(deps.rateLimiter.take(...limitsOf(request)));
   authorise(operation.row, request);
   refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
@@ -136,16 +148,31 @@ async function admit(
   }
 }
 
-/** Requests a minute of a key of the operator, of a person without an organisation, and of an address without a session, such as sign-ins. */
-const OPERATOR_LIMIT = { limits: { requestsPerMinute: 6_000 } } as const;
-const PERSON_LIMIT = { limits: { requestsPerMinute: 600 } } as const;
-const UNAUTHENTICATED_LIMIT = { limits: { requestsPerMinute: 60 } } as const;
+/** Requests a minute of a key of the operator, of a person without an organisation, and of a source without a session, such as sign-ins. */
+const OPERATOR_LIMIT = 6_000;
+const PERSON_LIMIT = 600;
+const SOURCE_LIMIT = 60;
+/** An organisation may have any number of keys: together they may send this many times what one may. */
+const KEYS_OF_ORGANISATION = 5;
 
-function limitOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited {
-  if (caller !== null) return caller;
-  if (operatorKey !== null) return { keyId: operatorKey.keyId, organisation: OPERATOR_LIMIT };
-  if (person !== null) return { keyId: `person ${person.id}`, organisation: PERSON_LIMIT };
-  return { keyId: `source ${ip}`, organisation: UNAUTHENTICATED_LIMIT };
+function limitsOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited[] {
+  if (caller !== null) {
+    const { keyId, organisationId, organisation } = caller;
+    const { requestsPerMinute } = organisation.limits;
+    const all = requestsPerMinute * KEYS_OF_ORGANISATION;
+    return [
+      { keyId, requestsPerMinute, name: person === null ? 'key' : 'person' },
+      { keyId: `organisation ${organisationId}`, requestsPerMinute: all, name: 'organisation' },
+    ];
+  }
+  if (operatorKey !== null) {
+    return [{ keyId: operatorKey.keyId, requestsPerMinute: OPERATOR_LIMIT, name: 'key' }];
+  }
+  if (person !== null) {
+    return [{ keyId: `person ${person.id}`, requestsPerMinute: PERSON_LIMIT, name: 'person' }];
+  }
+  const keyId = `source ${subscriberBlock(clientAddress(ip) ?? '')}`;
+  return [{ keyId, requestsPerMinute: SOURCE_LIMIT, name: 'source' }];
 }
 
 function isForSessions({ prefix }: Operation): boolean {
@@ -256,8 +283,19 @@ async function answer(
     const open = (ending: AbortController) => openStream(operation, deps.db, incoming, ending);
     return sendStream(request, reply, open, streamRight(operation, deps, request));
   }
-  const made = await deadline.limit(dispatch(operation, deps.db, incoming));
+  const isOperator = isForOperators(operation.row);
+  const { source } = incoming;
+  const waits = operation.row.write === 'instructs' || operation.row.waits === true;
+  const share = { caller, person, isOperator, source, waits, ended: deadline.ended };
+  const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
+  const made = await deadline.limit(
+    deps.shares.run(share, () => dispatch(operation, db, incoming)),
+  );
   return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
+}
+
+function isForOperators(row: OperationRow): boolean {
+  return 'operator' in row || ('role' in row && row.role === 'operator');
 }
 
 /** A stream keeps the caller that opened it, so it ends when the rights of the caller change too. */
@@ -266,6 +304,7 @@ function streamRight(operation: Operation, deps: RouteDeps, request: FastifyRequ
   if (caller === null) throw new Error('a stream was reached without a caller');
   return {
     callerId: caller.keyId,
+    organisationId: caller.organisationId,
     async check() {
       const present = await identify(operation, deps, request, deps.db);
       authorise(operation.row, present);

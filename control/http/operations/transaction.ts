@@ -9,6 +9,9 @@ export class Deadline {
   #leftMs: number;
   #isExpired = false;
   #isCommitting = false;
+  #isEnded = false;
+  /** Made when somebody waits for it: most requests never queue. */
+  #end: AbortController | null = null;
 
   constructor(withinMs: number) {
     this.#leftMs = withinMs;
@@ -21,6 +24,7 @@ export class Deadline {
     const timer = setTimeout(() => {
       this.#isExpired = true;
       reject(this.#isCommitting ? outcomeUnknown() : notAnswered());
+      this.end();
     }, this.#leftMs);
     try {
       return await Promise.race([work, timedOut]);
@@ -28,6 +32,19 @@ export class Deadline {
       clearTimeout(timer);
       this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - begunMs));
     }
+  }
+
+  /** Aborts when the time is over or the client left: what waits for its turn need not begin. */
+  get ended(): AbortSignal {
+    this.#end ??= new AbortController();
+    if (this.#isEnded) this.#end.abort(notAnswered());
+    return this.#end.signal;
+  }
+
+  /** Called when the answer was sent or the client left. */
+  end(): void {
+    this.#isEnded = true;
+    this.#end?.abort(notAnswered());
   }
 
   /** Whether a COMMIT was sent whose answer has not come. */

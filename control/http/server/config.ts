@@ -1,4 +1,5 @@
 import type { TlsOptions } from 'node:tls';
+import { MOST } from '@portcullis/contract/body-limits.ts';
 
 /** The configuration of the listener; environment and flags are read elsewhere. */
 export interface HttpConfig {
@@ -35,8 +36,8 @@ export interface HttpTimeouts {
 export const DEFAULT_LISTEN = { host: '127.0.0.1', port: 8080 } as const;
 export const DEFAULT_METRICS_LISTEN = { host: '127.0.0.1', port: 9464 } as const;
 
-/** The largest body of the contract is a replace with a few thousand rules, well below this. */
-export const BODY_LIMIT_BYTES = 512 * 1024;
+/** Of a path without a row; each row has its own, of at most this (`bodyLimitOf`). */
+export const BODY_LIMIT_BYTES = MOST.bytes;
 /** Request line and headers together. */
 export const HEADER_LIMIT_BYTES = 16 * 1024;
 

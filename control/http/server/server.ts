@@ -23,6 +23,7 @@ import {
 import { collectPaths, routeProblem } from '../operations/not-found.ts';
 import { isServerError, problemReply, sendReply, toProblem } from '../operations/problem-reply.ts';
 import { createRateLimiter, type RateLimiter } from '../operations/rate-limit.ts';
+import { createShares, type Shares } from '../operations/shares.ts';
 import { isNavigation, registerPage, type SendPage } from '../page/index.ts';
 import { registerReference } from '../reference/index.ts';
 import { addResponseHooks } from './response.ts';
@@ -34,6 +35,10 @@ export interface HttpDeps {
   readonly rateLimiter?: RateLimiter;
   readonly config: HttpConfig;
   readonly db: Db;
+  /** Default: those of every control process. */
+  readonly shares?: Shares;
+  /** Of rows for operators; default: `db`. */
+  readonly operatorDb?: Db;
   readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;
   readonly registry: Registry;
@@ -79,6 +84,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     ...deps,
     deadlineMs,
     rateLimiter: deps.rateLimiter ?? createRateLimiter(),
+    shares: deps.shares ?? createShares(),
   });
   let metricsListener: MetricsListener | null = null;
   return {
@@ -150,7 +156,7 @@ function addLifecycle(app: FastifyInstance, { metrics, log, page, tracing }: Lif
     done(routeProblem(paths, request.method, path));
   });
   app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error);
+    const problem = toProblem(error, request.routeOptions.bodyLimit);
     if (isServerError(problem.code)) log.error({ requestId: request.id, error }, 'request failed');
     sendReply(reply, problemReply(problem, request.id));
   });

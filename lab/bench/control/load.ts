@@ -16,6 +16,8 @@ export interface Load {
   readonly requests: readonly string[];
   /** The local addresses of the connections, in turn. */
   readonly sources?: readonly string[];
+  /** A connection that the server closes is opened again, and counts as `closed`; otherwise the load fails. */
+  readonly reconnects?: boolean;
 }
 export interface LoadResult {
   readonly requestsPerSecond: number;
@@ -43,7 +45,7 @@ async function runLoad(load: Load): Promise<LoadResult> {
     Array.from({ length: load.connections }, (_, index) => {
       const step = Math.floor(requests.length / load.connections) || 1;
       const source = load.sources?.[index % load.sources.length];
-      return runConnection({ ...load, source }, requests, index * step, until, done);
+      return keepConnection({ ...load, source }, requests, index * step, until, done);
     }),
   );
   const seconds = (performance.now() - begin) / 1000;
@@ -55,6 +57,20 @@ async function runLoad(load: Load): Promise<LoadResult> {
     p99Ms: at(0.99),
     statuses,
   };
+}
+
+async function keepConnection(...of: Parameters<typeof runConnection>): Promise<void> {
+  const [load, , , until, done] = of;
+  for (;;) {
+    const began = performance.now();
+    try {
+      return await runConnection(...of);
+    } catch (error) {
+      if (load.reconnects !== true) throw error;
+      done('closed', performance.now() - began);
+      if (performance.now() >= until) return;
+    }
+  }
 }
 
 function runConnection(
@@ -79,6 +95,7 @@ function runConnection(
     };
     socket.on('connect', send);
     socket.on('error', reject);
+    socket.on('close', () => reject(new Error('the server closed the connection')));
     let head = Buffer.alloc(0);
     socket.on('data', (chunk) => {
       if (missing < 0) {
@@ -93,7 +110,10 @@ function runConnection(
       const now = performance.now();
       done(status, now - sent);
       if (now < until) send();
-      else socket.end(resolve);
+      else {
+        resolve();
+        socket.end();
+      }
     });
   });
 }

@@ -31,7 +31,7 @@ export function runLoad(
 export async function startLoad(
   port: number,
   requests: readonly string[],
-  options: Pick<Load, 'connections' | 'durationMs' | 'sources'>,
+  options: Pick<Load, 'connections' | 'durationMs' | 'sources' | 'reconnects'>,
 ): Promise<LoadResult> {
   const load: Load = { host: HOST, port, requests, ...options };
   const child = spawn(process.execPath, [GENERATOR], { stdio: ['pipe', 'pipe', 'inherit'] });

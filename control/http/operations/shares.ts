@@ -1,0 +1,88 @@
+import { subscriberBlock } from '../../access/index.ts';
+import { BoundedQueues, QueueFull, type QueueSize } from '../../bounded-queue.ts';
+import { Problem } from '../../problem.ts';
+import { inRequest } from './request-end.ts';
+
+/**
+ * Requests in work at once, and behind them. Few, because each may hold a connection of the database and a core; a whole
+ * burst of a key may wait.
+ */
+const ORGANISATION: QueueSize = { running: 3, waiting: 120 };
+/** An organisation has more in work while all together have fewer than this: the first of another one finds a connection. */
+const SPARE = 7;
+/** Of those that mostly wait for an agent, which may take seconds to answer or not to answer. */
+const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
+/** Of one source or person without an organisation. */
+const ALONE: QueueSize = { running: 2, waiting: 12 };
+/** Of all of these together. */
+const ALL_ALONE: QueueSize = { running: 6, waiting: 120 };
+const OPERATORS: QueueSize = { running: 4, waiting: 240 };
+
+/** Whose request it is. */
+export interface ShareOf {
+  readonly caller: { readonly organisationId: number } | null;
+  readonly person: { readonly id: number } | null;
+  readonly isOperator: boolean;
+  /** The canonical address of the client; null if unknown. */
+  readonly source: string | null;
+  /** It waits for an agent. */
+  readonly waits: boolean;
+  readonly ended: AbortSignal;
+}
+
+export interface Shares {
+  /** Serves a request in its share. Throws 429 or 503 with Retry-After when too many wait there. */
+  run<T>(of: ShareOf, serve: () => Promise<T>): Promise<T>;
+  /** The requests of an organisation that are in work. */
+  readonly running: number;
+}
+
+/**
+ * Gives every organisation the same share of this process, whatever the others send: its requests queue behind one
+ * another. So do those of operators, and of everybody without an organisation.
+ */
+export function createShares(): Shares {
+  const organisations = new BoundedQueues<string>(ORGANISATION, { spare: SPARE });
+  const waiting = new BoundedQueues<string>(WAITING_FOR_AGENTS);
+  const sources = new BoundedQueues<string>(ALONE);
+  const together = new BoundedQueues<'all'>(ALL_ALONE);
+  const operators = new BoundedQueues<'all'>(OPERATORS);
+
+  function enter<T>(of: ShareOf, serve: () => Promise<T>): Promise<T> {
+    const { caller, person, source, ended } = of;
+    if (of.isOperator) return operators.run('all', serve, ended);
+    if (caller !== null) {
+      const queues = of.waits ? waiting : organisations;
+      return queues.run(`${caller.organisationId}`, serve, ended);
+    }
+    const key = person === null ? `source ${subscriberBlock(source ?? '')}` : `person ${person.id}`;
+    return sources.run(key, () => together.run('all', serve, ended), ended);
+  }
+
+  return {
+    async run(of, serve) {
+      try {
+        return await enter(of, () => inRequest(of, serve));
+      } catch (error) {
+        if (error instanceof QueueFull) throw refusal(error, of);
+        throw error;
+      }
+    },
+    get running() {
+      return organisations.running + waiting.running;
+    },
+  };
+}
+
+const RETRY_AFTER_SECONDS = 1;
+
+function refusal(full: QueueFull, { caller }: ShareOf): Problem {
+  const { waiting } = full.size;
+  const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
+  const then = `Try again in ${RETRY_AFTER_SECONDS} s.`;
+  if (caller === null) {
+    return new Problem('unavailable', `Too many requests wait at the moment. ${then}`, { headers });
+  }
+  const there = `${waiting} requests of this organisation wait behind those in work`;
+  return new Problem('rate_limited', `${there}. ${then}`, { headers });
+}
