@@ -214,7 +214,7 @@ async function confirmedOf(db: Db, name: string): Promise<number> {
     .select('confirmed_generation')
     .where('name', '=', name)
     .executeTakeFirstOrThrow();
-  return Number(row.confirmed_generation);
+  return row.confirmed_generation;
 }
 
 async function insertCollector(db: Db, exporters: readonly object[]): Promise<void> {
