@@ -154,13 +154,15 @@ export interface ServingEdge {
 }
 
 const LEASE_SECONDS = 60;
+/** In our words: callers read it, and an edge's own words are for the operator. */
+const REFUSED = 'The edge could not apply the policy of this address. The operator sees why.';
 
 export async function loadServingEdges(db: Db | Tx, ip: string): Promise<ServingEdge[]> {
   const { rows } = await sql<ServingEdge>`
     select e.name, e.in_service as "inService", e.enforcing_since is not null as "isEnforcing",
            coalesce(e.last_seen_at > statement_timestamp() - ${LEASE_SECONDS} * interval '1 second', false)
              as "seenRecently",
-           x.reason as refused, least(e.confirmed_generation, x.good_generation) as generation
+           case when x.reason is not null then ${REFUSED} end as refused, least(e.confirmed_generation, x.good_generation) as generation
       from edges e
       left join lateral (
         select reason, good_generation from refusals_of(e.id, ${ip}::inet)

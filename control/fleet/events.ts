@@ -61,19 +61,25 @@ export function createFleetEvents(log: Logger, registry: Registry): FleetEvents 
       metrics.moved.inc(targets.length);
       log.info({ generation, targets: targets.slice(0, 100), lateMs }, 'holdings started or ended');
     },
-    dropsCounted(edge, entries) {
-      for (const { stage, reason, by, packets, bytes } of entries) {
-        const cause = { edge, stage, reason, by };
-        const isPassed = PASSED_REASONS.some((passed) => passed === reason);
-        (isPassed ? metrics.passedPackets : metrics.droppedPackets).inc(cause, packets);
-        if (!isPassed) metrics.droppedBytes.inc(cause, bytes);
-      }
-    },
+    dropsCounted: (edge, entries) => countDrops(metrics, edge, entries),
     swept(what, rows) {
       if (rows > 0) log.info({ what, rows }, 'old rows removed');
     },
     failed: (what, error) => log.error({ error }, `${what} failed`),
   };
+}
+
+function countDrops(
+  metrics: ReturnType<typeof createMetrics>,
+  edge: string,
+  entries: readonly DropEntry[],
+): void {
+  for (const { stage, reason, by, packets, bytes } of entries) {
+    const cause = { edge, stage, reason, by };
+    const isPassed = PASSED_REASONS.some((passed) => passed === reason);
+    (isPassed ? metrics.passedPackets : metrics.droppedPackets).inc(cause, packets);
+    if (!isPassed) metrics.droppedBytes.inc(cause, bytes);
+  }
 }
 
 function createMetrics(registry: Registry) {

@@ -20,6 +20,7 @@ import {
   silentWatchEvents,
   TestWatch,
 } from '@portcullis/control/attacks/watch/testing.ts';
+import { loadServingEdges } from '@portcullis/control/firewall/held-store.ts';
 import { createLogger } from '@portcullis/control/log.ts';
 import { createRegistry } from '@portcullis/control/http/server/metrics.ts';
 import { MAX_REFUSED_TARGETS } from '@portcullis/link/messages/edge.ts';
@@ -89,6 +90,15 @@ test('refusals are one event for an organisation and generation, without a word 
   const { rows } = await sql<{ found: number }>`
     select count(*)::integer as found from events where data::text like '%EVIL%'`.execute(db);
   assert.equal(rows[0]?.found, 0);
+});
+
+test('a caller reads that an edge refused an address, and no word of the edge', async (t) => {
+  const { db, evil, write } = await start(t);
+  const refused = { target: '203.0.113.7', reason: TEXT, goodGeneration: 0 };
+  await evil.confirm(await write(), [refused]);
+  const shown = (await loadServingEdges(db, '203.0.113.7')).find(({ name }) => name === 'evil');
+  assert.match(shown?.refused ?? '', /could not apply/);
+  assert.doesNotMatch(JSON.stringify(shown), /EVIL/);
 });
 
 test('a confirmation that names more addresses than control records counts for nothing', async (t) => {
@@ -214,7 +224,7 @@ async function confirmedOf(db: Db, name: string): Promise<number> {
     .select('confirmed_generation')
     .where('name', '=', name)
     .executeTakeFirstOrThrow();
-  return Number(row.confirmed_generation);
+  return row.confirmed_generation;
 }
 
 async function insertCollector(db: Db, exporters: readonly object[]): Promise<void> {

@@ -33,7 +33,7 @@ describe('the wire, to a stolen credential', { skip: skipUnless(['nats-server'])
         ...OTHERS.flatMap(foreignSubjects),
         '_INBOX.anything',
         '$SYS.REQ.CLAIMS.UPDATE',
-        `${subjectsOf(evil).inboxPrefix}`,
+        subjectsOf(evil).inboxPrefix,
         `${subjectsOf(evil).inboxPrefix}2.one`,
       ];
       const landed = await witness(t, server, new Set(forbidden));
