@@ -27,7 +27,7 @@ export function addPortal(program: Command): void {
   withLinkOptions(
     portal
       .command('reset')
-      .description('print a one-time link for a new password; it turns the authenticator app off')
+      .description('print a one-time link for a new password; it ends every other way in')
       .argument('<email>', 'of the account'),
   ).action(resetCommand);
 }

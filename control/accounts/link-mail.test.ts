@@ -29,7 +29,13 @@ test('mails a link after the commit, that works, and says to whom', async (t) =>
     organisation: 'acme',
     role: 'member',
   } as const;
-  const deps = { actor: ACTOR, makerId: null, publicUrl: PUBLIC_URL, mail };
+  await sql`insert into people (email, name, password_hash) values (${ACTOR.name}, 'Ada', '')`.execute(
+    db,
+  );
+  await sql`insert into members (organisation_id, person_id, role) values (1, 1, 'owner')`.execute(
+    db,
+  );
+  const deps = { actor: ACTOR, makerId: 1, publicUrl: PUBLIC_URL, mail };
   const made = await db.transaction().execute((tx) => makeLink(call, tx, invitation, deps));
   assert.equal(made.mailed_to, 'bob@example.net');
   assert.equal(sent.length, 0);
@@ -39,7 +45,12 @@ test('mails a link after the commit, that works, and says to whom', async (t) =>
     ['bob@example.net', 'Invitation to Acme on Portcullis'],
   );
   const [, token = ''] = /\/link#(\S+)/.exec(sent[0]?.text ?? '') ?? [];
-  assert.equal((await findLink(db, token))?.email, 'bob@example.net');
+  const mailed = await findLink(db, token);
+  assert.deepEqual([mailed?.email, mailed?.proves], ['bob@example.net', true]);
+  // What whoever made it sees is another token, which proves no address.
+  const [, shown = ''] = made.url.split('#');
+  const seen = await findLink(db, shown);
+  assert.deepEqual([shown === token, seen?.id, seen?.proves], [false, mailed?.id, false]);
 });
 
 test('leaves a link to whoever made it without a mail server, or after too many mails', async (t) => {

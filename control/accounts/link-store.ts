@@ -67,7 +67,7 @@ const VALID_HOURS = { operator: 24, invitation: 7 * 24, reset: 24 } as const;
 
 /**
  * Stores a link that works once, and returns its URL. The token follows `#`, so that no server, proxy or Referer
- * header sees it. It replaces an unused one for the same.
+ * header sees it. It replaces an unused one of the same maker for the same: an administrator withdraws no owner's.
  */
 export async function createLink(
   tx: Tx,
@@ -80,7 +80,8 @@ export async function createLink(
     delete from portal_links
      where expires_at < now() - interval '30 days'
         or (used_at is null and kind = ${kind} and email is not distinct from ${email}
-            and organisation_id is not distinct from ${organisationId ?? null})`.execute(tx);
+            and organisation_id is not distinct from ${organisationId ?? null}
+            and maker_id is not distinct from ${makerId})`.execute(tx);
   const { rows } = await sql<{ id: number; expires_at: Date }>`
     insert into portal_links (token_hash, mailed_hash, kind, email, organisation_id, role, person_id, created_by,
                               maker_id, expires_at)

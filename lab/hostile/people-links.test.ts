@@ -121,6 +121,22 @@ test('a link is void however its maker lost the right, and good for one of the c
   assert.equal(accepted.status, 200, accepted.text);
 });
 
+test('an invitation replaces none that another person made', async (t) => {
+  const env = await start(t);
+  const email = NEW.email;
+  const ofOwner = tokenOfLink(
+    await env.session('owner').post(INVITATIONS, { email, role: 'owner' }),
+  );
+  const path = `${PORTAL}/operator/people/${await idOf(env, 'owner@acme.example')}/reset`;
+  const reset = tokenOfLink(await env.session('operator').send('POST', path));
+  const invited = await env.session('admin').post(INVITATIONS, { email, role: 'member' });
+  const second = await secondOperator(env);
+  const others = [tokenOfLink(invited), tokenOfLink(await second.send('POST', path))];
+  for (const token of [ofOwner, reset, ...others]) {
+    assert.equal((await readLink(env, token)).status, 200);
+  }
+});
+
 test('no invitation takes the last owner from an organisation', async (t) => {
   const env = await start(t);
   const email = 'ada@example.net';
