@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperatorEndpoint } from '../endpoint.ts';
+import { type OperatorEndpoint, WITH_BODY } from '../endpoint.ts';
 import {
   ApprovalInput,
   ApprovedHosts,
@@ -106,7 +106,7 @@ export const OPERATOR_FLEET_ENDPOINTS = [
       'One that joined with a command that asked for approval, by the fingerprint that it shows. The credential is for that host only. A refusal names the fingerprints that wait.',
     body: ApprovalInput,
     bodyExamples: { plain: { fingerprint: '1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13' } },
-    responses: doneAnswer('Approved.', ApprovedHosts),
+    responses: doneAnswer('Approved.', ApprovedHosts, WITH_BODY),
   },
   {
     ...read,
