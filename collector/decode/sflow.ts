@@ -32,8 +32,8 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
   if (agentBytes === 0 || at + 16 > bytes.length) return false;
   const subAgent = u32(bytes, at);
   const agent = agentBytes === 4 ? u32(bytes, 8) : u32(bytes, 20);
-  const stream = `${agent}/${subAgent}`;
-  const { exporter, nowMs } = arrival;
+  const { exporter, port, nowMs } = arrival;
+  const stream = `${port}/${agent}/${subAgent}`;
   exporter.sequences.note(stream, u32(bytes, at + 4), 1);
   const { delayMs } = exporter.clock.read(stream, nowMs, u32(bytes, at + 8));
   const agoMs = delayMs + exporter.pace.lagOf(stream, nowMs - delayMs);
@@ -58,11 +58,12 @@ function readSample(
   begin: number,
   end: number,
   expanded: boolean,
-  { exporter, nowMs, emit }: Arrival,
+  arrival: Arrival,
   agoMs: number,
 ): boolean {
   const head = expanded ? 44 : 32;
   if (begin + head > end) return false;
+  const { exporter } = arrival;
   const rateAt = begin + (expanded ? 12 : 8);
   const { record } = exporter;
   noteDrops(exporter, u32(bytes, rateAt + 8));
@@ -83,9 +84,8 @@ function readSample(
   record.bytes *= rate;
   record.samplingRate = rate;
   setTimes(record, agoMs, 0, 0);
-  exporter.counters.records++;
   const { direction, input } = expanded ? expandedSides(bytes, begin) : sides(bytes, begin);
-  exporter.pass(record, direction, input, nowMs, emit);
+  exporter.pass(record, arrival, direction, input);
   return true;
 }
 

@@ -1,5 +1,7 @@
 import { putBounded } from './put-bounded.ts';
 
+/** The most exporting processes behind one address. */
+const MAX_PROCESSES = 256;
 /** The most interfaces of one exporter; a router has thousands at most. */
 const MAX_INTERFACES = 8_192;
 /** An interface without exports for this time may have been configured off. */
@@ -24,29 +26,38 @@ export type Reported = 'once' | 'twice' | 'unsure';
  */
 export class Interfaces {
   readonly #metered = new Map<number, number>();
-  #ingressMs = -Infinity;
+  /** The time of the last ingress export by process. */
+  readonly #ingress = new Map<number, number>();
 
-  /** `input`: the exporter's interface number; 0 if absent. */
-  classify(direction: Direction, input: number, nowMs: number): Reported {
+  /** `port`: of the exporting process, each of which numbers its interfaces. `input`: the interface; 0 if absent. */
+  classify(port: number, direction: Direction, input: number, nowMs: number): Reported {
     if (direction === UNREPORTED) return 'once';
     if (direction === INGRESS) {
-      this.#note(input, nowMs);
+      this.#note(port, input, nowMs);
       return 'once';
     }
-    if (input === 0) return nowMs - this.#ingressMs > KEPT_MS ? 'once' : 'unsure';
-    const seenMs = this.#metered.get(input);
-    return seenMs === undefined || nowMs - seenMs > KEPT_MS ? 'once' : 'twice';
+    const seenMs = input === 0 ? this.#ingress.get(port) : this.#metered.get(keyOf(port, input));
+    if (seenMs === undefined || nowMs - seenMs > KEPT_MS) return 'once';
+    return input === 0 ? 'unsure' : 'twice';
   }
 
   get size(): number {
     return this.#metered.size;
   }
 
-  #note(input: number, nowMs: number): void {
-    this.#ingressMs = nowMs;
-    if (input === 0) return;
-    // For every record, so a known interface stays where it is.
-    if (this.#metered.has(input)) this.#metered.set(input, nowMs);
-    else putBounded(this.#metered, input, nowMs, MAX_INTERFACES);
+  #note(port: number, input: number, nowMs: number): void {
+    keep(this.#ingress, port, nowMs, MAX_PROCESSES);
+    if (input !== 0) keep(this.#metered, keyOf(port, input), nowMs, MAX_INTERFACES);
   }
+}
+
+/** For every record, so a known entry stays where it is. */
+function keep(times: Map<number, number>, key: number, nowMs: number, limit: number): void {
+  if (times.has(key)) times.set(key, nowMs);
+  else putBounded(times, key, nowMs, limit);
+}
+
+/** Interface numbers have 32 bits. */
+function keyOf(port: number, input: number): number {
+  return port * 0x1_0000_0000 + (input >>> 0);
 }
