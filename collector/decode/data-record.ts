@@ -1,6 +1,6 @@
 import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
 import { REVERSE } from './counters.ts';
-import { FIELD, OTHER_SCOPE } from './fields.ts';
+import { FIELD, OTHER_SCOPE, readAs, SKIPPED } from './fields.ts';
 import { clearRecord, type FlowRecord, MAX_SAMPLING_RATE } from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
@@ -56,13 +56,14 @@ export class Reported {
   }
 }
 
-/** Reads the fields of one record. The caller has checked their lengths. */
+/** Reads the fields of one record. `variable`: their lengths are of this record, and not checked with its template. */
 export function readFields(
   bytes: Uint8Array,
   begin: number,
   fields: Uint16Array,
   offsets: Uint16Array,
   lengths: Uint16Array,
+  variable: boolean,
   reported: Reported,
   record: FlowRecord,
 ): void {
@@ -72,6 +73,7 @@ export function readFields(
     const field = fields[index] as number;
     const at = begin + (offsets[index] as number);
     const length = lengths[index] as number;
+    if (variable && readAs(field, length) === SKIPPED) continue;
     if (readHeaderField(field, bytes, at, length, reported, record)) continue;
     if (readAddress(field, bytes, at, reported, record)) continue;
     readOtherField(field, bytes, at, length, reported);

@@ -102,7 +102,7 @@ function readRecords(
       break;
     }
     if (useful) {
-      readFields(bytes, at, fields, offsets, lengths, reported, record);
+      readFields(bytes, at, fields, offsets, lengths, variable, reported, record);
       if (kind === 'options') learnRate(message);
       else emitRecord(record, template, message);
     } else if (kind === 'data') counters.withoutTraffic++;

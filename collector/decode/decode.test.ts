@@ -4,6 +4,7 @@ import { decode } from './decode.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import {
   addressBytes,
+  bytesOf,
   ethernet,
   ipv4,
   message,
@@ -191,6 +192,21 @@ for (const version of [9, 10] as const) {
       assert.ok(store.size.objects <= 3000, `${store.size.objects} objects`);
       assert.ok(store.size.waitingBytes <= 131_072);
     });
+  });
+}
+
+for (const version of [9, 10] as const) {
+  it(`records of version ${version} may have every field in a variable length`, () => {
+    const specs = SPECS.map(([field]): Spec => [field, 0xffff]);
+    const fields = record4(5).map((part) => (Buffer.isBuffer(part) ? part : bytesOf(part)));
+    const data = set(300, ...fields.flatMap((one): Part[] => [[one.length, 1], one]));
+    const record = one(read(created(), message(version, [templateSet(version, 300, specs), data])));
+    const { packets, bytes, protocol, sourcePort, destinationPort } = record;
+    assert.deepEqual(
+      [packets, bytes, protocol, sourcePort, destinationPort],
+      [5, 7000, 17, 53, 4444],
+    );
+    assert.deepEqual([...record.destination], TARGET_WORDS);
   });
 }
 

@@ -72,11 +72,14 @@ export const SKIPPED = 0;
 /** A scope of options data that is neither the whole exporter nor an interface, such as a line card. */
 export const OTHER_SCOPE = 0x7fff;
 
-/** The field to read a template field as, or `SKIPPED` if its length is invalid. */
-export function readAs(field: number, length: number, variable: boolean): number {
+/**
+ * The field to read a template field as, or `SKIPPED` if its length is invalid. Of a field of variable length (`length` is
+ * null) each record says the length.
+ */
+export function readAs(field: number, length: number | null): number {
   if (SECTIONS.includes(field) || field === OTHER_SCOPE) return field;
   if (!READ.has(field) && field !== REVERSE_TCP_FLAGS && !isCounter(field)) return SKIPPED;
-  if (variable) return SKIPPED;
+  if (length === null) return field;
   const addressBytes = ADDRESS_BYTES[field];
   if (addressBytes !== undefined) return length === addressBytes ? field : SKIPPED;
   return length >= 1 && length <= MAX_NUMBER_BYTES ? field : SKIPPED;

@@ -36,7 +36,9 @@ export function compileTemplate(
 ): Template | null {
   if (specs.length === 0 || specs.length > MAX_FIELDS) return null;
   const variable = specs.some(({ length }) => length === VARIABLE);
-  const readable = specs.map(({ field, length }) => readAs(field, length, length === VARIABLE));
+  const readable = specs.map(({ field, length }) => 
+    readAs(field, length === VARIABLE ? null : length),
+  );
   const { roles, totals } = chooseCounters(new Set(readable));
   const placed: { field: number; length: number; offset: number }[] = [];
   let offset = 0;
