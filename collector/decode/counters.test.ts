@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addressBytes, message, type Part, set, type Spec, templateSet } from '../testing/datagrams.ts';
+import {
+  addressBytes,
+  message,
+  type Part,
+  set,
+  type Spec,
+  templateSet,
+} from '../testing/datagrams.ts';
 import { created, read, TARGET } from '../testing/decoded.ts';
 
 const SOURCE = '198.51.100.7';

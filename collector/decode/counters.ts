@@ -15,11 +15,13 @@ const PACKETS: readonly number[] = [
   // packetDelta, initiatorPackets, layer2FrameDelta, packetTotal, layer2FrameTotal
   2, 298, 430, 86, 431,
   // postPacketDelta, postPacketTotal, transportPacketDelta, postMCastPacketDelta, postMCastPacketTotal
-  24, 172, 402, 19, 174,
+  24,
+  172, 402, 19, 174,
 ];
 const BYTES: readonly number[] = [
   // octetDelta, initiatorOctets, octetTotal, layer2OctetDelta (also 416), layer2OctetTotal (also 419)
-  1, 231, 85, 352, 416, 353, 419,
+  1,
+  231, 85, 352, 416, 353, 419,
   // postOctetDelta, postOctetTotal, postLayer2OctetDelta, postLayer2OctetTotal, transportOctetDelta
   23, 171, 417, 420, 401,
   // postMCastOctetDelta, postMCastOctetTotal, postMCastLayer2OctetDelta, postMCastLayer2OctetTotal
@@ -29,9 +31,7 @@ const BYTES: readonly number[] = [
 const PACKETS_READ = 2;
 const BYTES_READ = 1;
 /** Counts since the flow began, which each record repeats. */
-const TOTALS: ReadonlySet<number> = new Set([
-  86, 431, 172, 174, 85, 353, 419, 171, 420, 175, 421,
-]);
+const TOTALS: ReadonlySet<number> = new Set([86, 431, 172, 174, 85, 353, 419, 171, 420, 175, 421]);
 /** Both directions of a session in one record: what the initiator sent, and what the responder sent. */
 const INITIATOR = { packets: 298, bytes: 231 } as const;
 const RESPONDER = { packets: 299, bytes: 232 } as const;

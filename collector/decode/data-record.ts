@@ -1,7 +1,11 @@
 import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
 import { REVERSE } from './counters.ts';
 import { FIELD, OTHER_SCOPE, readAs, SKIPPED } from './fields.ts';
-import { clearRecord, type FlowRecord, MAX_SAMPLING_RATE } from '@portcullis/core/attacks/flow-record.ts';
+import {
+  clearRecord,
+  type FlowRecord,
+  MAX_SAMPLING_RATE,
+} from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
 

@@ -83,7 +83,9 @@ function readOptionsTemplates(
     const isWhole = scopeBytes % 4 === 0 && optionBytes % 4 === 0;
     const next = at + 6 + scopeBytes + optionBytes;
     const { specs } = readSpecs(bytes, at + 6, end, (scopeBytes + optionBytes) >> 2, false);
-    const scoped = specs?.map((one, index) => (index < scopeBytes >> 2 ? scopeSpec(one, SCOPES) : one));
+    const scoped = specs?.map((one, index) =>
+      index < scopeBytes >> 2 ? scopeSpec(one, SCOPES) : one,
+    );
     learnTemplate(id, isWhole && scoped ? compileTemplate('options', scoped) : null, message);
     if (next > end) {
       message.damage.isFound = true;

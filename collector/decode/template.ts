@@ -36,7 +36,7 @@ export function compileTemplate(
 ): Template | null {
   if (specs.length === 0 || specs.length > MAX_FIELDS) return null;
   const variable = specs.some(({ length }) => length === VARIABLE);
-  const readable = specs.map(({ field, length }) => 
+  const readable = specs.map(({ field, length }) =>
     readAs(field, length === VARIABLE ? null : length),
   );
   const { roles, totals } = chooseCounters(new Set(readable));
@@ -124,7 +124,10 @@ function fieldOf(number: number, isReverse: boolean): number {
 /** What the scope of options data says about the sampling rates in it: `whole` describes all of the exporter. */
 export function scopeSpec(
   { field, length }: FieldSpec,
-  { whole, named }: { readonly whole: readonly number[]; readonly named: ReadonlyMap<number, number> },
+  {
+    whole,
+    named,
+  }: { readonly whole: readonly number[]; readonly named: ReadonlyMap<number, number> },
 ): FieldSpec {
   if (whole.includes(field)) return { field: SKIPPED, length };
   return { field: named.get(field) ?? OTHER_SCOPE, length };

@@ -61,9 +61,7 @@ function anyField(version: 9 | 10): fc.Arbitrary<Field> {
   const number = fc.oneof(fc.constantFrom(...UNREAD), fc.integer({ min: 0x8001, max: 0xffff }));
   const fixed = fc
     .tuple(number, fc.nat(40))
-    .chain(([one, length]) =>
-      bytes(length).map((value) => fieldOf(one, length, value, version)),
-    );
+    .chain(([one, length]) => bytes(length).map((value) => fieldOf(one, length, value, version)));
   const impossible = fc
     .constantFrom(...IMPOSSIBLE)
     .chain(([one, length]) => bytes(length).map((value) => fieldOf(one, length, value, version)));
@@ -93,7 +91,12 @@ function anyTemplate(version: 9 | 10): fc.Arbitrary<AnyTemplate> {
   return fc.oneof({ arbitrary: readable, weight: 3 }, { arbitrary: broken, weight: 1 });
 }
 
-function placed<T>({ at, fields }: Readable, of: (one: Field) => T, destination: T, packets: T): T[] {
+function placed<T>(
+  { at, fields }: Readable,
+  of: (one: Field) => T,
+  destination: T,
+  packets: T,
+): T[] {
   const all = fields.map(of);
   all.splice(at[0] % (all.length + 1), 0, destination);
   all.splice(at[1] % (all.length + 1), 0, packets);
@@ -123,11 +126,17 @@ function dataSet(one: AnyTemplate, id: number): Buffer {
 }
 
 /** Sets of the templates: one for all, or one each. What a truncated one hides, nothing can find: it is the last. */
-function templateSets(version: 9 | 10, templates: readonly AnyTemplate[], isJoined: boolean): Buffer[] {
+function templateSets(
+  version: 9 | 10,
+  templates: readonly AnyTemplate[],
+  isJoined: boolean,
+): Buffer[] {
   const all = templates.map((one, index) => ({ one, bytes: templateBytes(one, 256 + index) }));
   const kind = version === 9 ? 0 : 2;
   const isTruncated = ({ one }: (typeof all)[number]): boolean => one.kind === 'truncated';
-  const alone = all.filter((one) => !isJoined || isTruncated(one)).map((one) => set(kind, one.bytes));
+  const alone = all
+    .filter((one) => !isJoined || isTruncated(one))
+    .map((one) => set(kind, one.bytes));
   const joined = all.filter((one) => isJoined && !isTruncated(one)).map((one) => one.bytes);
   return joined.length === 0 ? alone : [...alone, set(kind, ...joined)];
 }
@@ -147,7 +156,10 @@ for (const version of [9, 10] as const) {
           const data = templates.map((one, index) => ({ one, bytes: dataSet(one, 256 + index) }));
           const sent = data.filter(({ one }) => isNumbered(one));
           const datagrams = sent.map((one) => message(version, [one.bytes]));
-          const found = read(exporter, ...(isDataFirst ? [...datagrams, known] : [known, ...datagrams]));
+          const found = read(
+            exporter,
+            ...(isDataFirst ? [...datagrams, known] : [known, ...datagrams]),
+          );
           const expected = templates.flatMap((one) => (one.kind === 'readable' ? one.records : []));
           assert.deepEqual(
             found.map(({ packets }) => packets).toSorted((a, b) => a - b),

@@ -90,7 +90,12 @@ export class Exporter {
    * Emits a record, unless it is impossible, the exporter may not report it, or its packets were exported on ingress.
    * Every record of every format comes through here.
    */
-  pass(record: FlowRecord, { port, nowMs, emit }: Arrival, direction: Direction, input: number): void {
+  pass(
+    record: FlowRecord,
+    { port, nowMs, emit }: Arrival,
+    direction: Direction,
+    input: number,
+  ): void {
     if (!this.#line.admits(record, nowMs)) {
       this.counters.implausible++;
       return;

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { message, optionsTemplateSet, type Part, set, type Spec, templateSet } from '../testing/datagrams.ts';
+import {
+  message,
+  optionsTemplateSet,
+  type Part,
+  set,
+  type Spec,
+  templateSet,
+} from '../testing/datagrams.ts';
 import { addressBytes } from '../testing/datagrams.ts';
 import { created, one, read, TARGET } from '../testing/decoded.ts';
 import { SamplingRates } from './sampling-rates.ts';
@@ -12,7 +19,10 @@ const CONFIGURED = 7;
 function rateOf(
   version: 9 | 10,
   options: readonly Buffer[],
-  { specs = [], values = [] }: { readonly specs?: readonly Spec[]; readonly values?: readonly Part[] },
+  {
+    specs = [],
+    values = [],
+  }: { readonly specs?: readonly Spec[]; readonly values?: readonly Part[] },
 ): number {
   const exporter = created(CONFIGURED);
   read(exporter, message(version, options));
@@ -26,7 +36,15 @@ for (const version of [9, 10] as const) {
   const byInterface: Spec = version === 9 ? [2, 4] : [10, 4];
   const byCard: Spec = version === 9 ? [3, 4] : [141, 4];
   const sampler = (id: number, rate: number): Buffer[] => [
-    optionsTemplateSet(version, 400, [whole], [[48, 1], [50, 4]]),
+    optionsTemplateSet(
+      version,
+      400,
+      [whole],
+      [
+        [48, 1],
+        [50, 4],
+      ],
+    ),
     set(400, [0, 4], [id, 1], [rate, 4]),
   ];
   const scoped = (scope: Spec, id: number, rate: number): Buffer[] => [
@@ -39,8 +57,14 @@ for (const version of [9, 10] as const) {
   describe(`the sampling rate of a record of ${version === 9 ? 'NetFlow 9' : 'IPFIX'}`, () => {
     it('is its own if a device can have it, else the one of its sampler', () => {
       const both = (rate: number) => ({
-        specs: [[34, 4], [48, 1]] as Spec[],
-        values: [[rate, 4], [1, 1]] as Part[],
+        specs: [
+          [34, 4],
+          [48, 1],
+        ] as Spec[],
+        values: [
+          [rate, 4],
+          [1, 1],
+        ] as Part[],
       });
       assert.equal(rateOf(version, sampler(1, 1000), both(50)), 50);
       for (const impossible of [0, 0xffffffff]) {
@@ -132,7 +156,12 @@ describe('reported sampling rates', () => {
             .map(({ one }) => one);
           const [first, second] = [rated, shuffled].map((all) => {
             const known = new SamplingRates();
-            for (const { domain, name: { other, ...own }, rate } of all) known.set(domain, own, other, rate);
+            for (const {
+              domain,
+              name: { other, ...own },
+              rate,
+            } of all)
+              known.set(domain, own, other, rate);
             return known;
           });
           for (const domain of ['1/0', '2/0', '3/0']) {

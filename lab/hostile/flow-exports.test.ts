@@ -104,50 +104,58 @@ describe('flow exports', () => {
     assert.equal(counters().malformed, 0);
   });
 
-  it('of two processes behind one address are read each by its own templates', TIMEOUT, async (t) => {
-    const { exporter, packets, counters, attacks } = await fixture(t);
-    const [a, b] = [await exporter(), await exporter()];
-    await a(
-      '00090001000186a06553f10000000001000000000000001c01000005000c000400080004000200040001000400040001',
-    );
-    await b(
-      '00090001000186a06553f100000001f4000000000000001c01000005000200040001000400080004000c000400040001',
-    );
-    await a(
-      '00090001000186a06553f10000000002000000000100001' +
-        '8cb00710ac6336407000000010000006411000000',
-    );
-    await b(
-      '00090001000186a06553f100000001f500000000010000180000000100000064c6336407cb00710b11000000',
-    );
-    assert.deepEqual(await packets(2), { '203.0.113.10': 1, '203.0.113.11': 1 });
-    assert.deepEqual(attacks, []);
-    const { lost, malformed, implausible } = counters();
-    assert.deepEqual([lost, malformed, implausible], [0, 0, 0]);
-  });
+  it(
+    'of two processes behind one address are read each by its own templates',
+    TIMEOUT,
+    async (t) => {
+      const { exporter, packets, counters, attacks } = await fixture(t);
+      const [a, b] = [await exporter(), await exporter()];
+      await a(
+        '00090001000186a06553f10000000001000000000000001c01000005000c000400080004000200040001000400040001',
+      );
+      await b(
+        '00090001000186a06553f100000001f4000000000000001c01000005000200040001000400080004000c000400040001',
+      );
+      await a(
+        '00090001000186a06553f10000000002000000000100001' +
+          '8cb00710ac6336407000000010000006411000000',
+      );
+      await b(
+        '00090001000186a06553f100000001f500000000010000180000000100000064c6336407cb00710b11000000',
+      );
+      assert.deepEqual(await packets(2), { '203.0.113.10': 1, '203.0.113.11': 1 });
+      assert.deepEqual(attacks, []);
+      const { lost, malformed, implausible } = counters();
+      assert.deepEqual([lost, malformed, implausible], [0, 0, 0]);
+    },
+  );
 
-  it('of two processes behind one address keep samplers, interfaces and withdrawals apart', TIMEOUT, async (t) => {
-    const { exporter, packets, counters } = await fixture(t, 7);
-    const [a, b] = [await exporter(), await exporter()];
-    const sided: Spec[] = [...SPECS, [10, 2], [61, 1]];
-    const rate = [
-      optionsTemplateSet(10, 400, [[144, 4]], [[34, 4]]),
-      set(400, [1, 4], [1000, 4]),
-    ];
-    await a(message(10, [templateSet(10, 300, sided), ...rate]));
-    await b(message(10, [templateSet(10, 300, sided)]));
-    // Ingress on interface 3 of one, egress of packets from interface 3 of the other.
-    await a(message(10, [set(300, ...flowTo('203.0.113.1', 2), [3, 2], [0, 1])]));
-    await b(message(10, [set(300, ...flowTo('203.0.113.2', 2), [3, 2], [1, 1])]));
-    await a(message(10, [set(2, [2, 2], [0, 2])]));
-    await b(message(10, [set(300, ...flowTo('203.0.113.3', 3), [3, 2], [1, 1])]));
-    assert.deepEqual(await packets(3), {
-      '203.0.113.1': 2000,
-      '203.0.113.2': 14,
-      '203.0.113.3': 21,
-    });
-    assert.equal(counters().reportedTwice, 0);
-  });
+  it(
+    'of two processes behind one address keep samplers, interfaces and withdrawals apart',
+    TIMEOUT,
+    async (t) => {
+      const { exporter, packets, counters } = await fixture(t, 7);
+      const [a, b] = [await exporter(), await exporter()];
+      const sided: Spec[] = [...SPECS, [10, 2], [61, 1]];
+      const rate = [
+        optionsTemplateSet(10, 400, [[144, 4]], [[34, 4]]),
+        set(400, [1, 4], [1000, 4]),
+      ];
+      await a(message(10, [templateSet(10, 300, sided), ...rate]));
+      await b(message(10, [templateSet(10, 300, sided)]));
+      // Ingress on interface 3 of one, egress of packets from interface 3 of the other.
+      await a(message(10, [set(300, ...flowTo('203.0.113.1', 2), [3, 2], [0, 1])]));
+      await b(message(10, [set(300, ...flowTo('203.0.113.2', 2), [3, 2], [1, 1])]));
+      await a(message(10, [set(2, [2, 2], [0, 2])]));
+      await b(message(10, [set(300, ...flowTo('203.0.113.3', 3), [3, 2], [1, 1])]));
+      assert.deepEqual(await packets(3), {
+        '203.0.113.1': 2000,
+        '203.0.113.2': 14,
+        '203.0.113.3': 21,
+      });
+      assert.equal(counters().reportedTwice, 0);
+    },
+  );
 
   it('of more than a line can carry open no attack and are counted', TIMEOUT, async (t) => {
     const { exporter, packets, counters, attacks } = await fixture(t);
