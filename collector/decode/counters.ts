@@ -58,28 +58,37 @@ export interface ChosenCounters {
   readonly totals: number;
 }
 
-/** Chooses among the counters of a template, so that no packet counts twice. */
-export function chooseCounters(present: ReadonlySet<number>): ChosenCounters {
-  const isSession =
-    (present.has(INITIATOR.packets) && present.has(RESPONDER.packets)) ||
-    (present.has(INITIATOR.bytes) && present.has(RESPONDER.bytes));
-  // A counter of both directions may stand beside those of each.
-  const ordered = (kind: 'packets' | 'bytes', others: readonly number[]): readonly number[] =>
-    isSession ? [INITIATOR[kind], ...others] : others;
-  const reverse = (kind: 'packets' | 'bytes', forward: readonly number[]): number[] => {
-    const own = forward.map((field) => field + REVERSE);
-    return isSession ? [RESPONDER[kind], ...own] : [...own, RESPONDER[kind]];
+type Choices = readonly (readonly [role: number, bit: number, candidates: readonly number[]])[];
+
+/** In a session the counters of both directions stand first: another may be their sum. */
+function choicesOf(isSession: boolean): Choices {
+  const forward = (initiator: number, all: readonly number[]): readonly number[] =>
+    isSession ? [initiator, ...all] : all;
+  const reverse = (responder: number, all: readonly number[]): readonly number[] => {
+    const own = all.map((field) => field + REVERSE);
+    return isSession ? [responder, ...own] : [...own, responder];
   };
-  const choices = [
-    [PACKETS_READ, TOTAL.packets, ordered('packets', PACKETS)],
-    [BYTES_READ, TOTAL.bytes, ordered('bytes', BYTES)],
-    [PACKETS_READ + REVERSE, TOTAL.reversePackets, reverse('packets', PACKETS)],
-    [BYTES_READ + REVERSE, TOTAL.reverseBytes, reverse('bytes', BYTES)],
-  ] as const;
+  return [
+    [PACKETS_READ, TOTAL.packets, forward(INITIATOR.packets, PACKETS)],
+    [BYTES_READ, TOTAL.bytes, forward(INITIATOR.bytes, BYTES)],
+    [PACKETS_READ + REVERSE, TOTAL.reversePackets, reverse(RESPONDER.packets, PACKETS)],
+    [BYTES_READ + REVERSE, TOTAL.reverseBytes, reverse(RESPONDER.bytes, BYTES)],
+  ];
+}
+
+const CHOICES = { session: choicesOf(true), flow: choicesOf(false) } as const;
+
+/** Chooses among the counters of a template, so that no packet counts twice. */
+export function chooseCounters(fields: readonly number[]): ChosenCounters {
+  const present = fields.filter(isCounter);
+  const has = (field: number): boolean => present.includes(field);
+  const isSession =
+    (has(INITIATOR.packets) && has(RESPONDER.packets)) ||
+    (has(INITIATOR.bytes) && has(RESPONDER.bytes));
   const roles = new Map<number, number>();
   let totals = 0;
-  for (const [role, bit, candidates] of choices) {
-    const chosen = candidates.find((field) => present.has(field));
+  for (const [role, bit, candidates] of isSession ? CHOICES.session : CHOICES.flow) {
+    const chosen = candidates.find(has);
     if (chosen === undefined) continue;
     roles.set(chosen, role);
     if (TOTALS.has(chosen) || TOTALS.has(chosen - REVERSE)) totals |= bit;

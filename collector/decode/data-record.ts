@@ -121,7 +121,7 @@ function readAddress(
 
 /** The other family's field may have been there before. */
 function putWord(words: Uint32Array, word: number): void {
-  words.fill(0);
+  words[0] = words[1] = words[2] = 0;
   words[3] = word;
 }
 

@@ -128,4 +128,14 @@ describe('interfaces of an exporter', () => {
     assert.equal(interfaces.classify(1, EGRESS, 20_000, 601_000), 'once');
     assert.equal(interfaces.classify(1, EGRESS, 0, 601_000), 'once');
   });
+
+  it('are those of one exporting process, of a bounded number', () => {
+    const interfaces = new Interfaces();
+    interfaces.classify(1, INGRESS, 3, 0);
+    assert.equal(interfaces.classify(2, EGRESS, 3, 1), 'once');
+    assert.equal(interfaces.classify(2, EGRESS, 0, 1), 'once');
+    assert.equal(interfaces.classify(1, EGRESS, 3, 1), 'twice');
+    for (let port = 1; port <= 60_000; port++) interfaces.classify(port, INGRESS, 3, 2);
+    assert.ok(interfaces.size <= 100);
+  });
 });

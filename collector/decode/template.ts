@@ -39,7 +39,7 @@ export function compileTemplate(
   const readable = specs.map(({ field, length }) =>
     readAs(field, length === VARIABLE ? null : length),
   );
-  const { roles, totals } = chooseCounters(new Set(readable));
+  const { roles, totals } = chooseCounters(readable);
   const placed: { field: number; length: number; offset: number }[] = [];
   let offset = 0;
   for (const [index, { length }] of specs.entries()) {

@@ -1,7 +1,7 @@
 import { putBounded } from './put-bounded.ts';
 
 /** The most exporting processes behind one address. */
-const MAX_PROCESSES = 256;
+const MAX_PROCESSES = 32;
 /** The most interfaces of one exporter; a router has thousands at most. */
 const MAX_INTERFACES = 8_192;
 /** An interface without exports for this time may have been configured off. */
@@ -25,39 +25,49 @@ export type Reported = 'once' | 'twice' | 'unsure';
  * these: an exporter may export both directions of its uplink and nothing of other interfaces.
  */
 export class Interfaces {
-  readonly #metered = new Map<number, number>();
-  /** The time of the last ingress export by process. */
-  readonly #ingress = new Map<number, number>();
+  /** Of each exporting process by its port, because each numbers its interfaces. */
+  readonly #processes = new Map<number, Process>();
+  /** The process of the last record: most datagrams have many. */
+  #lastPort = -1;
+  #last: Process = begun();
 
-  /** `port`: of the exporting process, each of which numbers its interfaces. `input`: the interface; 0 if absent. */
+  /** `port`: of the exporting process. `input`: the ingress interface; 0 if absent. */
   classify(port: number, direction: Direction, input: number, nowMs: number): Reported {
     if (direction === UNREPORTED) return 'once';
+    const process = port === this.#lastPort ? this.#last : this.#processOf(port);
+    const { metered } = process;
     if (direction === INGRESS) {
-      this.#note(port, input, nowMs);
+      process.ingressMs = nowMs;
+      if (input === 0) return 'once';
+      // For every record, so a known interface stays where it is.
+      if (metered.has(input)) metered.set(input, nowMs);
+      else putBounded(metered, input, nowMs, MAX_INTERFACES);
       return 'once';
     }
-    const seenMs = input === 0 ? this.#ingress.get(port) : this.#metered.get(keyOf(port, input));
-    if (seenMs === undefined || nowMs - seenMs > KEPT_MS) return 'once';
-    return input === 0 ? 'unsure' : 'twice';
+    if (input === 0) return nowMs - process.ingressMs > KEPT_MS ? 'once' : 'unsure';
+    const seenMs = metered.get(input);
+    return seenMs === undefined || nowMs - seenMs > KEPT_MS ? 'once' : 'twice';
   }
 
   get size(): number {
-    return this.#metered.size;
+    return [...this.#processes.values()].reduce((sum, { metered }) => sum + metered.size, 0);
   }
 
-  #note(port: number, input: number, nowMs: number): void {
-    keep(this.#ingress, port, nowMs, MAX_PROCESSES);
-    if (input !== 0) keep(this.#metered, keyOf(port, input), nowMs, MAX_INTERFACES);
+  #processOf(port: number): Process {
+    const process = this.#processes.get(port) ?? begun();
+    if (!this.#processes.has(port)) putBounded(this.#processes, port, process, MAX_PROCESSES);
+    this.#lastPort = port;
+    this.#last = process;
+    return process;
   }
 }
 
-/** For every record, so a known entry stays where it is. */
-function keep(times: Map<number, number>, key: number, nowMs: number, limit: number): void {
-  if (times.has(key)) times.set(key, nowMs);
-  else putBounded(times, key, nowMs, limit);
+interface Process {
+  /** The time of the last ingress export of each interface, and of any. */
+  readonly metered: Map<number, number>;
+  ingressMs: number;
 }
 
-/** Interface numbers have 32 bits. */
-function keyOf(port: number, input: number): number {
-  return port * 0x1_0000_0000 + (input >>> 0);
+function begun(): Process {
+  return { metered: new Map(), ingressMs: Number.NEGATIVE_INFINITY };
 }

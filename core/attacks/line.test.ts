@@ -41,7 +41,10 @@ describe('the limit of a line', () => {
 });
 
 describe('IPv4-mapped addresses', () => {
-  const unmapped = (source: readonly number[], destination: readonly number[]): [number, number[], number[]] => {
+  const unmapped = (
+    source: readonly number[],
+    destination: readonly number[],
+  ): [number, number[], number[]] => {
     const one = { ...createRecord(), family: 6 as 4 | 6 };
     one.source.set(source);
     one.destination.set(destination);
