@@ -39,6 +39,7 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
   const agoMs = delayMs + exporter.pace.lagOf(stream, nowMs - delayMs);
   const samples = u32(bytes, at + 12);
   at += 16;
+  let isWhole = true;
   for (let index = 0; index < samples; index++) {
     if (at + 8 > bytes.length) return false;
     const format = u32(bytes, at);
@@ -46,10 +47,11 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
     if (end > bytes.length) return false;
     const known = format === FLOW_SAMPLE || format === EXPANDED_FLOW_SAMPLE;
     const expanded = format === EXPANDED_FLOW_SAMPLE;
-    if (known && !readSample(bytes, at + 8, end, expanded, arrival, agoMs)) return false;
+    // A damaged sample costs itself only.
+    if (known && !readSample(bytes, at + 8, end, expanded, arrival, agoMs)) isWhole = false;
     at = end;
   }
-  return true;
+  return isWhole;
 }
 
 /** Expanded samples have longer interface numbers, so their counters follow later. */
