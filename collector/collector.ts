@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
@@ -150,12 +151,12 @@ export class Collector {
     const listening = once(socket, 'listening');
     socket.bind(port, host);
     await listening;
-    socket.on('message', (bytes, { address }) => this.#read(bytes, address));
+    socket.on('message', (bytes, { address, port }) => this.#read(bytes, address, port));
     // An ICMP error for packets that we never sent must not end the process.
     socket.on('error', () => {});
   }
 
-  #read(bytes: Buffer, address: string): void {
+  #read(bytes: Buffer, address: string, port: number): void {
     const exporter = this.#exporters.get(address);
     if (exporter === undefined) {
       this.#unknownExporters++;
@@ -163,7 +164,8 @@ export class Collector {
     }
     const nowMs = performance.now();
     exporter.receivedAtMs = nowMs;
-    decode(bytes, { exporter, nowMs, emit: (record) => this.#aggregate.add(record, nowMs) });
+    const emit = (record: FlowRecord): void => this.#aggregate.add(record, nowMs);
+    decode(bytes, { exporter, port, nowMs, emit });
   }
 
   #awaitBucket(): void {

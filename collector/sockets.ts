@@ -141,17 +141,19 @@ function statusOf({
   sequences,
   templates,
 }: Exporter): ExporterStatus {
-  const { datagrams, records, malformed, withoutTemplate } = counters;
   const heardAgoMs = receivedAtMs === null ? null : Math.round(performance.now() - receivedAtMs);
   return {
     ip: address,
     heardAgoMs,
-    datagrams,
-    records,
+    datagrams: counters.datagrams,
+    records: counters.records,
     lost: sequences.lost,
-    malformed,
+    malformed: counters.malformed,
     templates,
-    withoutTemplate,
+    withoutTemplate: counters.withoutTemplate,
+    templatesRefused: counters.templatesRefused,
+    withoutTraffic: counters.withoutTraffic,
+    implausible: counters.implausible,
   };
 }
 

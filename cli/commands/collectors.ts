@@ -81,12 +81,26 @@ async function describeExporters(collectors: readonly KnownCollector[]): Promise
       String(exporter.malformed),
       String(exporter.templates),
       String(exporter.withoutTemplate),
+      String(exporter.withoutTraffic),
+      String(exporter.implausible),
     ]),
   );
   if (rows.length === 0) return;
   print();
   const head = ['COLLECTOR', 'EXPORTER', 'LAST SEEN', 'DATAGRAMS', 'RECORDS', 'LOST', 'MALFORMED'];
-  await printTable([...head, 'TEMPLATES', 'NO TEMPLATE'], rows);
+  await printTable([...head, 'TEMPLATES', 'NO TEMPLATE', 'NO TRAFFIC', 'IMPLAUSIBLE'], rows);
+  for (const { name, report } of collectors) {
+    for (const { ip, implausible, templatesRefused } of report?.exporters ?? []) {
+      if (implausible > 0) {
+        const what = `${implausible} records of ${ip} said more than a line can carry`;
+        print(styled('yellow', `${name}: ${what} since its start: reading errors, not counted`));
+      }
+      if (templatesRefused > 0) {
+        const what = `${templatesRefused} templates of ${ip} could not be read since its start`;
+        print(styled('yellow', `${name}: ${what}`));
+      }
+    }
+  }
 }
 
 function collectorView({ report, ...one }: KnownCollector): object {
@@ -119,5 +133,8 @@ function exporterView(exporter: ExporterStatus): object {
     malformed: exporter.malformed,
     templates: exporter.templates,
     without_template: exporter.withoutTemplate,
+    templates_refused: exporter.templatesRefused,
+    without_traffic: exporter.withoutTraffic,
+    implausible: exporter.implausible,
   };
 }

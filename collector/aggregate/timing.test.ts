@@ -43,7 +43,12 @@ function rates(exports: readonly (readonly Reported[])[], untilMs: number): numb
     while (all[0] !== undefined && all[0].atMs < endMs) {
       const { atMs, bytes, index } = all.shift() as (typeof all)[number];
       const exporter = exporters[index] as Exporter;
-      decode(bytes, { exporter, nowMs: atMs, emit: (record) => aggregate.add(record, atMs) });
+      decode(bytes, {
+        exporter,
+        port: 50_000,
+        nowMs: atMs,
+        emit: (record) => aggregate.add(record, atMs),
+      });
     }
     const { addresses } = aggregate.close(endMs, BUCKET_MS);
     buckets.push(addresses.find(({ subject }) => subject === TARGET)?.packets ?? 0);

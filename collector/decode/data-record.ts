@@ -1,6 +1,11 @@
 import { readWords, u16, u32, unsigned } from '@portcullis/core/net/bytes.ts';
-import { FIELD, REVERSE } from './fields.ts';
-import { clearRecord, type FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
+import { REVERSE } from './counters.ts';
+import { FIELD, OTHER_SCOPE, readAs, SKIPPED } from './fields.ts';
+import {
+  clearRecord,
+  type FlowRecord,
+  MAX_SAMPLING_RATE,
+} from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, EGRESS, INGRESS, UNREPORTED } from '../exporter/interfaces.ts';
 import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header.ts';
 
@@ -8,11 +13,11 @@ import { ETHERNET, RAW_IP, readPacket } from '@portcullis/core/net/packet-header
 export class Reported {
   packets = 0;
   bytes = 0;
-  packetsTotal = 0;
-  bytesTotal = 0;
   frameBytes = 0;
   samplingRate = 0;
   sampler: number | null = null;
+  /** Of options data: a scope such as a line card. */
+  scope: number | null = null;
   interval = 1;
   space = -1;
   size = 0;
@@ -42,9 +47,9 @@ export class Reported {
   reverseTcpFlags = 0;
 
   clear(): void {
-    this.packets = this.bytes = this.packetsTotal = this.bytesTotal = this.frameBytes = 0;
+    this.packets = this.bytes = this.frameBytes = 0;
     this.samplingRate = this.size = this.population = this.fragmentOffset = 0;
-    this.sampler = null;
+    this.sampler = this.scope = null;
     this.interval = 1;
     this.space = this.startUptime = this.endUptime = this.startMs = this.endMs = -1;
     this.durationMs = this.startAgoMs = this.endAgoMs = -1;
@@ -55,13 +60,14 @@ export class Reported {
   }
 }
 
-/** Reads the fields of one record. The caller has checked their lengths. */
+/** Reads the fields of one record. `variable`: their lengths are of this record, and not checked with its template. */
 export function readFields(
   bytes: Uint8Array,
   begin: number,
   fields: Uint16Array,
   offsets: Uint16Array,
   lengths: Uint16Array,
+  variable: boolean,
   reported: Reported,
   record: FlowRecord,
 ): void {
@@ -71,6 +77,7 @@ export function readFields(
     const field = fields[index] as number;
     const at = begin + (offsets[index] as number);
     const length = lengths[index] as number;
+    if (variable && readAs(field, length) === SKIPPED) continue;
     if (readHeaderField(field, bytes, at, length, reported, record)) continue;
     if (readAddress(field, bytes, at, reported, record)) continue;
     readOtherField(field, bytes, at, length, reported);
@@ -90,12 +97,12 @@ function readAddress(
   switch (field) {
     case FIELD.source4:
       // An exporter may send fields of both families, with the other family's empty.
-      if (u32(bytes, at) !== 0) record.source[3] = u32(bytes, at);
+      if (u32(bytes, at) !== 0) putWord(record.source, u32(bytes, at));
       return true;
     case FIELD.destination4:
       if (u32(bytes, at) === 0 && reported.addressed) return true;
       record.family = 4;
-      record.destination[3] = u32(bytes, at);
+      putWord(record.destination, u32(bytes, at));
       reported.addressed = true;
       return true;
     case FIELD.source6:
@@ -110,6 +117,12 @@ function readAddress(
     default:
       return false;
   }
+}
+
+/** The other family's field may have been there before. */
+function putWord(words: Uint32Array, word: number): void {
+  words[0] = words[1] = words[2] = 0;
+  words[3] = word;
 }
 
 /** The fields of nearly every record. */
@@ -177,6 +190,9 @@ function readOtherField(
     case FIELD.endNanoseconds:
       reported.endMs = ntpMs(bytes, at, length);
       return;
+    case FIELD.samplingProbability:
+      reported.samplingRate = 1 / float(bytes, at, length);
+      return;
     default:
       readNumber(field, unsigned(bytes, at, length), reported);
   }
@@ -185,9 +201,6 @@ function readOtherField(
 const NUMBERS: Readonly<Record<number, (reported: Reported, value: number) => void>> = {
   [FIELD.inputInterface]: (reported, value) => (reported.input = value),
   [FIELD.flowDirection]: (reported, value) => (reported.direction = directionOf(value)),
-  [FIELD.octetsTotal]: (reported, value) => (reported.bytesTotal = value),
-  [FIELD.packetsTotal]: (reported, value) => (reported.packetsTotal = value),
-  [FIELD.layer2Octets]: (reported, value) => (reported.bytesTotal ||= value),
   [FIELD.frameBytes]: (reported, value) => (reported.frameBytes = value),
   [FIELD.packetSectionBytes9]: (reported, value) => (reported.frameBytes = value),
   [FIELD.startUptime]: (reported, value) => (reported.startUptime = value),
@@ -208,11 +221,10 @@ const NUMBERS: Readonly<Record<number, (reported: Reported, value: number) => vo
   [FIELD.samplingPacketSpace]: (reported, value) => (reported.space = value),
   [FIELD.samplingSize]: (reported, value) => (reported.size = value),
   [FIELD.samplingPopulation]: (reported, value) => (reported.population = value),
+  [OTHER_SCOPE]: (reported, value) => (reported.scope = value),
   [FIELD.fragmentOffset]: (reported, value) => (reported.fragmentOffset = value),
   [FIELD.packets + REVERSE]: (reported, value) => (reported.reversePackets = value),
-  [FIELD.packetsTotal + REVERSE]: (reported, value) => (reported.reversePackets ||= value),
   [FIELD.octets + REVERSE]: (reported, value) => (reported.reverseBytes = value),
-  [FIELD.octetsTotal + REVERSE]: (reported, value) => (reported.reverseBytes ||= value),
   [FIELD.tcpFlags + REVERSE]: (reported, value) => (reported.reverseTcpFlags = value & 255),
   [FIELD.fragmentFlags]: (reported, value) => (reported.moreFragments = (value & 0x20) !== 0),
 };
@@ -225,8 +237,13 @@ function readNumber(field: number, value: number, reported: Reported): void {
   NUMBERS[field]?.(reported, value);
 }
 
-/** The record's sampling rate, in one of three forms; 0 if absent. RFC 5476 section 6.5.2. */
+/** The record's sampling rate, in one of four forms; 0 if it has none that a device could have. RFC 5476 section 6.5.2. */
 export function reportedRate(reported: Reported): number {
+  const rate = statedRate(reported);
+  return rate >= 1 && rate <= MAX_SAMPLING_RATE ? rate : 0;
+}
+
+function statedRate(reported: Reported): number {
   if (reported.samplingRate > 0) return reported.samplingRate;
   if (reported.space >= 0 && reported.interval > 0)
     return (reported.interval + reported.space) / reported.interval;
@@ -242,6 +259,13 @@ function readSection(bytes: Uint8Array, reported: Reported, record: FlowRecord):
   reported.addressed = true;
   reported.packets ||= 1;
   reported.bytes ||= record.bytes;
+}
+
+/** An IEEE number of 4 or 8 bytes. */
+function float(bytes: Uint8Array, at: number, length: number): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, length);
+  if (length === 8) return view.getFloat64(0);
+  return length === 4 ? view.getFloat32(0) : Number.NaN;
 }
 
 const NTP_EPOCH_SECONDS = 2_208_988_800;

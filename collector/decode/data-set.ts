@@ -1,10 +1,6 @@
 import { readFields, Reported, reportedRate } from './data-record.ts';
 import type { Arrival } from '../exporter/exporter.ts';
-import {
-  type FlowRecord,
-  MAX_SAMPLING_RATE,
-  setTimes,
-} from '@portcullis/core/attacks/flow-record.ts';
+import { type FlowRecord, setTimes } from '@portcullis/core/attacks/flow-record.ts';
 import { type Direction, UNREPORTED } from '../exporter/interfaces.ts';
 import { type Template, walkRecord } from './template.ts';
 import { TemplateStore } from '../exporter/template-store.ts';
@@ -13,8 +9,10 @@ import { TemplateStore } from '../exporter/template-store.ts';
 export interface Message {
   readonly arrival: Arrival;
   readonly store: TemplateStore;
-  /** The observation domain or source id. */
-  readonly domain: number;
+  /** The observation domain or source id of the exporting process: `TemplateStore.domainKey`. */
+  readonly domain: string;
+  /** Set if a part of the datagram contradicts its lengths. */
+  readonly damage: { isFound: boolean };
   /** In seconds of the exporter's clock. */
   readonly exportMs: number;
   /** The exporter's uptime at sending. Null in formats without it. */
@@ -24,9 +22,6 @@ export interface Message {
   /** The offset of our clock to the exporter's wall clock. Null if unknown. */
   readonly aheadMs: number | null;
 }
-
-/** More is forged, or a counter that wrapped. */
-const MAX_PACKETS = 2 ** 40;
 
 const reported = new Reported();
 const walked = { offsets: new Uint16Array(256), lengths: new Uint16Array(256) };
@@ -45,23 +40,38 @@ export function readDataSet(
   const { store, domain, arrival, exportMs, uptimeMs, sentMs } = message;
   const key = TemplateStore.key(domain, id);
   const template = store.find(key);
+  if (template === null) {
+    arrival.exporter.counters.withoutTemplate++;
+    return null;
+  }
   if (template !== undefined) return readRecords(bytes, begin, end, template, message);
   const set = { key, bytes: bytes.subarray(begin, end), arrivedMs: arrival.nowMs };
   arrival.exporter.counters.withoutTemplate += store.wait({ ...set, exportMs, uptimeMs, sentMs });
   return null;
 }
 
-/** Stores a template and reads the sets that waited for it. An invalid template deletes the previous one. */
+/**
+ * Stores a template and reads the sets that waited for it. A template that cannot be read costs its own data: the sets
+ * that waited, and those that come until it is replaced.
+ */
 export function learnTemplate(id: number, template: Template | null, message: Message): void {
   const { store, domain, arrival } = message;
+  const { counters } = arrival.exporter;
+  if (id < 256) {
+    counters.templatesRefused++;
+    return;
+  }
   const key = TemplateStore.key(domain, id);
-  if (template === null || id < 256) {
-    arrival.exporter.counters.templatesRefused++;
-    store.withdraw(key);
+  const { sets, late } = store.takeWaiting(key, arrival.nowMs);
+  counters.withoutTemplate += late;
+  if (template === null) {
+    counters.templatesRefused++;
+    counters.withoutTemplate += sets.length;
+    store.refuse(key);
     return;
   }
   store.add(key, template);
-  for (const { bytes, exportMs, uptimeMs, sentMs } of store.takeWaiting(key, arrival.nowMs)) {
+  for (const { bytes, exportMs, uptimeMs, sentMs } of sets) {
     readRecords(bytes, 0, bytes.length, template, { ...message, exportMs, uptimeMs, sentMs });
   }
 }
@@ -73,10 +83,14 @@ function readRecords(
   template: Template,
   message: Message,
 ): number {
-  const { variable, fields, recordBytes, useful } = template;
-  if (!variable && !useful) return Math.floor((end - begin) / recordBytes);
+  const { variable, fields, recordBytes, useful, kind } = template;
+  const { record, counters } = message.arrival.exporter;
+  if (!variable && !useful) {
+    const records = Math.floor((end - begin) / recordBytes);
+    if (kind === 'data') counters.withoutTraffic += records;
+    return records;
+  }
   const { offsets, lengths } = variable ? walked : template;
-  const { record } = message.arrival.exporter;
   let count = 0;
   // A rest shorter than a record is padding.
   for (let at = begin; at + recordBytes <= end; count++) {
@@ -84,14 +98,14 @@ function readRecords(
       ? walkRecord(template, bytes, at, end, offsets, lengths)
       : at + recordBytes;
     if (next < 0) {
-      message.arrival.exporter.counters.malformed++;
+      message.damage.isFound = true;
       break;
     }
     if (useful) {
-      readFields(bytes, at, fields, offsets, lengths, reported, record);
-      if (template.kind === 'options') learnRate(message);
-      else emitRecord(record, message);
-    }
+      readFields(bytes, at, fields, offsets, lengths, variable, reported, record);
+      if (kind === 'options') learnRate(message);
+      else emitRecord(record, template, message);
+    } else if (kind === 'data') counters.withoutTraffic++;
     at = next;
   }
   return count;
@@ -99,26 +113,42 @@ function readRecords(
 
 function learnRate({ store, domain }: Message): void {
   const rate = reportedRate(reported);
-  if (rate >= 1 && rate <= MAX_SAMPLING_RATE) store.setRate(domain, reported.sampler, rate);
+  if (rate > 0) store.rates.set(domain, reported, reported.scope, rate);
 }
 
-function emitRecord(record: FlowRecord, message: Message): void {
-  if (!reported.addressed) return;
-  const own = reportedRate(reported);
-  const rate = message.arrival.exporter.rate(
-    own > 0 ? own : (message.store.rate(message.domain, reported.sampler) ?? 0),
-  );
+function emitRecord(record: FlowRecord, template: Template, message: Message): void {
+  const { exporter } = message.arrival;
   datePackets(record, message);
   if (record.protocol === 1 || record.protocol === 58) clearPorts(record);
   else record.icmpType = -1;
-  const { direction, input } = reported;
-  const packets = reported.packets > 0 ? reported.packets : reported.packetsTotal;
-  const bytes = reported.bytes > 0 ? reported.bytes : reported.bytesTotal;
-  emitPackets(record, { packets, bytes, rate, direction, input }, message);
-  if (reported.reversePackets === 0) return;
+  if (template.totals !== 0) subtractCounted(record, template.totals, message);
+  const { addressed, packets, bytes, direction, input, reversePackets, reverseBytes } = reported;
+  if (!addressed || (packets <= 0 && reversePackets <= 0)) {
+    exporter.counters.withoutTraffic++;
+    return;
+  }
+  const own = reportedRate(reported);
+  const rate = own > 0 ? own : (message.store.rates.of(message.domain, reported) ?? 0);
+  const sampling = exporter.rate(rate);
+  emitPackets(record, { packets, bytes, rate: sampling, direction, input }, message);
+  if (reversePackets <= 0) return;
   reverse(record);
-  const reversed = { packets: reported.reversePackets, bytes: reported.reverseBytes, rate };
+  const reversed = { packets: reversePackets, bytes: reverseBytes, rate: sampling };
   emitPackets(record, { ...reversed, direction: UNREPORTED, input: 0 }, message);
+}
+
+/** A record with running totals counts what is new since the last one of its flow, in the time since then. */
+function subtractCounted(record: FlowRecord, totals: number, { arrival, domain }: Message): void {
+  const { source, destination, protocol, sourcePort, destinationPort, icmpType } = record;
+  const { startMs, endMs, startUptime, endUptime, input, direction } = reported;
+  const addresses = `${source.join(',')}/${destination.join(',')}`;
+  const ports = `${protocol}/${sourcePort}/${destinationPort}/${icmpType}`;
+  const start = startMs >= 0 ? startMs : startUptime;
+  const flow = `${domain}/${addresses}/${ports}/${input}/${direction}/${start}`;
+  const end = endMs >= 0 ? endMs : endUptime;
+  const lastEnd = arrival.exporter.totals.subtract(flow, reported, totals, end);
+  if (lastEnd === null || lastEnd < 0 || end < lastEnd) return;
+  record.durationMs = Math.min(record.durationMs, end - lastEnd);
 }
 
 interface Counted {
@@ -131,12 +161,11 @@ interface Counted {
 
 function emitPackets(record: FlowRecord, counted: Counted, { arrival }: Message): void {
   const { packets, bytes, rate, direction, input } = counted;
-  if (packets <= 0 || packets > MAX_PACKETS) return;
+  if (packets <= 0) return;
   record.packets = packets * rate;
   record.bytes = bytes * rate;
   record.samplingRate = rate;
-  arrival.exporter.counters.records++;
-  arrival.exporter.pass(record, direction, input, arrival.nowMs, arrival.emit);
+  arrival.exporter.pass(record, arrival, direction, input);
 }
 
 /** Turns the record into the other direction of its flow. */

@@ -4,6 +4,7 @@ import { decode } from './decode.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 import {
   addressBytes,
+  bytesOf,
   ethernet,
   ipv4,
   message,
@@ -17,7 +18,7 @@ import {
   UPTIME_MS,
   type V5Flow,
 } from '../testing/datagrams.ts';
-import { created, NOW_MS, one, read, TARGET, TARGET_WORDS } from '../testing/decoded.ts';
+import { created, NOW_MS, one, PORT, read, TARGET, TARGET_WORDS } from '../testing/decoded.ts';
 
 const FLOW: V5Flow = {
   source: '198.51.100.7',
@@ -126,7 +127,7 @@ for (const version of [9, 10] as const) {
       const late = created();
       read(late, data);
       const emit = (): void => assert.fail('too late');
-      decode(template, { exporter: late, nowMs: NOW_MS + 31_000, emit });
+      decode(template, { exporter: late, port: PORT, nowMs: NOW_MS + 31_000, emit });
     });
 
     it('keeps templates of domains and exporters apart', () => {
@@ -155,7 +156,8 @@ for (const version of [9, 10] as const) {
       const data = set(300, ...record4(1), [1, 1]);
       assert.equal(one(read(exporter, message(version, [data]))).packets, 1000);
       const other = set(301, ...record4(1));
-      assert.equal(one(read(exporter, message(version, [other]))).packets, 2000);
+      // Two samplers differ, and the record names none.
+      assert.equal(one(read(exporter, message(version, [other]))).packets, 7);
       const elsewhere = message(version, [plain, other], { domain: 8 });
       assert.equal(one(read(exporter, elsewhere)).packets, 7);
     });
@@ -190,6 +192,21 @@ for (const version of [9, 10] as const) {
       assert.ok(store.size.objects <= 3000, `${store.size.objects} objects`);
       assert.ok(store.size.waitingBytes <= 131_072);
     });
+  });
+}
+
+for (const version of [9, 10] as const) {
+  it(`records of version ${version} may have every field in a variable length`, () => {
+    const specs = SPECS.map(([field]): Spec => [field, 0xffff]);
+    const fields = record4(5).map((part) => (Buffer.isBuffer(part) ? part : bytesOf(part)));
+    const data = set(300, ...fields.flatMap((one): Part[] => [[one.length, 1], one]));
+    const record = one(read(created(), message(version, [templateSet(version, 300, specs), data])));
+    const { packets, bytes, protocol, sourcePort, destinationPort } = record;
+    assert.deepEqual(
+      [packets, bytes, protocol, sourcePort, destinationPort],
+      [5, 7000, 17, 53, 4444],
+    );
+    assert.deepEqual([...record.destination], TARGET_WORDS);
   });
 }
 

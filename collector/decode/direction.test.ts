@@ -25,7 +25,7 @@ function counted(datagrams: readonly Buffer[]): { packets: number; exporter: Exp
   const detail = { packets: 0, bytes: 0 };
   const aggregate = new Aggregate({ prefixes: null, addresses: 64, seed: 1, detail, nowMs: 0 });
   const emit = (record: Exporter['record']): void => aggregate.add(record, 0);
-  for (const bytes of datagrams) decode(bytes, { exporter, nowMs: 0, emit });
+  for (const bytes of datagrams) decode(bytes, { exporter, port: 50_000, nowMs: 0, emit });
   const { addresses } = aggregate.close(0, 250);
   return { packets: addresses.find(({ subject }) => subject === TARGET)?.packets ?? 0, exporter };
 }
@@ -121,11 +121,21 @@ describe('direction in sFlow', () => {
 describe('interfaces of an exporter', () => {
   it('are bounded, and silent ones are dropped', () => {
     const interfaces = new Interfaces();
-    for (let input = 1; input <= 20_000; input++) interfaces.classify(INGRESS, input, 0);
+    for (let input = 1; input <= 20_000; input++) interfaces.classify(1, INGRESS, input, 0);
     assert.ok(interfaces.size <= 8_192);
-    assert.equal(interfaces.classify(EGRESS, 20_000, 1), 'twice');
-    assert.equal(interfaces.classify(EGRESS, 0, 1), 'unsure');
-    assert.equal(interfaces.classify(EGRESS, 20_000, 601_000), 'once');
-    assert.equal(interfaces.classify(EGRESS, 0, 601_000), 'once');
+    assert.equal(interfaces.classify(1, EGRESS, 20_000, 1), 'twice');
+    assert.equal(interfaces.classify(1, EGRESS, 0, 1), 'unsure');
+    assert.equal(interfaces.classify(1, EGRESS, 20_000, 601_000), 'once');
+    assert.equal(interfaces.classify(1, EGRESS, 0, 601_000), 'once');
+  });
+
+  it('are those of one exporting process, of a bounded number', () => {
+    const interfaces = new Interfaces();
+    interfaces.classify(1, INGRESS, 3, 0);
+    assert.equal(interfaces.classify(2, EGRESS, 3, 1), 'once');
+    assert.equal(interfaces.classify(2, EGRESS, 0, 1), 'once');
+    assert.equal(interfaces.classify(1, EGRESS, 3, 1), 'twice');
+    for (let port = 1; port <= 60_000; port++) interfaces.classify(port, INGRESS, 3, 2);
+    assert.ok(interfaces.size <= 100);
   });
 });

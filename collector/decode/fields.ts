@@ -1,6 +1,8 @@
+import { isCounter, REVERSE } from './counters.ts';
+
 /**
  * The fields of NetFlow v9 and IPFIX that are read, by number. Both formats share the numbers up to 127; above, only
- * IPFIX is registered. Sources: IANA, IPFIX Information Elements; Cisco, NetFlow version 9.
+ * IPFIX is registered. Counters of packets and bytes are in `counters.ts`. Sources: IANA, IPFIX Information Elements; Cisco, NetFlow version 9.
  */
 export const FIELD = {
   octets: 1,
@@ -21,8 +23,6 @@ export const FIELD = {
   sampler: 48,
   samplerInterval: 50,
   flowDirection: 61,
-  octetsTotal: 85,
-  packetsTotal: 86,
   fragmentOffset: 88,
   /** Cisco's fields in version 9 for the IPFIX fields 315 and 312. */
   packetSection9: 104,
@@ -48,10 +48,10 @@ export const FIELD = {
   samplingPacketSpace: 306,
   samplingSize: 309,
   samplingPopulation: 310,
+  samplingProbability: 311,
   frameBytes: 312,
   ipSection: 313,
   frameSection: 315,
-  layer2Octets: 352,
 } as const;
 
 /** The longest number; addresses and packet sections have other lengths. */
@@ -65,27 +65,21 @@ const ADDRESS_BYTES: Readonly<Record<number, number>> = {
 const SECTIONS: readonly number[] = [FIELD.ipSection, FIELD.frameSection, FIELD.packetSection9];
 const READ = new Set<number>(Object.values(FIELD));
 
-/** RFC 5103: the enterprise number of fields that describe the reverse direction of a flow. */
-export const REVERSE_ENTERPRISE = 29_305;
-/** Added to the number of a reverse field, which is above all registered numbers. */
-export const REVERSE = 0x4000;
-const REVERSED: readonly number[] = [
-  FIELD.octets,
-  FIELD.packets,
-  FIELD.octetsTotal,
-  FIELD.packetsTotal,
-  FIELD.tcpFlags,
-].map((field) => field + REVERSE);
+const REVERSE_TCP_FLAGS = FIELD.tcpFlags + REVERSE;
 
 /** A field to skip. No registered field has this number. */
 export const SKIPPED = 0;
+/** A scope of options data that is neither the whole exporter nor an interface, such as a line card. */
+export const OTHER_SCOPE = 0x7fff;
 
-/** The field to read a template field as, or `SKIPPED` if its length is invalid. */
-export function readAs(field: number, length: number, variable: boolean): number {
-  const isReverse = REVERSED.includes(field);
-  if (!READ.has(field) && !isReverse) return SKIPPED;
-  if (SECTIONS.includes(field)) return field;
-  if (variable) return SKIPPED;
+/**
+ * The field to read a template field as, or `SKIPPED` if its length is invalid. Of a field of variable length (`length` is
+ * null) each record says the length.
+ */
+export function readAs(field: number, length: number | null): number {
+  if (SECTIONS.includes(field) || field === OTHER_SCOPE) return field;
+  if (!READ.has(field) && field !== REVERSE_TCP_FLAGS && !isCounter(field)) return SKIPPED;
+  if (length === null) return field;
   const addressBytes = ADDRESS_BYTES[field];
   if (addressBytes !== undefined) return length === addressBytes ? field : SKIPPED;
   return length >= 1 && length <= MAX_NUMBER_BYTES ? field : SKIPPED;

@@ -11,13 +11,14 @@ const HEADER_BYTES = 24;
 const RECORD_BYTES = 48;
 const MAX_RECORDS = 30;
 
-export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Arrival): boolean {
+export function decodeNetflowV5(bytes: Uint8Array, arrival: Arrival): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const count = u16(bytes, 2);
   const uptimeMs = u32(bytes, 4);
   if (count > MAX_RECORDS || HEADER_BYTES + count * RECORD_BYTES > bytes.length) return false;
   // Engine type and id: each engine of a router has its own sequence.
-  const stream = 0x50000 + u16(bytes, 20);
+  const { exporter, port, nowMs } = arrival;
+  const stream = `5/${port}/${u16(bytes, 20)}`;
   exporter.sequences.note(stream, u32(bytes, 16), count);
   const { delayMs } = exporter.clock.read(stream, nowMs, uptimeMs);
   // Two mode bits precede the interval.
@@ -26,7 +27,10 @@ export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Ar
   for (let index = 0; index < count; index++) {
     const at = HEADER_BYTES + index * RECORD_BYTES;
     const packets = u32(bytes, at + 16);
-    if (packets === 0) continue;
+    if (packets === 0) {
+      exporter.counters.withoutTraffic++;
+      continue;
+    }
     clearRecord(record);
     record.family = 4;
     record.source[3] = u32(bytes, at);
@@ -40,9 +44,8 @@ export function decodeNetflowV5(bytes: Uint8Array, { exporter, nowMs, emit }: Ar
     setTimes(record, (uptimeMs - last) | 0, (last - first) | 0, delayMs);
     record.protocol = bytes[at + 38] as number;
     readPorts(bytes, at, record);
-    exporter.counters.records++;
     // The format has no direction: routers export ingress.
-    exporter.pass(record, UNREPORTED, 0, nowMs, emit);
+    exporter.pass(record, arrival, UNREPORTED, 0);
   }
   return true;
 }

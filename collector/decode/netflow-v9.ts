@@ -1,18 +1,21 @@
 import { u16, u32 } from '@portcullis/core/net/bytes.ts';
 import { learnTemplate, type Message, readDataSet } from './data-set.ts';
 import type { Arrival } from '../exporter/exporter.ts';
-import { SKIPPED } from './fields.ts';
-import { compileTemplate, type FieldSpec, readSpecs } from './template.ts';
+import { FIELD } from './fields.ts';
+import { compileTemplate, readSpecs, scopeSpec } from './template.ts';
+import { TemplateStore } from '../exporter/template-store.ts';
 
 /** NetFlow version 9, RFC 3954: a header of 20 bytes, then template sets and data sets. */
 const HEADER_BYTES = 20;
 const TEMPLATES = 0;
 const OPTIONS_TEMPLATES = 1;
+/** Scopes have their own numbers: the whole system, and an interface. */
+const SCOPES = { whole: [1], named: new Map<number, number>([[2, FIELD.inputInterface]]) } as const;
 
 export function decodeNetflowV9(bytes: Uint8Array, arrival: Arrival): boolean {
   if (bytes.length < HEADER_BYTES) return false;
-  const { exporter, nowMs } = arrival;
-  const domain = u32(bytes, 16);
+  const { exporter, port, nowMs } = arrival;
+  const domain = TemplateStore.domainKey(port, u32(bytes, 16));
   const uptimeMs = u32(bytes, 4);
   const exportMs = u32(bytes, 8) * 1000;
   const stream = `9/${domain}`;
@@ -22,6 +25,7 @@ export function decodeNetflowV9(bytes: Uint8Array, arrival: Arrival): boolean {
     arrival,
     store: exporter.netflow,
     domain,
+    damage: { isFound: false },
     exportMs,
     uptimeMs,
     sentMs: nowMs - exporter.clock.read(stream, nowMs, uptimeMs).delayMs,
@@ -31,10 +35,10 @@ export function decodeNetflowV9(bytes: Uint8Array, arrival: Arrival): boolean {
     const id = u16(bytes, at);
     const end = at + u16(bytes, at + 2);
     if (end < at + 4 || end > bytes.length) return false;
-    if (!readSet(bytes, at + 4, end, id, message)) return false;
+    readSet(bytes, at + 4, end, id, message);
     at = end;
   }
-  return true;
+  return !message.damage.isFound;
 }
 
 function readSet(
@@ -43,45 +47,50 @@ function readSet(
   end: number,
   id: number,
   message: Message,
-): boolean {
-  if (id === TEMPLATES) return readTemplates(bytes, begin, end, message);
-  if (id === OPTIONS_TEMPLATES) return readOptionsTemplates(bytes, begin, end, message);
-  if (id >= 256) readDataSet(bytes, begin, end, id, message);
-  return true;
+): void {
+  if (id === TEMPLATES) readTemplates(bytes, begin, end, message);
+  else if (id === OPTIONS_TEMPLATES) readOptionsTemplates(bytes, begin, end, message);
+  else if (id >= 256) readDataSet(bytes, begin, end, id, message);
 }
 
-function readTemplates(bytes: Uint8Array, begin: number, end: number, message: Message): boolean {
+function readTemplates(bytes: Uint8Array, begin: number, end: number, message: Message): void {
   for (let at = begin; at + 4 <= end; ) {
     const id = u16(bytes, at);
     // Padding.
-    if (id === 0) return true;
-    const read = readSpecs(bytes, at + 4, end, u16(bytes, at + 2), false);
-    if (read === null) return false;
-    learnTemplate(id, compileTemplate('data', read.specs), message);
-    at = read.next;
+    if (id === 0) return;
+    const { specs, next } = readSpecs(bytes, at + 4, end, u16(bytes, at + 2), false);
+    learnTemplate(id, specs && compileTemplate('data', specs), message);
+    if (next === null) {
+      message.damage.isFound = true;
+      return;
+    }
+    at = next;
   }
-  return true;
 }
 
-/** Scope and option lengths are in bytes. Scope fields have their own numbers and are skipped. */
+/** Scope and option lengths are in bytes, of four for each field. */
 function readOptionsTemplates(
   bytes: Uint8Array,
   begin: number,
   end: number,
   message: Message,
-): boolean {
+): void {
   for (let at = begin; at + 6 <= end; ) {
     const id = u16(bytes, at);
-    if (id === 0) return true;
-    const scopes = u16(bytes, at + 2) >> 2;
-    const options = u16(bytes, at + 4) >> 2;
-    const read = readSpecs(bytes, at + 6, end, scopes + options, false);
-    if (read === null) return false;
-    const specs = read.specs.map(
-      (spec, index): FieldSpec => (index < scopes ? { field: SKIPPED, length: spec.length } : spec),
+    if (id === 0) return;
+    const scopeBytes = u16(bytes, at + 2);
+    const optionBytes = u16(bytes, at + 4);
+    const isWhole = scopeBytes % 4 === 0 && optionBytes % 4 === 0;
+    const next = at + 6 + scopeBytes + optionBytes;
+    const { specs } = readSpecs(bytes, at + 6, end, (scopeBytes + optionBytes) >> 2, false);
+    const scoped = specs?.map((one, index) =>
+      index < scopeBytes >> 2 ? scopeSpec(one, SCOPES) : one,
     );
-    learnTemplate(id, compileTemplate('options', specs), message);
-    at = read.next;
+    learnTemplate(id, isWhole && scoped ? compileTemplate('options', scoped) : null, message);
+    if (next > end) {
+      message.damage.isFound = true;
+      return;
+    }
+    at = next;
   }
-  return true;
 }

@@ -125,6 +125,19 @@ describe('sFlow 5', () => {
     }
   });
 
+  it('loses a damaged sample only, and counts it', () => {
+    const good = { rate: 1, records: [rawHeader(ethernet(0x0800, UDP))] };
+    const overrun = bytesOf([1, 4], [4000, 4], [0, 4]);
+    for (const expanded of [false, true]) {
+      for (const records of [[overrun], [Buffer.alloc(4)], [bytesOf([1, 4], [0xffffffff, 4])]]) {
+        const exporter = created();
+        const damaged = { rate: 1, records, expanded };
+        assert.equal(read(exporter, sflow([good, damaged, damaged, good])).length, 2);
+        assert.equal(exporter.counters.malformed, 1);
+      }
+    }
+  });
+
   it('reads the complete records of a truncated datagram', () => {
     const sample = { rate: 1, records: [rawHeader(ethernet(0x0800, UDP))] };
     const whole = sflow([sample, sample]);

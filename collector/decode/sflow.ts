@@ -32,13 +32,14 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
   if (agentBytes === 0 || at + 16 > bytes.length) return false;
   const subAgent = u32(bytes, at);
   const agent = agentBytes === 4 ? u32(bytes, 8) : u32(bytes, 20);
-  const stream = `${agent}/${subAgent}`;
-  const { exporter, nowMs } = arrival;
+  const { exporter, port, nowMs } = arrival;
+  const stream = `${port}/${agent}/${subAgent}`;
   exporter.sequences.note(stream, u32(bytes, at + 4), 1);
   const { delayMs } = exporter.clock.read(stream, nowMs, u32(bytes, at + 8));
   const agoMs = delayMs + exporter.pace.lagOf(stream, nowMs - delayMs);
   const samples = u32(bytes, at + 12);
   at += 16;
+  let isWhole = true;
   for (let index = 0; index < samples; index++) {
     if (at + 8 > bytes.length) return false;
     const format = u32(bytes, at);
@@ -46,10 +47,11 @@ export function decodeSflow(bytes: Uint8Array, arrival: Arrival): boolean {
     if (end > bytes.length) return false;
     const known = format === FLOW_SAMPLE || format === EXPANDED_FLOW_SAMPLE;
     const expanded = format === EXPANDED_FLOW_SAMPLE;
-    if (known && !readSample(bytes, at + 8, end, expanded, arrival, agoMs)) return false;
+    // A damaged sample costs itself only.
+    if (known && !readSample(bytes, at + 8, end, expanded, arrival, agoMs)) isWhole = false;
     at = end;
   }
-  return true;
+  return isWhole;
 }
 
 /** Expanded samples have longer interface numbers, so their counters follow later. */
@@ -58,11 +60,12 @@ function readSample(
   begin: number,
   end: number,
   expanded: boolean,
-  { exporter, nowMs, emit }: Arrival,
+  arrival: Arrival,
   agoMs: number,
 ): boolean {
   const head = expanded ? 44 : 32;
   if (begin + head > end) return false;
+  const { exporter } = arrival;
   const rateAt = begin + (expanded ? 12 : 8);
   const { record } = exporter;
   noteDrops(exporter, u32(bytes, rateAt + 8));
@@ -83,9 +86,8 @@ function readSample(
   record.bytes *= rate;
   record.samplingRate = rate;
   setTimes(record, agoMs, 0, 0);
-  exporter.counters.records++;
   const { direction, input } = expanded ? expandedSides(bytes, begin) : sides(bytes, begin);
-  exporter.pass(record, direction, input, nowMs, emit);
+  exporter.pass(record, arrival, direction, input);
   return true;
 }
 

@@ -1,9 +1,10 @@
 import { u16, u32 } from '@portcullis/core/net/bytes.ts';
-import { FIELD, readAs, REVERSE, REVERSE_ENTERPRISE, SKIPPED } from './fields.ts';
+import { chooseCounters, isCounter, REVERSE, REVERSE_ENTERPRISE } from './counters.ts';
+import { FIELD, OTHER_SCOPE, readAs, SKIPPED } from './fields.ts';
 
 /** More fields than any exporter sends, and few enough to bound the time of a record. */
 const MAX_FIELDS = 256;
-/** Marks a field of variable length. IPFIX only, RFC 7011 section 7. */
+/** Marks a field of variable length: RFC 7011 section 7, which exporters of NetFlow 9 use too. */
 const VARIABLE = 0xffff;
 
 /** A compiled template: the wanted fields and their positions. */
@@ -19,6 +20,8 @@ export interface Template {
   readonly recordBytes: number;
   /** Whether the records describe traffic or sampling; others are not read. */
   readonly useful: boolean;
+  /** Which counters are running totals: bits of `TOTAL`. */
+  readonly totals: number;
 }
 
 export interface FieldSpec {
@@ -33,10 +36,15 @@ export function compileTemplate(
 ): Template | null {
   if (specs.length === 0 || specs.length > MAX_FIELDS) return null;
   const variable = specs.some(({ length }) => length === VARIABLE);
+  const readable = specs.map(({ field, length }) =>
+    readAs(field, length === VARIABLE ? null : length),
+  );
+  const { roles, totals } = chooseCounters(readable);
   const placed: { field: number; length: number; offset: number }[] = [];
   let offset = 0;
-  for (const { field, length } of specs) {
-    const known = readAs(field, length, length === VARIABLE);
+  for (const [index, { length }] of specs.entries()) {
+    const field = readable[index] as number;
+    const known = isCounter(field) ? (roles.get(field) ?? SKIPPED) : field;
     if (variable || known !== SKIPPED) placed.push({ field: known, length, offset });
     offset += length === VARIABLE ? 1 : length;
   }
@@ -50,6 +58,7 @@ export function compileTemplate(
     variable,
     recordBytes: offset,
     useful: kind === 'data' ? tellsTraffic(numbers) : tellsSampling(numbers),
+    totals,
   };
 }
 
@@ -69,33 +78,59 @@ function tellsSampling(numbers: ReadonlySet<number>): boolean {
     FIELD.samplerInterval,
     FIELD.samplingPacketSpace,
     FIELD.samplingPopulation,
+    FIELD.samplingProbability,
   ].some((field) => numbers.has(field));
 }
 
-/** The field specifiers of a template; in IPFIX those of enterprises are four bytes longer. */
+/** The field specifiers of a template that was read. */
+export interface Specs {
+  /** Null if the template has more fields than any exporter sends, or is truncated. */
+  readonly specs: readonly FieldSpec[] | null;
+  /** Where the next template of the set begins. Null if the set ends inside of this one. */
+  readonly next: number | null;
+}
+
+/** Reads the field specifiers of a template; in IPFIX those of enterprises are four bytes longer. */
 export function readSpecs(
   bytes: Uint8Array,
   begin: number,
   end: number,
   count: number,
   enterprises: boolean,
-): { readonly specs: FieldSpec[]; readonly next: number } | null {
-  if (count > MAX_FIELDS) return null;
+): Specs {
   const specs: FieldSpec[] = [];
   let at = begin;
   for (let index = 0; index < count; index++) {
-    if (at + 4 > end) return null;
+    if (at + 4 > end) return { specs: null, next: null };
     const number = u16(bytes, at);
     const length = u16(bytes, at + 2);
     at += 4;
     const own = (number & 0x8000) !== 0;
     if (own && enterprises) at += 4;
-    if (at > end || (length === VARIABLE && !enterprises)) return null;
+    if (at > end) return { specs: null, next: null };
     const isReverse = own && enterprises && u32(bytes, at - 4) === REVERSE_ENTERPRISE;
-    const field = isReverse ? REVERSE + (number & 0x7fff) : own ? SKIPPED : number;
-    specs.push({ field, length });
+    if (index < MAX_FIELDS) specs.push({ field: fieldOf(number, isReverse), length });
   }
-  return { specs, next: at };
+  return { specs: count > MAX_FIELDS ? null : specs, next: at };
+}
+
+function fieldOf(number: number, isReverse: boolean): number {
+  const plain = number & 0x7fff;
+  if (plain >= REVERSE) return SKIPPED;
+  if (isReverse) return REVERSE + plain;
+  return plain === number ? number : SKIPPED;
+}
+
+/** What the scope of options data says about the sampling rates in it: `whole` describes all of the exporter. */
+export function scopeSpec(
+  { field, length }: FieldSpec,
+  {
+    whole,
+    named,
+  }: { readonly whole: readonly number[]; readonly named: ReadonlyMap<number, number> },
+): FieldSpec {
+  if (whole.includes(field)) return { field: SKIPPED, length };
+  return { field: named.get(field) ?? OTHER_SCOPE, length };
 }
 
 /**

@@ -4,10 +4,13 @@ import {
   type Emit,
   type FlowRecord,
   MAX_SAMPLING_RATE,
+  unmapAddresses,
 } from '@portcullis/core/attacks/flow-record.ts';
+import { LineLimit } from '@portcullis/core/attacks/line.ts';
 import { type Direction, Interfaces } from './interfaces.ts';
 import type { Networks } from '../aggregate/networks.ts';
 import { putBounded } from './put-bounded.ts';
+import { RunningTotals } from './running-totals.ts';
 import { SamplePace } from './sample-pace.ts';
 import { TemplateStore } from './template-store.ts';
 
@@ -16,11 +19,11 @@ export interface ExporterCounters {
   datagrams: number;
   /** Records that became a `FlowRecord`. */
   records: number;
-  /** Datagrams with a part that contradicts its lengths; the parts before it count. */
+  /** Datagrams with a part that contradicts its lengths; the other parts count. */
   malformed: number;
-  /** Data sets whose template did not arrive in time, or that exceeded the capacity for waiting sets. */
+  /** Data sets whose template is unreadable or did not arrive in time, or that exceeded the capacity for waiting sets. */
   withoutTemplate: number;
-  /** Refused templates: too many, too long or contradictory. */
+  /** Refused templates: too long or contradictory. */
   templatesRefused: number;
   /** Samples that the sFlow agent reports as dropped. */
   agentDrops: number;
@@ -28,6 +31,10 @@ export interface ExporterCounters {
   reportedTwice: number;
   /** Records to networks that the exporter may not report. */
   beyond: number;
+  /** Records without a destination or without packets: there is nothing to count. */
+  withoutTraffic: number;
+  /** Records of more than the exporter's lines can carry: reading errors. */
+  implausible: number;
 }
 
 export function noCounters(): ExporterCounters {
@@ -40,6 +47,8 @@ export function noCounters(): ExporterCounters {
     agentDrops: 0,
     reportedTwice: 0,
     beyond: 0,
+    withoutTraffic: 0,
+    implausible: 0,
   };
 }
 
@@ -59,10 +68,12 @@ export class Exporter {
   readonly interfaces = new Interfaces();
   readonly netflow = new TemplateStore();
   readonly ipfix = new TemplateStore();
+  readonly totals = new RunningTotals();
   /** The reused record. */
   readonly record = createRecord();
 
   readonly #observer: number;
+  readonly #line = new LineLimit();
 
   /** `number` identifies the exporter, counted from 0. */
   constructor(address: string, defaultRate = 1, number = 0) {
@@ -75,13 +86,27 @@ export class Exporter {
     return this.netflow.templates + this.ipfix.templates;
   }
 
-  /** Emits a record, unless the exporter may not report it or the packets were exported on ingress. */
-  pass(record: FlowRecord, direction: Direction, input: number, nowMs: number, emit: Emit): void {
+  /**
+   * Emits a record, unless it is impossible, the exporter may not report it, or its packets were exported on ingress.
+   * Every record of every format comes through here.
+   */
+  pass(
+    record: FlowRecord,
+    { port, nowMs, emit }: Arrival,
+    direction: Direction,
+    input: number,
+  ): void {
+    if (!this.#line.admits(record, nowMs)) {
+      this.counters.implausible++;
+      return;
+    }
+    this.counters.records++;
+    unmapAddresses(record);
     if (this.within !== null && !this.within.hasDestinationOf(record)) {
       this.counters.beyond++;
       return;
     }
-    const observed = this.interfaces.classify(direction, input, nowMs);
+    const observed = this.interfaces.classify(port, direction, input, nowMs);
     if (observed === 'twice') {
       this.counters.reportedTwice++;
       return;
@@ -99,6 +124,8 @@ export class Exporter {
 /** The origin and time of a datagram, and the receiver of its records. */
 export interface Arrival {
   readonly exporter: Exporter;
+  /** The UDP port that it was sent from. Several exporting processes may share an address; each has its own port. */
+  readonly port: number;
   /** In monotonic time. */
   readonly nowMs: number;
   readonly emit: Emit;

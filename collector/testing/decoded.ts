@@ -8,6 +8,9 @@ export const NOW_MS = EXPORT_SECONDS * 1000 + 50;
 export const TARGET = '203.0.113.10';
 export const TARGET_WORDS = [0, 0, 0, 0xcb00710a];
 
+/** The port that an exporter sends from. */
+export const PORT = 50_000;
+
 /** The records decoded from datagrams of an exporter, each a copy. */
 export function read(exporter: Exporter, ...datagrams: readonly Buffer[]): FlowRecord[] {
   const records: FlowRecord[] = [];
@@ -18,7 +21,7 @@ export function read(exporter: Exporter, ...datagrams: readonly Buffer[]): FlowR
       destination: record.destination.slice(),
     });
   };
-  for (const bytes of datagrams) decode(bytes, { exporter, nowMs: NOW_MS, emit });
+  for (const bytes of datagrams) decode(bytes, { exporter, port: PORT, nowMs: NOW_MS, emit });
   return records;
 }
 

@@ -52,7 +52,7 @@ export function fuzz(datagrams: number, seed: number): Fuzzed {
     const bytes = drawn.next().value;
     nowMs = index / 4;
     const tookMs = processorClock();
-    decode(bytes, { exporter, nowMs, emit });
+    decode(bytes, { exporter, port: 50_000 + (index % 2), nowMs, emit });
     slowestMs = Math.max(slowestMs, tookMs());
     if (index % 1000 === 0) aggregate.close(nowMs, 250);
   }

@@ -12,12 +12,7 @@ import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
-import {
-  approveHost,
-  createToken,
-  loadWaitingHosts,
-  type TokenMaker,
-} from '../joining/tokens.ts';
+import { approveHost, createToken, loadWaitingHosts, type TokenMaker } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
 import { findAgent, readFleet } from './fleet.ts';
 import { operate } from './organisation-write.ts';

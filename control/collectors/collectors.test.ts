@@ -30,6 +30,9 @@ const STATUS: CollectorStatus = {
       malformed: 0,
       templates: 2,
       withoutTemplate: 0,
+      templatesRefused: 4,
+      withoutTraffic: 6,
+      implausible: 7,
     },
   ],
 };
@@ -125,6 +128,11 @@ test('stores and shows the status of a collector, and ignores an unreadable one'
   const shown = await registry.metrics();
   assert.match(shown, /portcullis_collector_socket_drops_total\{collector="flows"\} 3/);
   assert.match(shown, /portcullis_collector_exporters_heard\{collector="flows"\} 1/);
+  assert.match(shown, /portcullis_collector_without_traffic_total\{collector="flows"\} 6/);
+  assert.match(shown, /portcullis_collector_implausible_total\{collector="flows"\} 7/);
+  // A collector of an older version does not count these.
+  await sql`update collectors set report = report #- '{exporters,0,implausible}'`.execute(db);
+  assert.equal((await loadCollectorStatuses(db))[0]?.report?.exporters[0]?.implausible, 0);
   await sql`update collectors set report = '{"listening": 7}'`.execute(db);
   assert.equal((await loadCollectorStatuses(db))[0]?.report, null);
 });

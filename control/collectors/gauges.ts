@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { CollectorStatus } from '@portcullis/link/messages/collector.ts';
+import type { CollectorStatus, ExporterStatus } from '@portcullis/link/messages/collector.ts';
 import type { Db } from '../db/database.ts';
 import { registerScraped } from '../scraped-metric.ts';
 import { type KnownCollector, loadCollectorStatuses } from './status.ts';
@@ -40,15 +40,47 @@ const GAUGES: readonly CollectorGauge[] = [
     'Datagrams since its start of exporters that are not listed.',
     (report) => report.unknownExporters,
   ),
-  ofReport(
+  ofExporters(
     'lost_exports_total',
     'Datagrams or records since its start that exporters numbered and that never came.',
-    ({ exporters }) => exporters.reduce((sum, { lost }) => sum + lost, 0),
+    'lost',
   ),
-  ofReport('templates', 'Templates that are known of its exporters.', ({ exporters }) =>
-    exporters.reduce((sum, { templates }) => sum + templates, 0),
+  ofExporters('templates', 'Templates that are known of its exporters.', 'templates'),
+  ofExporters(
+    'malformed_total',
+    'Datagrams since its start with a part that contradicts its lengths.',
+    'malformed',
+  ),
+  ofExporters(
+    'without_template_total',
+    'Data sets since its start whose template is unreadable or did not come.',
+    'withoutTemplate',
+  ),
+  ofExporters(
+    'templates_refused_total',
+    'Templates since its start that cannot be read.',
+    'templatesRefused',
+  ),
+  ofExporters(
+    'without_traffic_total',
+    'Records since its start that have no destination or no packets.',
+    'withoutTraffic',
+  ),
+  ofExporters(
+    'implausible_total',
+    'Records since its start of more than a line can carry: reading errors, which do not count.',
+    'implausible',
   ),
 ];
+
+type ExporterCount = Exclude<keyof ExporterStatus, 'ip' | 'heardAgoMs'>;
+
+/** The sum of a count of all exporters. */
+function ofExporters(name: string, help: string, count: ExporterCount): CollectorGauge {
+  return ofReport(name, help, ({ exporters }) =>
+    exporters.reduce((sum, one) => sum + one[count], 0),
+  );
+}
 
 function ofReport(
   name: string,

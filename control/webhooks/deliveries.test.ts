@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
 import { testDatabase } from '../db/testing.ts';
@@ -275,7 +275,7 @@ test('loses nothing when its process is killed', async (t) => {
   const { id } = await addWebhook(db, receiver.url);
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'testing', 'process.ts'), database_.url],
+    [fileURLToPath(new URL('testing/process.ts', import.meta.url)), database_.url],
     { stdio: 'inherit' },
   );
   const exited = once(child, 'exit');

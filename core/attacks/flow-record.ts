@@ -76,6 +76,23 @@ export function clearRecord(record: FlowRecord): void {
   record.icmpType = -1;
 }
 
+/** Half of an IPv4-mapped address. RFC 4291 section 2.5.5.2. */
+const MAPPED_WORD = 0xffff;
+
+/** Turns IPv4-mapped addresses (::ffff:192.0.2.1) into the IPv4 addresses that they stand for. */
+export function unmapAddresses(record: FlowRecord): void {
+  const { family, source, destination } = record;
+  if (family !== 6 || destination[2] !== MAPPED_WORD || !isMappedOrShort(destination)) return;
+  // The source may have come in a field of IPv4, or not at all.
+  if (!isMappedOrShort(source)) return;
+  record.family = 4;
+  source[2] = destination[2] = 0;
+}
+
+function isMappedOrShort(words: Uint32Array): boolean {
+  return words[0] === 0 && words[1] === 0 && (words[2] === MAPPED_WORD || words[2] === 0);
+}
+
 /** `agoMs`: before the datagram was sent, by the exporter's clock. `delayMs`: since then. */
 export function setTimes(
   record: FlowRecord,

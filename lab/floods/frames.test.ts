@@ -32,6 +32,7 @@ function vectorsOf(kind: FloodKind, target: string): string[] {
   }));
   decode(sflow(samples), {
     exporter,
+    port: 0,
     nowMs: 0,
     emit: ({ protocol, sourcePort, tcpFlags, part, bytes, packets }) => {
       vectors.push(VECTORS[vectorOf(protocol, sourcePort, tcpFlags, part, bytes / packets)] ?? '');

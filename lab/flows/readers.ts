@@ -83,7 +83,8 @@ export class TwoReaders {
         bytes,
       );
     };
-    for (const bytes of this.#datagrams) decode(bytes, { exporter, nowMs: Date.now(), emit });
+    for (const bytes of this.#datagrams)
+      decode(bytes, { exporter, port: 0, nowMs: Date.now(), emit });
     return { totals, counters: exporter.counters, lost: exporter.sequences.lost };
   }
 

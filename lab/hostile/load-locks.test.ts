@@ -87,7 +87,10 @@ const BODIES: Bodies = {
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
-  saveCollector: () => ({ listen: '0.0.0.0:6343', exporters: [{ ip: '192.0.2.1', prefixes: 'all' }] }),
+  saveCollector: () => ({
+    listen: '0.0.0.0:6343',
+    exporters: [{ ip: '192.0.2.1', prefixes: 'all' }],
+  }),
   createJoinCommand: () => ({}),
   approveHosts: () => ({ fingerprint: '1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13' }),
 };

@@ -105,12 +105,12 @@ class Shell {
   run(line: string, cwd: string): { child: ChildProcess; said: { text: string } } {
     const { asUser, umask } = this.#place;
     const { HOME: _, TERM: __, PORTCULLIS_TEST_REQUIRE: needs, ...environment } = process.env;
-    const words = asUser
+    const account = asUser
       ? ['setpriv', '--reuid', USER, '--regid', USER, '--clear-groups', '--']
       : [];
-    const [command = '', ...args] = [...words, 'sh', '-c', `umask ${umask}; ${line}`];
+    const args = ['sh', '-c', `umask ${umask}; ${line}`];
     // In a session of its own, so without a terminal.
-    const child = spawn(command, args, {
+    const child = spawn('env', [...account, ...args], {
       cwd,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

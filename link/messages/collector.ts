@@ -10,6 +10,7 @@ import {
   object,
   type Static,
   type StaticUnion,
+  withDefault,
 } from './schema.ts';
 import { address, instance, network, periodMs, protocolVersion, reason } from './values.ts';
 
@@ -31,8 +32,14 @@ const exporterStatus = object({
   malformed: natural,
   /** Known templates. */
   templates: natural,
-  /** Data sets whose template did not arrive in time. */
+  /** Data sets whose template is unreadable or did not arrive in time. */
   withoutTemplate: natural,
+  /** Templates that cannot be read. This count and those below are 0 from older collectors. */
+  templatesRefused: withDefault(natural, 0),
+  /** Records without a destination or without packets. */
+  withoutTraffic: withDefault(natural, 0),
+  /** Records of more than the exporter's lines can carry. */
+  implausible: withDefault(natural, 0),
 });
 export type ExporterStatus = Static<typeof exporterStatus>;
 

@@ -172,6 +172,10 @@ function reportLines(summary: FlowSummary, counters: CollectorCounters): void {
     lost,
     'from unknown exporters': unknownExporters,
     malformed,
+    'templates refused': counters.templatesRefused,
+    'without a template': counters.withoutTemplate,
+    'without traffic': counters.withoutTraffic,
+    'refused as more than a line can carry': counters.implausible,
     dropped: socketDrops,
   })
     .filter(([, count]) => count > 0)

@@ -35,7 +35,7 @@ function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
 
 /** Sends `100 Continue` unless the announced body is too large. */
 function inviteBody({ headers, routeOptions }: FastifyRequest, response: ServerResponse): void {
-  const { bodyLimit = MOST.bytes } = routeOptions;
+  const { bodyLimit } = routeOptions;
   if (Number(headers['content-length'] ?? 0) <= bodyLimit) response.writeContinue();
 }
 

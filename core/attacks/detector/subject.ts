@@ -251,25 +251,14 @@ export function stepOngoing(
       : quietSince(evaluated, ends);
   const holdMs = holdOf(phase, thresholds);
   if (quietMs >= holdMs - Math.min(REPORT_MARGIN_MS, holdMs * REPORT_MARGIN_SHARE)) {
-    const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(bucketTime.atMs - quietMs));
-    const attack = { ...phase.attack, endedAtMs };
-    return {
-      state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
-      event: { kind: 'ended', attack, atMs: bucketTime.atMs, quietMs, partOf: null },
-    };
+    return ended(state, phase, quietMs, bucketTime);
   }
   const evidence = isQuiet
     ? phase.evidence
     : addExcess(phase.evidence, state.vectors, bucketTime.durationMs);
-  const present = stepPresent(
-    phase.present,
-    beyondUsual(state.vectors.latest, state.vectors),
-    thresholds,
-    {
-      durationMs: bucketTime.durationMs,
-      holdMs,
-    },
-  );
+  const latestExcess = beyondUsual(state.vectors.latest, state.vectors);
+  const { durationMs } = bucketTime;
+  const present = stepPresent(phase.present, latestExcess, thresholds, { durationMs, holdMs });
   const reclassifies = phase.classifiedMs >= CLASSIFY_INTERVAL_MS;
   const ownMs = advanceOwnMs(phase.ownMs, bucketTime);
   const attack = isQuiet
@@ -287,6 +276,20 @@ export function stepOngoing(
     event: isReportable(phase.attack, attack)
       ? { kind: 'changed', attack, atMs: bucketTime.atMs, quietMs, partOf: null }
       : null,
+  };
+}
+
+function ended(
+  state: SubjectState,
+  phase: Ongoing,
+  quietMs: number,
+  { atMs }: BucketTime,
+): Stepped {
+  const endedAtMs = Math.max(phase.attack.startedAtMs, Math.round(atMs - quietMs));
+  const attack = { ...phase.attack, endedAtMs };
+  return {
+    state: { ...state, phase: { ...phase, name: 'ended', attack, sinceMs: 0 } },
+    event: { kind: 'ended', attack, atMs, quietMs, partOf: null },
   };
 }
 
