@@ -48,7 +48,7 @@ test('a key gets a compressed answer while strangers of 200 networks sign in', a
   for (const { status, headers: sent } of replies) {
     if (status === 503) assert.ok(Number(sent.get('retry-after')) > 0);
   }
-  assert.ok(answered > 40, `${answered}`);
+  assert.ok(answered > 20, `${answered}`);
   assert.ok(meanwhile < answered / 2, `${meanwhile} of ${answered} hashes came first`);
 });
 
