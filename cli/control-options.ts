@@ -61,7 +61,10 @@ export function withControlOptions(command: Command): Command {
       '--nats <urls>',
       'also serve agents over these NATS servers, with commas: tls://nats.example.net:4222',
     )
-    .option('--database-pool <number>', 'connections to the database for requests, and as many for agents (default: 10)')
+    .option(
+      '--database-pool <number>',
+      'connections to the database for requests, and as many for agents (default: 10)',
+    )
     .option('--log-level <level>', 'fatal, error, warn, info or debug');
 }
 

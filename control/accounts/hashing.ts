@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { WorkThread } from '@portcullis/link/thread.ts';
-import { BoundedQueue, QueueFull } from '../bounded-queue.ts';
+import { BoundedQueue, QueueFull } from '../http/operations/bounded-queue.ts';
 import { requestEnd } from '../http/operations/request-end.ts';
 import { Problem } from '../problem.ts';
 import type { HashAnswer, HashOrder } from './hash-worker.ts';

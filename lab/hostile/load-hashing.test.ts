@@ -43,8 +43,8 @@ test('a key gets a compressed answer while strangers of 200 networks sign in', a
   }
   const meanwhile = answered;
   const replies = await Promise.all(signIns);
-  const statuses = [...new Set(replies.map(({ status }) => status))].toSorted();
-  assert.deepEqual(statuses, [401, 503]);
+  const statuses = new Set(replies.map(({ status }) => status));
+  assert.deepEqual(statuses, new Set([401, 503]));
   for (const { status, headers: sent } of replies) {
     if (status === 503) assert.ok(Number(sent.get('retry-after')) > 0);
   }

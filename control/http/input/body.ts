@@ -35,8 +35,7 @@ function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
 
 /** Sends `100 Continue` unless the announced body is too large. */
 function inviteBody({ headers, routeOptions }: FastifyRequest, response: ServerResponse): void {
-  const { bodyLimit = MOST.bytes } = routeOptions;
-  if (Number(headers['content-length'] ?? 0) <= bodyLimit) response.writeContinue();
+  if (Number(headers['content-length'] ?? 0) <= routeOptions.bodyLimit) response.writeContinue();
 }
 
 function readBody(

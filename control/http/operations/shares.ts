@@ -1,5 +1,5 @@
 import { subscriberBlock } from '../../access/index.ts';
-import { BoundedQueues, QueueFull, type QueueSize } from '../../bounded-queue.ts';
+import { BoundedQueues, QueueFull, type QueueSize } from './bounded-queue.ts';
 import { Problem } from '../../problem.ts';
 import { inRequest } from './request-end.ts';
 

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Access } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
-import { QueueFull } from '../../bounded-queue.ts';
+import { QueueFull } from '../operations/bounded-queue.ts';
 import { useStrictBodies } from '../input/body.ts';
 import { clientAddress, createListener, refuseSocket } from './listener.ts';
 import * as limits from './config.ts';
