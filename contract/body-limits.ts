@@ -37,7 +37,7 @@ function clamp(value: number, least: number, most: number): number {
 
 /** Pure: how large a body can be that fits the schema. */
 export function bodySizeOf(schema: TSchema): BodySize {
-  return sizeOf(schema as Part);
+  return sizeOf(schema);
 }
 
 /** What this reads of JSON Schema; the contract uses no references. */

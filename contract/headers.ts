@@ -14,12 +14,14 @@ export const RESPONSE_HEADERS = {
     schema: Type.String({ examples: ['0d3c0a7e-6f0e-4a35-9d5b-1f7e1f0c9b52'] }),
   },
   RateLimit: {
-    description: 'What is left of the key’s quota (r), and seconds until it is whole again (t).',
-    schema: Type.String({ examples: ['"key";r=598;t=1'] }),
+    description:
+      'What is left of the quota (r) of the limit that is nearest: of the key, the person, the source or the organisation; and seconds until it is whole again (t).',
+    schema: Type.String({ examples: ['"key";r=98;t=1'] }),
   },
   'RateLimit-Policy': {
-    description: 'The key’s quota (q) in a window of seconds (w).',
-    schema: Type.String({ examples: ['"key";q=600;w=60'] }),
+    description:
+      'Its quota (q), which may come at once, and the window of seconds (w) in which it comes back.',
+    schema: Type.String({ examples: ['"key";q=100;w=10'] }),
   },
   'Retry-After': {
     description: 'Seconds after which it is worth trying again.',

@@ -164,7 +164,8 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     title: 'Rate limited',
-    explanation: 'The key sent more requests in a minute than the organisation is allowed.',
+    explanation:
+      'The key, the person, the source or the whole organisation sent more requests than it may, or too many at once.',
     remedy:
       'Wait as many seconds as the Retry-After header says. RateLimit tells on every answer how much is left.',
   },

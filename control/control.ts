@@ -170,6 +170,13 @@ interface AreaDeps {
   readonly tracing: Tracing | null;
 }
 
+function startAccess({ config, pools, log, stops }: AreaDeps): Access {
+  const sessionCookie = sessionCookieName(config.publicUrl);
+  const access = createAccess({ db: pools.operators, log, sessionCookie });
+  stops.push('access', () => access.stop());
+  return access;
+}
+
 /** Creates every area and the API; nothing listens yet. */
 function composeAreas(deps: AreaDeps) {
   const { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing } = deps;
@@ -180,12 +187,7 @@ function composeAreas(deps: AreaDeps) {
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.detection;
   const fleet = createFleet({ db, registry, log, watch, sweepAttacks, onLive: tracing?.live });
-  const access = createAccess({
-    db: pools.operators,
-    log,
-    sessionCookie: sessionCookieName(publicUrl),
-  });
-  stops.push('access', () => access.stop());
+  const access = startAccess(deps);
   const { queryEdges } = fleet;
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const readiness = createReadiness({

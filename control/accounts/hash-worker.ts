@@ -1,4 +1,5 @@
 import { argon2Sync } from 'node:crypto';
+import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 
 /** An argon2id hash to derive. */
@@ -14,6 +15,12 @@ export type HashAnswer =
   | { readonly ok: true; readonly tag: Uint8Array }
   | { readonly ok: false; readonly reason: string };
 
+// Of this thread alone: the answers of all others come first.
+try {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+} catch {
+  // Where that is not allowed, hashes are as important as answers.
+}
 parentPort?.on('message', (order: HashOrder) => send(derive(order)));
 send('ready');
 

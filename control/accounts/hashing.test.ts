@@ -18,10 +18,11 @@ test('hashes wait in a queue with an end, and what nobody waits for is not hashe
   t.after(releaseHashing);
   const request = new AbortController();
   const ended = { ended: request.signal };
-  const running = [deriveHash(ORDER), deriveHash(ORDER)];
+  const places = hashing.size.running;
+  const running = Array.from({ length: places }, () => deriveHash(ORDER));
   const left = Array.from({ length: 18 }, () => inRequest(ended, () => deriveHash(ORDER)));
   const stayed = [deriveHash(ORDER), deriveHash({ ...ORDER, message: 'another' })];
-  assert.deepEqual([hashing.queue.running, hashing.queue.waiting], [2, 20]);
+  assert.deepEqual([hashing.queue.running, hashing.queue.waiting], [places, 20]);
   const refused = await deriveHash(ORDER).catch((error: unknown) => error);
   assert.ok(refused instanceof Problem);
   assert.equal(refused.code, 'unavailable');
@@ -29,9 +30,9 @@ test('hashes wait in a queue with an end, and what nobody waits for is not hashe
   request.abort(new Error('left'));
   assert.equal(hashing.queue.waiting, 2);
   for (const one of await Promise.allSettled(left)) assert.equal(one.status, 'rejected');
-  const [first, second] = await Promise.all(running);
+  const [first] = await Promise.all(running);
   const [same, another] = await Promise.all(stayed);
-  assert.deepEqual([first, second], [same, same]);
+  assert.deepEqual(first, same);
   assert.notDeepEqual(another, same);
   assert.equal(hashing.queue.running, 0);
 });

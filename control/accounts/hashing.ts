@@ -1,11 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { WorkThread } from '@portcullis/link/thread.ts';
-import { BoundedQueue, QueueFull } from '../bounded-queue.ts';
+import { BoundedQueue, QueueFull } from '../http/operations/bounded-queue.ts';
 import { requestEnd } from '../http/operations/request-end.ts';
 import { Problem } from '../problem.ts';
 import type { HashAnswer, HashOrder } from './hash-worker.ts';
 
-/** A hash takes about 0.1 s of a core and 46 MiB, and anybody may ask for one. */
-const SIZE = { running: 2, waiting: 20 } as const;
+/** A hash takes about 0.1 s of a core and 46 MiB, and anybody may ask for one: a core is left for all else. */
+const SIZE = { running: Math.max(1, Math.min(2, availableParallelism() - 1)), waiting: 20 };
 const RETRY_AFTER_SECONDS = 2;
 const LIMIT_MS = 30_000;
 
@@ -13,6 +14,7 @@ const MODULE = new URL('hash-worker.ts', import.meta.url);
 
 /** Hashing of this process: a few threads of its own, behind a queue with an end. */
 export const hashing = {
+  size: SIZE,
   queue: new BoundedQueue(SIZE),
   threads: Array.from(
     { length: SIZE.running },

@@ -16,9 +16,7 @@ const SOCKET_CODES = new Set([
  * or another transaction held a lock for too long.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const NOT_NOW = new Set([
-  ...['57P01', '57P02', '57P03', '57P05', '57014', '53300', '53100', '25006', '55P03'],
-]);
+const NOT_NOW = new Set('57P01 57P02 57P03 57P05 57014 53300 53100 25006 55P03'.split(' '));
 const CONNECTION_CLASS = '08';
 
 /** Failures without a specific code. */

@@ -112,6 +112,13 @@ const HOSTILE: readonly [string, string | Uint8Array, string, number, string][] 
     'ten thousand fields',
     JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`f${i}`, i]))),
     'application/json',
+    413,
+    'payload_too_large',
+  ],
+  [
+    'a thousand fields',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`f${i}`, i]))),
+    'application/json',
     422,
     'invalid_request',
   ],

@@ -33,7 +33,7 @@ test('a key gets a compressed answer while strangers of 200 networks sign in', a
     if (reply.status === 401) answered += 1;
     return reply;
   });
-  while (hashing.queue.running < 2) await delay(1);
+  while (hashing.queue.running < hashing.size.running) await delay(1);
   const headers = { authorization: acme.authorization ?? '', 'accept-encoding': 'gzip' };
   for (let n = 0; n < 5; n += 1) {
     const reply = await fetch(`${url}${IP}`, { headers });
@@ -43,12 +43,12 @@ test('a key gets a compressed answer while strangers of 200 networks sign in', a
   }
   const meanwhile = answered;
   const replies = await Promise.all(signIns);
-  const statuses = [...new Set(replies.map(({ status }) => status))].toSorted();
-  assert.deepEqual(statuses, [401, 503]);
+  const statuses = new Set(replies.map(({ status }) => status));
+  assert.deepEqual(statuses, new Set([401, 503]));
   for (const { status, headers: sent } of replies) {
     if (status === 503) assert.ok(Number(sent.get('retry-after')) > 0);
   }
-  assert.ok(answered > 40, `${answered}`);
+  assert.ok(answered > 20, `${answered}`);
   assert.ok(meanwhile < answered / 2, `${meanwhile} of ${answered} hashes came first`);
 });
 

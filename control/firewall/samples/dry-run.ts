@@ -7,8 +7,11 @@ import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
-import { inSnapshot, loadChangedPolicy } from '../../fleet/policies/policies.ts';
-import type { OwnRow } from '../../fleet/policies/rows.ts';
+import {
+  type ChangedAddress,
+  inSnapshot,
+  loadChangedPolicy,
+} from '../../fleet/policies/policies.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
@@ -98,7 +101,7 @@ function ownCount(state: AddressState): number {
   return rules.length + filters.length;
 }
 
-function tuplesOf(state: AddressState): Pick<OwnRow, 'rules' | 'filters'> {
+function tuplesOf(state: AddressState): NonNullable<ChangedAddress['own']> {
   const { rules, filters } = ownObjects({ state });
   return {
     rules: rules.map(({ id, action, protocol, source, port }) => [

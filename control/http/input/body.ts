@@ -35,8 +35,7 @@ function expectsContinue({ expect }: IncomingHttpHeaders): boolean {
 
 /** Sends `100 Continue` unless the announced body is too large. */
 function inviteBody({ headers, routeOptions }: FastifyRequest, response: ServerResponse): void {
-  const { bodyLimit } = routeOptions;
-  if (Number(headers['content-length'] ?? 0) <= bodyLimit) response.writeContinue();
+  if (Number(headers['content-length'] ?? 0) <= routeOptions.bodyLimit) response.writeContinue();
 }
 
 function readBody(
@@ -55,12 +54,15 @@ function readBody(
 
 /** The deepest nesting, enough for every body of the contract and for the stack of what reads it. */
 const MAX_DEPTH = 32;
+/** More than any object of the contract, also those with free names. */
+const MAX_FIELDS = 1_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Parses JSON; of a key that is repeated in an object the last value counts. */
 function parseBody(raw: Buffer, maxValues: number): unknown {
   if (raw.length === 0) throw malformed('The body is empty; a JSON object is expected.');
+  requireBounded(raw, maxValues);
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(raw));
@@ -72,28 +74,51 @@ function parseBody(raw: Buffer, maxValues: number): unknown {
       `The body is not JSON${place === undefined ? '' : `: unexpected content ${place}`}.`,
     );
   }
-  if (countValues(value, maxValues, MAX_DEPTH) < 0) {
-    throw new Problem(
-      'payload_too_large',
-      `The body has more than ${maxValues} values, and this operation reads no more. Send it in parts.`,
-    );
-  }
   return value;
 }
 
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
 /**
- * What is left of the number of values that a body may have, below 0 if it has more. Stops there, so that all later
- * checks see a bounded value. Throws `malformed_json` for one that nests too deep.
+ * Counts what a JSON text has before it is parsed, so that the parser and all later checks see a bounded value. Throws
+ * `payload_too_large` for too many values, or too many fields in one object, and `malformed_json` for one that nests too
+ * deep. What is no JSON is left to the parser.
  */
-function countValues(value: unknown, left: number, levels: number): number {
-  if (typeof value !== 'object' || value === null) return left - 1;
-  if (levels === 0) throw malformed(`The JSON nests deeper than ${MAX_DEPTH} levels.`);
-  let rest = left - 1;
-  for (const item of Array.isArray(value) ? value : Object.values(value)) {
-    if (rest < 0) return rest;
-    rest = countValues(item, rest, levels - 1);
+function requireBounded(raw: Buffer, maxValues: number): void {
+  let [values, depth, isText] = [1, 0, false];
+  /** Fields or items so far, at each depth; and whether it is an object. */
+  const items = new Uint32Array(MAX_DEPTH + 1);
+  const isObject = new Uint8Array(MAX_DEPTH + 1);
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at];
+    if (isText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (depth === MAX_DEPTH) throw malformed(`The JSON nests deeper than ${MAX_DEPTH} levels.`);
+      depth += 1;
+      values += 1;
+      items[depth] = 1;
+      isObject[depth] = byte === OPEN_OBJECT ? 1 : 0;
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth = Math.max(0, depth - 1);
+    else if (byte === COMMA) {
+      values += 1;
+      const count = (items[depth] ?? 0) + 1;
+      items[depth] = count;
+      if (isObject[depth] === 1 && count > MAX_FIELDS)
+        throw tooMany(`${MAX_FIELDS} fields in one object`);
+    }
+    if (values > maxValues) throw tooMany(`${maxValues} values`);
   }
-  return rest;
+}
+
+function tooMany(what: string): Problem {
+  return new Problem(
+    'payload_too_large',
+    `The body has more than ${what}, and this operation reads no more. Send it in parts.`,
+  );
 }
 
 function malformed(detail: string): Problem {

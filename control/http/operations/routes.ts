@@ -243,18 +243,36 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { caller, person, operatorKey, deadline } = request;
+  const incoming = incomingOf(operation, deps, request);
+  if (operation.row.stream === true) {
+    const open = (ending: AbortController) => openStream(operation, deps.db, incoming, ending);
+    return sendStream(request, reply, open, streamRight(operation, deps, request));
+  }
+  const { row } = operation;
+  const { caller, person, source, deadline } = incoming;
+  const isOperator = isForOperators(row);
+  const waits = row.write === 'instructs' || row.waits === true;
+  const share = { caller, person, isOperator, source, waits, ended: deadline.ended };
+  const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
+  const made = await deadline.limit(
+    deps.shares.run(share, () => dispatch(operation, db, incoming)),
+  );
+  return sendReply(reply, row.write !== false ? made : conditional(request, made));
+}
+
+/** The request with its input validated. */
+function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyRequest): Incoming {
   const mark = request.url.indexOf('?');
   const query = mark === -1 ? '' : request.url.slice(mark + 1);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
-  const incoming: Incoming = {
-    deadline,
+  return {
+    deadline: request.deadline,
     ability: 'ability' in operation.row ? operation.row.ability : null,
-    caller,
-    person,
-    operatorKey,
+    caller: request.caller,
+    person: request.person,
+    operatorKey: request.operatorKey,
     right: rightOf(operation, deps, request),
     params: paramsOf(request),
     requestId: request.id,
@@ -279,19 +297,6 @@ async function answer(
             rawBody: body?.raw ?? new Uint8Array(),
           },
   };
-  if (operation.row.stream === true) {
-    const open = (ending: AbortController) => openStream(operation, deps.db, incoming, ending);
-    return sendStream(request, reply, open, streamRight(operation, deps, request));
-  }
-  const isOperator = isForOperators(operation.row);
-  const { source } = incoming;
-  const waits = operation.row.write === 'instructs' || operation.row.waits === true;
-  const share = { caller, person, isOperator, source, waits, ended: deadline.ended };
-  const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
-  const made = await deadline.limit(
-    deps.shares.run(share, () => dispatch(operation, db, incoming)),
-  );
-  return sendReply(reply, operation.row.write !== false ? made : conditional(request, made));
 }
 
 function isForOperators(row: OperationRow): boolean {

@@ -1,5 +1,5 @@
 import { subscriberBlock } from '../../access/index.ts';
-import { BoundedQueues, QueueFull, type QueueSize } from '../../bounded-queue.ts';
+import { BoundedQueues, QueueFull, type QueueSize } from './bounded-queue.ts';
 import { Problem } from '../../problem.ts';
 import { inRequest } from './request-end.ts';
 
@@ -15,7 +15,7 @@ const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
 /** Of one source or person without an organisation. */
 const ALONE: QueueSize = { running: 2, waiting: 12 };
 /** Of all of these together. */
-const ALL_ALONE: QueueSize = { running: 6, waiting: 120 };
+const ALL_ALONE: QueueSize = { running: 6, waiting: 40 };
 const OPERATORS: QueueSize = { running: 4, waiting: 240 };
 
 /** Whose request it is. */
@@ -81,7 +81,10 @@ function refusal(full: QueueFull, { caller }: ShareOf): Problem {
   const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   const then = `Try again in ${RETRY_AFTER_SECONDS} s.`;
   if (caller === null) {
-    return new Problem('unavailable', `Too many requests wait at the moment. ${then}`, { headers });
+    return new Problem('unavailable', `Too many requests wait at the moment. ${then}`, {
+      headers,
+      cause: full,
+    });
   }
   const there = `${waiting} requests of this organisation wait behind those in work`;
   return new Problem('rate_limited', `${there}. ${then}`, { headers });

@@ -13,7 +13,7 @@ export function addResponseHooks(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-cache');
     if (!reply.hasHeader('vary')) reply.header('vary', 'Authorization, Cookie, Accept-Encoding');
-    if (reply.statusCode === 401 && hasUnreadBody(request)) reply.header('connection', 'close');
+    if (isLeftUnread(request, reply.statusCode)) reply.header('connection', 'close');
     return compressed(request, reply, payload);
   });
 }
@@ -34,9 +34,13 @@ async function compressed(
   return compress(payload, { level: 1 });
 }
 
-/** The server reads no body of an unauthenticated request; the connection ends instead. */
-function hasUnreadBody({ headers, raw }: FastifyRequest): boolean {
-  const hasBody =
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  return hasBody && !raw.complete;
+/** What a connection is kept for, though nobody reads it. */
+const READ_ANYWAY_BYTES = 16 * 1024;
+
+/** The server reads no body of an unauthenticated request, and no large one of a refused one; the connection ends instead. */
+function isLeftUnread({ headers, raw }: FastifyRequest, status: number): boolean {
+  if (status < 400 || raw.complete) return false;
+  const length =
+    headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity;
+  return length > (status === 401 ? 0 : READ_ANYWAY_BYTES);
 }

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Access } from '../../access/index.ts';
 import type { Db } from '../../db/database.ts';
+import { QueueFull } from '../operations/bounded-queue.ts';
 import { useStrictBodies } from '../input/body.ts';
 import { clientAddress, createListener, refuseSocket } from './listener.ts';
 import * as limits from './config.ts';
@@ -157,7 +158,9 @@ function addLifecycle(app: FastifyInstance, { metrics, log, page, tracing }: Lif
   });
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error, request.routeOptions.bodyLimit);
-    if (isServerError(problem.code)) log.error({ requestId: request.id, error }, 'request failed');
+    // A full queue is no fault, and strangers would fill the log.
+    const isFault = isServerError(problem.code) && !(problem.cause instanceof QueueFull);
+    if (isFault) log.error({ requestId: request.id, error }, 'request failed');
     sendReply(reply, problemReply(problem, request.id));
   });
   app.addHook('onResponse', (request, reply, done) => {
