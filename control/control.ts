@@ -182,7 +182,7 @@ function composeAreas(deps: AreaDeps) {
   const { config, httpConfig, pools, database, log, stops, isFleetApplied, tracing } = deps;
   const { agents: db } = pools;
   const registry = createRegistry();
-  const { publicUrl } = config;
+  const { publicUrl, webhookNetworks: networks } = config;
   registerDatabaseGauges(registry, db, config.dataDir);
   const attacks = createAttacks({ db, publicUrl, registry, log });
   const watch = attacks.watching.detection;
@@ -202,7 +202,6 @@ function composeAreas(deps: AreaDeps) {
   if (mail !== null) stops.push('mail', () => mail.stop());
   const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
-  const { webhookNetworks: networks } = config;
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
