@@ -10,6 +10,7 @@ import {
   withTimeout,
 } from '../engine/engine.ts';
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
+import { withXmlAttributes } from '../config-files/xml-attributes.ts';
 import { type Owner, prepareFolder } from '../server-folder/folder.ts';
 import type { InstanceConnection } from './instance-connection.ts';
 
@@ -53,7 +54,8 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   throwIfCancelled(signal);
   prepareFolder(order.folder, order.owner);
   const { folder, owner, applyConfigFiles } = order;
-  const applied = applyConfigFiles({ folder, files: egg.configFiles, scope, owner });
+  const files = withXmlAttributes(egg.configFiles);
+  const applied = applyConfigFiles({ folder, files, scope, owner });
   for (const { path, detail } of await withTimeout('write its files', FILES_MS, applied)) {
     connection.console.say(`${path}: ${detail}`);
   }

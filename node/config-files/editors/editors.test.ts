@@ -243,7 +243,7 @@ describe('the parser xml', () => {
     assert.equal(
       edited('xml', text, {
         'Server.Port': '25565',
-        "Server.property[@name='Name']": "[value='a & <b>']",
+        "Server.property[@name='Name']/@value": 'a & <b>',
         'Server.list.item[2]': 'c',
         'Server.New.Deep': 'x',
       }),
