@@ -132,24 +132,16 @@ function editDocument(document: Document, edit: Edit): readonly string[] {
   if (UNWRITABLE.test(String(edit.value))) {
     return [`"${edit.match}": XML has no way to write a control character of the value.`];
   }
-  const create = edit.ifValue === null && isCreatable(root, way);
+  const mayCreate = edit.ifValue === null && !way.some(({ name }) => name === '*');
   let found = [root];
-  for (const part of rest) found = found.flatMap((element) => children(element, part, create));
+  for (const [index, part] of rest.entries()) {
+    // Nothing is created on the way to an element that is chosen by its position.
+    const create = mayCreate && rest.slice(index).every(({ position }) => position === null);
+    found = found.flatMap((element) => children(element, part, create));
+  }
   if (found.length === 0 && edit.ifValue === null) return [`"${edit.match}" fits no element.`];
   for (const element of found) put(element, attribute, edit);
   return [];
-}
-
-/** Not behind a `*`, nor in part before a position that is missing. */
-function isCreatable(root: Element, way: readonly WayPart[]): boolean {
-  if (way.some(({ name }) => name === '*')) return false;
-  let found = [root];
-  for (const part of way.slice(1)) {
-    const next = found.flatMap((element) => children(element, part, false));
-    if (next.length < found.length && part.position !== null) return false;
-    found = next;
-  }
-  return true;
 }
 
 function children(element: Element, part: WayPart, create: boolean): Element[] {
