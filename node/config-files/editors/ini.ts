@@ -176,8 +176,9 @@ function editKey(
   const target = sectionOf(sections, section);
   const found = target.entries.get(key) ?? [];
   const wanted = found.map((entry) => changeOf(entry, edit));
-  const added = found.length > 0 ? null : valueAfter(null, edit);
-  if ([...wanted, added].some((value) => value !== null && isContinued(String(value)))) {
+  const made = found.length > 0 ? null : valueAfter(null, edit);
+  const added = made === null ? null : String(made).trim();
+  if ([...wanted, added].some((value) => value !== null && isContinued(value))) {
     return 'a value with a backslash at its end would continue in the next line.';
   }
   if (found.some(({ isUnclear }, index) => isUnclear && wanted[index] !== null)) {
@@ -197,7 +198,7 @@ function editKey(
     head: `${key}${separator}`,
     quote: '',
     comment: '',
-    value: String(added),
+    value: added,
     changed: true,
   };
   target.entries.set(key, [entry]);
@@ -205,13 +206,19 @@ function editKey(
   return null;
 }
 
-/** The new value, or null for none. What stands before a comment may be a value with such a mark, written before. */
+/**
+ * The new value, or null for none. Space around it belongs to the line unless it is in quotes, and what stands before a
+ * comment may be a value with such a mark, written before.
+ */
 function changeOf({ value, comment, quote }: Entry, edit: Edit): string | null {
-  const after = valueAfter(value, edit);
-  if (after === null || String(after) === value) return null;
-  const isThere = quote === '' && `${value}${comment}`.startsWith(String(after));
-  const behind = `${value}${comment}`.slice(String(after).length);
-  return isThere && commentOf(behind) === behind ? null : String(after);
+  const made = valueAfter(value, edit);
+  if (made === null) return null;
+  const after = quote === '' ? String(made).trim() : String(made);
+  if (after === value) return null;
+  const whole = value + comment;
+  const behind = whole.slice(after.length);
+  const isThere = quote === '' && whole.startsWith(after) && commentOf(behind) === behind;
+  return isThere ? null : after;
 }
 
 function written(lines: readonly Line[], { sections }: IniFile): Line[] {
