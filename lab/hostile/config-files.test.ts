@@ -131,7 +131,7 @@ describe('the values of configuration files', () => {
   });
 
   it('are not swallowed by a last line that a backslash continues, at any start', async () => {
-    for (const text of ['motd=hello\\\n', 'motd=hello\\', 'a=1\n\\']) {
+    for (const text of ['motd=hello\\\n', 'motd=hello\\', 'a=1\nb=\\']) {
       const once = await edited('properties', bytes(text), { 'server-port': '25577' });
       const end = text.endsWith('\n') ? '' : '\n';
       assert.equal(String(once.after), `${text}${end}\nserver-port=25577\n`);

@@ -87,7 +87,8 @@ function withChanges(
 function entriesOf(lines: readonly Line[]): Entry[] {
   const entries: Entry[] = [];
   for (let first = 0; first < lines.length; first += 1) {
-    if (/^[ \t\f]*(?:[#!]|$)/.test(lines[first]?.text ?? '')) continue;
+    // A line with a backslash alone is empty too.
+    if (/^[ \t\f]*(?:[#!]|\\?$)/.test(lines[first]?.text ?? '')) continue;
     let last = first;
     while (isContinued(lines[last]?.text ?? '') && last + 1 < lines.length) last += 1;
     const [head, key, value] = partsOf(logicalLine(lines, first, last));

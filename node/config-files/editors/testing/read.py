@@ -78,7 +78,7 @@ def read_properties(text):
     while at < len(natural):
         line = natural[at].lstrip(" \t\f")
         at += 1
-        if line == "" or line[0] in "#!":
+        if line in ("", "\\") or line[0] in "#!":
             continue
         while (len(line) - len(line.rstrip("\\"))) % 2 == 1:
             line = line[:-1]
