@@ -148,7 +148,9 @@ describe('the values of configuration files', () => {
     assert.equal(String(raw.after), `# B\nname=${value}\n`);
     const plain = await edited('properties', bytes('name=old\n'), { name: value });
     assert.equal(String(plain.after), 'name=\\u6e2c\\u8a66\n');
-    const french = await edited('properties', bytes('name=\u00e9t\u00e9\n'), { name: '\u00fc\u6e2c' });
+    const french = await edited('properties', bytes('name=\u00e9t\u00e9\n'), {
+      name: '\u00fc\u6e2c',
+    });
     assert.equal(String(french.after), 'name=\u00fc\\u6e2c\n');
     const latin1 = Buffer.from('name=\xe9t\xe9\n', 'latin1');
     const kept = await edited('properties', latin1, { name: '\u00fc\u6e2c' });
@@ -192,7 +194,15 @@ describe('the values of configuration files', () => {
 
   it('are reported if an XML path fits nothing, and nothing is added then', async () => {
     const before = bytes('<a>\n  <b><p>1</p></b>\n  <b/>\n</a>\n');
-    for (const path of ['a.b[0].p', 'a.b[3].p', 'a.*.q', 'a.c[1]', 'a.x.y[2]', 'a[2].b', 'a.b[0]/@x'])
+    for (const path of [
+      'a.b[0].p',
+      'a.b[3].p',
+      'a.*.q',
+      'a.c[1]',
+      'a.x.y[2]',
+      'a[2].b',
+      'a.b[0]/@x',
+    ])
       assert.deepEqual(
         await edited('xml', before, { [path]: '2' }).then(({ after, problems }) => [
           String(after),

@@ -66,7 +66,18 @@ const HOSTILE = Array.from(
 const value = fc.oneof(
   fc.constantFrom('0', '1', 'true', 'FALSE', 'no', 'off', 'null', '~', ''),
   fc.constantFrom('25577', '2.5', '-0.5', '.5', '+7', '1e3', '1.20', '007', '1.2.3', '0x10'),
-  fc.constantFrom('key: 1', 'a=b', '[net]', '- a', '</port>', ']]>', '"""', "'''", '&amp;', '\\u0041'),
+  fc.constantFrom(
+    'key: 1',
+    'a=b',
+    '[net]',
+    '- a',
+    '</port>',
+    ']]>',
+    '"""',
+    "'''",
+    '&amp;',
+    '\\u0041',
+  ),
   fc.constantFrom('a\nport=1', 'a\r[net]', "x' y='z", "[a='b']", 'ends\\', '@a', '!!int 5', '*a'),
   fc.array(fc.constantFrom(...HOSTILE), { maxLength: 8 }).map((chars) => chars.join('')),
 );
@@ -74,7 +85,12 @@ const value = fc.oneof(
 it('every editor changes what was asked for and nothing else, as the usual reader reads it', (t) => {
   if (!require(t, ['python3'])) return;
   const cases = PARSERS.flatMap(makeCases);
-  const readings = read(cases.flatMap(({ parser, before, after }) => [[parser, before], [parser, after]]));
+  const readings = read(
+    cases.flatMap(({ parser, before, after }) => [
+      [parser, before],
+      [parser, after],
+    ]),
+  );
   const changed = new Map<Parser, number>();
   for (const [index, one] of cases.entries()) {
     const { parser } = one;
@@ -146,7 +162,12 @@ function makeCases(parser: Parser): Case[] {
   });
 }
 
-function editOf({ parser, section, key, value: said }: Pick<Case, 'parser' | 'section' | 'key' | 'value'>) {
+function editOf({
+  parser,
+  section,
+  key,
+  value: said,
+}: Pick<Case, 'parser' | 'section' | 'key' | 'value'>) {
   const match = { xml: `root.${section}.${key}`, file: `${section}.${key}=` }[parser as string];
   return {
     match: match ?? `${section}.${key}`,
@@ -159,7 +180,11 @@ const render: Readonly<Record<Parser, (made: File) => string[]>> = {
   file: (made) => flat(made),
   properties: (made) => flat(made),
   ini: (made) =>
-    listed(made, (name) => `[${name}]`, (key, { text }) => `${pair(made, key, text)}${made.hasComments ? ' ; note' : ''}`),
+    listed(
+      made,
+      (name) => `[${name}]`,
+      (key, { text }) => `${pair(made, key, text)}${made.hasComments ? ' ; note' : ''}`,
+    ),
   yaml: (made) =>
     listed(
       made,
@@ -237,7 +262,11 @@ function expected(one: Case, was: unknown): unknown {
   return plainNumbers({ ...tree, [section]: { ...tree[section], [key]: now } });
 }
 
-function withElement([tag, attributes, text, children, tail]: Element, path: readonly string[], said: string): Element {
+function withElement(
+  [tag, attributes, text, children, tail]: Element,
+  path: readonly string[],
+  said: string,
+): Element {
   const [name, ...rest] = path;
   if (name === undefined) return [tag, attributes, said, children, tail];
   const known = children.some((child) => child[0] === name);
@@ -253,7 +282,9 @@ function typedAs(now: Standing | null, said: string): unknown {
   if (now?.kind === 'boolean' && /^(?:false|no|off|0)$/.test(word)) return false;
   if (now?.kind === 'text') return said;
   const isNumber = now?.kind === 'whole' || now?.kind === 'fraction';
-  const form = isNumber ? /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i : /^(?:0|-?[1-9]\d*)$/;
+  const form = isNumber
+    ? /^[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i
+    : /^(?:0|-?[1-9]\d*)$/;
   if (!form.test(said)) return said;
   const isWhole = /^[-+]?\d+$/.test(said) && now?.kind !== 'fraction';
   return { number: said, float: now?.kind === 'fraction' ? true : isWhole ? false : null };
@@ -270,9 +301,7 @@ function trimmed(tree: unknown): unknown {
   return Object.fromEntries(
     Object.entries(tree as Tree).map(([name, keys]) => [
       name,
-      Object.fromEntries(
-        Object.entries(keys).map(([key, text]) => [key, String(text).trim()]),
-      ),
+      Object.fromEntries(Object.entries(keys).map(([key, text]) => [key, String(text).trim()])),
     ]),
   );
 }

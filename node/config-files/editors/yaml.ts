@@ -111,7 +111,10 @@ function walk(
 }
 
 /** All values of a repeated key, because most readers take the last. */
-function valuesOf(node: { get(key: unknown, keep: true): unknown }, key: string | number): unknown[] {
+function valuesOf(
+  node: { get(key: unknown, keep: true): unknown },
+  key: string | number,
+): unknown[] {
   const first = node.get(key, true);
   if (!isMap(node)) return [first];
   const same = node.items.filter((pair) => isScalar(pair.key) && pair.key.value === key);
