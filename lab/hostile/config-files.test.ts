@@ -53,11 +53,13 @@ describe('a value of a tenant', () => {
     });
   }
 
-  it('takes the next line of an ini file to itself by no backslash', async () => {
-    const before = bytes('[S]\nName=a\nRconPassword=secret\n');
-    const { after, problems } = await edited('ini', before, { 'S.Name': '{{env.V}}' }, 'x\\');
-    assert.deepEqual(after, before);
-    assert.match(problems.join(' '), /would continue in the next line/);
+  it('takes the next line of an ini file to itself by no backslash or quotation', async () => {
+    for (const said of ['x\\', 'x \\\\\\', '"""x', '`x']) {
+      const before = bytes('[S]\nName=a\nRconPassword=secret\n');
+      const { after, problems } = await edited('ini', before, { 'S.Name': '{{env.V}}' }, said);
+      assert.deepEqual(after, before);
+      assert.match(problems.join(' '), /would take the next line/);
+    }
   });
 
   it('sets no attribute of an XML element whose text it is', async () => {
@@ -120,6 +122,14 @@ describe('the values of configuration files', () => {
       const { after, problems } = await edited(parser, before, { a: '1', 'S.Port': '2' });
       assert.deepEqual(after, before);
       assert.match(problems.join(' '), /^Left as it is: .*UTF/);
+    }
+  });
+
+  it('may have any character in a file that is UTF-8 without doubt', async () => {
+    for (const before of ['\ufeffa=\u00e9\nb=1\n', 'a=\u20ac\u00e9\nb=1\n', 'a=e\nb=1\n']) {
+      const { after, problems } = await edited('ini', bytes(before), { b: '\u670d' });
+      assert.equal(String(after), before.replace('b=1', 'b=\u670d'));
+      assert.deepEqual(problems, []);
     }
   });
 

@@ -48,7 +48,7 @@ function decodeUtf16(text: string): Decoded | null {
  * of Latin-1 looks the same.
  */
 function repertoireOf(text: string): Repertoire {
-  if (/^[\0-\x7f]*$/.test(text) || /[^\0-\xff]/.test(text)) return 'unicode';
+  if (!/[^\0-\x7f]/.test(text) || /[^\0-\xff]/.test(text)) return 'unicode';
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.from(bytes.toString('utf8'), 'utf8').equals(bytes) ? 'unicode' : 'latin1';
 }

@@ -303,7 +303,7 @@ describe('every parser', () => {
     const edits = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`s.key${at}`, 'x']));
     const hostile = {
       properties: ['a\\\n', 'k=v\n', '\\', '\\\\\n'],
-      ini: ['[s]\n', 'k=v\n', '[', '\n'],
+      ini: ['[s]\n', 'k=v\n', '[', '\n', 'k=v \\\n', 'k="', "='a' ", '= ;', ' k\n', 'k=    '],
       file: ['k=v\n', '\r'],
     };
     for (const [parser, pieces] of Object.entries(hostile)) {

@@ -108,7 +108,7 @@ function sectionOf(sections: Map<string | null, Section>, name: string | null): 
   return made;
 }
 
-const QUOTED = /^\s*(["'])((?:(?!\1).)*)\1(\s*[;#].*|\s*)$/;
+const QUOTED = /^\s*(?:"([^"]*)"|'([^']*)')(\s*[;#].*|\s*)$/;
 /** Only after a space and before a space or a word, so that `#1` and `;)` are text. */
 const COMMENT = /(?<=\s)(?:;(?=$|[\s;\p{L}\p{N}])|#(?=$|[\s#]))/u;
 
@@ -126,7 +126,8 @@ function parseEntry(
   if (!isEntry(text)) return null;
   const separator = text.search(/[=:]/);
   const rest = text.slice(separator + 1);
-  const [, quote = '', inner, behind = ''] = QUOTED.exec(rest) ?? [];
+  const [, double, single, behind = ''] = QUOTED.exec(rest) ?? [];
+  const inner = double ?? single;
   const comment = inner === undefined ? commentOf(rest) : behind;
   const bare = rest.slice(0, rest.length - comment.length);
   const last = inner === undefined && comment === '' ? lastOf(lines, at, bare) : at;
@@ -136,7 +137,7 @@ function parseEntry(
     last,
     isUnclear: last === at && next !== undefined && /\s\\$/.test(bare) && isEntry(next),
     head: text.slice(0, separator + 1) + (/^\s*/.exec(bare)?.[0] ?? ''),
-    quote,
+    quote: double !== undefined ? '"' : single !== undefined ? "'" : '',
     comment: comment.trim() === '' ? '' : comment,
     value: inner ?? bare.trim(),
     changed: false,
@@ -178,8 +179,8 @@ function editKey(
   const wanted = found.map((entry) => changeOf(entry, edit));
   const made = found.length > 0 ? null : valueAfter(null, edit);
   const added = made === null ? null : String(made).trim();
-  if ([...wanted, added].some((value) => value !== null && isContinued(value))) {
-    return 'a value with a backslash at its end would continue in the next line.';
+  if ([...wanted, added].some((value) => value !== null && reachesOn(value))) {
+    return 'some readers would take the next line for a part of this value: it ends with a backslash or opens a quotation.';
   }
   if (found.some(({ isUnclear }, index) => isUnclear && wanted[index] !== null)) {
     return 'its value ends with a backslash, and it is unclear whether the next line belongs to it.';
@@ -206,6 +207,11 @@ function editKey(
   return null;
 }
 
+/** Some readers know values of several lines in backquotes and in three quotation marks too. */
+function reachesOn(value: string): boolean {
+  return isContinued(value) || /^`[^`]*$/.test(value) || /^"""(?!.*""")/.test(value);
+}
+
 /**
  * The new value, or null for none. Space around it belongs to the line unless it is in quotes, and what stands before a
  * comment may be a value with such a mark, written before.
@@ -226,7 +232,7 @@ function written(lines: readonly Line[], { sections }: IniFile): Line[] {
   for (const { entries } of sections.values()) {
     for (const entry of [...entries.values()].flat()) {
       if (!entry.changed || entry.at === -1) continue;
-      result.fill({ text: '', end: '' }, entry.at, entry.last);
+      for (let at = entry.at; at < entry.last; at += 1) result[at] = { text: '', end: '' };
       result[entry.last] = { text: lineOf(entry), end: lines[entry.last]?.end ?? '' };
     }
   }

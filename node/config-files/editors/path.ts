@@ -4,6 +4,8 @@ export type Step =
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'every' };
 
+type NamedStep = Exclude<Step, { readonly kind: 'every' }>;
+
 const MAX_STEPS = 32;
 /** Prevents a huge list through a mistake in an egg. */
 const MAX_INDEX = 9999;
@@ -31,7 +33,7 @@ export function parsePath(text: string): readonly Step[] | null {
 }
 
 /** In a list, a key of digits is an index: other panels know `listeners.0.host` only. */
-export function listIndex(step: Step): Step {
+export function listIndex(step: NamedStep): NamedStep {
   if (step.kind !== 'key' || !/^(?:0|[1-9]\d{0,3})$/.test(step.key)) return step;
   return { kind: 'index', index: Number(step.key) };
 }

@@ -99,10 +99,12 @@ function walk(
     visitor.problem(standing(node));
     return;
   }
-  const step = isSeq(node) ? listIndex(said) : said;
-  if (step.kind === 'every') {
+  if (said.kind === 'every') {
     for (const key of keysOf(node)) walk(node.get(key, true), rest, [...path, key], edit, visitor);
-  } else if ((step.kind === 'index') !== isSeq(node)) {
+    return;
+  }
+  const step = isSeq(node) ? listIndex(said) : said;
+  if ((step.kind === 'index') !== isSeq(node)) {
     visitor.problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
   } else {
     const key = isSeq(node) ? Math.min(Number(keyOf(step)), node.items.length) : keyOf(step);
