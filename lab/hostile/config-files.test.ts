@@ -224,6 +224,24 @@ describe('the values of configuration files', () => {
       );
   });
 
+  it('are reported if a path with a star fits nothing, in every format that has one', async () => {
+    for (const [parser, text] of [
+      ['json', '{"a": {}, "b": 1}'],
+      ['yaml', 'a: {}\nb: 1\n'],
+      ['toml', 'b = 1\n[a]\n'],
+      ['xml', '<a><b>1</b></a>'],
+    ] as const) {
+      for (const path of ['a.*.q', 'c.*.q', 'c.*']) {
+        const { after, problems } = await edited(parser, bytes(text), { [path]: '2' });
+        assert.equal(String(after), text);
+        assert.equal(problems.length, 1, `${parser} ${path}`);
+        const condition = [{ match: path, ifValue: 'x', value: 'y' }];
+        const silent = await edited(parser, bytes(text), {}, '', condition);
+        if (parser !== 'xml') assert.deepEqual(silent.problems, []);
+      }
+    }
+  });
+
   it('change nothing else of an XML file', async () => {
     const text = '<a>\r\n  <b>x&#xD;y\u2028</b>\r\n  <c>1</c>\r\n</a>\r\n';
     const { after } = await edited('xml', bytes(text), { 'a.c': '2' });

@@ -1,5 +1,5 @@
 import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
-import { listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
+import { fitsNothing, listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
 
 type Container = Record<string, unknown> | unknown[];
 
@@ -59,15 +59,20 @@ export function editDocument(
   const steps = parsePath(edit.match);
   if (steps === null || steps.length === 0) return [`"${edit.match}" is no path.`];
   const problems: string[] = [];
+  let reached = false;
   walk(root, steps, edit, {
     numberOf,
+    reach: () => (reached = true),
     problem: (what) => void problems.push(`"${edit.match}": ${what}`),
   });
+  if (!reached && problems.length === 0 && edit.ifValue === null) return [fitsNothing(edit)];
   return problems;
 }
 
 interface Context {
   numberOf(text: string): unknown;
+  /** At the end of the path. */
+  reach(): void;
   problem(what: string): void;
 }
 
@@ -102,8 +107,9 @@ function setValue(
   key: string,
   current: unknown,
   edit: Edit,
-  { numberOf, problem }: Context,
+  { numberOf, reach, problem }: Context,
 ): void {
+  reach();
   if (isContainer(current)) {
     if (edit.ifValue === null) problem('there is no single value.');
     return;

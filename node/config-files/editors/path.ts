@@ -1,3 +1,5 @@
+import type { Edit } from './edit.ts';
+
 /** A step into a document: a key, a list index, or all elements. */
 export type Step =
   | { readonly kind: 'key'; readonly key: string }
@@ -30,6 +32,11 @@ export function parsePath(text: string): readonly Step[] | null {
     }
   }
   return steps.length <= MAX_STEPS ? steps : null;
+}
+
+/** The problem of an edit without a condition that no `*` leads anywhere. */
+export function fitsNothing({ match }: Edit): string {
+  return `"${match}" fits nothing.`;
 }
 
 /** In a list, a key of digits is an index: other panels know `listeners.0.host` only. */

@@ -9,7 +9,7 @@ import {
   Scalar,
 } from 'yaml';
 import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
-import { listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
+import { fitsNothing, listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
 
 type Path = readonly (string | number)[];
 
@@ -25,22 +25,30 @@ export const editYaml: Editor = (text, edits) => {
   const missing: { readonly path: Path; readonly value: Written }[] = [];
   for (const edit of edits) {
     const steps = parsePath(edit.match);
-    if (steps === null || steps.length === 0) problems.push(`"${edit.match}" is no path.`);
-    else {
-      walk(document.contents, steps, [], edit, {
-        scalar: (node, path) => {
-          const value = written(replaced.get(node)?.value ?? node.value, node, edit);
-          if (value === null) return;
-          if (isSpliced(node)) replaced.set(node, value);
-          else missing.push({ path, value });
-        },
-        absent: (path) => {
-          const value = written(null, null, edit);
-          if (value !== null) missing.push({ path, value });
-        },
-        problem: (what) => problems.push(`"${edit.match}": ${what}`),
-      });
+    if (steps === null || steps.length === 0) {
+      problems.push(`"${edit.match}" is no path.`);
+      continue;
     }
+    let isReached = false;
+    walk(document.contents, steps, [], edit, {
+      scalar: (node, path) => {
+        isReached = true;
+        const value = written(replaced.get(node)?.value ?? node.value, node, edit);
+        if (value === null) return;
+        if (isSpliced(node)) replaced.set(node, value);
+        else missing.push({ path, value });
+      },
+      absent: (path) => {
+        isReached = true;
+        const value = written(null, null, edit);
+        if (value !== null) missing.push({ path, value });
+      },
+      problem: (what) => {
+        isReached = true;
+        problems.push(`"${edit.match}": ${what}`);
+      },
+    });
+    if (!isReached && edit.ifValue === null) problems.push(fitsNothing(edit));
   }
   const spliced = splice(text, replaced);
   const after = missing.length === 0 ? spliced : add(spliced, missing, problems);
