@@ -1,6 +1,7 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { type LaunchSurroundings, planLaunch } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { withXmlAttributes } from '../config-files/xml-attributes.ts';
 import {
   type Engine,
   EngineError,
@@ -10,7 +11,6 @@ import {
   withTimeout,
 } from '../engine/engine.ts';
 import type { ApplyConfigFiles } from '../config-files/apply.ts';
-import { withXmlAttributes } from '../config-files/xml-attributes.ts';
 import { type Owner, prepareFolder } from '../server-folder/folder.ts';
 import type { InstanceConnection } from './instance-connection.ts';
 
@@ -36,7 +36,8 @@ export interface LaunchOrder {
  * after the cancellation.
  */
 export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<void> {
-  const { engine, assignment, egg, connection } = order;
+  const { engine, assignment, connection } = order;
+  const egg = { ...order.egg, configFiles: withXmlAttributes(order.egg.configFiles) };
   const { uuid } = assignment;
   if (isAlive(await withTimeout('say what runs', CALL_MS, engine.inspect(uuid)))) {
     // The operator started it, or an earlier start succeeded late.
@@ -54,8 +55,7 @@ export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<v
   throwIfCancelled(signal);
   prepareFolder(order.folder, order.owner);
   const { folder, owner, applyConfigFiles } = order;
-  const files = withXmlAttributes(egg.configFiles);
-  const applied = applyConfigFiles({ folder, files, scope, owner });
+  const applied = applyConfigFiles({ folder, files: egg.configFiles, scope, owner });
   for (const { path, detail } of await withTimeout('write its files', FILES_MS, applied)) {
     connection.console.say(`${path}: ${detail}`);
   }
