@@ -262,6 +262,11 @@ describe('the values of configuration files', () => {
     assert.deepEqual(JSON.parse(String(json.after)), { l: [{ host: 'b' }] });
   });
 
+  it('leave the comment of an empty YAML value', async () => {
+    const { after } = await edited('yaml', bytes('# top\na: # note\nb: 1\n'), { a: '5' });
+    assert.equal(String(after), '# top\na: 5 # note\nb: 1\n');
+  });
+
   it('are said not to fit in place where TOML cannot be changed', async () => {
     for (const [text, path] of [
       ['[[products]]\nname = "x"\n', 'products[0].name'],

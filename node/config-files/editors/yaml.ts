@@ -258,6 +258,12 @@ function add(
     const node = new Scalar(`${name}${index}x`);
     node.type = 'PLAIN';
     try {
+      const old = document.getIn(path, true);
+      if (isScalar(old)) {
+        node.comment = old.comment ?? null;
+        node.commentBefore = old.commentBefore ?? null;
+        if (old.anchor !== undefined) node.anchor = old.anchor;
+      }
       clearEmpty(document, path);
       document.setIn(path, node);
     } catch {
