@@ -150,6 +150,21 @@ describe('images in Docker', { skip: skipUnless(['docker', 'nft']) }, () => {
     await eventually('it read them', async () => heard.includes('61 62 0a c3 a9 0a'));
   });
 
+  it('have a terminal of 200 by 50 at every start', async () => {
+    const spec = fixture.spec(
+      randomUUID(),
+      'until [ "$(stty size)" = "50 200" ]; do :; done; stty size',
+    );
+    for (const start of ['first', 'second']) {
+      await fixture.engine.create(spec);
+      let heard = '';
+      await fixture.engine.attach(spec.uuid, (chunk) => (heard += chunk.toString()));
+      await fixture.engine.start(spec.uuid);
+      await eventually(`the ${start} start`, async () => heard.includes('50 200'));
+      await fixture.engine.remove(spec.uuid);
+    }
+  });
+
   it('get lines as long as their terminal takes them, whole, and of longer ones nothing', async () => {
     const spec = fixture.spec(
       randomUUID(),

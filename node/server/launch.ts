@@ -1,6 +1,7 @@
 import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { type LaunchSurroundings, planLaunch } from '@portcullis/core/game-servers/eggs/launch.ts';
 import type { ServerAssignment } from '@portcullis/core/game-servers/power.ts';
+import { withXmlAttributes } from '../config-files/xml-attributes.ts';
 import {
   type Engine,
   EngineError,
@@ -34,7 +35,8 @@ export interface LaunchOrder {
  * after the cancellation.
  */
 export async function launch(order: LaunchOrder, signal: AbortSignal): Promise<void> {
-  const { engine, assignment, egg, connection } = order;
+  const { engine, assignment, connection } = order;
+  const egg = { ...order.egg, configFiles: withXmlAttributes(order.egg.configFiles) };
   const { uuid } = assignment;
   if (isAlive(await withTimeout('say what runs', CALL_MS, engine.inspect(uuid)))) {
     // The operator started it, or an earlier start succeeded late.

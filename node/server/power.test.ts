@@ -39,6 +39,26 @@ describe('power on a node', () => {
     await host.becomes(uuid, 'offline');
   });
 
+  it('finds the attributes of XML files in the egg, not in the values of variables', async (t) => {
+    const given: unknown[] = [];
+    const host = new TestHost(t, {
+      applyConfigFiles: async ({ files }) => {
+        given.push(...files.flatMap(({ replacements }) => replacements));
+        return [];
+      },
+    });
+    const values = ["[value='{{server.build.env.NAME}}']", '{{server.build.env.NAME}}'];
+    const replacements = values.map((value) => ({ match: 'a.b', ifValue: null, value }));
+    const configFiles = [{ path: 'a.xml', parser: 'xml', replacements } as const];
+    const [uuid = ''] = await host.servers(1, { ...EGG, configFiles });
+    await host.power(uuid, 'start');
+    await host.becomes(uuid, 'running');
+    assert.deepEqual(given, [
+      { match: 'a.b/@value', ifValue: null, value: '{{server.build.env.NAME}}' },
+      { match: 'a.b', ifValue: null, value: '{{server.build.env.NAME}}' },
+    ]);
+  });
+
   it('kills a server during its image pull and leaves nothing of the start', async (t) => {
     const host = new TestHost(t);
     const uuid = await host.server();

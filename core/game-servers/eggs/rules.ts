@@ -67,14 +67,17 @@ const NUMBERS: ReadonlySet<string> = new Set(['integer', 'int', 'numeric']);
 /** The maximum length, so that every rule is cheap. */
 const MAX_RULE = 4096;
 
-/** Splits `required|in:a,b` into rules. A `regex:` may contain bars: it continues to its closing delimiter. */
+/**
+ * Splits `required|in:a,b` into rules, at bars and at `;;`, as the rules of some panels are written. A `regex:` may
+ * contain both: it continues to its closing delimiter.
+ */
 export function parseRules(text: string): readonly string[] {
   const rules: string[] = [];
   for (let at = 0; at <= text.length; ) {
     const end = ruleEnd(text, at);
     const rule = text.slice(at, end).trim();
     if (rule !== '') rules.push(rule);
-    at = end + 1;
+    at = end + (text.startsWith(';;', end) ? 2 : 1);
   }
   return rules;
 }
@@ -116,20 +119,24 @@ const DELIMITED = /^(?:not_)?regex:\s*([^\w\s\\])/;
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}', '<': '>' };
 
 function ruleEnd(text: string, from: number): number {
-  const bar = text.indexOf('|', from);
-  const plain = bar === -1 ? text.length : bar;
+  const plain = separatorAfter(text, from);
   const open = DELIMITED.exec(text.slice(from, from + 16));
   if (open === null) return plain;
   const mark = open[1] as string;
   const close = CLOSING[mark] ?? mark;
   for (let at = from + open[0].length; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
-    else if (text[at] === close && /^[a-zA-Z]*\s*(?:\||$)/.test(text.slice(at + 1, at + 16))) {
-      const next = text.indexOf('|', at + 1);
-      return next === -1 ? text.length : next;
+    else if (text[at] === close && /^[a-zA-Z]*\s*(?:\||;;|$)/.test(text.slice(at + 1, at + 16))) {
+      return separatorAfter(text, at + 1);
     }
   }
   return plain;
+}
+
+function separatorAfter(text: string, from: number): number {
+  const separator = /\||;;/g;
+  separator.lastIndex = from;
+  return separator.exec(text)?.index ?? text.length;
 }
 
 function matched(
@@ -157,8 +164,15 @@ export function parsePattern(
   return /^[imsuxADU]*$/.test(flags) ? { source: text.slice(1, end), flags } : null;
 }
 
+/** A list as CSV, as Laravel reads it: in quotes a comma is text, and two quotes are one. */
 function listed(argument: string): string[] {
-  return argument.split(',').map((one) => one.trim());
+  const items: string[] = [];
+  const form = /\s*(?:"((?:[^"]|"")*)"([^,]*)|([^,]*))(,|$)/gy;
+  for (;;) {
+    const [, quoted, behind = '', bare = '', end = ''] = form.exec(argument) ?? [];
+    items.push(quoted === undefined ? bare.trim() : quoted.replaceAll('""', '"') + behind.trim());
+    if (end === '') return items;
+  }
 }
 
 function sized(value: string, { isNumber }: Context, low: number, high: number): string | null {

@@ -26,6 +26,14 @@ describe('the rules of a variable', () => {
     ['boolean', ['0', '1', 'true', 'false'], ['yes', '2']],
     ['required|boolean|in:true,false', ['true'], ['1', 'maybe']],
     ['in:survival,creative', ['survival'], ['Survival', 'other']],
+    ['in:"a,b",c, "d ""e"""', ['a,b', 'c', 'd "e"'], ['"a', 'b"', '"a,b"', 'a']],
+    ['not_in:"a,b"', ['a', 'b'], ['a,b']],
+    ['starts_with:"+,",-', ['+,a', '-a'], ['+a']],
+    [
+      'required;;string;;regex:/^(latest|\\d{1,4}|;;)$/',
+      ['latest', '1234', ';;'],
+      ['bad', '', 'latest|1'],
+    ],
     ['not_in:a,b', ['c'], ['a']],
     ['alpha_num|between:1,6', ['latest', '1'], ['a-b']],
     ['alpha_dash', ['a-b_1', 'ü'], ['a b']],
@@ -54,7 +62,7 @@ describe('the rules of a variable', () => {
     });
   }
 
-  it('are split at bars outside of regular expressions', () => {
+  it('are split at bars and double semicolons outside of regular expressions', () => {
     assert.deepEqual(parseRules('required|regex:/^(a|b)+$/i|max:9'), [
       'required',
       'regex:/^(a|b)+$/i',
@@ -62,6 +70,12 @@ describe('the rules of a variable', () => {
     ]);
     assert.deepEqual(parseRules('regex:/a\\/|b/|in:x,y|'), ['regex:/a\\/|b/', 'in:x,y']);
     assert.deepEqual(parseRules('required|string|'), ['required', 'string']);
+    assert.deepEqual(parseRules(';;required;;regex:/a;;b|c/i;;max:2|in:a;b;;;;'), [
+      'required',
+      'regex:/a;;b|c/i',
+      'max:2',
+      'in:a;b',
+    ]);
     assert.deepEqual(parseRules('regex:/open|max:2'), ['regex:/open', 'max:2']);
   });
 

@@ -243,7 +243,7 @@ describe('the parser xml', () => {
     assert.equal(
       edited('xml', text, {
         'Server.Port': '25565',
-        "Server.property[@name='Name']": "[value='a & <b>']",
+        "Server.property[@name='Name']/@value": 'a & <b>',
         'Server.list.item[2]': 'c',
         'Server.New.Deep': 'x',
       }),
@@ -303,7 +303,7 @@ describe('every parser', () => {
     const edits = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`s.key${at}`, 'x']));
     const hostile = {
       properties: ['a\\\n', 'k=v\n', '\\', '\\\\\n'],
-      ini: ['[s]\n', 'k=v\n', '[', '\n'],
+      ini: ['[s]\n', 'k=v\n', '[', '\n', 'k=v \\\n', 'k="', "='a' ", '= ;', ' k\n', 'k=    '],
       file: ['k=v\n', '\r'],
     };
     for (const [parser, pieces] of Object.entries(hostile)) {

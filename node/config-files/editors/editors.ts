@@ -1,5 +1,6 @@
 import type { ConfigFile } from '@portcullis/core/game-servers/egg.ts';
-import type { Editor } from './edit.ts';
+import { decode, type Limits, type Repertoire, writable } from './characters.ts';
+import type { Edit, Edited, Editor } from './edit.ts';
 import { editIni } from './ini.ts';
 import { editJson } from './json.ts';
 import { editProperties } from './properties.ts';
@@ -26,12 +27,30 @@ export const editFile: Editor = (text, edits) => {
   return { text: textOf(lines), problems };
 };
 
+/** The formats that hold a value as it is, and those that can write any character by an escape. */
+const PLAIN: Limits = { isPlainLine: true, hasEscapes: false };
+const ESCAPED: Limits = { isPlainLine: false, hasEscapes: true };
+
 export const EDITORS: Readonly<Record<ConfigFile['parser'], Editor>> = {
-  file: editFile,
-  properties: editProperties,
-  ini: editIni,
-  yaml: editYaml,
-  json: editJson,
-  xml: editXml,
-  toml: editToml,
+  file: guarded(editFile, PLAIN),
+  properties: guarded(editProperties, ESCAPED),
+  ini: guarded(editIni, PLAIN),
+  yaml: guarded(editYaml, ESCAPED),
+  json: guarded(editJson, ESCAPED),
+  xml: guarded(editXml, ESCAPED),
+  toml: guarded(editToml, ESCAPED),
 };
+
+/** An editor that sees Unicode text without a byte order mark, and only values that the file can hold. */
+function guarded(
+  editor: (text: string, edits: readonly Edit[], repertoire: Repertoire) => Edited,
+  limits: Limits,
+): Editor {
+  return (text, edits) => {
+    const file = decode(text);
+    const allowed = writable(edits, file.repertoire, limits);
+    const edited = editor(file.text, allowed.edits, file.repertoire);
+    const problems = [...allowed.problems, ...edited.problems];
+    return { text: edited.text === file.text ? text : file.restore(edited.text), problems };
+  };
+}

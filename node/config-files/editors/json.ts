@@ -1,18 +1,17 @@
 import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
-import { parsePath, type Step, typed } from './path.ts';
+import { fitsNothing, listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
 
 type Container = Record<string, unknown> | unknown[];
 
 /** Keeps the order, the indentation and every digit of numbers of a JSON file. */
 export const editJson: Editor = (text, edits) => {
-  const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
-  const root = parseDocument(text.slice(bom.length));
+  const root = parseDocument(text);
   const before = JSON.stringify(root);
-  const problems = edits.flatMap((edit) => editDocument(root, edit));
+  const problems = edits.flatMap((edit) => editDocument(root, edit, numberOf));
   if (JSON.stringify(root) === before) return { text, problems };
   const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '    ';
   const end = text.trim() === '' || /\n\s*$/.test(text) ? '\n' : '';
-  return { text: `${bom}${JSON.stringify(root, null, indent.slice(0, 10))}${end}`, problems };
+  return { text: `${JSON.stringify(root, null, indent.slice(0, 10))}${end}`, problems };
 };
 
 function parseDocument(text: string): Container {
@@ -38,49 +37,69 @@ function keepDigits(
   return String(value) === context.source ? value : rawJson(context.source);
 }
 
+function numberOf(text: string): unknown {
+  return String(Number(text)) === text ? Number(text) : rawJson(text);
+}
+
 /** In ECMAScript since 2025, but not yet in TypeScript's library. */
 const { rawJSON: rawJson, isRawJSON: isRawJson } = JSON as unknown as {
   rawJSON(text: string): object;
   isRawJSON(value: unknown): value is { readonly rawJSON: string };
 };
 
-/** Sets a value in a document of plain objects and lists. Returns problems in sentences. */
-export function editDocument(root: Container, edit: Edit): readonly string[] {
+/**
+ * Sets a value in a document of plain objects and lists. Returns problems in sentences. `numberOf` makes the format's
+ * number of a text in the notation of JSON.
+ */
+export function editDocument(
+  root: Container,
+  edit: Edit,
+  numberOf: (text: string) => unknown,
+): readonly string[] {
   const steps = parsePath(edit.match);
   if (steps === null || steps.length === 0) return [`"${edit.match}" is no path.`];
   const problems: string[] = [];
-  walk(root, steps, edit, (what) => problems.push(`"${edit.match}": ${what}`));
+  let reached = false;
+  walk(root, steps, edit, {
+    numberOf,
+    reach: () => (reached = true),
+    problem: (what) => void problems.push(`"${edit.match}": ${what}`),
+  });
+  if (!reached && problems.length === 0 && edit.ifValue === null) return [fitsNothing(edit)];
   return problems;
 }
 
-function walk(
-  at: Container,
-  steps: readonly Step[],
-  edit: Edit,
-  problem: (what: string) => void,
-): void {
-  const [step, ...rest] = steps;
-  if (step === undefined) return;
-  if (step.kind === 'every') {
-    for (const key of Object.keys(at)) walk(at, [stepOf(at, key), ...rest], edit, problem);
+interface Context {
+  numberOf(text: string): unknown;
+  /** At the end of the path. */
+  reach(): void;
+  problem(what: string): void;
+}
+
+function walk(at: Container, steps: readonly Step[], edit: Edit, context: Context): void {
+  const [said, ...rest] = steps;
+  if (said === undefined) return;
+  if (said.kind === 'every') {
+    for (const key of Object.keys(at)) walk(at, [stepOf(at, key), ...rest], edit, context);
     return;
   }
+  const step = Array.isArray(at) ? listIndex(said) : said;
   if ((step.kind === 'index') !== Array.isArray(at)) {
-    problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
+    context.problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
     return;
   }
   const key =
     step.kind === 'index' ? String(Math.min(step.index, (at as unknown[]).length)) : step.key;
   const current = Object.hasOwn(at, key) ? (at as Record<string, unknown>)[key] : undefined;
   const [next] = rest;
-  if (next === undefined) setValue(at, key, current, edit, problem);
-  else if (isContainer(current)) walk(current, rest, edit, problem);
+  if (next === undefined) setValue(at, key, current, edit, context);
+  else if (isContainer(current)) walk(current, rest, edit, context);
   else if (next.kind === 'every' || edit.ifValue !== null) return;
   else if (current === undefined || current === null) {
     const made: Container = next.kind === 'index' ? [] : {};
     set(at, key, made);
-    walk(made, rest, edit, problem);
-  } else problem('a value stands where it would go on.');
+    walk(made, rest, edit, context);
+  } else context.problem('a value stands where it would go on.');
 }
 
 function setValue(
@@ -88,15 +107,21 @@ function setValue(
   key: string,
   current: unknown,
   edit: Edit,
-  problem: (what: string) => void,
+  { numberOf, reach, problem }: Context,
 ): void {
+  reach();
   if (isContainer(current)) {
     if (edit.ifValue === null) problem('there is no single value.');
     return;
   }
   const known = current === undefined ? null : shownValue(current);
   const value = valueAfter(known, edit);
-  if (value !== null && String(value) !== known) set(at, key, typed(value, current));
+  if (value === null || String(value) === known) return;
+  const isNumber = typeof current === 'bigint' || isRawJson(current);
+  const notation = typeof current === 'string' ? '' : (known ?? '');
+  const result = typed(value, isNumber ? 0 : current, notation);
+  if (result === current) return;
+  set(at, key, result instanceof NumberText ? numberOf(result.text) : result);
 }
 
 function shownValue(current: unknown): string {

@@ -28,7 +28,9 @@ export function insertLines(lines: Line[], at: number, texts: readonly string[])
   lines.splice(at, 0, ...texts.map((text) => ({ text, end })));
 }
 
-/** A value in a line-based file must be one line. */
-export function isOneLine(value: string): boolean {
-  return !/[\r\n]/.test(value);
+/** Whether the text ends with an odd number of backslashes, which continues it in the next line. */
+export function isContinued(text: string): boolean {
+  let count = 0;
+  while (text[text.length - 1 - count] === '\\') count += 1;
+  return count % 2 === 1;
 }

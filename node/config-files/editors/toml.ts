@@ -16,15 +16,31 @@ const MAX_VALUE_LINES = 200;
 export const editToml: Editor = (text, edits) => {
   const before = read(text);
   const after = read(text);
-  const problems = edits.flatMap((edit) => editDocument(after, edit));
+  const problems = edits.flatMap((edit) => editDocument(after, edit, numberOf));
   const changes = [...differences(before, after, [])];
   if (changes.length === 0) return { text, problems };
   const result = write(text, after, changes);
-  const written = read(result);
-  if (differ(written, after) || differ(after, written))
+  if (!says(result, after))
     throw new Unreadable('what is to be changed stands in a form that cannot be changed in place');
   return { text: result, problems };
 };
+
+function says(text: string, wanted: Table): boolean {
+  try {
+    const written = read(text);
+    return !differ(written, wanted) && !differ(wanted, written);
+  } catch (error) {
+    if (error instanceof Unreadable) return false;
+    throw error;
+  }
+}
+
+/** A whole number beyond those of doubles stays one, if it has the 64 bits of TOML. */
+function numberOf(text: string): number | bigint {
+  if (!/^-?\d+$/.test(text) || Number.isSafeInteger(Number(text))) return Number(text);
+  const whole = BigInt(text);
+  return BigInt.asIntN(64, whole) === whole ? whole : Number(text);
+}
 
 function read(text: string): Table {
   try {
@@ -168,7 +184,7 @@ const ASSIGNMENT = new RegExp(`^(\\s*${KEY}(?:\\s*\\.\\s*${KEY})*\\s*=\\s*)(${VA
 function replaceValue(statement: string, value: unknown): string {
   return statement.replace(ASSIGNMENT, (_, key: string, old: string) => {
     // A float stays one.
-    const isFloat = /^[+-]?\d[\d_]*(?:\.|[eE])/.test(old) && Number.isInteger(value);
+    const isFloat = /^[+-]?(?:\d[\d_]*(?:\.|[eE])|inf|nan)/.test(old) && Number.isInteger(value);
     return `${key}${isFloat ? `${String(value)}.0` : format(value)}`;
   });
 }

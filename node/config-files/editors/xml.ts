@@ -9,8 +9,8 @@ const MAX_DEPTH = 200;
 
 /**
  * XML. A match is a path of elements from the root, `Root.Child.Leaf`, each with an optional condition:
- * `property[@name='ServerPort']`, `*`, `item[2]` (from 1, as in XPath). A value `[attribute='text']` sets an attribute,
- * any other the text. Missing elements are created unless the path contains a `*`.
+ * `property[@name='ServerPort']`, `*`, `item[2]` (from 1, as in XPath). A match that ends in `/@attribute` sets an
+ * attribute, any other the text. Missing elements are created unless the path contains a `*` or a position.
  */
 export const editXml: Editor = (text, edits) => {
   const document = parseDocument(text, edits);
@@ -18,33 +18,54 @@ export const editXml: Editor = (text, edits) => {
   const problems = edits.flatMap((edit) => editDocument(document, edit));
   const after = written(document);
   if (after === before) return { text, problems };
-  return { text: text.trim() === '' || text.endsWith('\n') ? `${after}\n` : after, problems };
+  const plain = isAsciiOnly(text) ? inAscii(after) : after;
+  const ended = text.trim() === '' || text.endsWith('\n') ? `${plain}\n` : plain;
+  return { text: text.includes('\r\n') ? ended.replaceAll('\n', '\r\n') : ended, problems };
 };
 
+/** Whether the text says an encoding in which nothing but its ASCII can be relied on. */
+function isAsciiOnly(text: string): boolean {
+  const said = /^<\?xml[^>]*\sencoding\s*=\s*["']([^"']+)/.exec(text)?.[1] ?? 'utf-8';
+  return !/^utf-?(?:8|16)$/i.test(said) && !/\P{ASCII}/u.test(text);
+}
+
+function inAscii(text: string): string {
+  return text.replaceAll(/\P{ASCII}/gu, (char) => `&#x${char.codePointAt(0)?.toString(16)};`);
+}
+
+/** A carriage return of a text is one written as a reference; as it is, readers take it for a line end. */
 function written(document: Document): string {
-  return new XMLSerializer().serializeToString(document).trimEnd();
+  const text = new XMLSerializer().serializeToString(document).trimEnd();
+  return text.replaceAll('\r', '&#xD;');
 }
 
 function parseDocument(text: string, edits: readonly Edit[]): Document {
   if (depthOf(text) > MAX_DEPTH) throw new Unreadable('its elements are nested too deeply');
-  const source = text.trim() === '' ? emptyDocument(edits) : text.replace(/^\ufeff/, '');
+  const source = text.trim() === '' ? emptyDocument(edits) : text;
   try {
     const parser = new DOMParser({
+      // Those of XML 1.0.
+      normalizeLineEndings: (source) => source.replaceAll(/\r\n?/g, '\n'),
       onError: (level, message) => {
-        if (level !== 'warning') throw new Unreadable(`it is not XML: ${message.split('\n')[0]}`);
+        if (level !== 'warning') throw new Error(message);
       },
     });
     return parser.parseFromString(source, 'text/xml');
   } catch (error) {
-    if (error instanceof Unreadable) throw error;
-    const [message = ''] = (error as Error).message.split('\n');
-    throw new Unreadable(`it is not XML: ${message}`, { cause: error });
+    throw new Unreadable(`it is not XML: ${reasonOf(error as Error)}`, { cause: error });
   }
+}
+
+/** The library reports an error that its own handler threw as a new one. */
+function reasonOf(error: Error): string {
+  const { cause } = error;
+  if (cause instanceof Error) return reasonOf(cause);
+  return error.message.split('\n')[0] ?? '';
 }
 
 /** A new file gets the root of the first edit. */
 function emptyDocument(edits: readonly Edit[]): string {
-  const root = parseWay(edits[0]?.match ?? '')?.[0];
+  const root = parseMatch(edits[0]?.match ?? '')?.way[0];
   if (root === undefined || root.name === '*')
     throw new Unreadable('it is empty, and no root is named');
   return `<?xml version="1.0" encoding="utf-8"?>\n<${root.name}/>`;
@@ -70,6 +91,16 @@ interface WayPart {
   readonly position: number | null;
 }
 
+const ATTRIBUTE = /^(.*)\/@([A-Za-z_][\w-]*)$/s;
+
+function parseMatch(
+  match: string,
+): { readonly way: readonly WayPart[]; readonly attribute: string | null } | null {
+  const [, path = match, attribute = null] = ATTRIBUTE.exec(match) ?? [];
+  const way = parseWay(path);
+  return way === null ? null : { way, attribute };
+}
+
 function parseWay(match: string): readonly WayPart[] | null {
   const way: WayPart[] = [];
   const form =
@@ -88,15 +119,28 @@ function parseWay(match: string): readonly WayPart[] | null {
 }
 
 function editDocument(document: Document, edit: Edit): readonly string[] {
-  const way = parseWay(edit.match);
+  const parsed = parseMatch(edit.match);
   const root = document.documentElement;
-  if (way === null || root === null) return [`"${edit.match}" is no way of elements.`];
+  if (parsed === null || root === null) return [`"${edit.match}" is no way of elements.`];
+  const { way, attribute } = parsed;
+  if (way.some(({ position }) => position === 0)) {
+    return [`"${edit.match}" fits no element: the first one has the number 1.`];
+  }
   const [first, ...rest] = way as readonly [WayPart, ...WayPart[]];
   if (!fits(root, first)) return [`"${edit.match}": the root is <${root.tagName}>.`];
-  const create = edit.ifValue === null && !way.some(({ name }) => name === '*');
+  if ((first.position ?? 1) > 1) return [`"${edit.match}" fits no element: there is one root.`];
+  if (UNWRITABLE.test(String(edit.value))) {
+    return [`"${edit.match}": XML has no way to write a control character of the value.`];
+  }
+  const mayCreate = edit.ifValue === null && !way.some(({ name }) => name === '*');
   let found = [root];
-  for (const part of rest) found = found.flatMap((element) => children(element, part, create));
-  for (const element of found) put(element, edit);
+  for (const [index, part] of rest.entries()) {
+    // Nothing is created on the way to an element that is chosen by its position.
+    const create = mayCreate && rest.slice(index).every(({ position }) => position === null);
+    found = found.flatMap((element) => children(element, part, create));
+  }
+  if (found.length === 0 && edit.ifValue === null) return [`"${edit.match}" fits no element.`];
+  for (const element of found) put(element, attribute, edit);
   return [];
 }
 
@@ -138,20 +182,15 @@ function fits(element: Element, { name, attribute }: WayPart): boolean {
   return attribute === null || element.getAttribute(attribute.name) === attribute.value;
 }
 
-const ATTRIBUTE = /^\[([A-Za-z_][\w-]*)='(.*)'\]$/s;
+const UNWRITABLE = /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-function put(element: Element, edit: Edit): void {
-  const attribute = ATTRIBUTE.exec(String(edit.value));
-  const name = attribute?.[1];
-  const current = name === undefined ? (element.textContent ?? '') : element.getAttribute(name);
-  const value = valueAfter(current, { ...edit, value: attribute?.[2] ?? edit.value });
+function put(element: Element, attribute: string | null, edit: Edit): void {
+  const current =
+    attribute === null ? (element.textContent ?? '') : element.getAttribute(attribute);
+  const value = valueAfter(current, edit);
   if (value === null || String(value) === current) return;
-  const text = String(value).replaceAll(
-    /[^\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu,
-    '',
-  );
-  if (name === undefined) setText(element, text);
-  else element.setAttribute(name, text);
+  if (attribute === null) setText(element, String(value));
+  else element.setAttribute(attribute, String(value));
 }
 
 /** The text of an element without its child elements. */

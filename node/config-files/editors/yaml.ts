@@ -1,6 +1,15 @@
-import { type Document, isAlias, isCollection, isScalar, isSeq, parseDocument, Scalar } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  Scalar,
+} from 'yaml';
 import { type Edit, type Editor, Unreadable, valueAfter } from './edit.ts';
-import { parsePath, type Step, typed } from './path.ts';
+import { fitsNothing, listIndex, NumberText, parsePath, type Step, typed } from './path.ts';
 
 type Path = readonly (string | number)[];
 
@@ -16,22 +25,30 @@ export const editYaml: Editor = (text, edits) => {
   const missing: { readonly path: Path; readonly value: Written }[] = [];
   for (const edit of edits) {
     const steps = parsePath(edit.match);
-    if (steps === null || steps.length === 0) problems.push(`"${edit.match}" is no path.`);
-    else {
-      walk(document.contents, steps, [], edit, {
-        scalar: (node, path) => {
-          const value = written(replaced.get(node)?.value ?? node.value, node, edit);
-          if (value === null) return;
-          if (isSpliced(node)) replaced.set(node, value);
-          else missing.push({ path, value });
-        },
-        absent: (path) => {
-          const value = written(null, null, edit);
-          if (value !== null) missing.push({ path, value });
-        },
-        problem: (what) => problems.push(`"${edit.match}": ${what}`),
-      });
+    if (steps === null || steps.length === 0) {
+      problems.push(`"${edit.match}" is no path.`);
+      continue;
     }
+    let isReached = false;
+    walk(document.contents, steps, [], edit, {
+      scalar: (node, path) => {
+        isReached = true;
+        const value = written(replaced.get(node)?.value ?? node.value, node, edit);
+        if (value === null) return;
+        if (isSpliced(node)) replaced.set(node, value);
+        else missing.push({ path, value });
+      },
+      absent: (path) => {
+        isReached = true;
+        const value = written(null, null, edit);
+        if (value !== null) missing.push({ path, value });
+      },
+      problem: (what) => {
+        isReached = true;
+        problems.push(`"${edit.match}": ${what}`);
+      },
+    });
+    if (!isReached && edit.ifValue === null) problems.push(fitsNothing(edit));
   }
   const spliced = splice(text, replaced);
   const after = missing.length === 0 ? spliced : add(spliced, missing, problems);
@@ -75,8 +92,8 @@ function walk(
   edit: Edit,
   visitor: Visitor,
 ): void {
-  const [step, ...rest] = steps;
-  if (step === undefined) {
+  const [said, ...rest] = steps;
+  if (said === undefined) {
     if (node === undefined || node === null) visitor.absent(path);
     else if (isScalar(node)) visitor.scalar(node, path);
     else if (edit.ifValue === null) visitor.problem(standing(node));
@@ -90,14 +107,28 @@ function walk(
     visitor.problem(standing(node));
     return;
   }
-  if (step.kind === 'every') {
+  if (said.kind === 'every') {
     for (const key of keysOf(node)) walk(node.get(key, true), rest, [...path, key], edit, visitor);
-  } else if ((step.kind === 'index') !== isSeq(node)) {
+    return;
+  }
+  const step = isSeq(node) ? listIndex(said) : said;
+  if ((step.kind === 'index') !== isSeq(node)) {
     visitor.problem(step.kind === 'index' ? 'there is no list.' : 'there is a list.');
   } else {
     const key = isSeq(node) ? Math.min(Number(keyOf(step)), node.items.length) : keyOf(step);
-    walk(node.get(key, true), rest, [...path, key], edit, visitor);
+    for (const value of valuesOf(node, key)) walk(value, rest, [...path, key], edit, visitor);
   }
+}
+
+/** All values of a repeated key, because most readers take the last. */
+function valuesOf(
+  node: { get(key: unknown, keep: true): unknown },
+  key: string | number,
+): unknown[] {
+  const first = node.get(key, true);
+  if (!isMap(node)) return [first];
+  const same = node.items.filter((pair) => isScalar(pair.key) && pair.key.value === key);
+  return same.length < 2 ? [first] : same.map((pair) => pair.value);
 }
 
 function keyOf(step: Step): string | number {
@@ -134,22 +165,55 @@ function written(current: unknown, node: Scalar | null, edit: Edit): Written | n
   const known = node === null ? null : typeof current === 'string' ? current : '';
   const value = valueAfter(known, edit);
   if (value === null) return null;
-  const type = node !== null && node.type !== Scalar.PLAIN ? known : meaning(known);
-  const result = typed(value, type);
-  if (node !== null && String(result) === known && typeof result === typeof type) return null;
-  if (typeof result !== 'string') return { value: String(result), type: 'PLAIN' };
-  if (node?.type === Scalar.QUOTE_SINGLE && !/[\p{Cc}\u2028\u2029]/u.test(result)) {
+  const isPlainNow = node === null || node.type === Scalar.PLAIN;
+  const type = isPlainNow ? meaning(known) : known;
+  const result = typed(value, type, known ?? '');
+  if (typeof result !== 'string') {
+    const text = result instanceof NumberText ? numberOf(result.text) : booleanOf(result, known);
+    return node !== null && text === known && isPlainNow ? null : { value: text, type: 'PLAIN' };
+  }
+  if (node !== null && result === known && typeof type === 'string') return null;
+  if (node?.type === Scalar.QUOTE_SINGLE && !UNPRINTABLE.test(result)) {
     return { value: result, type: 'QUOTE_SINGLE' };
   }
   const plain = node?.type !== Scalar.QUOTE_DOUBLE && isPlain(result);
   return { value: result, type: plain ? 'PLAIN' : 'QUOTE_DOUBLE' };
 }
 
+/** Numbers of YAML 1.1 and 1.2. */
+const NUMBER =
+  /^(?:[-+]?(?:\d[\d_]*(?:\.[\d_]*)?|\.[\d_]+)(?:[eE][-+]?\d+)?|[-+]?0[xo][\da-fA-F_]+|[-+]?\.inf|\.nan)$/i;
+const BOOLEANS = [
+  ['true', 'false'],
+  ['yes', 'no'],
+  ['on', 'off'],
+] as const;
+
 /** The type of a plain scalar, if it must be kept. */
 function meaning(text: string | null): unknown {
   if (text === null || text === '' || /^(?:~|null)$/i.test(text)) return undefined;
   if (/^(?:true|false|yes|no|on|off)$/i.test(text)) return true;
-  return /^[-+.\d][\d._eE+-]*$/.test(text) ? 0 : text;
+  return NUMBER.test(text) ? 0 : text;
+}
+
+/** YAML 1.1 takes an exponent for one only after a fraction and with its sign. */
+function numberOf(text: string): string {
+  return text.replace(
+    /^([^.eE]*)(\.\d+)?[eE]([-+]?)/,
+    (_, whole: string, fraction: string | undefined, sign: string) =>
+      `${whole}${fraction ?? '.0'}e${sign || '+'}`,
+  );
+}
+
+/** In the words and letters of the value that stands there. */
+function booleanOf(value: boolean, known: string | null): string {
+  const current = known ?? '';
+  const words = BOOLEANS.find((pair) => pair.some((word) => word === current.toLowerCase()));
+  const [yes, no] = words ?? BOOLEANS[0];
+  const word = value ? yes : no;
+  if (words === undefined || current === current.toLowerCase()) return word;
+  if (current === current.toUpperCase()) return word.toUpperCase();
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** Whether the text is a plain string for every parser in any context. */
@@ -167,9 +231,16 @@ function splice(text: string, replaced: ReadonlyMap<Scalar, Written>): string {
   return result;
 }
 
+/** What YAML 1.1 folds, refuses or drops unless it is escaped. */
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\ufeff\ufffe\uffff]/u;
+
 function shown({ value, type }: Written): string {
   if (type === 'PLAIN') return value;
-  return type === 'QUOTE_SINGLE' ? `'${value.replaceAll("'", "''")}'` : JSON.stringify(value);
+  if (type === 'QUOTE_SINGLE') return `'${value.replaceAll("'", "''")}'`;
+  return JSON.stringify(value).replaceAll(
+    new RegExp(UNPRINTABLE, 'gu'),
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function add(
@@ -179,10 +250,20 @@ function add(
 ): string {
   const document = read(text);
   if (isEmpty(document.contents)) document.contents = null;
-  for (const { path, value } of missing) {
-    const node = new Scalar(value.value);
-    node.type = value.type;
+  // The library would write some characters as they are.
+  let name = 'value';
+  const names = missing.map(({ path }) => path.join(' ')).join(' ');
+  while (text.includes(name) || names.includes(name)) name += '_';
+  for (const [index, { path }] of missing.entries()) {
+    const node = new Scalar(`${name}${index}x`);
+    node.type = 'PLAIN';
     try {
+      const old = document.getIn(path, true);
+      if (isScalar(old)) {
+        node.comment = old.comment ?? null;
+        node.commentBefore = old.commentBefore ?? null;
+        if (old.anchor !== undefined) node.anchor = old.anchor;
+      }
       clearEmpty(document, path);
       document.setIn(path, node);
     } catch {
@@ -193,7 +274,13 @@ function add(
   const indentSeq = !/^( *)[^#\s-][^#\n]*:[ \t]*\n\1- /m.test(text);
   const flowCollectionPadding = /[{[] /.test(text);
   try {
-    return document.toString({ lineWidth: 0, indent, indentSeq, flowCollectionPadding });
+    const written = document
+      .toString({ lineWidth: 0, indent, indentSeq, flowCollectionPadding })
+      .replaceAll(new RegExp(`${name}(\\d+)x`, 'g'), (whole, index: string) => {
+        const one = missing[Number(index)];
+        return one === undefined ? whole : shown(one.value);
+      });
+    return text.includes('\r\n') ? written.replaceAll(/\r?\n/g, '\r\n') : written;
   } catch (error) {
     throw new Unreadable(`it cannot be written again: ${(error as Error).message}`, {
       cause: error,

@@ -143,6 +143,7 @@ describe('the Docker engine', () => {
         CapAdd: ['NET_BIND_SERVICE'],
         SecurityOpt: ['no-new-privileges'],
         Init: false,
+        ConsoleSize: [50, 200],
         IpcMode: 'private',
         Memory: 1150 * 2 ** 20,
         MemorySwap: 1150 * 2 ** 20,

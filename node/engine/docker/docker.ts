@@ -15,7 +15,12 @@ import {
 } from '../engine.ts';
 import { DockerClient } from './api/client.ts';
 import { attachConsole, readRecentOutput } from './container/console.ts';
-import { type ContainerStart, INSTALL_SCRIPT, renderContainer } from './container/container.ts';
+import {
+  type ContainerStart,
+  INSTALL_SCRIPT,
+  renderContainer,
+  TERMINAL,
+} from './container/container.ts';
 import { identityOf, ReadOnlyFiles } from './container/read-only-files.ts';
 import { loginFile } from './api/registry-login.ts';
 import { translateErrors } from './api/errors.ts';
@@ -135,6 +140,12 @@ export class DockerEngine implements Engine {
           limitMs: STEP_MS,
         }),
       );
+      // Docker before its API 1.42 does not take the size from the container. Any error: it ended already.
+      await this.#client.call('POST', `/containers/${container.Id}/resize`, {
+        query: { h: String(TERMINAL.rows), w: String(TERMINAL.columns) },
+        expected: [404, 409, 500],
+        limitMs: STEP_MS,
+      });
     });
   }
 

@@ -9,6 +9,8 @@ export const INSTALL_FOLDER = '/mnt/server';
 /** The path of an install script in its container. */
 export const INSTALL_SCRIPT = '/mnt/install/install.sh';
 const INSTALL_PIDS = 512;
+/** The terminal of a game. Some end at the first move of the cursor in one of 0 by 0, Docker's own size. */
+export const TERMINAL = { rows: 50, columns: 200 };
 
 /** Two files, so that the previous one can be read after a rotation. */
 const LOGGING = {
@@ -53,6 +55,7 @@ export function renderContainer(
       ...renderLimits(spec.limits, spec.pidsLimit),
       // A game that is process 1 and handles no signal would ignore INT and TERM.
       Init: !hasInit,
+      ConsoleSize: [TERMINAL.rows, TERMINAL.columns],
       Mounts: [mount(spec.folder, SERVER_FOLDER), ...files.map(mountReadOnly)],
       // It is an account of its own already, which owns its folder; a namespace would map it to another.
       ...(isMapped ? { UsernsMode: 'host' } : {}),
