@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { after, test } from 'node:test';
 import type { Db } from '@portcullis/control/db/database.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
-import { findLink } from '@portcullis/control/accounts/link-store.ts';
+import { findLink } from '@portcullis/control/accounts/links/link-store.ts';
 import { insertPerson } from '@portcullis/control/accounts/person-store.ts';
 import { CommandSession } from './testing/run.ts';
 import { prepareFirstOperator } from './up/first-operator.ts';

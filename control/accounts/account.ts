@@ -10,7 +10,7 @@ import { auditOwn, DONE, idOf, notThere, requirePerson } from './call.ts';
 import { requireGoodPassword } from './good-password.ts';
 import { hashPassword, requirePassword } from './prove.ts';
 import { endSessions, findPerson, type PersonRow, refuse } from './person-store.ts';
-import { withdrawResets } from './link-store.ts';
+import { withdrawResets } from './links/link-store.ts';
 import { findDevice, forgetDevices } from './session-store.ts';
 import {
   encodeBase32,

@@ -4,15 +4,15 @@ import {
   sessionHandlers,
   totpHandlers,
 } from './account.ts';
-import type { LinkDeps } from './link-mail.ts';
-import { linkHandlers } from './links.ts';
+import type { LinkDeps } from './links/link-mail.ts';
+import { linkHandlers } from './links/links.ts';
 import { invitationHandlers, memberHandlers } from './members.ts';
 import { actingHandlers, openLinkHandlers, operatorHandlers } from './operator.ts';
 import { passkeyHandlers, passkeySignInHandlers } from './passkeys/passkeys.ts';
 import { signInHandlers } from './sign-in.ts';
 
 export { hashing, releaseHashing } from './hashing.ts';
-export { createOperatorLink, createReset, findFirstOperator } from './link-store.ts';
+export { createOperatorLink, createReset, findFirstOperator } from './links/link-store.ts';
 export { findPersonByEmail } from './person-store.ts';
 
 /** People: how they sign in, what they belong to, and links. */

@@ -7,8 +7,8 @@ import type { Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { Problem } from '../problem.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
-import { type LinkDeps, makeLink } from './link-mail.ts';
-import { listOpenLinks, voidLinksOf, withdrawLink } from './link-store.ts';
+import { type LinkDeps, makeLink } from './links/link-mail.ts';
+import { listOpenLinks, voidLinksOf, withdrawLink } from './links/link-store.ts';
 import { requireEmail } from './person-store.ts';
 import { decidesAbout } from './roles.ts';
 

@@ -5,8 +5,8 @@ import type { Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { voidTokens } from '../joining/index.ts';
 import { DONE, idOf, notThere, requirePerson } from './call.ts';
-import { type LinkDeps, makeLink } from './link-mail.ts';
-import { type LinkRow, listOpenLinks, voidLinksOf, withdrawLink } from './link-store.ts';
+import { type LinkDeps, makeLink } from './links/link-mail.ts';
+import { type LinkRow, listOpenLinks, voidLinksOf, withdrawLink } from './links/link-store.ts';
 import { endSessions, findPerson, refuse, requireEmail } from './person-store.ts';
 
 type PeopleNames = 'listPeople' | 'changePerson' | 'createResetLink' | 'invitePerson';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Actor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
-import { voidAllLinksOf } from './link-store.ts';
+import { voidAllLinksOf } from './links/link-store.ts';
 import { endSessions, type PersonRow } from './person-store.ts';
 import { forgetAttempts } from './prove.ts';
 import { removeSecondFactor } from './second-factor.ts';

@@ -1,12 +1,12 @@
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import { sql } from 'kysely';
-import { type Actor, recordAudit, takeRight } from '../access/index.ts';
-import type { Reader, Tx } from '../db/database.ts';
-import type { Handlers } from '../http/operations/handlers.ts';
-import { Problem } from '../problem.ts';
-import { requireGoodPassword } from './good-password.ts';
+import { type Actor, recordAudit, takeRight } from '../../access/index.ts';
+import type { Reader, Tx } from '../../db/database.ts';
+import type { Handlers } from '../../http/operations/handlers.ts';
+import { Problem } from '../../problem.ts';
+import { requireGoodPassword } from '../good-password.ts';
 import { findLink, type LinkRow, type PresentedLink, voidLinksOf } from './link-store.ts';
-import { lockRoles, requireOwner } from './members.ts';
+import { lockRoles, requireOwner } from '../members.ts';
 import {
   findPersonByEmail,
   insertPerson,
@@ -14,10 +14,10 @@ import {
   type PersonRow,
   refuse,
   requireEmail,
-} from './person-store.ts';
-import { hashPassword, prove, type Proof, type Prover } from './prove.ts';
-import { recover } from './recover.ts';
-import { beginSession, requireEncrypted, type Visitor } from './session-store.ts';
+} from '../person-store.ts';
+import { hashPassword, prove, type Proof, type Prover } from '../prove.ts';
+import { recover } from '../recover.ts';
+import { beginSession, requireEncrypted, type Visitor } from '../session-store.ts';
 
 export function linkHandlers(publicUrl: string): Pick<Handlers, 'readLink' | 'acceptLink'> {
   return {

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Access } from '@portcullis/control/access/index.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import type { TestEnvironment } from '@portcullis/control/testing/fixture.ts';
-import { start } from './people-testing.ts';
+import { start } from './testing.ts';
 
 /** A request whose head was sent and admitted, and whose body was not. */
 export interface LateBody {

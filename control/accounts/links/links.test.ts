@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { assertRefused, createSessionClient, type TestReply } from '../testing/client.ts';
-import { ACME, startEnvironment, type TestEnvironment } from '../testing/fixture.ts';
-import { createOperatorLink } from './index.ts';
-import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from './testing.ts';
+import { assertRefused, createSessionClient, type TestReply } from '../../testing/client.ts';
+import { ACME, startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
+import { createOperatorLink } from '../index.ts';
+import { addPerson, PASSWORD, SAME_SITE, signIn, tokenIn } from '../testing.ts';
 
 const INVITATIONS = '/api/portal/organisations/acme/invitations';
 const ACTOR = { kind: 'operator', name: 'test', source: null, requestId: null } as const;

@@ -1,7 +1,7 @@
-import { findOrganisation } from '../access/index.ts';
-import type { Tx } from '../db/database.ts';
-import type { Call } from '../http/operations/operation.ts';
-import type { Mail, Message } from '../mail/index.ts';
+import { findOrganisation } from '../../access/index.ts';
+import type { Tx } from '../../db/database.ts';
+import type { Call } from '../../http/operations/operation.ts';
+import type { Mail, Message } from '../../mail/index.ts';
 import { createLink, type Making, type NewLink } from './link-store.ts';
 
 /** What making links for people needs. */

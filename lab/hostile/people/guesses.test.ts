@@ -16,7 +16,7 @@ import {
   sessionOf,
   tokenOfLink,
   wrongCodes,
-} from './people-testing.ts';
+} from './testing.ts';
 
 const EMAIL = 'ada@example.net';
 

@@ -23,7 +23,7 @@ import {
   roleIn,
   start,
   tokenOfLink,
-} from './people-testing.ts';
+} from './testing.ts';
 
 const ACTOR = { kind: 'system', name: 'test', source: null, requestId: null } as const;
 const INVITATIONS = `${PORTAL}/organisations/acme/invitations`;

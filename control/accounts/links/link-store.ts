@@ -1,9 +1,9 @@
 import type { Role } from '@portcullis/contract/endpoint.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { type Actor, hashToken, recordAudit, recordAudits } from '../access/index.ts';
-import type { Reader, Tx } from '../db/database.ts';
-import { decidesAbout } from './roles.ts';
-import { newToken } from './session-store.ts';
+import { type Actor, hashToken, recordAudit, recordAudits } from '../../access/index.ts';
+import type { Reader, Tx } from '../../db/database.ts';
+import { decidesAbout } from '../roles.ts';
+import { newToken } from '../session-store.ts';
 
 /** An unused link that its maker could make now. */
 export interface LinkRow {

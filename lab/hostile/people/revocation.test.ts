@@ -8,7 +8,7 @@ import { listen } from '@portcullis/control/db/listen.ts';
 import { assertRefused } from '@portcullis/control/testing/client.ts';
 import { tokenOf } from '@portcullis/control/testing/people.ts';
 import { startWithLateBodies } from './late-body.ts';
-import { hold, idOf, PORTAL, start, waiting } from './people-testing.ts';
+import { hold, idOf, PORTAL, start, waiting } from './testing.ts';
 
 const ACME = `${PORTAL}/organisations/acme`;
 const ADMIN = { cookie: `__Host-portcullis=${tokenOf('admin')}`, ...SAME_SITE };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { testDatabase } from '../db/testing.ts';
-import type { Message } from '../mail/index.ts';
+import { testDatabase } from '../../db/testing.ts';
+import type { Message } from '../../mail/index.ts';
 import { makeLink } from './link-mail.ts';
 import { findLink } from './link-store.ts';
 

@@ -25,7 +25,7 @@ import {
   start,
   tokenOfLink,
   waiting,
-} from './people-testing.ts';
+} from './testing.ts';
 
 const CEO = 'ceo@bigcorp.example';
 const OWN = 'another horse battery';
