@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { WorkThread } from '@portcullis/link/thread.ts';
 import { BoundedQueue, QueueFull } from '../http/operations/bounded-queue.ts';
-import { requestEnd } from '../http/operations/request-end.ts';
+import { presentRequest } from '../http/operations/request-end.ts';
 import { Problem } from '../problem.ts';
 import type { HashAnswer, HashOrder } from './hash-worker.ts';
 
@@ -31,7 +31,7 @@ const idle = [...hashing.threads];
  */
 export async function deriveHash(order: HashOrder): Promise<Buffer> {
   try {
-    return await hashing.queue.run(() => onThread(order), requestEnd());
+    return await hashing.queue.run(() => onThread(order), presentRequest());
   } catch (error) {
     if (error instanceof QueueFull) throw tooMany(error);
     throw error;

@@ -35,10 +35,10 @@ test('a job that nobody waits for any more is never begun, and its place is free
   const queue = new BoundedQueue({ running: 1, waiting: 1 });
   const ended = new AbortController();
   const first = queue.run(job(1));
-  const dropped = queue.run(job(2), ended.signal);
+  const dropped = queue.run(job(2), { ended: ended.signal });
   ended.abort(new Error('left'));
   await assert.rejects(dropped, /left/);
-  await assert.rejects(queue.run(job(3), ended.signal), /left/);
+  await assert.rejects(queue.run(job(3), { ended: ended.signal }), /left/);
   const last = queue.run(job(4));
   ends[0]?.();
   await first;

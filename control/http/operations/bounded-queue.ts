@@ -4,6 +4,11 @@ export interface QueueSize {
   readonly waiting: number;
 }
 
+/** Who waits for a job; `ended` is read only when it has to. */
+export interface Waiter {
+  readonly ended: AbortSignal;
+}
+
 /** The queue had no place: the job was not begun. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
@@ -30,12 +35,11 @@ export class BoundedQueue {
 
   /**
    * Runs a job, and settles as it does. Rejects at once with `QueueFull` when too many wait. A job that waits is dropped
-   * when `ended` aborts, and rejects with its reason; a job that runs keeps its place until it has settled.
+   * when its waiter's `ended` aborts, and rejects with its reason; a job that runs keeps its place until it has settled.
    */
-  async run<T>(job: () => Promise<T>, ended?: AbortSignal): Promise<T> {
-    ended?.throwIfAborted();
+  async run<T>(job: () => Promise<T>, waiter?: Waiter): Promise<T> {
     if (this.#mayBegin()) this.#running += 1;
-    else await this.#wait(ended);
+    else await this.#wait(waiter?.ended);
     try {
       return await job();
     } finally {
@@ -67,6 +71,7 @@ export class BoundedQueue {
   }
 
   #wait(ended: AbortSignal | undefined): Promise<void> {
+    ended?.throwIfAborted();
     if (this.#waiting.size >= this.#size.waiting) throw new QueueFull(this.#size);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const drop = (): void => {
@@ -97,10 +102,10 @@ export class BoundedQueues<Key> {
     this.#spare = spare;
   }
 
-  async run<T>(key: Key, job: () => Promise<T>, ended?: AbortSignal): Promise<T> {
+  async run<T>(key: Key, job: () => Promise<T>, waiter?: Waiter): Promise<T> {
     const queue = this.#queues.get(key) ?? this.#open(key);
     try {
-      return await queue.run(job, ended);
+      return await queue.run(job, waiter);
     } finally {
       if (queue.running + queue.waiting === 0) this.#queues.delete(key);
       if (this.#hasSpare()) this.#useSpare();

@@ -8,7 +8,7 @@ export function inRequest<T>(request: { readonly ended: AbortSignal }, serve: ()
   return served.run(request, serve);
 }
 
-/** Aborts when the request was answered or its client left; undefined where no request is served. */
-export function requestEnd(): AbortSignal | undefined {
-  return served.getStore()?.ended;
+/** Its `ended` aborts when the request was answered or its client left; undefined where no request is served. */
+export function presentRequest(): { readonly ended: AbortSignal } | undefined {
+  return served.getStore();
 }

@@ -252,7 +252,7 @@ async function answer(
   const { caller, person, source, deadline } = incoming;
   const isOperator = isForOperators(row);
   const waits = row.write === 'instructs' || row.waits === true;
-  const share = { caller, person, isOperator, source, waits, ended: deadline.ended };
+  const share = { caller, person, isOperator, source, waits, request: deadline };
   const db = isOperator ? (deps.operatorDb ?? deps.db) : deps.db;
   const made = await deadline.limit(
     deps.shares.run(share, () => dispatch(operation, db, incoming)),

@@ -1,5 +1,5 @@
 import { subscriberBlock } from '../../access/index.ts';
-import { BoundedQueues, QueueFull, type QueueSize } from './bounded-queue.ts';
+import { BoundedQueues, QueueFull, type QueueSize, type Waiter } from './bounded-queue.ts';
 import { Problem } from '../../problem.ts';
 import { inRequest } from './request-end.ts';
 
@@ -27,7 +27,8 @@ export interface ShareOf {
   readonly source: string | null;
   /** It waits for an agent. */
   readonly waits: boolean;
-  readonly ended: AbortSignal;
+  /** The request, whose end drops it while it waits. */
+  readonly request: Waiter;
 }
 
 export interface Shares {
@@ -49,20 +50,20 @@ export function createShares(): Shares {
   const operators = new BoundedQueues<'all'>(OPERATORS);
 
   function enter<T>(of: ShareOf, serve: () => Promise<T>): Promise<T> {
-    const { caller, person, source, ended } = of;
-    if (of.isOperator) return operators.run('all', serve, ended);
+    const { caller, person, source, request } = of;
+    if (of.isOperator) return operators.run('all', serve, request);
     if (caller !== null) {
       const queues = of.waits ? waiting : organisations;
-      return queues.run(`${caller.organisationId}`, serve, ended);
+      return queues.run(`${caller.organisationId}`, serve, request);
     }
     const key = person === null ? `source ${subscriberBlock(source ?? '')}` : `person ${person.id}`;
-    return sources.run(key, () => together.run('all', serve, ended), ended);
+    return sources.run(key, () => together.run('all', serve, request), request);
   }
 
   return {
     async run(of, serve) {
       try {
-        return await enter(of, () => inRequest(of, serve));
+        return await enter(of, () => inRequest(of.request, serve));
       } catch (error) {
         if (error instanceof QueueFull) throw refusal(error, of);
         throw error;

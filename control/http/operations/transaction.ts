@@ -4,6 +4,9 @@ import { codeOf, isUnavailable } from '../../db/failure.ts';
 
 const RETRY_AFTER = { 'retry-after': '5' };
 
+/** Made once: every request ends, and hardly any is waited for then. */
+const ENDED = notAnswered();
+
 /** The time that the server may spend on a request, whatever the database does. Receiving the body does not count. */
 export class Deadline {
   #leftMs: number;
@@ -37,14 +40,14 @@ export class Deadline {
   /** Aborts when the time is over or the client left: what waits for its turn need not begin. */
   get ended(): AbortSignal {
     this.#end ??= new AbortController();
-    if (this.#isEnded) this.#end.abort(notAnswered());
+    if (this.#isEnded) this.#end.abort(ENDED);
     return this.#end.signal;
   }
 
   /** Called when the answer was sent or the client left. */
   end(): void {
     this.#isEnded = true;
-    this.#end?.abort(notAnswered());
+    this.#end?.abort(ENDED);
   }
 
   /** Whether a COMMIT was sent whose answer has not come. */
