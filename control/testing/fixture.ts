@@ -17,6 +17,7 @@ import { createLogger, type Logger } from '../log.ts';
 import { createGameServers, type GameServers } from '../game-servers/index.ts';
 import { createWebhooks } from '../webhooks/index.ts';
 import { createRegistry } from '../http/server/metrics.ts';
+import type { RateLimiter } from '../http/operations/rate-limit.ts';
 import { createHttpServer, type HttpDeps, type HttpServer } from '../http/server/server.ts';
 import { createSessionClient, createTestClient, type TestClient } from './client.ts';
 import { seedPeople, type TestPerson, tokenOf } from './people.ts';
@@ -73,6 +74,13 @@ const TEST_DEADLINES = { timeouts: { readMs: 300, instructMs: 3000 } };
 type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<void>): void };
 
 /** Starts the test environment for one test and stops it afterwards. */
+/** For tests that send more in a moment than a caller may; what holds the limits are tests of their own. */
+export const UNLIMITED: RateLimiter = {
+  take: () => ({}),
+  takeUsage: () => ({}),
+  spend: () => {},
+};
+
 export async function startEnvironment(
   t: Test,
   overrides: Partial<HttpDeps> = {},
