@@ -76,7 +76,7 @@ type Test = Parameters<typeof testDatabase>[0] & { after(stop: () => Promise<voi
 /** Starts the test environment for one test and stops it afterwards. */
 /** For tests that send more in a moment than a caller may; what holds the limits are tests of their own. */
 export const UNLIMITED: RateLimiter = {
-  take: () => ({}),
+  take: () => ({ ratelimit: '"key";r=1;t=1', 'ratelimit-policy': '"key";q=1;w=1' }),
   takeUsage: () => ({}),
   spend: () => {},
 };
