@@ -2280,10 +2280,12 @@ export type SourcesBlocked = {
   readonly data: {
     /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
     readonly target: string | null;
-    /** How many were blocked. */
+    /** How many were blocked, or got another note or end. */
     readonly changed: number;
     /** How many of the sent ones were so already. */
     readonly unchanged: number;
+    /** Of an unblocking: where sent ones are still blocked, the first 20. */
+    readonly still_blocked: readonly StillBlocked[];
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
@@ -2297,9 +2299,21 @@ export type SourcesUnblocked = {
     readonly changed: number;
     /** How many of the sent ones were so already. */
     readonly unchanged: number;
+    /** Of an unblocking: where sent ones are still blocked, the first 20. */
+    readonly still_blocked: readonly StillBlocked[];
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
+};
+
+/** A source that is still blocked elsewhere. */
+export type StillBlocked = {
+  /** As sent. */
+  readonly source: string;
+  /** The blocked network. */
+  readonly by: string;
+  /** A held address or a prefix inside a holding. Left out or null: everything that the organisation holds, also later. */
+  readonly target: string | null;
 };
 
 export type SuggestedFilter = {

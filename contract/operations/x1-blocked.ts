@@ -92,12 +92,21 @@ const UnblockRequest = sent('UnblockRequest', 'Networks to unblock, as they were
   target,
 });
 
+const StillBlocked = object('StillBlocked', 'A source that is still blocked elsewhere.', {
+  source: Type.String({ description: 'As sent.', examples: ['198.51.100.7'] }),
+  by: Type.String({ description: 'The blocked network.', examples: ['198.51.100.0/24'] }),
+  target: textOrNull({ description: TARGET, examples: ['203.0.113.10'] }),
+});
+
 const changed = (title: string, description: string) =>
   object(title, {
     data: Type.Object({
       target: textOrNull({ description: TARGET }),
       changed: natural({ description }),
       unchanged: natural({ description: 'How many of the sent ones were so already.' }),
+      still_blocked: Type.Array(StillBlocked, {
+        description: 'Of an unblocking: where sent ones are still blocked, the first 20.',
+      }),
     }),
     message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
   });
@@ -113,7 +122,7 @@ const write = {
 const WRITE_REFUSALS = [...FIREWALL, 'limit_exceeded', 'managed_by_fleet_file'] as const;
 const HEADERS = [...RATE_HEADERS, 'Portcullis-Generation', 'Idempotency-Replayed?'] as const;
 const example = (message: string) => ({
-  data: { target: '203.0.113.10', changed: 1, unchanged: 0 },
+  data: { target: '203.0.113.10', changed: 1, unchanged: 0, still_blocked: [] },
   message,
 });
 
@@ -161,7 +170,7 @@ export const X1_BLOCKED_ENDPOINTS = [
       ...refusals(COMMON, WITH_BODY, WITH_KEY, WRITE_REFUSALS),
       200: {
         description: 'Accepted. Not live everywhere yet.',
-        schema: changed('SourcesBlocked', 'How many were blocked.'),
+        schema: changed('SourcesBlocked', 'How many were blocked, or got another note or end.'),
         headers: HEADERS,
         example: example('1 source was blocked on 203.0.113.10.'),
       },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { BlockedSource } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
+import { EXIT, QuietExit } from '../../exit.ts';
 import { type CallOptions, parseDuration, withCallOptions } from '../../options.ts';
 import { localTime, print, printJson, printTable, report } from '../../output.ts';
 
@@ -51,7 +52,10 @@ async function block(sources: readonly string[], options: BlockOptions): Promise
 
 async function unblock(sources: readonly string[], options: BlockOptions): Promise<void> {
   const body = { sources, target: options.on ?? null };
-  report(await connect(options).unblockSources({ body }), options);
+  const answer = await connect(options).unblockSources({ body });
+  report(answer, options);
+  // A script that unblocks wants the source through.
+  if (answer.data.still_blocked.length > 0) throw new QuietExit(EXIT.failed);
 }
 
 async function list(options: CallOptions): Promise<void> {

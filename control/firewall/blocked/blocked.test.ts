@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { insertEdge, silentEvents } from '../../fleet/testing.ts';
 import { serveEdges, TestEdge } from '../../fleet/test-edge.ts';
 import { advanceHoldings } from '../../fleet/timers/holdings.ts';
-
+import { listen } from '../../db/listen.ts';
 import { assertRefused, dataOf, type TestClient, type TestReply } from '../../testing/client.ts';
 import { startEnvironment } from '../../testing/fixture.ts';
 
@@ -38,7 +38,8 @@ test('a blocked source is dropped before every allow, until it is unblocked', as
   assert.equal(await verdict(acme, SOURCE), 'pass named-allows');
   const body = { sources: ['198.51.100.0/24', SOURCE], target: IP, note: 'scans' };
   assert.deepEqual(changed(await acme.post(BLOCKED, body)), [2, 0]);
-  assert.deepEqual(changed(await acme.post(BLOCKED, { ...body, note: 'again' })), [0, 2]);
+  assert.deepEqual(changed(await acme.post(BLOCKED, body)), [0, 2]);
+  assert.deepEqual(changed(await acme.post(BLOCKED, { ...body, note: 'again' })), [2, 0]);
   assert.equal(await verdict(acme, SOURCE), 'drop blocked-sources');
   assert.equal(await verdict(acme, '192.0.2.1'), 'pass default');
   assert.deepEqual(
@@ -127,6 +128,42 @@ test('an edge gets a list with its first source; later sources change the list a
   const [last] = await edge.sync();
   assert.deepEqual(last?.removed, [IP]);
   assert.deepEqual(edge.sourceSets?.sets, {});
+});
+
+test('another end or note of a blocked source is said, and wakes what ends it', async (t) => {
+  const { acme, db, databaseUrl } = await startEnvironment(t);
+  const body = { sources: [SOURCE], target: IP };
+  changed(await acme.post(BLOCKED, body));
+  const [connected, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const listener = listen(databaseUrl, ['portcullis_holdings'], (_, payload) =>
+    (payload === null ? connected : woken).resolve(),
+  );
+  t.after(() => listener.stop());
+  await connected.promise;
+  const soon = new Date(Date.now() + 3_600_000).toISOString();
+  const renewed = await acme.post(BLOCKED, { ...body, expires_at: soon });
+  assert.match(renewed.text, /Note and end of 1 blocked on 203\.0\.113\.\d+ are now those sent/);
+  await woken.promise;
+  const { rows } = await sql<{ action: string }>`
+    select action from audit where action like 'source.%' order by id`.execute(db);
+  assert.deepEqual(
+    rows.map(({ action }) => action),
+    ['source.block', 'source.renew'],
+  );
+});
+
+test('an unblocking says where its sources are still blocked', async (t) => {
+  const { acme } = await startEnvironment(t);
+  changed(await acme.post(BLOCKED, { sources: [SOURCE, '198.51.100.0/24'], target: IP }));
+  const elsewhere = await acme.delete(BLOCKED, { sources: [SOURCE] });
+  assert.equal(elsewhere.status, 200);
+  assert.doesNotMatch(elsewhere.text, /it is so already/);
+  assert.match(elsewhere.text, new RegExp(`is still blocked on ${IP}: name it as the target`));
+  const within = await acme.delete(BLOCKED, { sources: [SOURCE], target: IP });
+  assert.deepEqual(dataOf<{ still_blocked: object[] }>(within).still_blocked, [
+    { source: SOURCE, by: '198.51.100.0/24', target: IP },
+  ]);
+  assert.match(within.text, /is still blocked as a part of 198\.51\.100\.0\/24/);
 });
 
 test('a source whose time is over is unblocked without a write', async (t) => {

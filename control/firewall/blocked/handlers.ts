@@ -9,7 +9,15 @@ import { currentGeneration } from '../../fleet/generations.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
-import { type BlockedScope, countBlocked, endBlocked, saveBlocked } from './store.ts';
+import {
+  type BlockedScope,
+  countBlocked,
+  endBlocked,
+  findStillBlocked,
+  type SavedBlocked,
+  saveBlocked,
+  type StillBlocked,
+} from './store.ts';
 import { findHeldTarget } from '../defaults/service.ts';
 import { enforcementNote } from '../held-store.ts';
 import { timeView } from '../../http/operations/view.ts';
@@ -50,15 +58,17 @@ export function createBlockedHandlers({
     async blockSources(call, tx) {
       const scope = await findScope(tx, call, call.body.target ?? null);
       const sources = requireSources(call.body.sources, scope);
-      const { created, batch } = await block(tx, call, scope, sources);
-      return answer(call, batch, scope, { did: 'block', changed: created, sources });
+      const { saved, batch } = await block(tx, call, scope, sources);
+      return answer(call, batch, scope, { did: 'block', ...saved, sources, still: [] });
     },
     async unblockSources(call, tx) {
       const scope = await findScope(tx, call, call.body.target ?? null);
       const sources = requireSources(call.body.sources, scope);
       const batch = new Batch(tx, 'portal');
-      const ended = await endBlocked(batch, scope, sources);
-      return answer(call, batch, scope, { did: 'unblock', changed: ended, sources });
+      const created = await endBlocked(batch, scope, sources);
+      const { organisationId, prefixes } = call.caller;
+      const still = await findStillBlocked(tx, organisationId, prefixes, sources);
+      return answer(call, batch, scope, { did: 'unblock', created, renewed: 0, sources, still });
     },
   };
 }
@@ -130,7 +140,7 @@ async function block(
   call: CallOf<'blockSources'>,
   scope: Scope,
   sources: readonly string[],
-): Promise<{ readonly batch: Batch; readonly created: number }> {
+): Promise<{ readonly batch: Batch; readonly saved: SavedBlocked }> {
   const { note = '', expires_at: expires = null } = call.body;
   if (expires !== null && Date.parse(expires) <= Date.now()) {
     const detail = 'is over already';
@@ -139,45 +149,69 @@ async function block(
     });
   }
   const batch = new Batch(tx, 'portal');
-  return { batch, created: await saveBlocked(batch, scope, { sources, note, expires }) };
+  return { batch, saved: await saveBlocked(batch, scope, { sources, note, expires }) };
 }
 
-interface Done {
+interface Done extends SavedBlocked {
   readonly did: 'block' | 'unblock';
-  readonly changed: number;
   readonly sources: readonly string[];
+  readonly still: readonly StillBlocked[];
 }
 
-async function answer(call: Call, batch: Batch, scope: Scope, { did, changed, sources }: Done) {
+async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
+  const { did, created, renewed, sources, still } = done;
   const generation = await batch.land(`source.${did}`);
-  if (generation !== null) {
+  if (created + renewed > 0) {
     await recordAudit(batch.tx, {
       actor: keyActor(call),
       organisationId: scope.organisationId,
-      action: `source.${did}`,
+      action: created > 0 ? `source.${did}` : 'source.renew',
       target: scope.target ?? call.caller.organisation.slug,
       detail: { sources: sources.slice(0, 20), count: sources.length },
-      generation,
+      ...(generation !== null && { generation }),
     });
   }
-  const were = changed === 1 ? 'source was' : 'sources were';
-  const message =
-    changed === 0
-      ? `Nothing was changed on ${scope.shown}: it is so already.`
-      : `${changed} ${were} ${did}ed on ${scope.shown}. Changes take 3-5 minutes to propagate globally.${await enforcementNote(batch.tx, call.caller, scope.shown)}`;
+  const note = created === 0 ? '' : await enforcementNote(batch.tx, call.caller, scope.shown);
   return {
     status: 200 as const,
     body: {
       data: {
         target: scope.target === null ? null : scope.shown,
-        changed,
-        unchanged: sources.length - changed,
+        changed: created + renewed,
+        unchanged: sources.length - created - renewed,
+        still_blocked: still.map(({ source, by, target }) => ({ source, by, target })),
       },
-      message,
+      message: `${messageOf(scope, done)}${note}`,
     },
     headers: {
       'portcullis-generation': String(generation ?? (await currentGeneration(batch.tx))),
       'cache-control': 'no-store',
     },
   };
+}
+
+function messageOf({ shown }: Scope, { did, created, renewed, still }: Done): string {
+  const sentences: string[] = [];
+  if (created > 0) {
+    sentences.push(
+      `${counted(created)} ${did}ed on ${shown}. Changes take 3-5 minutes to propagate globally.`,
+    );
+  }
+  if (renewed > 0)
+    sentences.push(`Note and end of ${renewed} blocked on ${shown} are now those sent.`);
+  if (sentences.length === 0 && (did === 'block' || still.length === 0))
+    sentences.push(`Nothing was changed on ${shown}: it is so already.`);
+  for (const { source, by, target } of still) {
+    const where =
+      target === null
+        ? 'everything that is held: leave the target out'
+        : `${target}: name it as the target`;
+    const network = by === source ? '' : ` as a part of ${by}`;
+    sentences.push(`${source} is still blocked${network} on ${where} to unblock ${by}.`);
+  }
+  return sentences.join(' ');
+}
+
+function counted(count: number): string {
+  return count === 1 ? '1 source was' : `${count} sources were`;
 }

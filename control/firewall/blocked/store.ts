@@ -22,9 +22,15 @@ export async function countBlocked(db: Db | Tx, organisationId: number): Promise
   return rows[0]?.count ?? 0;
 }
 
+export interface SavedBlocked {
+  readonly created: number;
+  /** Blocked there already, with another note or end. */
+  readonly renewed: number;
+}
+
 /**
- * Blocks CIDRs, and returns how many were not blocked there; note and end of the others are renewed if the same side owns them.
- * Throws 422 above the limit of the organisation.
+ * Blocks CIDRs; those that the same side blocked there already get the note and the end. Throws 422 above the limit of the
+ * organisation.
  */
 export async function saveBlocked(
   batch: Batch,
@@ -38,7 +44,7 @@ export async function saveBlocked(
     readonly note: string;
     readonly expires: string | null;
   },
-): Promise<number> {
+): Promise<SavedBlocked> {
   const { tx } = batch;
   // Concurrent calls of an organisation wait here, so that the limit holds.
   await lockRows(tx, 'organisations', [organisationId], 'no key update');
@@ -51,9 +57,14 @@ export async function saveBlocked(
     on conflict (organisation_id, holding_id, target, source) where deleted_generation is null
       do update set note = excluded.note, expires_at = excluded.expires_at
       where blocked_sources.owner = excluded.owner
+        and (blocked_sources.note, blocked_sources.expires_at) is distinct from (excluded.note, excluded.expires_at)
     returning id, (xmax = 0) as "isNew"`.execute(tx);
   const created = rows.filter(({ isNew }) => isNew).map(({ id }) => id);
-  if (created.length === 0) return 0;
+  const renewed = rows.length - created.length;
+  // The timer that ends them sleeps until the next end that it knows.
+  if (expires !== null && rows.length > 0)
+    await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
+  if (created.length === 0) return { created: 0, renewed };
   batch.begin('blocked_sources', created);
   const count = await countBlocked(tx, organisationId);
   if (count > MAX_BLOCKED) {
@@ -64,7 +75,35 @@ export async function saveBlocked(
   }
   await touchList(batch, { organisationId, target });
   if (target !== null) await requireConfiguredLimit(tx, organisationId);
-  return created.length;
+  return { created: created.length, renewed };
+}
+
+/** Where else a source is blocked: by itself or in a network around it. */
+export interface StillBlocked {
+  readonly source: string;
+  /** The blocked network. */
+  readonly by: string;
+  /** Null: everything that the organisation holds. */
+  readonly target: string | null;
+}
+const MAX_STILL = 20;
+
+/** The blocks of the organisation that these CIDRs are in, of those that a key bound to prefixes sees. */
+export async function findStillBlocked(
+  tx: Tx,
+  organisationId: number,
+  prefixes: readonly string[] | null,
+  sources: readonly string[],
+): Promise<StillBlocked[]> {
+  const { rows } = await sql<StillBlocked>`
+    select abbrev(s.source::inet) as source, abbrev(b.source::inet) as by, abbrev(b.target::inet) as target
+      from unnest(${sources}::cidr[]) as s (source)
+      join blocked_sources b on b.organisation_id = ${organisationId} and b.deleted_generation is null and b.source >>= s.source
+      left join holdings h on h.id = b.holding_id
+     where (h.id is null or h.during @> now())
+       and (${prefixes}::cidr[] is null or b.target <<= any (${prefixes}::cidr[]))
+     order by s.source, b.target nulls first, b.source limit ${MAX_STILL}`.execute(tx);
+  return rows;
 }
 
 /** Unblocks CIDRs, and returns how many were blocked there. Throws 422 for those that the other side owns. */
