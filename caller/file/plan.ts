@@ -292,12 +292,11 @@ function noEffects(
   const known = kept.map((rule) => ({ ...matchOf(asWanted(rule)), rule }));
   const compared = added.filter(({ namedPort }) => namedPort === null).slice(0, MAX_COMPARED);
   const all = [...known, ...added.map(matchOf)];
-  const denies = all.filter(({ action }) => action === 'deny');
   const byReason = Map.groupBy(compared, (rule) => {
     const match = matchOf(rule);
     const decider = findDecidingRule(known, match, true)?.rule;
     if (decider !== undefined) return becauseOf(decider);
-    if (isDefaultAlready(match, { default: fallback, denies, hasGeoRules: false })) {
+    if (isDefaultAlready(match, { default: fallback, rules: all, hasGeoRules: false })) {
       return `changes nothing: what no rule matches is ${fallback === 'deny' ? 'dropped' : 'open'} already`;
     }
     const [allow] = findDefeatingAllows(all, match);

@@ -126,3 +126,14 @@ test('says what of a denied source still passes through allow rules, and how to 
   );
   assert.deepEqual(explainNewRules({ ...there, rules: [] }, [deny]), []);
 });
+
+test('a deny behind an allow is not said to be dropped by the default already', () => {
+  const allow = { action: 'allow', protocol: 'tcp', port: 4444, source: null } as const;
+  const deny = { action: 'deny', protocol: 'tcp', port: 4444, source: '203.0.113.9' } as const;
+  const there = { rules: [stored(allow, 1)], hasGeoRules: false, default: 'deny' } as const;
+  const said = explainNewRules(there, [deny]).join(' ');
+  assert.doesNotMatch(said, /dropped already/);
+  assert.match(said, /rule 1 .* decides first/);
+  assert.match(said, /Packets from 203\.0\.113\.9 still pass to tcp 4444/);
+  assert.match(explainNewRules({ ...there, rules: [] }, [deny]).join(), /dropped already/);
+});

@@ -31,8 +31,8 @@ function explainByDefault(
   there: Pick<AddressState, 'rules' | 'hasGeoRules' | 'default'>,
   added: readonly RuleContent[],
 ): string[] {
-  const denies = [...there.rules, ...added].filter(({ action }) => action === 'deny');
-  const isPointless = (rule: RuleContent): boolean => isDefaultAlready(rule, { ...there, denies });
+  const rules = [...there.rules, ...added];
+  const isPointless = (rule: RuleContent): boolean => isDefaultAlready(rule, { ...there, rules });
   if (added.length === 0 || !added.every(isPointless)) return [];
   if (there.default === 'deny') {
     return [

@@ -30,20 +30,21 @@ export function findDecidingRule<R extends Match>(
 }
 
 /**
- * Whether adding a rule changes no verdict because the default already gives it: a deny under `deny`, and an allow
- * under `accept` that no deny rule and no geo rule overlaps. `denies` are the deny rules of the address.
+ * Whether adding a rule changes no verdict because the default already gives it: a deny under `deny` whose packets no allow
+ * rule lets through, and an allow under `accept` that no deny rule and no geo rule overlaps. `rules`: all of the address.
  */
 export function isDefaultAlready(
   added: Match,
   there: {
     readonly default: DefaultAction;
-    readonly denies: readonly Match[];
+    readonly rules: readonly Match[];
     readonly hasGeoRules: boolean;
   },
 ): boolean {
-  if (added.action === 'deny') return there.default === 'deny';
+  if (added.action === 'deny')
+    return there.default === 'deny' && findDefeatingAllows(there.rules, added).length === 0;
   if (there.default === 'deny' || there.hasGeoRules) return false;
-  return !there.denies.some((deny) => overlap(deny, added));
+  return !there.rules.some((rule) => rule.action === 'deny' && overlap(rule, added));
 }
 
 /** Whether one packet could match both, were it for protocol and port. Thousands are compared, so sources are not. */
