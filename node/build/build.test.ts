@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { ServerBuild } from '@portcullis/link/messages/node.ts';
 import { EngineError } from '../engine/engine.ts';
 import { INSTALLED_EGG, uuidOf } from '../testing/eggs.ts';
 import { TestHost } from '../testing/host.ts';
@@ -75,6 +76,29 @@ describe('a build', () => {
     await host.restart();
     assert.equal((await host.built(await building)).state, 'built');
     assert.equal(host.count('runInstall', uuidOf(1)), 1);
+  });
+
+  it('is replaced by one of a later epoch, while it runs or just as it ends', async (t) => {
+    for (const endsItself of [false, true]) {
+      const host = new TestHost(t);
+      const started = Promise.withResolvers<void>();
+      const end = Promise.withResolvers<number>();
+      host.engine.install = (_spec, _output, signal) => {
+        started.resolve();
+        if (endsItself) return end.promise;
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new EngineError('aborted', 'Called off.')));
+        });
+      };
+      const building = host.server(INSTALLED_EGG);
+      await started.promise;
+      host.engine.install = async () => 0;
+      const renewed = host.servers(1, INSTALLED_EGG, { buildEpoch: 2 });
+      if (endsItself) end.resolve(0);
+      const isNew = ({ epoch, state }: ServerBuild) => epoch === 2 && state === 'built';
+      await host.control.reported(uuidOf(1), isNew);
+      await Promise.all([building, renewed]);
+    }
   });
 
   it('is stopped and fails with its output if its install fills the disk', async (t) => {

@@ -28,6 +28,10 @@ export class Builder {
   #record: BuildRecord;
   #waitReason: string | null = null;
   #abort: AbortController | null = null;
+  /** The epoch that the build in progress is of. */
+  #epoch = 0;
+  /** A later epoch, whose build replaces the one in progress. */
+  #next: number | null = null;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
   /** Of the last build of this agent. */
@@ -75,10 +79,13 @@ export class Builder {
     void this.#save({ epoch, state: 'built', reason: null, log: null });
   }
 
-  /** No-op while a build is in progress. */
+  /** A build in progress goes on, but for one of an earlier epoch, which is cancelled and replaced. */
   start(epoch: number): void {
-    if (this.#closed || this.#abort !== null || !this.isDue(epoch)) return;
-    void this.#run(epoch);
+    if (this.#closed || !this.isDue(epoch)) return;
+    if (this.#abort === null) return void this.#run(epoch);
+    if (epoch <= (this.#next ?? this.#epoch)) return;
+    this.#next = epoch;
+    this.#abort.abort(new EngineError('aborted', 'A newer build replaces this one.'));
   }
 
   close(): void {
@@ -91,6 +98,7 @@ export class Builder {
     const { uuid, builds, build, log } = this.#options;
     const abort = new AbortController();
     this.#abort = abort;
+    this.#epoch = epoch;
     this.#waitReason = 'Other servers are being built.';
     try {
       await builds.run(async () => {
@@ -101,11 +109,16 @@ export class Builder {
       }, abort.signal);
       await this.#save({ epoch, state: 'built', reason: null, log: null });
     } catch (error) {
-      log.warn({ uuid, epoch, error }, 'a server could not be built');
-      await this.#failed(epoch, error);
+      if (this.#next === null) {
+        log.warn({ uuid, epoch, error }, 'a server could not be built');
+        await this.#failed(epoch, error);
+      }
     } finally {
       this.#endedMs = performance.now();
       this.#abort = null;
+      const next = this.#next;
+      this.#next = null;
+      if (next !== null) this.start(next);
     }
   }
 

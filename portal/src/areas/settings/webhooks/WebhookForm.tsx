@@ -9,7 +9,7 @@ import { EVENTS } from './queries.ts';
 
 const text = messages.webhooks;
 /** The service knows which addresses are allowed, and says so. */
-const ANYWHERE = ['0.0.0.0/0', '::/0'].flatMap((each) => {
+const ANYWHERE = ['0.0.0.0/0', '::/0', '127.0.0.0/8', '::1/128'].flatMap((each) => {
   const parsed = parseCidr(each);
   return parsed.ok ? [parsed.value] : [];
 });
