@@ -1,5 +1,6 @@
-import type { ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
+import type { Outside } from '../../agents/scope.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
@@ -21,6 +22,15 @@ const LOST_MS = 12 * RENEWAL_MS;
 /** Answers the requests of edges and collectors about attacks. */
 export function createDetectionService(options: DetectionServiceOptions): DetectionService {
   const { db, scopes, leader, events } = options;
+  const refuseOutside = (
+    from: AgentRef,
+    what: 'samples' | 'attacks',
+    outside: Outside | null,
+  ): void => {
+    if (outside === null) return;
+    const { count, examples } = outside;
+    events.refused({ from, what, why: 'not_served', count, first: examples[0] ?? '' });
+  };
   return {
     async settings(_from, asked) {
       await scopes.ready();
@@ -28,16 +38,7 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
     },
     async samples(from, { request: message, site, outside }) {
       await scopes.ready();
-      if (outside !== null) {
-        const { count, examples } = outside;
-        events.refused({
-          from,
-          what: 'samples',
-          why: 'not_served',
-          count,
-          first: examples[0] ?? '',
-        });
-      }
+      refuseOutside(from, 'samples', outside);
       const samples =
         from.kind === 'edge' ? countedBy(from.name, message.samples, scopes) : message.samples;
       const isAccepted = await leader.accept(from, site, { ...message, samples });
@@ -45,16 +46,7 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
     },
     async attacks(from, { request: message, outside }) {
       await scopes.ready();
-      if (outside !== null) {
-        const { count, examples } = outside;
-        events.refused({
-          from,
-          what: 'attacks',
-          why: 'not_served',
-          count,
-          first: examples[0] ?? '',
-        });
-      }
+      refuseOutside(from, 'attacks', outside);
       const nowMs = Date.now();
       const taken: OutageAttack[] = [];
       for (const reported of message.attacks) {
