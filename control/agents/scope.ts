@@ -49,6 +49,13 @@ export class AgentScope {
     return cidr.ok && this.#prefixes.some((prefix) => containsCidr(cidr.value, prefix));
   }
 
+  /** Those of its prefixes that are parts of a larger one; null if it may speak of the whole. */
+  partsOf(subject: string): readonly Cidr[] | null {
+    if (this.#within.of(subject) !== null) return null;
+    const cidr = parseCidr(subject);
+    return cidr.ok ? this.#prefixes.filter((prefix) => containsCidr(cidr.value, prefix)) : [];
+  }
+
   /** Whether an address is in the prefix that the agent reports. */
   isInside(subject: string, prefix: string): boolean {
     if (this.#around.get(subject) === prefix) return true;

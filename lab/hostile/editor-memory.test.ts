@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -36,4 +36,22 @@ test('a file of a game that needs much memory to edit costs the agent none of it
   );
   assert.deepEqual(await edit('small.yml'), []);
   assert.equal(readFileSync(join(folder, 'small.yml'), 'utf8'), 'key: 2\n');
+});
+
+test('a small file that an edit would make large by its indentation is left as it is', async (t) => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'portcullis-editor-')));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // Each zero would stand in a line of its own behind 10,000 spaces.
+  const nested = `${'['.repeat(1_000)}${'0,'.repeat(5_000)}0${']'.repeat(1_000)}`;
+  const text = `{\n          "list": ${nested}\n}\n`;
+  writeFileSync(join(folder, 'small.json'), text);
+  const replacements = [{ match: 'key', ifValue: null, value: 2 }];
+  const files = [{ path: 'small.json', parser: 'json' as const, replacements }];
+  const apply = createApplyConfigFiles(new EditProcess(LONG_MS));
+  const problems = await apply({ folder, files, scope: SCOPE, owner: null });
+  assert.deepEqual(
+    problems.map(({ detail }) => detail),
+    ['Left as it is: it would be larger than 16 MiB.'],
+  );
+  assert.equal(statSync(join(folder, 'small.json')).size, text.length);
 });

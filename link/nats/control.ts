@@ -44,6 +44,12 @@ import { type Listener, listen } from './subscription.ts';
 /** Requests of one session that are handled at the same time; further ones are refused. */
 const MAX_PENDING = 2_000;
 const FLUSH_MS = 200;
+/**
+ * Messages of one agent that are looked at in a window; the rest is dropped unread. An agent waits for answers, so it
+ * sends far fewer. Whoever sends more would keep control from reading what others send, which stands behind it.
+ */
+const MAX_IN_WINDOW = 4_000;
+const WINDOW_MS = 1_000;
 
 /** Answers one message of an agent. Throws `LinkError` `too_large`. Does nothing once control has closed. */
 type Respond = (envelope: object) => void;
@@ -66,6 +72,9 @@ export class NatsControl implements ControlSide {
   readonly #sessions = new Map<string, Session>();
   readonly #subscriptions: readonly Subscription[];
   readonly #running = new Set<Promise<void>>();
+  /** By the subjects of an agent: its messages in the window. */
+  readonly #messages = new Map<string, number>();
+  #windowEndMs = 0;
   #isConnected = true;
 
   constructor(connection: NatsConnection, options: ServeOptions) {
@@ -98,11 +107,12 @@ export class NatsControl implements ControlSide {
    * handled: by the reply to its request, an agent could say something in control's name.
    */
   #listen<T>(
-    listener: Omit<Listener<T>, 'take' | 'onError'>,
+    listener: Omit<Listener<T>, 'take' | 'onError' | 'isTooMany'>,
     take: (from: AgentRef, envelope: T, respond: Respond) => void | Promise<void>,
   ): Subscription {
     return listen(this.#connection, {
       ...listener,
+      isTooMany: (subject) => this.#isTooMany(subject),
       onError: this.#options.onError,
       take: (envelope, message) => {
         const agent = parseAgentRef(agentOf(message.subject));
@@ -114,6 +124,18 @@ export class NatsControl implements ControlSide {
         });
       },
     });
+  }
+
+  #isTooMany(subject: string): boolean {
+    const nowMs = performance.now();
+    if (nowMs >= this.#windowEndMs) {
+      this.#messages.clear();
+      this.#windowEndMs = nowMs + WINDOW_MS;
+    }
+    const { kind, name } = agentOf(subject);
+    const count = (this.#messages.get(`${kind}/${name}`) ?? 0) + 1;
+    this.#messages.set(`${kind}/${name}`, count);
+    return count > MAX_IN_WINDOW;
   }
 
   async call<C extends AgentCall>(

@@ -6,6 +6,8 @@ export interface Listener<T> {
   readonly subject: string;
   /** Members of a queue share its messages. */
   readonly queue?: string;
+  /** Whether a message on a subject is dropped before anything is done with it. */
+  readonly isTooMany?: (subject: string) => boolean;
   /** A larger message is dropped before it is parsed. */
   readonly maxBytes?: (subject: string) => number;
   /** A message that it does not accept is dropped, whoever sent it. */
@@ -20,11 +22,12 @@ export interface Listener<T> {
  * error, not even a rejection, leaves this function.
  */
 export function listen<T>(connection: NatsConnection, listener: Listener<T>): Subscription {
-  const { subject, queue } = listener;
+  const { subject, queue, isTooMany } = listener;
   return connection.subscribe(subject, {
     ...(queue !== undefined && { queue }),
     callback: (error, message) => {
-      if (error === null) void deliver(listener, message);
+      if (error !== null || isTooMany?.(message.subject) === true) return;
+      void deliver(listener, message);
     },
   });
 }

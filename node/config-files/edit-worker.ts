@@ -9,8 +9,14 @@ export interface EditOrder {
 }
 export type EditAnswer =
   | ({ readonly ok: true } & Edited)
-  /** `spent`: the file exceeded the limit of time or memory. */
+  /** `spent`: the file exceeded the limit of time, memory or size. */
   | { readonly ok: false; readonly reason: string; readonly spent?: true };
+
+/**
+ * Of an edited file: indentation may make a small file of nested lists thousands of times as large, which the agent would
+ * hold and write.
+ */
+const MAX_EDITED = 16 * 1024 * 1024;
 
 process.on('message', (order: EditOrder) => send(answer(order)));
 // It ends with its agent.
@@ -23,7 +29,9 @@ function send(message: EditAnswer | 'ready'): void {
 
 function answer({ parser, text, edits }: EditOrder): EditAnswer {
   try {
-    return { ok: true, ...EDITORS[parser](text, edits) };
+    const edited = EDITORS[parser](text, edits);
+    if (edited.text.length <= MAX_EDITED) return { ok: true, ...edited };
+    return { ok: false, reason: 'it would be larger than 16 MiB', spent: true };
   } catch (error) {
     if (error instanceof Unreadable) return { ok: false, reason: error.message };
     // The parsers recurse, so deep nesting ends here.

@@ -85,6 +85,10 @@ export function chooseAccount(
   return null;
 }
 
+export function isTaken(account: number, taken: readonly AccountRange[]): boolean {
+  return taken.some(({ first, last }) => first <= account && account <= last);
+}
+
 export function overlaps(one: AccountRange, other: AccountRange): boolean {
   return one.first <= other.last && other.first <= one.last;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { EngineError } from '../engine/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { AccountRecord } from '../journal/record.ts';
-import { type AccountRange, chooseAccount, takenRanges } from './account-range.ts';
+import { type AccountRange, chooseAccount, isTaken, takenRanges } from './account-range.ts';
 import type { Owner } from './folder.ts';
 
 export interface AccountsOptions {
@@ -47,14 +47,17 @@ export class Accounts {
       }
   }
 
-  /** Returns the account of a server; one that has none gets one, which is on the disk when this resolves. */
+  /**
+   * Returns the account of a server that does not run. One that has none gets one, which is on the disk when this
+   * resolves; so does one whose account the host has given to somebody since, who could reach its processes and files.
+   */
   async of(uuid: string): Promise<Owner> {
     const known = this.#records.get(uuid);
-    if (known !== undefined) return ownerOf(known);
+    const taken = this.#readTaken();
+    if (known !== undefined && !isTaken(known.uid, taken)) return ownerOf(known);
     // Owners too, for folders whose record was lost.
     const used = new Set(this.#ownersOfOthers(uuid));
     for (const record of this.#records.values()) used.add(record.uid);
-    const taken = this.#readTaken();
     const uid = chooseAccount(uuid, this.#range, { used, taken });
     if (uid === null) {
       const { first, last } = this.#range;

@@ -22,6 +22,9 @@ import { Accounts } from './accounts.ts';
 import { type Owner, serverFolder, serversFolder } from './folder.ts';
 import { FOLDER_MODE, type Given, giveFolder, NotGiven } from './give.ts';
 
+/** Folders of one server that are set aside. */
+const MAX_QUARANTINED = 2;
+
 /** A folder that a server may be started with. */
 export interface ReadyFolder {
   readonly folder: string;
@@ -94,9 +97,10 @@ export class ServerFolders {
   /**
    * Runs an install in the folder of a server that does not run. `run` leaves the folder to the account of its owner, and
    * rejects with `NotGiven` if it cannot: then the folder is set aside where only the agent may enter, and this rejects
-   * with `refused`.
+   * with `refused`. So it does, without a run, while several are aside.
    */
   async install<T>(uuid: string, run: (folder: string) => Promise<T>): Promise<T> {
+    this.#requireFewQuarantined(uuid);
     const { folder, owner, before } = await this.#open(uuid);
     // An earlier install may have changed the owner of the folder.
     if (owner !== null && !isOf(before, owner)) chownSync(folder, owner.uid, owner.gid);
@@ -152,6 +156,15 @@ export class ServerFolders {
     const details = { uuid, uid: owner.uid, before: before.uid, cleared, removed, copied };
     this.#log.info(details, 'the files of a server were given to its own account');
     return `${notice}${describeGiven(given)}`;
+  }
+
+  /** Each may be as large as the server may, and only the operator deletes them. */
+  #requireFewQuarantined(uuid: string): void {
+    const names = namesIn(serversFolder(this.#stateDir));
+    const aside = names.filter((name) => name.startsWith(`${uuid}.quarantined-`)).toSorted();
+    if (aside.length < MAX_QUARANTINED) return;
+    const message = `What ${aside.length} installs left was set aside, so the server is not built again before the operator purged it: portcullis nodes purge ${aside[0]} --yes`;
+    throw new EngineError('refused', message);
   }
 
   #quarantine(uuid: string, failure: NotGiven): EngineError {

@@ -1,5 +1,6 @@
-import type { ControlReply } from '@portcullis/link/messages/messages.ts';
-import type { OutageAttack } from '@portcullis/link/messages/attacks.ts';
+import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
+import type { OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
+import type { Outside } from '../../agents/scope.ts';
 import type { DetectionService } from '../../fleet/index.ts';
 import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
@@ -21,6 +22,15 @@ const LOST_MS = 12 * RENEWAL_MS;
 /** Answers the requests of edges and collectors about attacks. */
 export function createDetectionService(options: DetectionServiceOptions): DetectionService {
   const { db, scopes, leader, events } = options;
+  const refuseOutside = (
+    from: AgentRef,
+    what: 'samples' | 'attacks',
+    outside: Outside | null,
+  ): void => {
+    if (outside === null) return;
+    const { count, examples } = outside;
+    events.refused({ from, what, why: 'not_served', count, first: examples[0] ?? '' });
+  };
   return {
     async settings(_from, asked) {
       await scopes.ready();
@@ -28,36 +38,21 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
     },
     async samples(from, { request: message, site, outside }) {
       await scopes.ready();
-      if (outside !== null) {
-        const { count, examples } = outside;
-        events.refused({
-          from,
-          what: 'samples',
-          why: 'not_served',
-          count,
-          first: examples[0] ?? '',
-        });
-      }
-      const isAccepted = await leader.accept(from, site, message);
+      refuseOutside(from, 'samples', outside);
+      const samples =
+        from.kind === 'edge' ? countedBy(from.name, message.samples, scopes) : message.samples;
+      const isAccepted = await leader.accept(from, site, { ...message, samples });
       return !isAccepted || leader.silentMs > LOST_MS ? unable() : DONE;
     },
     async attacks(from, { request: message, outside }) {
       await scopes.ready();
-      if (outside !== null) {
-        const { count, examples } = outside;
-        events.refused({
-          from,
-          what: 'attacks',
-          why: 'not_served',
-          count,
-          first: examples[0] ?? '',
-        });
-      }
+      refuseOutside(from, 'attacks', outside);
       const nowMs = Date.now();
       const taken: OutageAttack[] = [];
       for (const reported of message.attacks) {
         const attack = datedByAge(reported, message.atMs, nowMs);
-        const why = refusalOf(attack, nowMs, scopes);
+        const isCounted = scopes.isCountedBy(from.name, attack.subject);
+        const why = isCounted ? refusalOf(attack, nowMs, scopes) : 'not_served';
         if (why === null) taken.push(attack);
         else events.refused({ from, what: 'attacks', why, count: 1, first: attack.subject });
       }
@@ -67,6 +62,30 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
       return DONE;
     },
   };
+}
+
+/** Without the prefixes that an edge serves in part and of which it counts nothing. */
+function countedBy(
+  edge: string,
+  samples: readonly WireSample[],
+  scopes: ScopeTable,
+): readonly WireSample[] {
+  const known = new Map<string, boolean>();
+  const isCounted = (subject: string): boolean => {
+    const answer = known.get(subject) ?? scopes.isCountedBy(edge, subject);
+    known.set(subject, answer);
+    return answer;
+  };
+  const isOwn = ({ subject }: { readonly subject: string }): boolean => isCounted(subject);
+  return samples.map((sample) => ({
+    ...sample,
+    // It would be subtracted from the traffic of that prefix.
+    addresses: sample.addresses.map((one) =>
+      one.prefix === null || isCounted(one.prefix) ? one : { ...one, prefix: null },
+    ),
+    prefixes: sample.prefixes.filter(isOwn),
+    tops: sample.tops.filter(isOwn),
+  }));
 }
 
 function refusalOf(

@@ -6,11 +6,27 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 const RECENT_MS = 3_000;
 /** An edge counts what passes it. If the edges together count less than this part of the threshold, they see no attack. */
 const LEAST_SHARE = 1 / 3;
+/** Of one agent, so that none makes the others' reports forgotten. */
 const MAX_SUBJECTS = 16_384;
 
 interface Counted {
+  /** The largest recent part of the threshold, and when it was reported. */
   readonly share: number;
   readonly atMs: number;
+  /** When the subject was reported last, with any part. */
+  readonly seenAtMs: number;
+}
+
+/** What one agent reported. */
+interface Reports {
+  readonly kind: AgentRef['kind'];
+  readonly name: string;
+  site: string;
+  atMs: number;
+  /** Those reported last are at the end. */
+  readonly subjects: Map<string, Counted>;
+  /** When a recent report was forgotten, because there were too many. */
+  forgotAtMs: number;
 }
 
 export interface CorroborationOptions {
@@ -22,18 +38,13 @@ export interface CorroborationOptions {
 /**
  * Which attacks exports alone claim, while an edge of the same site that serves the subject counts nothing of it. Whoever
  * has a collector's credential, or can send in the name of its exporters, could claim any: such an attack is recorded and
- * observed, and mitigated once an edge counts it.
+ * observed, and mitigated once an edge counts it, or the exports of a site where no edge could.
  */
 export class Corroboration {
   readonly #options: CorroborationOptions;
-  /** By site: when a collector reported last. Nothing is remembered for others, which is nearly all of a fleet. */
-  readonly #exporting = new Map<string, number>();
-  /** By site: when each of its edges reported last. */
-  readonly #edges = new Map<string, Map<string, number>>();
-  /** By subject: the site of the exports that reported it last. */
-  readonly #claims = new Map<string, { readonly site: string; readonly atMs: number }>();
-  /** By subject and edge: the largest recent part of the threshold. */
-  readonly #counted = new Map<string, Map<string, Counted>>();
+  readonly #agents = new Map<string, Reports>();
+  /** Without a collector nothing is remembered of subjects, which is nearly all of a fleet. */
+  #isExporting = false;
 
   constructor(options: CorroborationOptions) {
     this.#options = options;
@@ -45,59 +56,75 @@ export class Corroboration {
     samples: readonly Pick<Sample, 'addresses' | 'prefixes' | 'durationMs'>[],
     nowMs: number,
   ): void {
-    if (kind === 'collector') this.#exporting.set(site, nowMs);
-    else this.#edgesOf(site).set(name, nowMs);
-    if (this.#exporting.size === 0) return;
+    if (kind === 'collector') this.#isExporting = true;
+    const reports = this.#reportsOf(kind, name);
+    reports.site = site;
+    reports.atMs = nowMs;
+    if (!this.#isExporting) return;
     for (const { addresses, prefixes, durationMs } of samples) {
-      for (const subject of [...addresses, ...prefixes]) {
-        if (kind === 'collector') this.#claims.set(subject.subject, { site, atMs: nowMs });
-        else this.#count(name, subject, durationMs, nowMs);
-      }
+      for (const one of [...addresses, ...prefixes]) this.#count(reports, one, durationMs, nowMs);
     }
-    for (const known of [this.#claims, this.#counted] as Map<string, unknown>[]) {
-      // The oldest entries come first.
-      for (const subject of known.keys()) {
-        if (known.size <= MAX_SUBJECTS) break;
-        known.delete(subject);
-      }
+    const { subjects } = reports;
+    for (const [subject, { seenAtMs }] of subjects) {
+      if (subjects.size <= MAX_SUBJECTS) break;
+      subjects.delete(subject);
+      if (isRecent(seenAtMs, nowMs)) reports.forgotAtMs = nowMs;
     }
   }
 
   isClaimed(subject: string, nowMs: number): boolean {
-    const isRecent = (atMs: number): boolean => nowMs - atMs <= RECENT_MS;
-    const claim = this.#claims.get(subject);
-    if (claim === undefined || !isRecent(claim.atMs)) return false;
-    const edges = [...(this.#edges.get(claim.site) ?? [])];
-    const couldSee = edges.some(
-      ([edge, atMs]) => isRecent(atMs) && this.#options.serves(edge, subject),
-    );
-    return couldSee && !this.isCounted(subject, nowMs);
+    const isClaim = (reports: Reports): boolean => {
+      if (reports.kind !== 'collector') return false;
+      const atMs = reports.subjects.get(subject)?.seenAtMs ?? reports.forgotAtMs;
+      return isRecent(atMs, nowMs) && this.#couldSee(reports.site, subject, nowMs);
+    };
+    return [...this.#agents.values()].some(isClaim) && !this.isCounted(subject, nowMs);
   }
 
-  /** The edges together count a good part of the threshold. */
+  /** The edges, and the exports of sites where no edge could, together count a good part of the threshold. */
   isCounted(subject: string, nowMs: number): boolean {
-    const counted = [...(this.#counted.get(subject)?.values() ?? [])];
-    const recent = counted.filter(({ atMs }) => nowMs - atMs <= RECENT_MS);
-    return recent.reduce((sum, { share }) => sum + share, 0) >= LEAST_SHARE;
+    let sum = 0;
+    for (const { kind, site, subjects } of this.#agents.values()) {
+      const counted = subjects.get(subject);
+      if (counted === undefined || !isRecent(counted.atMs, nowMs)) continue;
+      if (kind !== 'collector' || !this.#couldSee(site, subject, nowMs)) sum += counted.share;
+    }
+    return sum >= LEAST_SHARE;
   }
 
-  #count(edge: string, sample: SubjectSample, durationMs: number, nowMs: number): void {
+  /** Whether an edge of a site would count the subject. */
+  #couldSee(site: string, subject: string, nowMs: number): boolean {
+    return [...this.#agents.values()].some(
+      (one) =>
+        one.kind === 'edge' &&
+        one.site === site &&
+        isRecent(one.atMs, nowMs) &&
+        this.#options.serves(one.name, subject),
+    );
+  }
+
+  #count({ subjects }: Reports, sample: SubjectSample, durationMs: number, nowMs: number): void {
     const { subject, packets, bytes } = sample;
     const { pps, bps } = this.#options.thresholdsOf(subject);
     const perSecond = 1_000 / durationMs;
     const share = Math.max((packets * perSecond) / pps, (bytes * 8 * perSecond) / bps);
-    const edges = this.#counted.get(subject) ?? new Map<string, Counted>();
-    const before = edges.get(edge);
-    const isLarger =
-      before === undefined || nowMs - before.atMs > RECENT_MS || share >= before.share;
-    if (isLarger) edges.set(edge, { share, atMs: nowMs });
-    this.#counted.delete(subject);
-    this.#counted.set(subject, edges);
+    const before = subjects.get(subject);
+    const isLarger = before === undefined || !isRecent(before.atMs, nowMs) || share >= before.share;
+    subjects.delete(subject);
+    subjects.set(subject, { ...(isLarger ? { share, atMs: nowMs } : before), seenAtMs: nowMs });
   }
 
-  #edgesOf(site: string): Map<string, number> {
-    const known = this.#edges.get(site) ?? new Map<string, number>();
-    this.#edges.set(site, known);
-    return known;
+  #reportsOf(kind: AgentRef['kind'], name: string): Reports {
+    const key = `${kind}/${name}`;
+    const known = this.#agents.get(key);
+    if (known !== undefined) return known;
+    const none = { site: '', atMs: -Infinity, forgotAtMs: -Infinity };
+    const reports: Reports = { kind, name, ...none, subjects: new Map() };
+    this.#agents.set(key, reports);
+    return reports;
   }
+}
+
+function isRecent(atMs: number, nowMs: number): boolean {
+  return nowMs - atMs <= RECENT_MS;
 }

@@ -307,6 +307,8 @@ export class DetectorHost implements RecordedDetector {
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const ongoing = state?.phase.name === 'ongoing' ? state.phase : null;
     if (ongoing !== null && kind !== 'ended') this.evidence.begin(ongoing, atMs);
+    // Now, because exports may be silent when the record is written.
+    if (kind !== 'ended') this.isClaimed(subject);
     const openedAtMs = this.evidence.openedAtMs(subject) ?? atMs;
     if (kind === 'ended') {
       const seenAtMs = this.#unseen.get(subject) ?? Infinity;

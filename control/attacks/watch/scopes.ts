@@ -1,4 +1,5 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '@portcullis/core/attacks/attack.ts';
+import { formatCidr } from '@portcullis/core/net/cidr.ts';
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import { MAX_SCOPES_PER_PAGE, type SettingsRequest } from '@portcullis/link/messages/attacks.ts';
 import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
@@ -60,6 +61,22 @@ export class ScopeTable {
   /** Whether an edge of the fleet serves an address or a part of a prefix. */
   serves = (edge: string, subject: string): boolean =>
     this.#edges.get(edge)?.covers(subject) ?? false;
+
+  /**
+   * Whether an edge counts something of what it reports. Of a prefix that it serves in part it counts the addresses of
+   * which that is the nearest subject: none where its part is somebody else's, who holds it more specifically.
+   */
+  isCountedBy(edge: string, subject: string): boolean {
+    const parts = this.#edges.get(edge)?.partsOf(subject) ?? null;
+    if (parts === null) return true;
+    return (
+      this.of(subject)?.scope === subject &&
+      parts.some((part) => {
+        const nearest = this.of(formatCidr(part));
+        return nearest?.scope === subject || nearest?.subject === false;
+      })
+    );
+  }
 
   thresholdsOf = (subject: string): Thresholds => this.of(subject) ?? DEFAULT_THRESHOLDS;
 

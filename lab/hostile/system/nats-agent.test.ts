@@ -15,6 +15,9 @@ import { eventually } from '../../system/stack-fixture.ts';
 const EVIL: AgentRef = { kind: 'edge', name: 'evil' };
 const BIG_BYTES = 15 * 1024 * 1024;
 const BIG_MESSAGES = 12;
+/** Small messages, and how many of one agent control takes in a second. */
+const FLOOD = 60_000;
+const TAKEN = 4_000;
 /** For what a busy machine takes to read one of them. */
 const PATIENCE_MS = 30_000;
 
@@ -96,6 +99,32 @@ describe('a stolen credential of an agent, at NATS', { skip: skipUnless(['nats-s
       }
       assert.deepEqual(await honest.request(confirm(count), PATIENCE_MS), DONE);
     }
+  });
+
+  it('is not read any further by control when it sends without an end, and others are', async (t) => {
+    const { server, seen } = await start(t);
+    const honest = await connectAs(t, server, EDGE);
+    const evil = await connectAs(t, server, EVIL);
+    const [honestId, evilId] = [randomUUID(), randomUUID()];
+    const replica = await greet(honest, EDGE, honestId);
+    await greet(evil, EVIL, evilId);
+    const request = encode({ connection: evilId, request: confirm(1) });
+    const reply = `${subjectsOf(EVIL).inboxPrefix}.flood.1`;
+    const beganMs = performance.now();
+    for (let count = 1; count <= FLOOD; count += 1) {
+      evil.publish(subjectsOf(EVIL).request(replica), request, { reply });
+      if (count % 1_000 === 0) await evil.flush();
+    }
+    const answered = await ask(honest, EDGE, replica, { connection: honestId });
+    assert.deepEqual(answered['reply'], DONE);
+    const windows = Math.ceil((performance.now() - beganMs) / 1_000) + 1;
+    const taken = seen.filter(({ name }) => name === 'evil').length;
+    assert.ok(taken <= windows * TAKEN, `${taken} of ${FLOOD} in ${windows} s`);
+    // It is an agent again when it has stopped.
+    await eventually('it is answered', async () => {
+      const own = await ask(evil, EVIL, replica, { connection: evilId }).catch(() => null);
+      return own?.['reply'] !== undefined;
+    });
   });
 });
 
