@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { BOOT_SCRIPT } from '@portcullis/edge/boot/unit.ts';
+import { type Program, readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { skipUnless } from '../../requirements.ts';
 import { DiscardedRoot, type Ended } from '../../stack/discarded-root.ts';
 
@@ -15,7 +16,11 @@ const whyNot = skipUnless(['root', 'systemd']);
 
 describe('the unit for a boot, on a host with systemd', { skip: whyNot }, () => {
   const root = new DiscardedRoot();
-  before(() => root.make());
+  let readable: Program;
+  before(() => {
+    readable = readableProgram();
+    return root.make();
+  });
   after(async () => {
     await root.destroy();
     for (const path of [UNIT, ENABLED]) assert.equal(existsSync(path), false, 'of this machine');
@@ -76,7 +81,10 @@ describe('the unit for a boot, on a host with systemd', { skip: whyNot }, () => 
     const injected = bootUnit('--install', '--data', '/srv/x"\nExecStart=/bin/evil\n"');
     assert.equal(injected.status, 2);
     assert.equal(isThere(UNIT), false);
-    const command = [process.execPath, MAIN, 'edge', 'boot-unit', '--install', '--data', DATA];
+    // Which this account may read, wherever the checkout is.
+    const { root: program, node } = readable;
+    const main = join(program, 'cli', 'main.ts');
+    const command = [node, main, 'edge', 'boot-unit', '--install', '--data', DATA];
     const unprivileged = root.run('setpriv', '--reuid=65534', '--clear-groups', ...command);
     assert.equal(unprivileged.status, 1);
     assert.match(unprivileged.said, /run this as root/);

@@ -81,7 +81,10 @@ describe('the platform in a checkout below a folder of mode 0700', {
   });
 
   it('runs no process with a capability to read what is closed', async () => {
-    const collector = { listen: '127.0.0.1:26343', exporters: [{ ip: '127.0.0.1' }] };
+    const collector = {
+      listen: '127.0.0.1:26343',
+      exporters: [{ ip: '127.0.0.1', prefixes: 'all' }],
+    };
     const saved = await operator('PUT', `${OPERATOR_PREFIX}/collectors/flows`, collector);
     assert.ok(saved.ok, await saved.text());
     const running = (): string[] =>
