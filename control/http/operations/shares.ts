@@ -19,7 +19,10 @@ const SPARE = 7;
 const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
 /** Of one source or person without an organisation. */
 const ALONE: QueueSize = { running: 2, waiting: 12 };
-/** Of all sources together, and of all such people: who signed in does not wait behind strangers. */
+/**
+ * Of all sources together, and of all such people, those whose password is hashed apart: who signed in does not wait
+ * behind strangers, and nobody who opens a page behind somebody's passwords.
+ */
 const ALL_ALONE: QueueSize = { running: 6, waiting: 40 };
 const OPERATORS: QueueSize = { running: 4, waiting: 240 };
 
@@ -31,7 +34,7 @@ export interface ShareOf {
   readonly isOperator: boolean;
   /** The canonical address of the client; null if unknown. */
   readonly source: string | null;
-  /** It waits for an agent. */
+  /** It waits for an agent, or for a hash. */
   readonly waits: boolean;
   /** The request, whose end drops it while it waits. */
   readonly request: Waiter;
@@ -53,7 +56,7 @@ export function createShares(): Shares {
   const owners = new BoundedQueues<string>(OWNERS);
   const waiting = new BoundedQueues<string>(WAITING_FOR_AGENTS);
   const sources = new BoundedQueues<string>(ALONE);
-  const together = new BoundedQueues<'sources' | 'people'>(ALL_ALONE);
+  const together = new BoundedQueues<string>(ALL_ALONE);
   const operators = new BoundedQueues<'all'>(OPERATORS);
 
   function enter<T>(of: ShareOf, serve: () => Promise<T>): Promise<T> {
@@ -65,7 +68,7 @@ export function createShares(): Shares {
       return queues.run(`${caller.organisationId}`, serve, request);
     }
     const key = person === null ? `source ${subscriberBlock(source ?? '')}` : `person ${person.id}`;
-    const all = person === null ? 'sources' : 'people';
+    const all = `${person === null ? 'sources' : 'people'} ${of.waits ? 'wait' : ''}`;
     return sources.run(key, () => together.run(all, serve, request), request);
   }
 

@@ -231,6 +231,29 @@ test('a flood of the keys of an organisation does not keep its owner from ending
   await Promise.all(sent);
 });
 
+test('people of one organisation who have passwords checked do not keep others from the portal', async () => {
+  const shares = createShares();
+  const release = Promise.withResolvers<void>();
+  const request = { ended: new AbortController().signal };
+  const of = { caller: null, isOperator: false, waits: true, source: null, request };
+  const hostile = Array.from({ length: 140 }, (_, at) =>
+    shares
+      .run({ ...of, person: { id: at % 10, role: null } }, () => release.promise)
+      .catch(() => {}),
+  );
+  const quick = { ...of, waits: false };
+  for (const one of [
+    { ...quick, person: { id: 11, role: null } },
+    { ...quick, person: null, source: '192.0.2.1' },
+    { ...of, person: null, source: '192.0.2.1' },
+  ]) {
+    const served = shares.run(one, async () => 'served');
+    assert.equal(await Promise.race([served, delay(1_000, 'waits', { ref: false })]), 'served');
+  }
+  release.resolve();
+  await Promise.all(hostile);
+});
+
 test('strangers of many networks do not keep those who signed in from being served', async () => {
   const shares = createShares();
   const release = Promise.withResolvers<void>();
