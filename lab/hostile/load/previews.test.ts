@@ -63,7 +63,7 @@ test('dry runs at once are all answered, and leave nothing', async (t) => {
 });
 
 test('dry runs over many samples let the requests of others have their turns', async (t) => {
-  const { acme, other, db } = await startEnvironment(t);
+  const { acme, other, db } = await startEnvironment(t, { deadlineMs: 60_000 });
   await sql`
     update holdings set during = tstzrange(now() - interval '2 days', null) where organisation_id = ${ACME}`.execute(
     db,
@@ -75,7 +75,7 @@ test('dry runs over many samples let the requests of others have their turns', a
              order by masklen(cidr) desc limit 1) h, generate_series(1, 5000) n`.execute(db);
   const sources = Array.from({ length: 1_000 }, (_, n) => `100.64.${n >> 8}.${n & 255}`);
   dataOf(await acme.post('/api/x1/firewall/blocked', { sources, target: IP }));
-  const pending = { runs: 20 };
+  const pending = { runs: 10 };
   const runs = Array.from({ length: pending.runs }, async () => {
     const reply = await acme.post(`${X1}/dry-run`, { rules: TRIED.rules });
     pending.runs -= 1;
@@ -88,5 +88,5 @@ test('dry runs over many samples let the requests of others have their turns', a
   }
   await Promise.all(runs);
   // One for each run, if none of them has a turn meanwhile.
-  assert.ok(reads > 50, `${reads} reads`);
+  assert.ok(reads > 25, `${reads} reads`);
 });
