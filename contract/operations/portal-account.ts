@@ -116,7 +116,7 @@ export const PORTAL_ACCOUNT_ENDPOINTS = [
     method: 'PUT',
     path: '/account/totp',
     summary: 'Turn the authenticator app on',
-    description: 'Ends all other sessions.',
+    description: 'Ends all other sessions, and forgets other devices.',
     body: TotpCode,
     responses: writeAnswers(200, 'It is on.', RecoveryCodes),
   },

@@ -158,21 +158,27 @@ export class KeyCache<T> {
   }
 }
 
-/** Unknown keys that one source may try: a burst, and how many come back each second. */
-const SIZE = { capacity: 20, perSecond: 1 } as const;
+/** What one source may try that is unknown: a burst, and how many come back each second. */
+const KEYS = { capacity: 20, perSecond: 1, what: 'API keys' } as const;
+/** Browsers of an office send those of sessions that ended, and several at once. */
+export const COOKIES = { capacity: 60, perSecond: 5, what: 'sessions' } as const;
+type Tried = typeof KEYS | typeof COOKIES;
 /** Keys that were good lately, so that a source that is out of budget does not keep others behind its address out. */
 const MAX_PROVEN = 10_000;
 
 /**
- * Bounds the cost of unknown keys: each is a query. Without budget only keys that were good before are looked up.
+ * Bounds the cost of unknown keys, or of cookies of sessions: each is a query. Without budget only those that were good
+ * before are looked up.
  * An IPv6 source counts by its /64, which is what one subscriber has. Sources do not
  * share a budget: many of them must not refuse a caller that was never seen.
  */
 export class UnknownKeyBudget {
   readonly #sources: TokenBuckets;
   readonly #proven = new Set<string>();
+  readonly #size: Tried;
 
-  constructor(nowMs?: () => number) {
+  constructor(nowMs?: () => number, size: Tried = KEYS) {
+    this.#size = size;
     this.#sources = new TokenBuckets(nowMs);
   }
 
@@ -182,7 +188,9 @@ export class UnknownKeyBudget {
    */
   take(hash: string, source: string): void {
     if (this.#proven.has(hash)) return;
-    if (!this.#sources.take(subscriberBlock(source), SIZE).isTaken) throw tooMany();
+    if (!this.#sources.take(subscriberBlock(source), this.#size).isTaken) {
+      throw tooMany(this.#size);
+    }
   }
 
   /** The key was found. */
@@ -196,7 +204,7 @@ export class UnknownKeyBudget {
 
   /** The look-up failed, which says nothing of the key. */
   giveBack(source: string): void {
-    this.#sources.giveBack(subscriberBlock(source), SIZE);
+    this.#sources.giveBack(subscriberBlock(source), this.#size);
   }
 
   /** The key was looked up and is unknown. */
@@ -205,14 +213,14 @@ export class UnknownKeyBudget {
   }
 }
 
-function tooMany(): Problem {
+function tooMany({ capacity, perSecond, what }: Tried): Problem {
   return new Problem(
     'rate_limited',
-    'Too many unknown API keys came from here. Check the key, and try again in 1 s.',
+    `Too many unknown ${what} came from here. Check what is sent, and try again in 1 s.`,
     {
       headers: {
         'retry-after': '1',
-        'ratelimit-policy': `"source";q=${SIZE.capacity};w=${SIZE.capacity / SIZE.perSecond}`,
+        'ratelimit-policy': `"source";q=${capacity};w=${capacity / perSecond}`,
         ratelimit: '"source";r=0;t=1',
       },
     },

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Db, Tx } from '../db/database.ts';
+import { Problem } from '../problem.ts';
 import {
   admit,
+  COOKIES,
   KeyCache,
   type KnownKey,
   parseAuthorization,
@@ -13,7 +15,7 @@ import type { KeyHolder, Session } from './caller.ts';
 import { loadKeyByHash } from './key-store.ts';
 import { hashSecret } from './keys.ts';
 import { createLastUse } from './last-use.ts';
-import { loadSession, sessionCookieName } from './sessions.ts';
+import { hashToken, loadSession, readCookie, sessionCookieName } from './sessions.ts';
 
 export type { Actor } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
@@ -48,9 +50,14 @@ export interface Access {
   ): Promise<KeyHolder>;
   /**
    * The person of a session cookie; with the slug of an organisation also what it may do there. Throws
-   * `unauthenticated`, and `not_found` for an organisation that it has no role in.
+   * `unauthenticated`, `not_found` for an organisation that it has no role in, and `rate_limited` where too many
+   * cookies of no session came from.
    */
-  authenticateSession(cookie: string | undefined, organisation: string | null): Promise<Session>;
+  authenticateSession(
+    cookie: string | undefined,
+    organisation: string | null,
+    source: string,
+  ): Promise<Session>;
   /** Like `authenticateSession`, by this connection, and without counting as a request of the session. */
   authenticateSessionAgain(
     db: Db | Tx,
@@ -81,6 +88,7 @@ export function createAccess({
   clock = () => new Date(),
 }: AccessDeps): Access {
   const keys = createKeyReader(db, clock);
+  const readSession = createSessionReader(db, sessionCookie);
   const lastUse = createLastUse(db, log);
   const listeners = new Set<() => void>();
   return {
@@ -90,8 +98,8 @@ export function createAccess({
       return holder;
     },
     authenticateAgain: (now, ...sent) => keys.readNow(now, ...sent),
-    async authenticateSession(cookies, slug) {
-      const { touch, ...session } = await loadSession(db, cookies, sessionCookie, slug);
+    async authenticateSession(...sent) {
+      const { touch, ...session } = await readSession(...sent);
       await touch?.();
       return session;
     },
@@ -108,6 +116,30 @@ export function createAccess({
       for (const listener of listeners) listener();
     },
     stop: () => lastUse.stop(),
+  };
+}
+
+/** Reads the session of a cookie by one query, which is charged to the source unless the session exists. */
+function createSessionReader(db: Db, cookieName: string) {
+  const budget = new UnknownKeyBudget(undefined, COOKIES);
+
+  return async (cookies: string | undefined, slug: string | null, source: string) => {
+    const token = readCookie(cookies, cookieName);
+    if (token === null) return loadSession(db, cookies, cookieName, slug);
+    const name = hashToken(token).toString('base64');
+    budget.take(name, source);
+    try {
+      const session = await loadSession(db, cookies, cookieName, slug);
+      budget.found(name, source);
+      return session;
+    } catch (error) {
+      const code = error instanceof Problem ? error.code : null;
+      if (code === 'unauthenticated') budget.unknown(name);
+      // The session is there, and its person is not in this organisation.
+      else if (code === 'not_found') budget.found(name, source);
+      else budget.giveBack(source);
+      throw error;
+    }
   };
 }
 

@@ -107,7 +107,7 @@ async function loadPasskeys(db: Reader, personId: number): Promise<object[]> {
 }
 
 /** Turning the authenticator app on. */
-export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp'> {
+export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'confirmTotp'> {
   return {
     async beginTotp(call, db) {
       const person = await requirePassword(db, requirePerson(call), call.body.password);
@@ -135,6 +135,8 @@ export function totpHandlers(): Pick<Handlers, 'beginTotp' | 'confirmTotp'> {
       if (use === 'wrong') throw refuse('/code', 'is not the code that the app shows now');
       await sql`update people set totp_confirmed_at = now() where id = ${id}`.execute(tx);
       await endSessions(tx, id, sessionId);
+      // Each counts wrong codes of its own, and the password alone made them.
+      await forgetDevices(tx, id, await findDevice(tx, id, call.cookies, publicUrl));
       call.endsRights(-id);
       await auditOwn(tx, call, 'totp.on');
       const codes = await renewRecoveryCodes(tx, id);

@@ -22,6 +22,15 @@ export const hashing = {
   ),
 } as const;
 
+/** Estimating how easily a password is guessed, in a thread of its own: a hostile one takes a second. */
+export const estimating = {
+  queue: new BoundedQueue({ running: 1, waiting: 20 }),
+  thread: new WorkThread<string, number>(new URL('password-worker.ts', import.meta.url), {
+    limitMs: LIMIT_MS,
+    heapMib: 128,
+  }),
+} as const;
+
 /** Those of `hashing.threads` that have no order: as many as may run at once. */
 const idle = [...hashing.threads];
 
@@ -53,10 +62,11 @@ async function onThread(order: HashOrder): Promise<Buffer> {
 
 /** Ends the threads. */
 export async function releaseHashing(): Promise<void> {
-  await Promise.all(hashing.threads.map((thread) => thread.end()));
+  const threads = [...hashing.threads, estimating.thread];
+  await Promise.all(threads.map((thread) => thread.end()));
 }
 
-function tooMany(cause: Error): Problem {
+export function tooMany(cause: Error): Problem {
   return new Problem(
     'unavailable',
     `Too many passwords are being checked at the moment. Try again in ${RETRY_AFTER_SECONDS} s.`,

@@ -21,7 +21,7 @@ export function createAccounts({ publicUrl, mail }: LinkDeps) {
     ...signInHandlers(publicUrl),
     ...sessionHandlers(),
     ...passwordHandlers(publicUrl),
-    ...totpHandlers(),
+    ...totpHandlers(publicUrl),
     ...secondFactorHandlers(),
     ...linkHandlers(publicUrl),
     ...memberHandlers(),

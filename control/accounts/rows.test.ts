@@ -110,11 +110,20 @@ test('each row lets in exactly the people that it says', async (t) => {
 });
 
 test('each row with a session is 401 without one, and with a wrong one', async (t) => {
-  const env = await startEnvironment(t);
-  for (const entry of NEEDS_SESSION) {
+  const config = {
+    listen: { host: '127.0.0.1', port: 0 },
+    publicUrl: 'https://portcullis.example',
+    trustedProxies: ['127.0.0.1'],
+    tls: null,
+    metrics: null,
+  };
+  const env = await startEnvironment(t, { config });
+  for (const [at, entry] of NEEDS_SESSION.entries()) {
     assertRefused(await send(env, entry, { as: null }), 401, 'unauthenticated');
     const cookie = `__Host-portcullis=${'x'.repeat(43)}; portcullis=${tokenOf('owner')}`;
-    const wrong = await send(env, entry, { as: null, marks: { ...SAME_SITE, cookie } });
+    // One source would be slowed down.
+    const marks = { ...SAME_SITE, cookie, 'x-forwarded-for': `192.0.2.${at}` };
+    const wrong = await send(env, entry, { as: null, marks });
     assertRefused(wrong, 401, 'unauthenticated');
   }
 });

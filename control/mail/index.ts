@@ -19,10 +19,10 @@ export interface Message {
 
 export interface Mail {
   /**
-   * Takes the turn of a sender, such as a person; false when it has sent too many of late. Then `send` is called after
-   * the commit.
+   * Takes the turn of a sender, such as a person, and of its organisation, which may have any number of senders; false
+   * when one has sent too many of late. Then `send` is called after the commit.
    */
-  allows(sender: string): boolean;
+  allows(sender: string, organisationId: number | null): boolean;
   /** Sends in the background, with a few retries. A failure is logged. */
   send(message: Message): void;
   /** Waits for what is being sent, for as long as its time limit is. */
@@ -39,6 +39,7 @@ interface MailDeps {
 
 /** Mails of a sender in an hour, by this process: an invitation goes to an address that anybody types. */
 const PER_SENDER = { capacity: 30, perSecond: 30 / 3_600 } as const;
+const PER_ORGANISATION = { capacity: 100, perSecond: 100 / 3_600 } as const;
 const TIMEOUT_MS = 10_000;
 const RETRY_MS: readonly number[] = [2_000, 30_000];
 
@@ -72,7 +73,9 @@ export function createMail({ config, log, registry, retryMs = RETRY_MS }: MailDe
   }
 
   return {
-    allows: (sender) => senders.take(sender, PER_SENDER).isTaken,
+    allows: (sender, organisationId) =>
+      senders.take(sender, PER_SENDER).isTaken &&
+      (organisationId === null || senders.take(organisationId, PER_ORGANISATION).isTaken),
     send(message) {
       const running = attempt(message).finally(() => underWay.delete(running));
       underWay.add(running);

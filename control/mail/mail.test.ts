@@ -62,7 +62,14 @@ test('sends no password over a connection that is not encrypted', async (t) => {
 
 test('lets a person send thirty mails an hour', async (t) => {
   const { mail } = mailTo(t, 'smtp://127.0.0.1:1');
-  const allowed = Array.from({ length: 40 }, () => mail.allows('ada@example.net'));
+  const allowed = Array.from({ length: 40 }, () => mail.allows('ada@example.net', null));
   assert.equal(allowed.filter(Boolean).length, 30);
-  assert.ok(mail.allows('bob@example.net'));
+  assert.ok(mail.allows('bob@example.net', 7));
+});
+
+test('lets an organisation send a hundred mails an hour, however many senders it makes', async (t) => {
+  const { mail } = mailTo(t, 'smtp://127.0.0.1:1');
+  const allowed = Array.from({ length: 300 }, (_, at) => mail.allows(`${at}@example.net`, 7));
+  assert.equal(allowed.filter(Boolean).length, 100);
+  assert.ok(mail.allows('300@example.net', 8));
 });

@@ -28,7 +28,7 @@ export async function makeLink(
   { organisation: slug, ...link }: Wanted,
   { mail, ...how }: LinkDeps & Pick<Making, 'actor' | 'makerId'>,
 ) {
-  const isMailed = mail?.allows(how.actor.name) ?? false;
+  const isMailed = mail?.allows(how.actor.name, link.organisationId ?? null) ?? false;
   const { url, mailedUrl, expiresAt } = await createLink(tx, link, { ...how, isMailed });
   const organisation = slug === null ? null : await findOrganisation(tx, slug);
   if (mailedUrl !== null) {

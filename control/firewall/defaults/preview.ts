@@ -7,7 +7,13 @@ import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { ANY_EDGE, type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
-import { loadSamples, type PassedRow, protocolName, type Samples } from '../samples/store.ts';
+import {
+  inTurns,
+  loadSamples,
+  type PassedRow,
+  protocolName,
+  type Samples,
+} from '../samples/store.ts';
 import { SAMPLED_ONE_IN } from '@portcullis/core/firewall/passed.ts';
 import { timeView } from '../../http/operations/view.ts';
 
@@ -45,20 +51,20 @@ export async function previewDefault(
     policy: { ...(await loadAddressPolicy(tx, call.ip)), default: 'deny' as const },
   }));
   const sourceSets = await loadSetsOf(deps, db, policy, null);
-  return { ...samples, ...evaluate(call.ip, policy, sourceSets, samples.rows) };
+  return { ...samples, ...(await evaluate(call.ip, policy, sourceSets, samples.rows)) };
 }
 
 /** Pure: the verdict of each sample, by port. */
-function evaluate(
+async function evaluate(
   ip: string,
   policy: Policy,
   sourceSets: SourceSets,
   rows: readonly PassedRow[],
-): Pick<DefaultPreview, 'ports' | 'deniedAlready'> {
+): Promise<Pick<DefaultPreview, 'ports' | 'deniedAlready'>> {
   const world = { settings: ANY_EDGE, policies: createPolicyTable([policy]), sourceSets };
   const ports = new Map<string, PreviewedPort>();
   let deniedAlready = 0;
-  for (const { protocol, port, source, packets, lastAt } of rows) {
+  for await (const { protocol, port, source, packets, lastAt } of inTurns(rows)) {
     const verdict = decide(world, packetOf(ip, { protocol, port, source }), FIRST_PACKET);
     const isDropped = verdict.action === 'drop';
     if (isDropped && verdict.stage !== 'default') {

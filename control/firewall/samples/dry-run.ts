@@ -22,7 +22,7 @@ import type { AddressState } from '../objects.ts';
 import { requireConfiguredWith } from '../writes/configured.ts';
 import { withFilters, withNotedRules } from '../writes/create-delete.ts';
 import { type OwnObjects, ownObjects, planOwn, stateAfter } from '../writes/own-objects.ts';
-import { loadSamples, type PassedRow, protocolName, type Samples } from './store.ts';
+import { inTurns, loadSamples, type PassedRow, protocolName, type Samples } from './store.ts';
 
 type DryRunCall = CallOf<'dryRun'>;
 
@@ -57,7 +57,7 @@ export async function dryRun(
     return { ...loaded, ...(await planPolicy(tx, call, loaded.state)) };
   });
   const sets = await loadSetsOf(deps, db, after, null);
-  return { ...samples, ...compare(call.ip, { before, after, sets }, samples.rows) };
+  return { ...samples, ...(await compare(call.ip, { before, after, sets }, samples.rows)) };
 }
 
 /** The accepted policy of the call's address, and what the change makes of it. Throws what its writes would. */
@@ -122,11 +122,11 @@ interface Change {
 }
 
 /** Pure: the verdicts on each sample before and after. */
-function compare(
+async function compare(
   ip: string,
   { before, after, sets: sourceSets }: Change,
   rows: readonly PassedRow[],
-): Effect {
+): Promise<Effect> {
   const world = (policy: Policy) => ({
     settings: ANY_EDGE,
     policies: createPolicyTable([policy]),
@@ -141,7 +141,7 @@ function compare(
       return filter.port === port && (findFilter(filter.type)?.[transport] ?? null) !== null;
     });
   const [dropped, reconnecting]: [PassedRow[], PassedRow[]] = [[], []];
-  for (const row of rows) {
+  for await (const row of inTurns(rows)) {
     const packet = packetOf(ip, row);
     // A sample has no payload, so filters decide nothing of it; which of them it meets is known.
     if (!isPassed(decide(then, packet, FIRST_PACKET))) continue;

@@ -99,7 +99,20 @@ function watchRight(right: StreamRight, ending: AbortController): () => void {
     if (leftMs <= CHECK_MS && !ending.signal.aborted)
       expiry = setTimeout(run, Math.max(SOON_MS, leftMs));
   };
-  const run = (): void => void check().catch(() => ending.abort());
+  // One at a time: somebody may change rights in a loop, and each change is told to every stream.
+  let isChecking = false;
+  let again = false;
+  const run = (): void => {
+    again = isChecking;
+    if (isChecking) return;
+    isChecking = true;
+    void check()
+      .catch(() => ending.abort())
+      .finally(() => {
+        isChecking = false;
+        if (again && !ending.signal.aborted) run();
+      });
+  };
   const timer = setInterval(run, CHECK_MS);
   const stop = right.onChange(run);
   run();

@@ -36,6 +36,14 @@ export function hashBody(raw: Uint8Array): Buffer {
 }
 
 /**
+ * The number of a scope's advisory lock. Callers choose the key, and PostgreSQL's own hashes are easily inverted: one could
+ * take the lock of anything else.
+ */
+function lockOf(scope: string): string {
+  return createHash('sha256').update(scope).digest().readBigInt64BE().toString();
+}
+
+/**
  * Returns the stored response of a write, or creates and stores it in the same transaction, so that a dead process
  * leaves both or neither. The advisory lock ends with the transaction. Only success is stored; after an error the key is
  * free again. Throws `idempotency_in_progress` while another transaction has the key, `idempotency_key_reused` for
@@ -48,7 +56,7 @@ export async function answerOnce(
 ): Promise<Reply> {
   const scope = [request.keyId, request.method, request.path, request.idempotencyKey].join(' ');
   const { rows: locks } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${scope}, 0)) as locked
+    select pg_try_advisory_xact_lock(${lockOf(scope)}::bigint) as locked
   `.execute(tx);
   if (locks[0]?.locked !== true) throw inProgress();
   const stored = await findStored(tx, request);

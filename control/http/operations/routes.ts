@@ -152,7 +152,10 @@ async function admit(
 const OPERATOR_LIMIT = 6_000;
 const PERSON_LIMIT = 600;
 const SOURCE_LIMIT = 60;
-/** An organisation may have any number of keys: together they may send this many times what one may. */
+/**
+ * An organisation may have any number of keys and members: together they may send this many times what one may. Owners
+ * count on their own, so that no flood of those keeps them from ending it.
+ */
 const KEYS_OF_ORGANISATION = 5;
 
 function limitsOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimited[] {
@@ -160,6 +163,7 @@ function limitsOf({ caller, person, operatorKey, ip }: FastifyRequest): RateLimi
     const { keyId, organisationId, organisation } = caller;
     const { requestsPerMinute } = organisation.limits;
     const all = requestsPerMinute * KEYS_OF_ORGANISATION;
+    if (person?.role === 'owner') return [{ keyId, requestsPerMinute, name: 'person' }];
     return [
       { keyId, requestsPerMinute, name: person === null ? 'key' : 'person' },
       { keyId: `organisation ${organisationId}`, requestsPerMinute: all, name: 'organisation' },
@@ -200,7 +204,7 @@ async function identify(
     const slug = paramsOf(request)['organisation'] ?? null;
     const session =
       now === null
-        ? access.authenticateSession(cookie, slug)
+        ? access.authenticateSession(cookie, slug, clientAddress(request.ip) ?? '')
         : access.authenticateSessionAgain(now, cookie, slug);
     return { ...(await session), operatorKey: null };
   }

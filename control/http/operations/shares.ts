@@ -8,24 +8,33 @@ import { inRequest } from './request-end.ts';
  * burst of a key may wait.
  */
 const ORGANISATION: QueueSize = { running: 3, waiting: 120 };
+/**
+ * Of its owners, beside those: what they send never waits behind a flood of a key or a member, which they are about to
+ * end.
+ */
+const OWNERS: QueueSize = { running: 2, waiting: 120 };
 /** An organisation has more in work while all together have fewer than this: the first of another one finds a connection. */
 const SPARE = 7;
 /** Of those that mostly wait for an agent, which may take seconds to answer or not to answer. */
 const WAITING_FOR_AGENTS: QueueSize = { running: 16, waiting: 120 };
 /** Of one source or person without an organisation. */
 const ALONE: QueueSize = { running: 2, waiting: 12 };
-/** Of all of these together. */
+/**
+ * Of all sources together, and of all such people, those whose password is hashed apart: who signed in does not wait
+ * behind strangers, and nobody who opens a page behind somebody's passwords.
+ */
 const ALL_ALONE: QueueSize = { running: 6, waiting: 40 };
 const OPERATORS: QueueSize = { running: 4, waiting: 240 };
 
 /** Whose request it is. */
 export interface ShareOf {
   readonly caller: { readonly organisationId: number } | null;
-  readonly person: { readonly id: number } | null;
+  /** `role`: in the organisation of the caller. */
+  readonly person: { readonly id: number; readonly role: string | null } | null;
   readonly isOperator: boolean;
   /** The canonical address of the client; null if unknown. */
   readonly source: string | null;
-  /** It waits for an agent. */
+  /** It waits for an agent, or for a hash. */
   readonly waits: boolean;
   /** The request, whose end drops it while it waits. */
   readonly request: Waiter;
@@ -40,24 +49,27 @@ export interface Shares {
 
 /**
  * Gives every organisation the same share of this process, whatever the others send: its requests queue behind one
- * another. So do those of operators, and of everybody without an organisation.
+ * another, and those of its owners apart. So do those of operators, and of everybody without an organisation.
  */
 export function createShares(): Shares {
   const organisations = new BoundedQueues<string>(ORGANISATION, { spare: SPARE });
+  const owners = new BoundedQueues<string>(OWNERS);
   const waiting = new BoundedQueues<string>(WAITING_FOR_AGENTS);
   const sources = new BoundedQueues<string>(ALONE);
-  const together = new BoundedQueues<'all'>(ALL_ALONE);
+  const together = new BoundedQueues<string>(ALL_ALONE);
   const operators = new BoundedQueues<'all'>(OPERATORS);
 
   function enter<T>(of: ShareOf, serve: () => Promise<T>): Promise<T> {
     const { caller, person, source, request } = of;
     if (of.isOperator) return operators.run('all', serve, request);
     if (caller !== null) {
-      const queues = of.waits ? waiting : organisations;
+      const isOwner = person?.role === 'owner';
+      const queues = of.waits ? waiting : isOwner ? owners : organisations;
       return queues.run(`${caller.organisationId}`, serve, request);
     }
     const key = person === null ? `source ${subscriberBlock(source ?? '')}` : `person ${person.id}`;
-    return sources.run(key, () => together.run('all', serve, request), request);
+    const all = `${person === null ? 'sources' : 'people'} ${of.waits ? 'wait' : ''}`;
+    return sources.run(key, () => together.run(all, serve, request), request);
   }
 
   return {
@@ -70,7 +82,7 @@ export function createShares(): Shares {
       }
     },
     get running() {
-      return organisations.running + waiting.running;
+      return organisations.running + owners.running + waiting.running;
     },
   };
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
-import { hashing } from '@portcullis/control/accounts/index.ts';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { requireGoodPassword } from '@portcullis/control/accounts/good-password.ts';
+import { hashing, releaseHashing } from '@portcullis/control/accounts/index.ts';
 import { dataOf, type TestReply } from '@portcullis/control/testing/client.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
@@ -70,4 +71,21 @@ test('one network has the limit of one source, whatever its addresses', async (t
   assert.ok(statuses.filter((status) => status === 429).length > 5, statuses.join(' '));
   assert.notEqual(await from('2001:db8:ab::1'), 429);
   assert.notEqual(await from('192.0.2.1'), 429);
+});
+
+test('a new password that takes long to estimate holds up nobody else', async (t) => {
+  t.after(releaseHashing);
+  const slow = 'p4$$w0rd'.repeat(32);
+  await requireGoodPassword('correct horse battery');
+  let turns = 0;
+  let isDone = false;
+  const estimated = requireGoodPassword(slow)
+    .catch(() => {})
+    .finally(() => (isDone = true));
+  while (!isDone) {
+    await nextTurn();
+    turns += 1;
+  }
+  await estimated;
+  assert.ok(turns > 20, `${turns} turns`);
 });

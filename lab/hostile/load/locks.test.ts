@@ -7,9 +7,11 @@ import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operat
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import { putAttack } from '@portcullis/control/attacks/testing.ts';
+import { lockInstallation } from '@portcullis/control/db/locks.ts';
 import { recordHeartbeat } from '@portcullis/control/game-servers/nodes/store.ts';
 import { addNode, addServer } from '@portcullis/control/game-servers/testing/servers.ts';
 import { advanceHoldings } from '@portcullis/control/fleet/timers/holdings.ts';
+import { answerOnce } from '@portcullis/control/http/operations/idempotency.ts';
 import { dataOf, type TestClient } from '@portcullis/control/testing/client.ts';
 import { startEnvironment, type TestEnvironment } from '@portcullis/control/testing/fixture.ts';
 
@@ -233,3 +235,23 @@ function hashOf(pair: readonly Operation[]): number {
   const text = Buffer.from(pair.map(({ name }) => name).join(' '));
   return text.reduce((hash, letter) => (hash * 31 + letter) % 1_000_003, 7);
 }
+
+test('no Idempotency-Key is chosen to take a lock of the installation', async (t) => {
+  const { db } = await startEnvironment(t);
+  const request = {
+    keyId: 7,
+    method: 'POST',
+    path: '/api/v1/firewall/ips/203.0.113.10/rules',
+    // Found in 0.2 s: hashtextextended() of key, method, path and this is the number of the installation's lock.
+    idempotencyKey: 'xQ,:9:`@Y9D$',
+    bodyHash: Buffer.alloc(32),
+  };
+  const done = { status: 200, headers: {}, payload: Buffer.from('{}') };
+  await db.transaction().execute(async (operator) => {
+    await lockInstallation(operator);
+    const reply = await db
+      .transaction()
+      .execute((tenant) => answerOnce(tenant, request, async () => done));
+    assert.equal(reply.status, 200);
+  });
+});

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { createAccess } from '@portcullis/control/access/index.ts';
+import { createShares } from '@portcullis/control/http/operations/shares.ts';
+import { type Access, createAccess } from '@portcullis/control/access/index.ts';
 import { openDatabase, type Db } from '@portcullis/control/db/database.ts';
 import { assertRefused, type TestReply } from '@portcullis/control/testing/client.ts';
 import {
@@ -172,4 +173,98 @@ test('event streams of an organisation are bounded over all of its keys', async 
     [100, 20],
   );
   assert.equal(await stream(other.authorization), 200);
+});
+
+test('rights that change in a loop are few checks of a stream', async (t) => {
+  const pending: { access: Access | null; checks: number } = { access: null, checks: 0 };
+  const real = (): Access => pending.access ?? assert.fail('not started');
+  const access: Omit<Access, 'forget' | 'stop'> = {
+    authenticate: (...sent) => real().authenticate(...sent),
+    authenticateAgain(...sent) {
+      pending.checks += 1;
+      return real().authenticateAgain(...sent);
+    },
+    authenticateSession: (...sent) => real().authenticateSession(...sent),
+    authenticateSessionAgain: (...sent) => real().authenticateSessionAgain(...sent),
+    onChange: (listener) => real().onChange(listener),
+  };
+  const environment = await startEnvironment(t, { access });
+  pending.access = environment.access;
+  const { acme, url, db } = environment;
+  const ending = new AbortController();
+  t.after(() => ending.abort());
+  const headers = { authorization: acme.authorization ?? '' };
+  const stream = await fetch(`${url}/api/x1/events`, { headers, signal: ending.signal });
+  assert.equal(stream.status, 200);
+  for (let n = 0; n < 200; n += 1) environment.access.forget();
+  for (let n = 0; n < 20; n += 1) await sql`select 1`.execute(db);
+  assert.ok(pending.checks <= 4, `${pending.checks} checks`);
+  // The last change counts.
+  await sql`update api_keys set revoked_at = now()`.execute(db);
+  for (let n = 0; n < 20; n += 1) environment.access.forget();
+  // Ends, or the test does not.
+  await stream.text();
+});
+
+test('a flood of the keys of an organisation does not keep its owner from ending one', async (t) => {
+  const environment = await startEnvironment(t, { deadlineMs: 60_000 });
+  const { client, db, session } = environment;
+  const keys = await Promise.all(Array.from({ length: 6 }, () => client()));
+  const { rows } = await sql<{ id: number }>`select max(id) as id from api_keys`.execute(db);
+  const path = `/api/portal/organisations/acme/keys/${rows[0]?.id}`;
+  const sent: Promise<TestReply>[] = [];
+  let refused = 0;
+  await withAcmeLocked(environment, async () => {
+    // More than the limit of all keys together, and than what may wait.
+    for (const [at, key] of keys.entries()) {
+      for (let n = 0; n < 100; n += 1) {
+        const reply = key.post(`${V1}/203.0.113.9/rules`, rule(1 + at * 100 + n));
+        sent.push(reply);
+        void reply.then(({ status }) => (refused += status === 429 ? 1 : 0));
+      }
+    }
+    await until(async () => refused >= 600 - IN_WORK - 120);
+    const ended = await session('owner').send('DELETE', path);
+    assert.equal(ended.status, 200, ended.text);
+    assert.equal((await session('owner').get('/api/portal/session')).status, 200);
+  });
+  await Promise.all(sent);
+});
+
+test('people of one organisation who have passwords checked do not keep others from the portal', async () => {
+  const shares = createShares();
+  const release = Promise.withResolvers<void>();
+  const request = { ended: new AbortController().signal };
+  const of = { caller: null, isOperator: false, waits: true, source: null, request };
+  const hostile = Array.from({ length: 140 }, (_, at) =>
+    shares
+      .run({ ...of, person: { id: at % 10, role: null } }, () => release.promise)
+      .catch(() => {}),
+  );
+  const quick = { ...of, waits: false };
+  for (const one of [
+    { ...quick, person: { id: 11, role: null } },
+    { ...quick, person: null, source: '192.0.2.1' },
+    { ...of, person: null, source: '192.0.2.1' },
+  ]) {
+    const served = shares.run(one, async () => 'served');
+    assert.equal(await Promise.race([served, delay(1_000, 'waits', { ref: false })]), 'served');
+  }
+  release.resolve();
+  await Promise.all(hostile);
+});
+
+test('strangers of many networks do not keep those who signed in from being served', async () => {
+  const shares = createShares();
+  const release = Promise.withResolvers<void>();
+  const request = { ended: new AbortController().signal };
+  const of = { caller: null, person: null, isOperator: false, waits: true, source: null, request };
+  const strangers = Array.from({ length: 60 }, (_, at) =>
+    shares.run({ ...of, source: `2001:db8:${at}::1` }, () => release.promise).catch(() => {}),
+  );
+  const person = { id: 1, role: null };
+  const served = shares.run({ ...of, person }, async () => 'served');
+  assert.equal(await Promise.race([served, delay(1_000, 'waits', { ref: false })]), 'served');
+  release.resolve();
+  await Promise.all(strangers);
 });

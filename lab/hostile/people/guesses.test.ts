@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { prove } from '@portcullis/control/accounts/prove.ts';
-import { addPerson, PASSWORD, signIn } from '@portcullis/control/accounts/testing.ts';
+import { stepAt, totpCode } from '@portcullis/control/accounts/second-factor.ts';
+import { addPerson, PASSWORD, SAME_SITE, signIn } from '@portcullis/control/accounts/testing.ts';
 import { assertRefused } from '@portcullis/control/testing/client.ts';
 import { OTHER } from '@portcullis/control/testing/fixture.ts';
 import {
@@ -105,4 +106,39 @@ test('codes are limited for an account, from however many places they come, and 
     'wrong',
     ...Array.from({ length: 3 }, () => 'not looked at'),
   ]);
+});
+
+test('devices of before the authenticator app was on do not add codes to those of strangers', async (t) => {
+  const env = await start(t);
+  await addPerson(env, EMAIL);
+  // Whoever has the password alone; each sign-in is another device.
+  const devices: string[] = [];
+  for (let count = 0; count < 3; count++) {
+    const reply = await signIn(env, { email: EMAIL });
+    const cookies = reply.headers.getSetCookie().map((one) => one.split(';')[0]);
+    devices.push(cookies.join('; '));
+  }
+  const session = sessionOf(env, await signIn(env, { email: EMAIL }));
+  const begun = await session.post(`${PORTAL}/account/totp`, { password: PASSWORD });
+  assert.equal(begun.status, 200, begun.text);
+  const { rows } = await sql<{ secret: Buffer }>`
+    select totp_secret as secret from people where email = ${EMAIL}`.execute(env.db);
+  const secret = rows[0]?.secret ?? assert.fail();
+  const code = totpCode(secret, stepAt(Date.now()));
+  const confirmed = await session.send('PUT', `${PORTAL}/account/totp`, {
+    json: { code },
+    headers: SAME_SITE,
+  });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  let looked = 0;
+  for (const cookie of devices) {
+    for (let count = 0; count < 10; count++) {
+      const wrong = { json: { email: EMAIL, password: PASSWORD, code: 'wrong-code' } };
+      const reply = await env
+        .anonymous()
+        .send('POST', `${PORTAL}/sign-in`, { ...wrong, headers: { ...SAME_SITE, cookie } });
+      if (reply.status === 401) looked += 1;
+    }
+  }
+  assert.equal(looked, 10);
 });
