@@ -21,7 +21,7 @@ const GAME_EGG: Egg = {
   protocols: [],
 };
 const UUID = uuidOf(1);
-const CLOSED = { closedNetworks: ['198.51.100.0/24', '2001:db8:77::/48'] };
+const CLOSED = { closedNetworks: ['9.9.9.0/24', '2a01:77::/48'] };
 const ACCEPTED = { kind: 'accepted' };
 
 describe('a node over Docker, when something fails', {
@@ -62,8 +62,8 @@ describe('a node over Docker, when something fails', {
   it('closes the networks to servers that it was instructed to', async () => {
     await host.run();
     const rules = fixture.dockerd.namespace.run('nft', 'list', 'ruleset');
-    assert.match(rules, /set closed4 {[^}]*elements = { [^}]*198\.51\.100\.0\/24/);
-    assert.match(rules, /set closed6 {[^}]*elements = { [^}]*2001:db8:77::\/48/);
+    assert.match(rules, /set closed4 {[^}]*elements = { [^}]*9\.9\.9\.0\/24/);
+    assert.match(rules, /set closed6 {[^}]*elements = { [^}]*2a01:77::\/48/);
   });
 
   it('goes on with a restart in the middle of which its agent was killed', async () => {
