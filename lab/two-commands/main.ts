@@ -4,6 +4,7 @@ import {
   appendFileSync,
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -18,7 +19,8 @@ import { findAccount } from '@portcullis/control/db/embedded/account.ts';
 /**
  * Runs the two commands of the README as they stand there, in fresh clones of this checkout at places where people have
  * them: `node lab/two-commands/main.ts [PLACE...]`, as root. Every place has a space and a letter that is not ASCII in
- * its path, and its commands have no terminal and no HOME. Exits with 1 if one fails. `--totals FILE`: appends the totals of
+ * its path, and its commands have no terminal and no HOME. The tests of the user have Debian's PostgreSQL 15 where it is installed,
+ * so that both the oldest and the embedded one are tried. Exits with 1 if one fails. `--totals FILE`: appends the totals of
  * the tests that ran as root.
  */
 interface Place {
@@ -38,6 +40,7 @@ const PLACES: readonly Place[] = [
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 const USER = 'portcullis-clone';
 const LISTEN = '127.0.0.1:18071';
+const OLDEST_POSTGRES = '/usr/lib/postgresql/15';
 /** A slow host installs and builds for minutes. */
 const START_MS = 600_000;
 const POLL_MS = 500;
@@ -116,6 +119,9 @@ class Shell {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...environment,
+        ...(asUser && existsSync(OLDEST_POSTGRES)
+          ? { PORTCULLIS_TEST_POSTGRES: OLDEST_POSTGRES }
+          : {}),
         // A user misses what needs root.
         ...(asUser || needs === undefined ? {} : { PORTCULLIS_TEST_REQUIRE: needs }),
         PORTCULLIS_DATA: join(home, asUser ? 'user' : 'root-data', 'data'),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Namespace, Network } from '../../stack/netns.ts';
 import { ended, startBridge } from '../../stack/stack.ts';
+import { readableProgram, RUNNING } from '@portcullis/link/program/readable-program.ts';
 
 /** What the programs of an installation listen on, in a network namespace of their own. */
 export const PORTS = { api: 8080, nats: 4222, flows: 6343, farFlows: 6344, game: 25_570 } as const;
@@ -87,7 +88,13 @@ export class Installation {
     const place = ['--data', join(this.home, 'node'), '--link', this.#nodeSocket];
     const credential = ['--credential-file', join(this.home, 'node.credential')];
     const account = ['setpriv', '--reuid=portcullis', '--regid=portcullis', '--clear-groups'];
-    const node = [join(this.#checkout, 'portcullis'), 'node', '--name', 'node-1'];
+    // Which this account may read, wherever this checkout is.
+    const program =
+      this.#checkout === RUNNING.root
+        ? readableProgram()
+        : { root: this.#checkout, node: process.execPath };
+    const main = [program.node, join(program.root, 'cli', 'main.ts')];
+    const node = [...main, 'node', '--name', 'node-1'];
     this.#spawn('node', [...account, ...node, ...place, '--engine', 'process', ...credential]);
   }
 
@@ -189,7 +196,8 @@ export class Installation {
         );
         throw new Error(`not so after ${START_MS} ms: ${what}\n${logs.join('\n')}`);
       }
-      await delay(50);
+      // Well within the limit of a key.
+      await delay(200);
     }
   }
 
