@@ -37,7 +37,9 @@ const KEY: ConfigFile['replacements'] = [{ match: 'key', ifValue: null, value: '
 describe('configuration files', () => {
   it('get the values of the server, and are created with their folders if missing', async (t) => {
     const { folder, apply } = tree(t);
-    writeFileSync(join(folder, 'server.properties'), '# mine\nserver-port=1\n', { mode: 0o640 });
+    writeFileSync(join(folder, 'server.properties'), '# mine\nserver-port=1\n');
+    // Whatever the umask is.
+    chmodSync(join(folder, 'server.properties'), 0o640);
     const problems = await apply(
       config('server.properties', 'properties', {
         'server-port': '{{server.build.default.port}}',

@@ -23,6 +23,7 @@ import { watchSupervisor } from './supervisor.ts';
 
 /** An account other than root, for tests that run as root. */
 const PLAYER = process.getuid?.() === 0 ? 61_234 : (process.getuid?.() ?? 0);
+const GROUP = process.getuid?.() === 0 ? 61_234 : (process.getgid?.() ?? 0);
 
 describe('the process engine', () => {
   const state = mkdtempSync(join(tmpdir(), 'pcl-processes-'));
@@ -35,7 +36,7 @@ describe('the process engine', () => {
   const spec = (uuid: string, script: string | null = null): InstanceSpec => {
     const folder = join(state, `folder-${uuid}`);
     mkdirSync(folder, { recursive: true });
-    chownSync(folder, PLAYER, PLAYER);
+    chownSync(folder, PLAYER, GROUP);
     return {
       uuid,
       organisation: 'acme',
@@ -82,7 +83,7 @@ describe('the process engine', () => {
   it('runs programs in the folder as its owner and never as root', async (t) => {
     assert.equal(
       await run('id -u; id -G; pwd | sed "s/.*folder.*/there/"'),
-      `${PLAYER}\n${PLAYER}\nthere\n`,
+      `${PLAYER}\n${GROUP}\nthere\n`,
     );
     if (process.getuid?.() !== 0) return t.diagnostic('not root: no folder of root’s to refuse');
     const mine = spec(randomUUID());
