@@ -103,6 +103,14 @@ function matchingMitigations(
   { settings, state }: Pick<Situation, 'settings' | 'state'>,
 ): string[] {
   const isUnanswered = settings.sees === 'both' && !state.answered;
+  // Its SYN proxy decides about strangers, so rates of strangers do not.
+  const isProxied =
+    NUMBERS['tcp']?.[0] === packet.protocol &&
+    policy.filters.some(
+      ({ type, port }) =>
+        port === packet.destinationPort &&
+        FILTERS.some((filter: Filter) => filter.type === type && filter.tcp?.synProxy === true),
+    );
   return policy.mitigations
     .filter(
       (one) =>
@@ -113,7 +121,8 @@ function matchingMitigations(
         (one.fragment === 'any' || packet.fragment === 'later') &&
         (one.limit === null ||
           ((!one.limit.strangersOnly || isUnanswered) &&
-            (one.limit.pps === 0 || state.aboveLimit.includes(one.ref)))),
+            (one.limit.pps === 0 ||
+              (state.aboveLimit.includes(one.ref) && !(one.limit.strangersOnly && isProxied))))),
     )
     .map((one) => one.ref);
 }
