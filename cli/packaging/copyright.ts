@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path';
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
-  /** As its package.json says. */
+  /** The licence that its package.json names. */
   readonly license: string;
   /** Paths of its licence files, relative to node_modules. */
   readonly files: readonly string[];
 }
 
-/** What a licence asks to be shipped with the code. */
+/** The files that a licence asks to be shipped with the code. */
 export const LICENCE = /licen[cs]e|copying|notice/i;
 
 interface About {

@@ -252,7 +252,7 @@ export type ApiKeys = {
 };
 
 export type ApprovalInput = {
-  /** Of the key of the host, as the host shows it. */
+  /** The fingerprint of the key of the host, as the host shows it. */
   readonly fingerprint: string;
 };
 
@@ -933,7 +933,7 @@ export type Explanation = {
 export type ExporterInput = {
   readonly ip: string;
   readonly sampling_rate?: number;
-  /** Of which destinations it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
+  /** The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is. */
   readonly prefixes?: readonly string[] | "all";
 };
 
@@ -1062,7 +1062,7 @@ export type FleetCollector = {
   readonly listen: string;
   /** How many are listed. */
   readonly exporters: number;
-  /** Of which destinations its exporters are believed, together. */
+  /** The destinations of which its exporters are believed, together. */
   readonly prefixes: readonly string[] | "all";
   /** Null: it has no credential. */
   readonly enrolled_at: string | null;
@@ -1544,9 +1544,9 @@ export type JoinRequest = {
   readonly kind: 'edge' | 'node' | 'collector';
   /** As `tokens create` printed it. */
   readonly token: string;
-  /** Of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it. */
+  /** The public key of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it. */
   readonly public_key?: string;
-  /** By that key, of `portcullis join KIND TOKEN`, in base64url. */
+  /** The signature by that key of `portcullis join KIND TOKEN`, in base64url. */
   readonly signature?: string;
 };
 
@@ -2284,7 +2284,7 @@ export type SourcesBlocked = {
     readonly changed: number;
     /** How many of the sent ones were so already. */
     readonly unchanged: number;
-    /** Of an unblocking: where sent ones are still blocked, the first 20. */
+    /** Where sources of an unblocking are still blocked, the first 20. */
     readonly still_blocked: readonly StillBlocked[];
   };
   /** What was accepted, and how long it propagates. */
@@ -2299,7 +2299,7 @@ export type SourcesUnblocked = {
     readonly changed: number;
     /** How many of the sent ones were so already. */
     readonly unchanged: number;
-    /** Of an unblocking: where sent ones are still blocked, the first 20. */
+    /** Where sources of an unblocking are still blocked, the first 20. */
     readonly still_blocked: readonly StillBlocked[];
   };
   /** What was accepted, and how long it propagates. */

@@ -105,7 +105,7 @@ const changed = (title: string, description: string) =>
       changed: natural({ description }),
       unchanged: natural({ description: 'How many of the sent ones were so already.' }),
       still_blocked: Type.Array(StillBlocked, {
-        description: 'Of an unblocking: where sent ones are still blocked, the first 20.',
+        description: 'Where sources of an unblocking are still blocked, the first 20.',
       }),
     }),
     message: Type.String({ description: 'What was accepted, and how long it propagates.' }),

@@ -74,7 +74,7 @@ const FleetCollector = object('FleetCollector', {
   listen: Type.String(),
   exporters: natural({ description: 'How many are listed.' }),
   prefixes: Type.Union([Type.Array(Type.String()), Type.Literal('all')], {
-    description: 'Of which destinations its exporters are believed, together.',
+    description: 'The destinations of which its exporters are believed, together.',
   }),
   enrolled_at: timestampOrNull({ description: 'Null: it has no credential.' }),
   last_seen_at: timestampOrNull(),
@@ -188,7 +188,7 @@ export const CollectorInput = sent('CollectorInput', 'As in the fleet file.', {
       prefixes: Type.Optional(
         Type.Union([cidrs('Networks.'), Type.Literal('all')], {
           description:
-            'Of which destinations it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is.',
+            'The destinations of which it is believed: `all` lets its collector report an attack on any address. A new exporter has to say it; one without it stays as it is.',
         }),
       ),
     }),
@@ -210,7 +210,7 @@ export const ApprovalInput = sent('ApprovalInput', {
   fingerprint: sentText({
     minLength: 39,
     maxLength: 39,
-    description: 'Of the key of the host, as the host shows it.',
+    description: 'The fingerprint of the key of the host, as the host shows it.',
   }),
 });
 

@@ -11,14 +11,14 @@ export const JoinRequest = sent('JoinRequest', {
       minLength: 43,
       maxLength: 43,
       description:
-        'Of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it.',
+        'The public key of the host, made for joining: Ed25519 in base64url. A token that asks for approval needs it.',
     }),
   ),
   signature: Type.Optional(
     sentText({
       minLength: 86,
       maxLength: 86,
-      description: 'By that key, of `portcullis join KIND TOKEN`, in base64url.',
+      description: 'The signature by that key of `portcullis join KIND TOKEN`, in base64url.',
     }),
   ),
 });

@@ -13,7 +13,7 @@ export interface KnownCollector {
   readonly listen: string;
   /** The number of listed exporters. */
   readonly listed: number;
-  /** Of which destinations its exporters are believed, together. */
+  /** The destinations of which its exporters are believed, together. */
   readonly prefixes: readonly string[] | 'all';
   /** Null if it has no credential and cannot connect. */
   readonly enrolledAt: Date | null;

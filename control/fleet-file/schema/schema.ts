@@ -241,7 +241,7 @@ const collector = closed({
           ],
           {
             description:
-              'Of which destinations it is believed. A new exporter has to say it; one without it stays as it is.',
+              'The destinations of which it is believed. A new exporter has to say it; one without it stays as it is.',
           },
         ),
       ),

@@ -17,7 +17,7 @@ const V1 = '/api/v1/firewall/ips';
 const OTHERS = `${V1}/192.0.2.10`;
 const rule = (port: number) => ({ action: 'deny', protocol: 'udp', destination_port: `${port}` });
 
-/** Of one organisation, while no other has any: fewer than there are connections. */
+/** Requests of one organisation in work while no other has any: fewer than there are connections. */
 const IN_WORK = 7;
 
 /** Statements of the database that wait for a lock. */
