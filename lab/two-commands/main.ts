@@ -60,7 +60,8 @@ async function tryAt(place: Place): Promise<void> {
   mkdirSync(folder, { mode: place.mode });
   const account = place.asUser ? findAccount(USER) : null;
   if (account !== null) chownSync(folder, account.uid, account.gid);
-  const shell = new Shell(place, clone);
+  const data = join(account === null ? join(home, `data of ${place.name}`) : folder, 'data');
+  const shell = new Shell(place, clone, data);
   try {
     // As root, whose repository git takes for safe; under the umask of the place.
     execFileSync('sh', [
@@ -103,10 +104,13 @@ async function tryStart(shell: Shell): Promise<void> {
 class Shell {
   readonly clone: string;
   readonly #place: Place;
+  /** Of the place alone: a first key is printed once. */
+  readonly #data: string;
 
-  constructor(place: Place, clone: string) {
+  constructor(place: Place, clone: string, data: string) {
     this.#place = place;
     this.clone = clone;
+    this.#data = data;
   }
 
   run(line: string, cwd: string): { child: ChildProcess; said: { text: string } } {
@@ -128,7 +132,7 @@ class Shell {
           : {}),
         // A user misses what needs root.
         ...(asUser || needs === undefined ? {} : { PORTCULLIS_TEST_REQUIRE: needs }),
-        PORTCULLIS_DATA: join(home, asUser ? 'user' : 'root-data', 'data'),
+        PORTCULLIS_DATA: this.#data,
         PORTCULLIS_LISTEN: LISTEN,
         PORTCULLIS_METRICS_LISTEN: '127.0.0.1:18072',
       },
