@@ -120,6 +120,15 @@ test('creates a cluster again after an interrupted creation', async (t) => {
   await assert.rejects(lstat(join(dataDir, 'postgres.making-1')), { code: 'ENOENT' });
 });
 
+test('takes a folder of any name', async (t) => {
+  const folder = await openFolder(t);
+  for (const name of ['ein "Haus", 1', String.raw`back\slash`, "it's $HOME % #"]) {
+    const server = await folder.start({ dataDir: join(folder.path, name), fsync: false });
+    assert.deepEqual(await ask(server.url, 'select 1 as n'), [{ n: 1 }]);
+    assert.equal(findEmbeddedPostgres(join(folder.path, name)), server.url);
+  }
+});
+
 test('uses another socket directory if the data path is too long for a socket', async (t) => {
   const folder = await openFolder(t);
   const dataDir = join(folder.path, 'd'.repeat(100));

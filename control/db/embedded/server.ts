@@ -184,7 +184,8 @@ function settings({ layout, fsync, pool }: ServerOptions): string[] {
   const values: Record<string, string | number> = {
     listen_addresses: '',
     port: PORT,
-    unix_socket_directories: layout.socketDir.replaceAll(',', '\\,'),
+    // A list, whose quoted entries may hold a comma.
+    unix_socket_directories: `"${layout.socketDir.replaceAll('"', '""')}"`,
     // The map of accounts decides; root needs no permission.
     unix_socket_permissions: '0700',
     // Tests have a database and a pool per file.
