@@ -115,11 +115,13 @@ export interface MitigationLimit {
   readonly per: 'destination' | 'source' | 'attack';
   /** Packets per second, and the burst; 0: none pass. */
   readonly pps: number;
-  /**
-   * Packets of connections that the protected host has answered are neither counted nor dropped. An edge that does not
-   * see replies omits the mitigation.
-   */
+  /** The limit is of packets that the protected host has not answered; an edge that sees no replies knows none. */
   readonly strangersOnly: boolean;
+  /**
+   * With `strangersOnly`: packets per second of one flow that the protected host has answered. A flow has the ports of
+   * its packets, if there are any. An edge that sees no replies limits each source to it. Absent: unlimited.
+   */
+  readonly answeredPps?: number;
 }
 
 /** Contents of the source sets that policies name, all of one version. CIDRs are canonical, sorted, without overlaps. */

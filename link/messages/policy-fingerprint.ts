@@ -24,7 +24,12 @@ export function policyFingerprint(policy: Policy): string {
       one.source,
       one.safelist,
       one.fragment,
-      one.limit && [one.limit.per, one.limit.pps, one.limit.strangersOnly],
+      one.limit && [
+        one.limit.per,
+        one.limit.pps,
+        one.limit.strangersOnly,
+        ...(one.limit.answeredPps === undefined ? [] : [one.limit.answeredPps]),
+      ],
     ]),
     baseline.map(rule),
     geo.map((one) => [one.ref, one.action, one.sets]),

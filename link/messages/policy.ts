@@ -92,6 +92,7 @@ export const mitigationLimit = object<MitigationLimit>({
   per: oneOf('destination', 'source', 'attack'),
   pps: integer(0, MAX_LIMIT_PPS),
   strangersOnly: boolean,
+  answeredPps: optional(integer(1, MAX_LIMIT_PPS)),
 });
 
 const anyMitigation = object<Mitigation>({

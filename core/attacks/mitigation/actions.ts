@@ -74,16 +74,30 @@ function matchOf(action: Exclude<MitigationAction, { kind: 'filter' }>): Match {
       return { ...EVERYTHING, protocol: 'udp', fragment: 'later' };
     case 'source': {
       const { source, protocol } = action;
-      // A connection that the protected host has answered is no flood.
+      // Its address may be forged, so what the protected host has answered passes at the rate of a player.
       const strangers = { per: 'source', pps: 0, strangersOnly: true } as const;
-      return { ...EVERYTHING, protocol, source, limit: protocol === 'tcp' ? strangers : null };
+      const limit = protocol === 'tcp' ? strangers : { ...strangers, answeredPps: ANSWERED_PPS };
+      return { ...EVERYTHING, protocol, source, limit };
     }
     case 'limit':
     default: {
-      const { protocol, port, fragment, limit } = action;
+      const { protocol, port, fragment } = action;
+      const limit = protocol === 'udp' ? ofAnswered(action.limit) : action.limit;
       return { ...EVERYTHING, protocol, destinationPort: port, fragment, limit };
     }
   }
+}
+
+/**
+ * The rate of one answered flow of a source that floods: more than games and voice send. TCP needs none, because
+ * conntrack knows the sequence numbers of its connections.
+ */
+const ANSWERED_PPS = 250;
+
+/** A limit of each source, where what the host has answered is counted flow by flow: forged packets do not use it up. */
+function ofAnswered(limit: MitigationLimit): MitigationLimit {
+  if (limit.per !== 'source' || limit.strangersOnly) return limit;
+  return { ...limit, strangersOnly: true, answeredPps: limit.pps };
 }
 
 /** A description such as `UDP from port 53 (dns) is dropped`, without a full stop. */
@@ -94,9 +108,9 @@ export function describeAction(action: MitigationAction): string {
     case 'fragments':
       return 'later fragments of UDP datagrams are dropped';
     case 'source':
-      return action.protocol === 'tcp'
-        ? `TCP from ${action.source} is dropped, except answered connections`
-        : `${nameOf(action.protocol)} from ${action.source} is dropped`;
+      return `${nameOf(action.protocol)} from ${action.source} is dropped, except answered ${
+        action.protocol === 'tcp' ? 'connections' : `flows up to ${ANSWERED_PPS} packets/s each`
+      }`;
     case 'limit':
       return describeLimit(action);
     case 'filter':
@@ -138,8 +152,14 @@ export function describeMitigation(mitigation: Mitigation): string {
     ...(destinationPort === null ? [] : [`to port ${destinationPort}`]),
     ...(limit?.strangersOnly ? ['from unanswered sources'] : []),
   ];
-  if (limit === null || limit.pps === 0) return `drops ${parts.join(' ')}`;
-  return `limits ${parts.join(' ')} to ${limit.pps} packets/s${PER[limit.per]}`;
+  if (limit === null) return `drops ${parts.join(' ')}`;
+  const { pps, per, answeredPps } = limit;
+  const verdict =
+    pps === 0
+      ? `drops ${parts.join(' ')}`
+      : `limits ${parts.join(' ')} to ${pps} packets/s${PER[per]}`;
+  if (answeredPps === undefined) return verdict;
+  return `${verdict}, and limits answered flows to ${answeredPps} packets/s each`;
 }
 
 /** JSON with sorted keys: equal actions give equal text, whatever the order of their fields. */

@@ -103,6 +103,13 @@ function matchingMitigations(
   { settings, state }: Pick<Situation, 'settings' | 'state'>,
 ): string[] {
   const isUnanswered = settings.sees === 'both' && !state.answered;
+  const isAbove = ({ ref, limit }: Policy['mitigations'][number]): boolean => {
+    if (limit === null) return true;
+    const exceeds = state.aboveLimit.includes(ref);
+    if (!limit.strangersOnly || isUnanswered)
+      return limit.pps === 0 || (exceeds && !(limit.strangersOnly && isProxied));
+    return limit.answeredPps !== undefined && exceeds;
+  };
   // Its SYN proxy decides about strangers, so rates of strangers do not.
   const isProxied =
     NUMBERS['tcp']?.[0] === packet.protocol &&
@@ -119,10 +126,7 @@ function matchingMitigations(
         (one.sourcePort === null || one.sourcePort === packet.sourcePort) &&
         !one.safelist.some((network) => inside(network, packet.source)) &&
         (one.fragment === 'any' || packet.fragment === 'later') &&
-        (one.limit === null ||
-          ((!one.limit.strangersOnly || isUnanswered) &&
-            (one.limit.pps === 0 ||
-              (state.aboveLimit.includes(one.ref) && !(one.limit.strangersOnly && isProxied))))),
+        isAbove(one),
     )
     .map((one) => one.ref);
 }

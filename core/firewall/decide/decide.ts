@@ -103,8 +103,7 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     for (const mitigation of policy?.mitigations ?? []) {
       if (!mitigationMatches(mitigation, packet)) continue;
       const { ref, limit } = mitigation;
-      if (limit !== null && (isLeftToProxy(limit, judgement) || !isAbove(ref, limit, judgement)))
-        continue;
+      if (limit !== null && !isAbove(ref, limit, judgement)) continue;
       if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
       observed.push(mitigation.ref);
     }
@@ -175,16 +174,23 @@ function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
   return { action: decided.action === 'allow' ? 'to-filters' : 'drop', ref: decided.ref };
 }
 
-function isAbove(ref: string, limit: MitigationLimit, { edge, state }: Judgement): boolean {
-  if (limit.strangersOnly && (edge.settings.sees === 'inbound' || state.answered)) return false;
-  return limit.pps === 0 || state.aboveLimit.includes(ref);
+function isAbove(ref: string, limit: MitigationLimit, judgement: Judgement): boolean {
+  const pps = rateOf(limit, judgement);
+  return pps !== null && (pps === 0 || judgement.state.aboveLimit.includes(ref));
+}
+
+/** The rate that the packet is limited to; null if it is not limited. */
+function rateOf(limit: MitigationLimit, judgement: Judgement): number | null {
+  const { pps, strangersOnly, answeredPps = null } = limit;
+  if (!strangersOnly) return pps;
+  const { edge, state } = judgement;
+  if (edge.settings.sees === 'inbound' || state.answered) return answeredPps;
+  return pps > 0 && isProxied(judgement) ? null : pps;
 }
 
 /** The SYN proxy of a port decides about unanswered sources by their handshakes, so no rate limit does. */
-function isLeftToProxy({ pps, strangersOnly }: MitigationLimit, judgement: Judgement): boolean {
-  const { edge, packet, policy } = judgement;
-  if (pps === 0 || !strangersOnly || packet.destinationPort === null || policy === null)
-    return false;
+function isProxied({ edge, packet, policy }: Judgement): boolean {
+  if (packet.destinationPort === null || policy === null) return false;
   return (
     packet.protocol === protocolNumber('tcp', packet.family) &&
     proxiedPorts(policy.filters, edge.catalogue).includes(packet.destinationPort)

@@ -122,7 +122,7 @@ export function mitigationFor(family: Family): fc.Arbitrary<Mitigation> {
   );
 }
 
-/** Stateless drops: answers of reflectors, and named sources. */
+/** Stateless drops: answers of reflectors, and named sources, most of them but for what the host has answered. */
 function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
   const address = sourceAddress(family);
   return fc
@@ -132,8 +132,9 @@ function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
       safelist: fc.array(sourceNetwork(family), { maxLength: 10 }),
       sourcePort: fc.constantFrom(...PORTS),
       from: fc.option(fc.record({ address, protocol: fc.constantFrom(...PROTOCOLS) })),
+      strangers: fc.constantFrom(null, STRANGERS, { ...STRANGERS, answeredPps: 1_000_000 }),
     })
-    .map(({ id, mode, safelist, sourcePort, from }) => ({
+    .map(({ id, mode, safelist, sourcePort, from, strangers }) => ({
       ref: `mitigation:${id}`,
       mode,
       protocol: from?.protocol ?? 'udp',
@@ -142,16 +143,22 @@ function plainMitigation(family: Family): fc.Arbitrary<Mitigation> {
       source: from?.address ?? null,
       safelist: safelist.filter((network) => network !== null),
       fragment: 'any',
-      limit: null,
+      limit: from === null ? null : strangers,
     }));
 }
 
+const STRANGERS = { per: 'source', pps: 0, strangersOnly: true } as const;
+
 function anyMitigation(family: Family): fc.Arbitrary<Mitigation> {
-  const limit = fc.record({
-    per: fc.constantFrom('destination' as const, 'source' as const),
-    pps: fc.constantFrom(0, 1_000_000),
-    strangersOnly: fc.boolean(),
-  });
+  const limit = fc.record(
+    {
+      per: fc.constantFrom('destination' as const, 'source' as const),
+      pps: fc.constantFrom(0, 1_000_000),
+      strangersOnly: fc.boolean(),
+      answeredPps: fc.constant(1_000_000),
+    },
+    { requiredKeys: ['per', 'pps', 'strangersOnly'] },
+  );
   return fc
     .record({
       rule: policyRule(family, 'mitigation'),

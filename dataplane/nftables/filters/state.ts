@@ -37,9 +37,13 @@ export type FilterState =
    */
   | 'denied_flows'
   | 'denied_pairs'
-  /** Rates of mitigations, by mitigation and protected address, with the source address in the second. */
+  /**
+   * Rates of mitigations, by mitigation and protected address; the second also by source address, the third by client
+   * address and port and server port.
+   */
   | 'mitigated_destination'
   | 'mitigated_source'
+  | 'mitigated_flow'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';
 
@@ -81,6 +85,7 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   denied_pairs: { fields: ['ADDRESS', 'ADDRESS', 'inet_proto'], size: 65_536, seconds: 600 },
   mitigated_destination: { fields: ['ADDRESS', ...MITIGATION], size: 65_536, seconds: 10 },
   mitigated_source: { fields: ['ADDRESS', 'ADDRESS', ...MITIGATION], size: 131_072, seconds: 10 },
+  mitigated_flow: { fields: [...TUPLE, ...MITIGATION], size: 131_072, seconds: 10 },
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
     size: 65_536,

@@ -115,6 +115,15 @@ const ATTACKED: readonly Policy[] = [
         safelist: [],
         limit: { per: 'destination', pps: 500, strangersOnly: true } as const,
       })),
+      ...(['udp', 'gre', 'any'] as const).map((protocol) => ({
+        ...MITIGATION,
+        ref: `mitigation:8-${protocol}`,
+        protocol,
+        sourcePort: null,
+        source: '198.51.100.7',
+        safelist: [],
+        limit: { per: 'source', pps: 0, strangersOnly: true, answeredPps: 250 } as const,
+      })),
     ],
     filters: [
       filter('udp-stateful', 27_015),

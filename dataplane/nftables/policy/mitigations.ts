@@ -6,7 +6,7 @@ import type { Family } from '@portcullis/core/net/address.ts';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import { OBSERVED, ruleDrop, uncountedChain } from '../table/drop-counters.ts';
 import type { Filtering } from '../filters/compile.ts';
-import { stateSet } from '../filters/state.ts';
+import { type FilterState, stateSet } from '../filters/state.ts';
 import { networkFrom, PolicyError } from '../../compile/match.ts';
 import { IP, protocolName } from '../names.ts';
 import { networkSet, safeNetworks } from '../filters/safe-sources.ts';
@@ -22,11 +22,10 @@ export function mitigationStatements(
   { sees, catalogue }: Pick<Filtering, 'sees' | 'catalogue'>,
   addChain: (statements: readonly string[]) => string,
 ): string[] {
-  const supported = mitigations
-    // Established connections are unknown if replies take another route.
-    .filter(({ limit }) => limit === null || !limit.strangersOnly || sees === 'both')
-    .filter(({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0));
-  const proxied = proxiedPorts(filters, catalogue);
+  const supported = mitigations.filter(
+    ({ safelist }) => !safeNetworks(safelist, family).some(({ length }) => length === 0),
+  );
+  const context = { family, sees, proxied: proxiedPorts(filters, catalogue) };
   const statements: string[] = [];
   let observing: string[] = [];
   const addObserving = (): void => {
@@ -34,7 +33,7 @@ export function mitigationStatements(
     observing = [];
   };
   for (const mitigation of supported) {
-    const own = statementsOf(mitigation, family, proxied);
+    const own = statementsOf(mitigation, context);
     if (mitigation.mode === 'observe') {
       observing.push(...own);
       continue;
@@ -46,13 +45,16 @@ export function mitigationStatements(
   return statements;
 }
 
-/** A mitigation of strangers has several rules, of which a packet matches one; they share the element of its limit. */
-function statementsOf(
-  mitigation: Mitigation,
-  family: Family,
-  proxied: readonly number[],
-): string[] {
-  const { ref, protocol, sourcePort, destinationPort, fragment, limit, mode } = mitigation;
+interface Context extends Pick<Filtering, 'sees'> {
+  readonly family: Family;
+  /** The TCP ports with SYN proxies. */
+  readonly proxied: readonly number[];
+}
+
+/** A mitigation has a rule for each of its parts, of which a packet matches one. */
+function statementsOf(mitigation: Mitigation, context: Context): string[] {
+  const { protocol, sourcePort, destinationPort, fragment, mode } = mitigation;
+  const { family } = context;
   const before = [
     ...sourceMatches(mitigation, family),
     ...(protocol === 'any'
@@ -62,36 +64,100 @@ function statementsOf(
     ...portMatches(mitigation, 'dport', destinationPort),
     ...(fragment === 'later' ? [LATER_FRAGMENT[family]] : []),
   ];
-  const after = [
-    ...(limit === null || limit.pps === 0 ? [] : [limitMatch(ref, limit, family)]),
-    mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`,
-  ];
-  const strangers = limit?.strangersOnly === true ? strangerMatches(mitigation, proxied) : [[]];
-  return strangers.map((matches) => [...before, ...matches, ...after].join(' '));
+  const verdict = mode === 'enforce' ? ruleDrop('mitigated') : `goto ${uncountedChain(OBSERVED)}`;
+  return partsOf(mitigation, context).map(({ matches, limit }) =>
+    [
+      ...before,
+      ...matches,
+      ...(limit === null || limit.pps === 0 ? [] : [limitMatch(limit, family)]),
+      verdict,
+    ].join(' '),
+  );
 }
+
+/** The packets of a mitigation that have one rate. Null drops all, as 0 does. */
+interface Part {
+  readonly matches: readonly string[];
+  readonly limit: RateLimit | null;
+}
+
+interface RateLimit {
+  readonly per: MitigationLimit['per'] | 'flow';
+  readonly pps: number;
+  /** What else tells the element apart from others of the same address. */
+  readonly name: string;
+}
+
+function partsOf(mitigation: Mitigation, context: Context): Part[] {
+  const { ref, limit } = mitigation;
+  if (limit === null) return [{ matches: [], limit: null }];
+  const { per, pps, strangersOnly, answeredPps } = limit;
+  if (!strangersOnly) return [{ matches: [], limit: { per, pps, name: ref } }];
+  if (context.sees === 'both') {
+    return transportsOf(mitigation).flatMap((transport) => [
+      ...strangers(mitigation, limit, transport, context),
+      ...answered(mitigation, limit, transport),
+    ]);
+  }
+  // Which packets are answered is unknown if replies take another route.
+  if (answeredPps === undefined) return [];
+  return [{ matches: [], limit: { per: 'source', pps: answeredPps, name: `${ref} answered` } }];
+}
+
+/** Each has its own rate: a flood of one excludes no new clients of another. */
+type Transport = 'tcp' | 'udp' | 'other';
+
+function transportsOf({ protocol }: Mitigation): Transport[] {
+  if (protocol === 'any') return ['tcp', 'udp', 'other'];
+  return [protocol === 'tcp' || protocol === 'udp' ? protocol : 'other'];
+}
+
+const TRANSPORT: Readonly<Record<Transport, string>> = {
+  tcp: 'meta l4proto tcp',
+  udp: 'meta l4proto udp',
+  other: 'meta l4proto != { tcp, udp }',
+};
 
 /**
  * What the protected host has not answered. A SYN of an existing connection is a stranger: the answer to the first SYN of a forged
  * source makes conntrack take those after it for established. A limit leaves out the ports of SYN proxies.
  */
-function strangerMatches(
-  { protocol, destinationPort, limit }: Mitigation,
-  proxied: readonly number[],
-): string[][] {
-  const unanswered = 'ct state != established';
-  const isTcp = protocol === 'tcp';
-  if (!isTcp && protocol !== 'any') return [[unanswered]];
-  const only = isTcp ? [] : ['meta l4proto tcp'];
-  const isLimit = limit !== null && limit.pps > 0;
-  if (isLimit && destinationPort !== null && proxied.includes(destinationPort)) return [];
-  const left = isLimit && destinationPort === null && proxied.length > 0;
-  const ports = left ? [`th dport != { ${proxied.join(', ')} }`] : [];
-  const again = [...only, ...ports, 'ct state established', BARE_SYN];
-  if (!left || isTcp) return [[...ports, unanswered], again];
-  return [['meta l4proto != tcp', unanswered], [...only, ...ports, unanswered], again];
+function strangers(
+  { ref, protocol, destinationPort }: Mitigation,
+  { per, pps }: MitigationLimit,
+  transport: Transport,
+  { proxied }: Context,
+): Part[] {
+  const isAny = protocol === 'any';
+  const only = isAny ? [TRANSPORT[transport]] : [];
+  const limit = { per, pps, name: isAny ? `${ref} ${transport}` : ref };
+  const leavesOut = transport === 'tcp' && pps > 0 && proxied.length > 0;
+  if (leavesOut && destinationPort !== null && proxied.includes(destinationPort)) return [];
+  const isAnyPort = leavesOut && destinationPort === null;
+  const ports = isAnyPort ? [`th dport != { ${proxied.join(', ')} }`] : [];
+  const part = (...matches: string[]): Part => ({ matches: [...only, ...ports, ...matches], limit });
+  if (transport !== 'tcp') return [part('ct state != established')];
+  return [part('ct state != established'), part('ct state established', `${SYN_FLAGS} == syn`)];
 }
 
-const BARE_SYN = 'tcp flags & (fin | syn | rst | ack) == syn';
+/** The flows that the protected host has answered, if they are limited. */
+function answered(
+  { ref, protocol }: Mitigation,
+  { answeredPps }: MitigationLimit,
+  transport: Transport,
+): Part[] {
+  if (answeredPps === undefined) return [];
+  const matches = [
+    ...(protocol === 'any' ? [TRANSPORT[transport]] : []),
+    'ct state established',
+    ...(transport === 'tcp' ? [`${SYN_FLAGS} != syn`] : []),
+  ];
+  const per = transport === 'other' ? 'source' : 'flow';
+  const name = `${ref} ${transport} answered`;
+  return [{ matches, limit: { per, pps: answeredPps, name } }];
+}
+
+const SYN_FLAGS = 'tcp flags & (fin | syn | rst | ack)';
 
 const LATER_FRAGMENT: Readonly<Record<Family, string>> = {
   4: 'ip frag-off & 0x1fff != 0',
@@ -123,17 +189,25 @@ function portMatches({ ref, protocol }: Mitigation, field: string, port: number 
 }
 
 /** Does not match when the set is full, so a full set drops no packets. */
-function limitMatch(ref: string, { per, pps }: MitigationLimit, family: Family): string {
-  if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${ref} has no whole limit`);
-  const ip = IP[family];
-  const key = [
-    // All addresses of an attacked prefix share one element, whichever chain evaluates them.
-    per === 'attack' ? NO_ADDRESS[family] : `${ip} daddr`,
-    ...(per === 'source' ? [`${ip} saddr`] : []),
-    ...numberOf(`${ref} ${pps}`),
-  ].join(' . ');
-  const set = stateSet(per === 'source' ? 'mitigated_source' : 'mitigated_destination', family);
-  return `update @${set} { ${key} limit rate over ${pps}/second burst ${pps} packets }`;
+function limitMatch({ per, pps, name }: RateLimit, family: Family): string {
+  if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${name} has no whole limit`);
+  const key = [...keyFields(per, IP[family], NO_ADDRESS[family]), ...numberOf(`${name} ${pps}`)];
+  const set = stateSet(RATES[per], family);
+  return `update @${set} { ${key.join(' . ')} limit rate over ${pps}/second burst ${pps} packets }`;
+}
+
+const RATES: Readonly<Record<RateLimit['per'], FilterState>> = {
+  destination: 'mitigated_destination',
+  attack: 'mitigated_destination',
+  source: 'mitigated_source',
+  flow: 'mitigated_flow',
+};
+
+function keyFields(per: RateLimit['per'], ip: string, noAddress: string): string[] {
+  // All addresses of an attacked prefix share one element, whichever chain evaluates them.
+  if (per === 'attack') return [noAddress];
+  if (per === 'flow') return [`${ip} saddr`, 'th sport', `${ip} daddr`, 'th dport'];
+  return [`${ip} daddr`, ...(per === 'source' ? [`${ip} saddr`] : [])];
 }
 
 const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
