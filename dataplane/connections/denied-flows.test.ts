@@ -26,6 +26,8 @@ function addressOf(text: string): Address {
   return parsed.value;
 }
 
+const STATUS = { isAnswered: true, isProxied: false };
+
 function connection(destination: string, port: number, source = CLIENT): Connection {
   const [from, to] = [addressOf(source), addressOf(destination)];
   const there = {
@@ -36,7 +38,7 @@ function connection(destination: string, port: number, source = CLIENT): Connect
     sourcePort: 4_000,
     destinationPort: port,
   };
-  return { ...there, reply: there, icmp: null, secondsLeft: 100, isProxied: false };
+  return { ...there, reply: there, icmp: null, secondsLeft: 100, ...STATUS };
 }
 
 function desired(sees: 'both' | 'inbound', ...policies: readonly Policy[]): Desired {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
-import { eachConnection } from '../kernel/netlink/conntrack.ts';
+import { eachConnection, type Tuple } from '../kernel/netlink/conntrack.ts';
 import type { Log } from '@portcullis/core/log.ts';
 import { deviceName, listDevices, readDevice } from './devices/device.ts';
 import { openLearnedReader } from '../nftables/elements/learned-reader.ts';
@@ -25,21 +25,28 @@ export function createEarlyDrop(options: {
 }
 
 /**
- * Reports both directions of every connection as replies: connection tracking does not know which side is protected. And
+ * Reports both directions of every connection as replies, because connection tracking does not know which side is
+ * protected: its replies, and its own packets once it was answered, as the programs mark what leaves (not of TCP). And
  * what validated sources send.
  */
-async function openFlows(take: (flow: Flow) => void): Promise<boolean> {
+export async function openFlows(take: (flow: Flow) => void): Promise<boolean> {
   await validatedFlows(take);
-  return eachConnection(({ reply }) =>
-    take({
-      family: reply.family,
-      protocol: reply.protocol,
-      local: reply.destination,
-      remote: reply.source,
-      localPort: reply.destinationPort ?? 0,
-      remotePort: reply.sourcePort ?? 0,
-    }),
-  );
+  return eachConnection((connection) => {
+    take(flowOf(connection.reply));
+    if (connection.isAnswered && connection.protocol !== TCP) take(flowOf(connection));
+  });
+}
+
+/** The flow whose packets the tuple describes. */
+function flowOf({ family, protocol, source, destination, ...ports }: Tuple): Flow {
+  return {
+    family,
+    protocol,
+    local: destination,
+    remote: source,
+    localPort: ports.destinationPort ?? 0,
+    remotePort: ports.sourcePort ?? 0,
+  };
 }
 
 /** Sources stay validated for longer than connection tracking knows them. */
@@ -63,7 +70,7 @@ async function validatedFlows(take: (flow: Flow) => void): Promise<void> {
   }
 }
 
-const UDP = 17;
+const [TCP, UDP] = [6, 17];
 const TIMEOUTS = '/proc/sys/net/netfilter';
 const REREAD_MS = 10_000;
 

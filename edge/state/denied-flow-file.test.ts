@@ -38,6 +38,7 @@ function begunByServer(clientPort: number, from = SERVER): Connection {
     reply,
     icmp: null,
     secondsLeft: 900,
+    isAnswered: true,
     isProxied: false,
   };
 }

@@ -58,10 +58,13 @@ function validated({ protocol, sourcePort }: Packet): boolean {
   return protocol === PROTOCOL_NUMBERS.udp && sourcePort !== null && sourcePort % 2 === 0;
 }
 
-/** Half of the sources that send what only a connection has. What opens one is a stranger's to a SYN proxy anyway. */
+/**
+ * Half of the sources of datagrams, and of those that send what only a connection has. What opens one is a stranger's to
+ * a SYN proxy anyway.
+ */
 function established({ packet: { protocol, sourcePort }, form }: Numbered): boolean {
-  const ofTcp = protocol === PROTOCOL_NUMBERS.tcp && sourcePort !== null;
-  return ofTcp && sourcePort % 2 === 0 && !opens(form.flags);
+  if (sourcePort === null || sourcePort % 2 !== 0) return false;
+  return protocol === PROTOCOL_NUMBERS.udp || !opens(form.flags);
 }
 
 /** Half of these connections. */

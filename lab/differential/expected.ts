@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import { decide, type EdgeView, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
@@ -116,7 +117,8 @@ export function isProxied(state: State, one: Numbered, known: Known = NOTHING_KN
 export function belongs(one: Numbered, known: Known): boolean {
   // What is not put together is no part of a connection to it.
   if (one.packet.fragment !== 'none') return false;
-  return known.established(one) && goesOn(one.form.flags);
+  const isDatagram = one.packet.protocol === PROTOCOL_NUMBERS.udp;
+  return known.established(one) && (isDatagram || goesOn(one.form.flags));
 }
 
 function verdictOf(

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { endianness } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { addAddress, enableForwarding, type Namespace, Network, sysctl } from '../stack/netns.ts';
 import { closeDescriptor, type Descriptor } from '@portcullis/dataplane/kernel/bpf/bpf.ts';
@@ -218,8 +219,8 @@ export class JudgedWire {
   /** Connection tracking knows these, and no others that it was informed of so. */
   establish(packets: readonly (Packet & { readonly opened: boolean })[]): void {
     const lines = packets.map(
-      ({ source, destination, sourcePort, destinationPort, opened }) =>
-        `-I -p tcp --state ESTABLISHED -t 600 -u SEEN_REPLY,ASSURED -m ${opened ? MARK_OPENED : MARK} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`,
+      ({ protocol, source, destination, sourcePort, destinationPort, opened }) =>
+        `-I ${protocol === PROTOCOL_NUMBERS.tcp ? '-p tcp --state ESTABLISHED' : '-p udp'} -t 600 -u SEEN_REPLY,ASSURED -m ${opened ? MARK_OPENED : MARK} -s ${source} -d ${destination} --sport ${sourcePort} --dport ${destinationPort}\n`,
     );
     // It stops at one that is there already, and opens what it reads anew, which no socket can be.
     const script = `{ conntrack -D -m ${MARK}; conntrack -D -m ${MARK_OPENED}; cat | conntrack --load-file -; } >/dev/null 2>&1`;

@@ -30,6 +30,8 @@ export interface Connection extends Tuple {
   readonly icmp: { readonly type: number; readonly code: number } | null;
   /** The time until it expires without traffic; null if the kernel does not report it. */
   readonly secondsLeft: number | null;
+  /** Packets of both directions were seen. */
+  readonly isAnswered: boolean;
   /** A SYN proxy opened it and translates its sequence numbers. */
   readonly isProxied: boolean;
 }
@@ -37,12 +39,14 @@ export interface Connection extends Tuple {
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, tupleReply: 2, timeout: 7, id: 12, zone: 18, synProxy: 24 } as const;
+const CTA = { tupleOrig: 1, tupleReply: 2, status: 3, timeout: 7, id: 12, zone: 18, synProxy: 24 } as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },
   6: { source: 3, destination: 4 },
 } as const;
+/** IPS_SEEN_REPLY of include/uapi/linux/netfilter/nf_conntrack_common.h. */
+const SEEN_REPLY = 1 << 1;
 const PROTO = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const ICMP = { 4: { type: 5, code: 6 }, 6: { type: 8, code: 9 } } as const;
 const AF: Readonly<Record<Family, number>> = { 4: 2, 6: 10 };
@@ -225,6 +229,7 @@ function parseConnection(
     reply: parseTuple(family, reply),
     icmp: parseIcmp(family, orig),
     secondsLeft: attributes.get(CTA.timeout)?.readUInt32BE(0) ?? null,
+    isAnswered: ((attributes.get(CTA.status)?.readUInt32BE(0) ?? 0) & SEEN_REPLY) !== 0,
     isProxied: attributes.has(CTA.synProxy),
   };
   const identity = [

@@ -42,7 +42,7 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 		*slot = small->head.slot;
 		verdict = OF_FAMILY(judge_listed_)(&small->head, small->rule, SMALL_RULES, p, key);
 		if (UNLIKELY(small->head.flags & MITIGATED))
-			verdict = after_mitigations(*slot, p, verdict);
+			verdict = after_mitigations(*slot, p, flags, verdict);
 		verdict |= filters_of(&small->head);
 		return SEEN_WHOLE(&small->head, version, check_of(p)) ? verdict : PASS;
 	}
@@ -63,7 +63,7 @@ INLINE u32 OF_FAMILY(judge_)(const struct packet *p, u32 flags, u32 *slot)
 	verdict = large->head.flags & SPILLED ? judge_spilled(&large->head, large->form, p, key)
 					      : OF_FAMILY(judge_listed_)(&large->head, large->rule, LARGE_RULES, p, key);
 	if (UNLIKELY(large->head.flags & MITIGATED))
-		verdict = after_mitigations(*slot, p, verdict);
+		verdict = after_mitigations(*slot, p, flags, verdict);
 	verdict |= filters_of(&large->head);
 	if (!small && verdict & DROP)
 		verdict |= OF_NETWORK;

@@ -179,7 +179,9 @@ struct stateless_key {
 /* Packets from the first `count` networks pass. */
 #define SAFE_NETWORKS 8
 struct stateless_drop {
-	u32 count;
+	u16 count;
+	/* Flows that the destination has answered pass. Without KEEP_REPLIES these are unknown, and all pass. */
+	u16 strangers;
 	struct {
 		u32 address[4], mask[4];
 	} safe[SAFE_NETWORKS];

@@ -120,11 +120,13 @@ INLINE int is_spared(const struct stateless_drop *found, const u32 *remote)
  * Mitigations are evaluated before rules. While there are any, no port is open to every source: outgoing flows are
  * marked, so that their replies pass.
  */
-INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 verdict)
+INLINE u32 after_mitigations(u32 slot, const struct packet *p, u32 flags, u32 verdict)
 {
 	struct stateless_key key = {.slot = slot, .match = (u32)p->protocol << 16};
 	__builtin_memcpy(key.source, p->remote, sizeof(key.source));
 	struct stateless_drop *found = bpf_map_lookup_elem(&stateless_drops, &key);
+	if (found && found->strangers && !(flags & KEEP_REPLIES))
+		found = 0;
 	if (!found && p->protocol == UDP) {
 		key.match |= NETWORK_16(p->remote_port);
 		__builtin_memset(key.source, 0, sizeof(key.source));

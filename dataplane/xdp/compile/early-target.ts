@@ -74,8 +74,14 @@ export interface Spilled {
 
 /**
  * What a mitigation drops by a single packet: UDP from a source port except from safe networks, or a protocol from
- * one address. nftables alone handles rates, unknown sources, fragments, and too many safe networks.
+ * one address, perhaps only what the target has not answered. nftables alone handles rates, unknown sources, fragments,
+ * TCP connections, and too many safe networks.
  */
 export type StatelessDrop =
   | { readonly kind: 'port'; readonly sourcePort: number; readonly safe: readonly Cidr[] }
-  | { readonly kind: 'source'; readonly protocol: number; readonly source: Cidr };
+  | {
+      readonly kind: 'source';
+      readonly protocol: number;
+      readonly source: Cidr;
+      readonly strangersOnly: boolean;
+    };

@@ -7,7 +7,7 @@ import { networkFrom } from '../../compile/match.ts';
 import { safeNetworks } from '../../nftables/filters/safe-sources.ts';
 import { addressBytes, LAYOUT, maskBytes } from '../maps/layout.ts';
 
-/** Keeps each match once, with the fewest safe networks. */
+/** Keeps each match once, the one that drops most. */
 export function statelessDropsOf({ mitigations }: Policy, family: Family): StatelessDrop[] {
   const found = new Map<string, StatelessDrop>();
   for (const mitigation of mitigations) {
@@ -15,17 +15,20 @@ export function statelessDropsOf({ mitigations }: Policy, family: Family): State
     if (drop === null) continue;
     const key = keyOf(drop, 0).toString('latin1');
     const known = found.get(key);
-    if (known === undefined || safeNetworkCount(drop) < safeNetworkCount(known))
-      found.set(key, drop);
+    if (known === undefined || exemptions(drop) < exemptions(known)) found.set(key, drop);
   }
   return [...found.values()];
 }
 
 function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop | null {
   const { mode, protocol, source, sourcePort, destinationPort, fragment, limit } = mitigation;
-  if (mode !== 'enforce' || limit !== null || fragment !== 'any') return null;
+  if (mode !== 'enforce' || fragment !== 'any') return null;
   if (destinationPort !== null || protocol === 'any') return null;
+  const strangersOnly = limit?.strangersOnly === true && limit.pps === 0;
+  if (limit !== null && !strangersOnly) return null;
   const safe = safeNetworks(mitigation.safelist, family);
+  // Marks show no answered connections of TCP.
+  if (strangersOnly && (source === null || protocol === 'tcp')) return null;
   if (source === null) {
     const isPort = protocol === 'udp' && sourcePort !== null && sourcePort > 0;
     if (!isPort || safe.length > LAYOUT.SAFE_NETWORKS) return null;
@@ -34,11 +37,12 @@ function statelessDropOf(mitigation: Mitigation, family: Family): StatelessDrop 
   const cidr = networkFrom(source);
   const isOne = cidr.family === family && cidr.length === BITS[family] && sourcePort === null;
   if (!isOne || safe.some((network) => containsAddress(network, cidr))) return null;
-  return { kind: 'source', protocol: protocolNumber(protocol, family), source: cidr };
+  const number = protocolNumber(protocol, family);
+  return { kind: 'source', protocol: number, source: cidr, strangersOnly };
 }
 
-function safeNetworkCount(drop: StatelessDrop): number {
-  return drop.kind === 'port' ? drop.safe.length : 0;
+function exemptions(drop: StatelessDrop): number {
+  return drop.kind === 'port' ? drop.safe.length : Number(drop.strangersOnly);
 }
 
 const ADDRESS_BYTES = 16;
@@ -75,7 +79,8 @@ const UDP = 17;
 function valueOf(drop: StatelessDrop): Buffer {
   const value = Buffer.alloc(STATELESS_DROP_BYTES);
   const safe = drop.kind === 'port' ? drop.safe : [];
-  value.writeUInt32LE(safe.length, 0);
+  value.writeUInt16LE(safe.length, 0);
+  value.writeUInt16LE(Number(drop.kind === 'source' && drop.strangersOnly), 2);
   safe.forEach((network, index) => {
     const at = 4 + index * 2 * ADDRESS_BYTES;
     addressBytes(network).copy(value, at);

@@ -184,8 +184,8 @@ class Fake implements FakeEarlyDrop {
   /** Returns the target whose rules drop the frame, or null if it passes. */
   #drop(facts: FrameFacts, frame: Buffer): EarlyTarget | null {
     const target = this.#targetFor(facts);
-    const ruled = target === null ? 'pass' : verdict(target, facts, this.#unions);
     const keeps = this.#settings?.keepReplies === true;
+    const ruled = target === null ? 'pass' : verdict(target, facts, this.#unions, keeps);
     const reason =
       ruled === 'pass' && keeps && mustGreet(target, facts) ? ('greetings' as const) : ruled;
     if (target === null || reason === 'pass' || this.#mustPass(facts)) return null;
@@ -264,8 +264,10 @@ function verdict(
   { rules, spilled, statelessDrops }: EarlyTarget,
   facts: FrameFacts,
   unions: UnionTable,
+  keepsReplies: boolean,
 ): 'pass' | Reason {
-  if (statelessDrops.some((one) => dropsStatelessly(one, facts))) return 'mitigations';
+  if (statelessDrops.some((one) => dropsStatelessly(one, facts, keepsReplies)))
+    return 'mitigations';
   if (rules.kind === 'listed') {
     const matched = rules.rules.find((rule) => matches(rule, facts, unions));
     return matched?.verdict ?? rules.fallback ?? 'pass';
@@ -288,8 +290,10 @@ function verdict(
 function dropsStatelessly(
   drop: StatelessDrop,
   { protocol, source, sourcePort }: FrameFacts,
+  keepsReplies: boolean,
 ): boolean {
   if (drop.kind === 'source') {
+    if (drop.strangersOnly && !keepsReplies) return false;
     return protocol === drop.protocol && containsCidr(drop.source, source);
   }
   const isSafe = drop.safe.some((network) => containsCidr(network, source));

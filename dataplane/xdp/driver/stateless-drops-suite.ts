@@ -60,6 +60,36 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
     }
   });
 
+  it('leaves to nftables what the target has answered of a named source, and all where answers are unknown', () => {
+    for (const { server, from } of ADDRESSES) {
+      const source = `${from}9`;
+      const driver = loaded(attacked(server, { source, limit: STRANGERS }));
+      const flood = udpPacket(source, server, GAME);
+      assert.equal(evaluate(driver, flood), 'drop');
+      const { family, sourcePort } = flood;
+      const [local, remote] = [bytesOf(server), bytesOf(source)];
+      const ports = { localPort: GAME, remotePort: sourcePort ?? 0 };
+      driver.remember([{ family, protocol: 17, local, remote, ...ports }]);
+      assert.equal(evaluate(driver, flood), 'pass');
+      const forged = { ...flood, sourcePort: (sourcePort ?? 0) + 1 };
+      assert.equal(evaluate(driver, forged), 'drop');
+      driver.configure({ ...EARLY_SETTINGS, flowsComplete: false });
+      assert.equal(evaluate(driver, forged), 'pass');
+      driver.configure({ ...EARLY_SETTINGS, keepReplies: false });
+      assert.equal(evaluate(driver, forged), 'pass');
+      driver.configure(EARLY_SETTINGS);
+      assert.equal(evaluate(driver, forged), 'drop');
+      // Conntrack knows the connections of TCP by their sequence numbers.
+      const tcp = loaded(attacked(server, { protocol: 'tcp', source, limit: STRANGERS }));
+      assert.equal(evaluate(tcp, { ...flood, protocol: 6 }), 'pass');
+      const whole = loaded(
+        attacked(server, { source, limit: STRANGERS }, { source, ref: 'mitigation:2' }),
+      );
+      whole.configure({ ...EARLY_SETTINGS, keepReplies: false });
+      assert.equal(evaluate(whole, flood), 'drop');
+    }
+  });
+
   it('exempts the safelist, and leaves larger safelists to nftables', () => {
     for (const { server, from } of ADDRESSES) {
       const safe = Array.from({ length: 9 }, (_, index) => `${from}${2 * index + 1}`);
@@ -125,9 +155,10 @@ export function statelessDropsSuite(fresh: () => EarlyDropDriver): void {
 }
 
 const REFLECTOR = { sourcePort: DNS } as const;
+const STRANGERS = { per: 'source', pps: 0, strangersOnly: true, answeredPps: 250 } as const;
 
-function attacked(target: string, change: Partial<Mitigation>): Policy {
-  const mitigation: Mitigation = {
+function attacked(target: string, ...changes: readonly Partial<Mitigation>[]): Policy {
+  const mitigations = changes.map((change): Mitigation => ({
     ref: 'mitigation:1',
     mode: 'enforce',
     protocol: 'udp',
@@ -138,8 +169,8 @@ function attacked(target: string, change: Partial<Mitigation>): Policy {
     fragment: 'any',
     limit: null,
     ...change,
-  };
-  return { ...filteredPolicy(target), mitigations: [mitigation] };
+  }));
+  return { ...filteredPolicy(target), mitigations };
 }
 
 function bytesOf(text: string): Buffer {
