@@ -24,13 +24,18 @@ export function createEarlyDrop(options: {
   return new EarlyDrop({ driver, ...devices, openFlows, remember, log });
 }
 
+/** The flows of connection tracking, and what validated sources send. */
+async function openFlows(take: (flow: Flow) => void): Promise<boolean> {
+  await validatedFlows(take);
+  return trackedFlows(take);
+}
+
 /**
  * Reports both directions of every connection as replies, because connection tracking does not know which side is
- * protected: its replies, and its own packets once it was answered, as the programs mark what leaves (not of TCP). And
- * what validated sources send.
+ * protected: its replies, and its own packets once it was answered, as the programs mark what leaves (not of TCP).
+ * Resolves to false if some may be missing.
  */
-export async function openFlows(take: (flow: Flow) => void): Promise<boolean> {
-  await validatedFlows(take);
+export function trackedFlows(take: (flow: Flow) => void): Promise<boolean> {
   return eachConnection((connection) => {
     take(flowOf(connection.reply));
     if (connection.isAnswered && connection.protocol !== TCP) take(flowOf(connection));

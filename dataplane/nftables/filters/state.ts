@@ -49,8 +49,11 @@ export type FilterState =
 
 const PEER = ['ADDRESS', 'inet_service'];
 const METER = { fields: ['ADDRESS', ...PEER], size: 65_536, seconds: 10 };
-/** The number of a mitigation as two fields: a constant in a key must have a type that nft can list. */
-const MITIGATION = ['inet_service', 'inet_service'];
+/**
+ * The number of a mitigation. A constant in a key must have a type that nft can list, and nft 1.0.6 knows keys of five
+ * fields at most.
+ */
+const MITIGATION = 'mark';
 const TUPLE = [...PEER, ...PEER];
 const DENIED_FLOW = [...TUPLE, 'inet_proto'];
 const RESET = { fields: TUPLE, size: 65_536, seconds: 3600 };
@@ -83,9 +86,9 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   reset_server: RESET,
   denied_flows: { fields: DENIED_FLOW, size: 65_536, seconds: 600 },
   denied_pairs: { fields: ['ADDRESS', 'ADDRESS', 'inet_proto'], size: 65_536, seconds: 600 },
-  mitigated_destination: { fields: ['ADDRESS', ...MITIGATION], size: 65_536, seconds: 10 },
-  mitigated_source: { fields: ['ADDRESS', 'ADDRESS', ...MITIGATION], size: 131_072, seconds: 10 },
-  mitigated_flow: { fields: [...TUPLE, ...MITIGATION], size: 131_072, seconds: 10 },
+  mitigated_destination: { fields: ['ADDRESS', MITIGATION], size: 65_536, seconds: 10 },
+  mitigated_source: { fields: ['ADDRESS', 'ADDRESS', MITIGATION], size: 131_072, seconds: 10 },
+  mitigated_flow: { fields: [...TUPLE, MITIGATION], size: 131_072, seconds: 10 },
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],
     size: 65_536,

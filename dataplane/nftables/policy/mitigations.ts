@@ -191,7 +191,7 @@ function portMatches({ ref, protocol }: Mitigation, field: string, port: number 
 /** Does not match when the set is full, so a full set drops no packets. */
 function limitMatch({ per, pps, name }: RateLimit, family: Family): string {
   if (!Number.isSafeInteger(pps) || pps < 0) throw new PolicyError(`${name} has no whole limit`);
-  const key = [...keyFields(per, IP[family], NO_ADDRESS[family]), ...numberOf(`${name} ${pps}`)];
+  const key = [...keyFields(per, family), numberOf(`${name} ${pps}`)];
   const set = stateSet(RATES[per], family);
   return `update @${set} { ${key.join(' . ')} limit rate over ${pps}/second burst ${pps} packets }`;
 }
@@ -203,9 +203,10 @@ const RATES: Readonly<Record<RateLimit['per'], FilterState>> = {
   flow: 'mitigated_flow',
 };
 
-function keyFields(per: RateLimit['per'], ip: string, noAddress: string): string[] {
+function keyFields(per: RateLimit['per'], family: Family): string[] {
+  const ip = IP[family];
   // All addresses of an attacked prefix share one element, whichever chain evaluates them.
-  if (per === 'attack') return [noAddress];
+  if (per === 'attack') return [NO_ADDRESS[family]];
   if (per === 'flow') return [`${ip} saddr`, 'th sport', `${ip} daddr`, 'th dport'];
   return [`${ip} daddr`, ...(per === 'source' ? [`${ip} saddr`] : [])];
 }
@@ -216,7 +217,6 @@ const NO_ADDRESS: Readonly<Record<Family, string>> = { 4: '0.0.0.0', 6: '::' };
  * A number for a mitigation and its rate, because an element keeps its initial rate. Only mitigations of the same
  * address, or of any attacked prefix, could collide, with a probability of 2^-32.
  */
-function numberOf(text: string): [number, number] {
-  const digest = createHash('sha256').update(text).digest();
-  return [digest.readUInt16BE(0), digest.readUInt16BE(2)];
+function numberOf(text: string): string {
+  return `0x${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
