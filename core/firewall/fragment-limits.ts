@@ -21,6 +21,11 @@ export interface FragmentLimits {
   readonly known: number;
   /** Fragments to destinations without a policy; above it, they pass without reassembly for a while. */
   readonly unprotected: number;
+  /**
+   * The burst of those, in fragments: what a flood sends until it is mitigated. Without reassembly its fragments would
+   * fill the memory of the server, which keeps them for 30 or 60 s.
+   */
+  readonly unprotectedBurst: number;
 }
 
 export const FRAGMENT_LIMITS: FragmentLimits = {
@@ -31,6 +36,7 @@ export const FRAGMENT_LIMITS: FragmentLimits = {
   knownPerDestination: 20_000,
   known: 30_000,
   unprotected: 1000,
+  unprotectedBurst: 30_000,
 };
 
 /**
@@ -38,7 +44,7 @@ export const FRAGMENT_LIMITS: FragmentLimits = {
  * memory.
  */
 export const REASSEMBLY_SECONDS = 2;
-/** The burst of a limit, as a share of a second. */
+/** The burst of the other limits, as a share of a second. */
 export const BURST_SECONDS = 0.25;
 /** A page and its headers: the memory of a fragment in an Ethernet frame of 1,500 bytes. */
 const FRAGMENT_BYTES = 4608;
@@ -56,11 +62,14 @@ export function fitToMemory(limits: FragmentLimits, bytes: number): FragmentLimi
     knownPerDestination: fit(limits.knownPerDestination),
     known: fit(limits.known),
     unprotected: fit(limits.unprotected),
+    unprotectedBurst: fit(limits.unprotectedBurst),
   };
 }
 
 /** The most memory that fragments within these limits can occupy, per family. */
 export function reassemblyBytes(limits: FragmentLimits): number {
-  const perSecond = 2 * limits.strangers + limits.known + limits.unprotected;
-  return Math.ceil(perSecond * (REASSEMBLY_SECONDS + BURST_SECONDS) * FRAGMENT_BYTES);
+  const { strangers, known, unprotected, unprotectedBurst } = limits;
+  const ofRates = (2 * strangers + known + unprotected) * REASSEMBLY_SECONDS;
+  const ofBursts = (2 * strangers + known) * BURST_SECONDS + unprotectedBurst;
+  return Math.ceil((ofRates + ofBursts) * FRAGMENT_BYTES);
 }

@@ -47,6 +47,7 @@ const NO_LIMITS: EdgeLimits = {
     knownPerDestination: ROOM,
     known: ROOM,
     unprotected: ROOM,
+    unprotectedBurst: ROOM,
   },
 };
 const REMEMBER = { tcp: 600, udp: 600, other: 600 } as const;

@@ -1,12 +1,12 @@
 """Floods a destination with fragments of invented sources, from inside a network namespace.
 
-python3 fragment-flood.py DEVICE MAC DESTINATION first|later|both
+python3 fragment-flood.py DEVICE MAC DESTINATION first|later|both [COUNT]
 
 DESTINATION is an address, or an IPv6 network whose addresses are taken at random.
 
 No datagram is ever complete: every fragment has a source and an identification of its own (`both`: first and
 later fragments in turn). Says `{"flooding": N}` on stdout once N fragments have left, N more than the kernel's
-reassembly memory holds by default, then floods on, and says `{"sent": N}` when stdin ends.
+reassembly memory holds by default, then floods on, and says `{"sent": N}` when stdin ends, or after COUNT fragments.
 """
 
 import json
@@ -21,6 +21,7 @@ BEFORE = 20_000
 AT_ONCE = 64
 UDP, FRAGMENT = 17, 44
 device, mac, destination, kinds = sys.argv[1:5]
+COUNT = int(sys.argv[5]) if len(sys.argv) > 5 else None
 IPV6 = ":" in destination
 address, _, network_bits = destination.partition("/")
 TARGET = socket.inet_pton(socket.AF_INET6 if IPV6 else socket.AF_INET, address)
@@ -59,8 +60,8 @@ def main():
     stdin.register(sys.stdin, selectors.EVENT_READ)
     build = ipv6 if IPV6 else ipv4
     sent, said = 0, False
-    while not stdin.select(0):
-        for _ in range(AT_ONCE):
+    while sent != COUNT and not stdin.select(0):
+        for _ in range(AT_ONCE if COUNT is None else min(AT_ONCE, COUNT - sent)):
             sender.send(ETHERNET + build(kinds == "later" or (kinds == "both" and sent % 2 == 1)))
             sent += 1
         if sent >= BEFORE and not said:

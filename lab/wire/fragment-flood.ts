@@ -21,9 +21,10 @@ export class FragmentFlood {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
 
-  private constructor({ from, device, mac, destination, kind }: FloodTarget) {
+  private constructor({ from, device, mac, destination, kind }: FloodTarget, count?: number) {
     const script = join(import.meta.dirname, 'fragment-flood.py');
-    this.#child = from.spawn(['python3', script, device, mac, destination, kind], {
+    const limit = count === undefined ? [] : [String(count)];
+    this.#child = from.spawn(['python3', script, device, mac, destination, kind, ...limit], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const input = this.#child.stdout as NonNullable<ChildProcess['stdout']>;
@@ -35,6 +36,14 @@ export class FragmentFlood {
     const flood = new FragmentFlood(target);
     await flood.#count();
     return flood;
+  }
+
+  /** Resolves when this number of fragments, fewer than `begin` sends, has left. */
+  static async send(target: FloodTarget, count: number): Promise<void> {
+    const flood = new FragmentFlood(target, count);
+    const gone = once(flood.#child, 'exit');
+    await flood.#count();
+    await gone;
   }
 
   /** Returns the number of fragments sent. */

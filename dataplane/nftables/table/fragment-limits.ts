@@ -200,7 +200,11 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
       ...declareLimit(`fragment_first${family}`, limits.strangers),
       ...declareLimit(`fragment_later${family}`, limits.strangers),
       ...declareLimit(`fragment_known${family}`, limits.known),
-      ...declareLimit(`fragment_unprotected${family}`, limits.unprotected),
+      ...declareLimit(
+        `fragment_unprotected${family}`,
+        limits.unprotected,
+        limits.unprotectedBurst,
+      ),
       ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, BYPASS_SECONDS),
       ...declareSet(`fragment_first${family}`, pair, strangers, UNKNOWN_SECONDS),
       ...declareSet(`fragment_later${family}`, pair, strangers, UNKNOWN_SECONDS),
@@ -221,8 +225,8 @@ function declareSet(name: string, type: string, size: number, seconds: number): 
   return [`set ${name} {`, `\ttype ${type}; ${flags}`, '}', ''];
 }
 
-function declareLimit(name: string, rate: number): string[] {
-  return [`limit ${name} {`, `\trate over ${rate}/second burst ${burst(rate)} packets`, '}', ''];
+function declareLimit(name: string, rate: number, most = burst(rate)): string[] {
+  return [`limit ${name} {`, `\trate over ${rate}/second burst ${most} packets`, '}', ''];
 }
 
 function burst(rate: number): number {

@@ -37,6 +37,8 @@ const NEW = {
 /** Protected as a prefix, with the server in it. */
 const PREFIX = '2001:db8:5::/64';
 const [UNPROTECTED] = SERVER.neighbours;
+/** Fragments that arrive before: more than the kernel of a server holds. */
+const UNTIL_MITIGATED = 12_000;
 /** Without a policy, and without a host whose own reassembly memory would be full. */
 const NOBODY = '198.18.99.9';
 
@@ -69,6 +71,23 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
         await allPass(path, 20, () => datagram(4, { source: NEW[4].first }));
         await allPass(path, 20, () => datagram(4, { destination: UNPROTECTED }));
       });
+    });
+  });
+
+  it('does no harm to a server that had no policy, once a mitigation gives it one', async () => {
+    await withTestBed('reassemble', async ({ path, flooded, sentBefore, apply }) => {
+      for (const [index, family] of ([4, 6] as const).entries()) {
+        const destination = SERVER.neighbours[index] as string;
+        assert.equal(await path.passes(datagram(family, { destination })), true, 'in peace');
+        await sentBefore(destination, 'first', UNTIL_MITIGATED);
+        await apply([destination]);
+        await flooded(destination, 'first', async () => {
+          // The first one makes its source known.
+          await path.passes(datagram(family, { destination }));
+          await allPass(path, 50, () => datagram(family, { destination }));
+        });
+        await allPass(path, 20, () => datagram(family, { destination }));
+      }
     });
   });
 
@@ -136,6 +155,10 @@ interface Flooded {
   readonly drops: DropSource;
   /** Runs the function during the flood; returns the number of fragments sent. */
   flooded(destination: string, kind: FloodKind, run: () => Promise<void>): Promise<number>;
+  /** Sends this number of fragments, which is below that of `flooded`. */
+  sentBefore(destination: string, kind: FloodKind, count: number): Promise<void>;
+  /** Adds policies. */
+  apply(targets: readonly string[]): Promise<void>;
 }
 
 /** With fragments null, the kernel's own behaviour. */
@@ -154,11 +177,14 @@ async function withTestBed(
     internet.edge.run('ip', 'route', 'add', 'blackhole', NOBODY);
     await protect(internet, fragments);
     const mac = internet.edge.run('cat', `/sys/class/net/${EDGE_DEVICE}/address`).trim();
+    const target = { from: internet.client, device: 'eth0', mac };
     await run({
+      apply: (targets) => protect(internet, fragments, targets),
+      sentBefore: (destination, kind, count) =>
+        FragmentFlood.send({ ...target, destination, kind }, count),
       drops: new NftablesDrops(() => internet.edge.within(openCounterReader)),
       path: new Path(client, server, SENTINELS.server),
       flooded: async (destination, kind, during) => {
-        const target = { from: internet.client, device: 'eth0', mac };
         const flood = await FragmentFlood.begin({ ...target, destination, kind });
         try {
           await during();
@@ -177,10 +203,11 @@ async function withTestBed(
 async function protect(
   { edge }: Internet,
   fragments: EdgeSettings['fragments'] | null,
+  more: readonly string[] = [],
 ): Promise<void> {
   const driver = createNftDriver({ command: edge.command('nft') });
   const targets = new Map(
-    [SERVER[4], PREFIX].map((target) => [target, compilePolicy({ ...EMPTY_POLICY, target })]),
+    [SERVER[4], PREFIX, ...more].map((target) => [target, compilePolicy({ ...EMPTY_POLICY, target })]),
   );
   const rules = {
     devices: fragments === null ? [] : [EDGE_DEVICE],
