@@ -31,7 +31,10 @@ export interface PacketState {
   readonly icmpWithinRate: boolean;
   /** The fragment is within the destination's limit. */
   readonly fragmentsWithinLimit: boolean;
-  /** The protected host has answered this sender on these ports, by connection tracking. Never of a SYN. */
+  /**
+   * The protected host has answered this sender on these ports, by connection tracking. Never of a SYN. A mitigation that
+   * drops a source counts a UDP flow only if it was two seconds old at its first packet since.
+   */
   readonly answered: boolean;
   /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];

@@ -44,6 +44,8 @@ export type FilterState =
   | 'mitigated_destination'
   | 'mitigated_source'
   | 'mitigated_flow'
+  /** Flows that were answered too late to be exempt from a mitigation, by client address and port, server address and port. */
+  | 'answered_late'
   /** Counters by server address, protocol, port and reason. */
   | 'filtered';
 
@@ -88,6 +90,8 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   denied_pairs: { fields: ['ADDRESS', 'ADDRESS', 'inet_proto'], size: 65_536, seconds: 600 },
   mitigated_destination: { fields: ['ADDRESS', MITIGATION], size: 65_536, seconds: 10 },
   mitigated_source: { fields: ['ADDRESS', 'ADDRESS', MITIGATION], size: 131_072, seconds: 10 },
+  // As long as conntrack keeps such a flow.
+  answered_late: { fields: TUPLE, size: 131_072, seconds: 180 },
   mitigated_flow: { fields: [...TUPLE, MITIGATION], size: 131_072, seconds: 10 },
   filtered: {
     fields: ['ADDRESS', 'inet_proto', 'inet_service', 'inet_service'],

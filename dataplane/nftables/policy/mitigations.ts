@@ -96,6 +96,7 @@ function partsOf(mitigation: Mitigation, context: Context): Part[] {
   if (context.sees === 'both') {
     return transportsOf(mitigation).flatMap((transport) => [
       ...strangers(mitigation, limit, transport, context),
+      ...answeredLate(mitigation, limit, transport, context),
       ...answered(mitigation, limit, transport),
     ]);
   }
@@ -138,6 +139,27 @@ function strangers(
   const part = (...matches: string[]): Part => ({ matches: [...only, ...ports, ...matches], limit });
   if (transport !== 'tcp') return [part('ct state != established')];
   return [part('ct state != established'), part('ct state established', `${SYN_FLAGS} == syn`)];
+}
+
+/**
+ * Packets of a flooding source that the host answered before the mitigation came. Conntrack marks a UDP flow as assured at
+ * a packet two seconds after its first, also if that packet is dropped here. So flows of the attack itself are remembered
+ * before they are two seconds old.
+ */
+function answeredLate(
+  { protocol }: Mitigation,
+  { pps, answeredPps }: MitigationLimit,
+  transport: Transport,
+  { family }: Context,
+): Part[] {
+  if (pps > 0 || answeredPps === undefined || transport !== 'udp') return [];
+  const flow = keyFields('flow', family).join(' . ');
+  const late = stateSet('answered_late', family);
+  const only = protocol === 'any' ? [TRANSPORT.udp] : [];
+  return ['ct status & assured == 0', `${flow} @${late}`].map((which) => ({
+    matches: [...only, which, `update @${late} { ${flow} }`],
+    limit: null,
+  }));
 }
 
 /** The flows that the protected host has answered, if they are limited. */

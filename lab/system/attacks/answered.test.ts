@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { renderAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { EdgeSettings } from '@portcullis/core/firewall/packet.ts';
 import type { Policy } from '@portcullis/core/firewall/policy.ts';
@@ -20,6 +21,8 @@ const GAME = 27_500;
 const ANSWERED_PPS = 250;
 const ROUNDS = 100;
 const FORGED_A_ROUND = 30;
+/** Conntrack takes a flow for a lasting one after two seconds. */
+const OLD_MS = 2_000;
 
 /**
  * A flood from the address of a player: to the edge its packets are those of another socket of that address, or of the
@@ -39,6 +42,7 @@ describe('a flood from the forged address of a connected player', () => {
         const another = await client.open(CLIENT[family]);
         await edge.apply([filteredPolicy(to)]);
         for (const player of [old, another]) await player.exchange(to, GAME);
+        await setTimeout(OLD_MS + 100);
         await edge.apply([attacked(to, CLIENT[family])]);
         const forged = await client.open(CLIENT[family]);
         for (let round = 0; round < ROUNDS; round++) {
@@ -62,6 +66,31 @@ describe('a flood from the forged address of a connected player', () => {
       });
     }
   }
+
+  it('is dropped also where the host answered it before the mitigation came', async (t) => {
+    const on = await field(t, 4, true);
+    if (on === null) return;
+    const { edge, client, server, to } = on;
+    const game = await server.open(to, GAME, '');
+    const other = await client.open(CLIENT.others[0]);
+    for (let isInTime = false; !isInTime; ) {
+      await edge.apply([filteredPolicy(to)]);
+      const begin = performance.now();
+      const forged = await client.open(CLIENT[4]);
+      await forged.exchange(to, GAME);
+      await edge.apply([attacked(to, CLIENT[4])]);
+      const answered = await game.received();
+      await forged.send(to, GAME, 10);
+      await other.exchange(to, GAME);
+      // On a loaded machine the flow may be an old one by then.
+      isInTime = performance.now() - begin < OLD_MS;
+      if (!isInTime) continue;
+      await setTimeout(OLD_MS + 100);
+      await forged.send(to, GAME, 10);
+      await other.exchange(to, GAME);
+      assert.equal((await game.received()) - answered, 2);
+    }
+  });
 
   it('is limited to a player’s rate where answers are not seen, and not dropped whole', async (t) => {
     const on = await field(t, 4, true);
