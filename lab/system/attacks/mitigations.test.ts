@@ -136,6 +136,21 @@ describe('mitigations in the kernel', () => {
     assert.equal((await game.received()) - passed, 40);
   });
 
+  it('limits each protocol by itself, so a flood of one excludes no new client of another', async (t) => {
+    const on = await field(t, 'limit-any');
+    if (on === null) return;
+    const { fixture, client, server } = on;
+    const to = SERVER[4];
+    const game = await server.open(to, GAME, '');
+    const limit = { per: 'destination', pps: 100, strangersOnly: true } as const;
+    await fixture.apply([attacked(to, { protocol: 'any', limit })]);
+    fixture.noise('fin', to, GAME, 1000);
+    const newcomer = await client.open(CLIENT[4]);
+    await newcomer.send(to, GAME, 99);
+    await newcomer.exchange(to, GAME);
+    assert.equal(await game.received(), 100);
+  });
+
   it('observing marks what would have been dropped, and drops nothing', async (t) => {
     const on = await field(t, 'observe');
     if (on === null) return;
