@@ -39,7 +39,15 @@ export interface Connection extends Tuple {
 /** Source of all numbers: include/uapi/linux/netfilter/nfnetlink_conntrack.h. */
 const SUBSYSTEM = 1 << 8;
 const [NEW, GET, DELETE] = [SUBSYSTEM | 0, SUBSYSTEM | 1, SUBSYSTEM | 2] as const;
-const CTA = { tupleOrig: 1, tupleReply: 2, status: 3, timeout: 7, id: 12, zone: 18, synProxy: 24 } as const;
+const CTA = {
+  tupleOrig: 1,
+  tupleReply: 2,
+  status: 3,
+  timeout: 7,
+  id: 12,
+  zone: 18,
+  synProxy: 24,
+} as const;
 const TUPLE = { ip: 1, proto: 2 } as const;
 const TUPLE_IP = {
   4: { source: 1, destination: 2 },

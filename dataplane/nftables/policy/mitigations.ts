@@ -136,7 +136,10 @@ function strangers(
   if (leavesOut && destinationPort !== null && proxied.includes(destinationPort)) return [];
   const isAnyPort = leavesOut && destinationPort === null;
   const ports = isAnyPort ? [`th dport != { ${proxied.join(', ')} }`] : [];
-  const part = (...matches: string[]): Part => ({ matches: [...only, ...ports, ...matches], limit });
+  const part = (...matches: string[]): Part => ({
+    matches: [...only, ...ports, ...matches],
+    limit,
+  });
   if (transport !== 'tcp') return [part('ct state != established')];
   return [part('ct state != established'), part('ct state established', `${SYN_FLAGS} == syn`)];
 }

@@ -200,11 +200,7 @@ export function declareFragmentState({ devices, fragmentLimits: limits }: EdgeRu
       ...declareLimit(`fragment_first${family}`, limits.strangers),
       ...declareLimit(`fragment_later${family}`, limits.strangers),
       ...declareLimit(`fragment_known${family}`, limits.known),
-      ...declareLimit(
-        `fragment_unprotected${family}`,
-        limits.unprotected,
-        limits.unprotectedBurst,
-      ),
+      ...declareLimit(`fragment_unprotected${family}`, limits.unprotected, limits.unprotectedBurst),
       ...declareSet(`fragment_unprotected${family}`, 'ifname', DEVICES, BYPASS_SECONDS),
       ...declareSet(`fragment_first${family}`, pair, strangers, UNKNOWN_SECONDS),
       ...declareSet(`fragment_later${family}`, pair, strangers, UNKNOWN_SECONDS),

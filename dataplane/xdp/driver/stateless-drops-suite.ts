@@ -158,18 +158,20 @@ const REFLECTOR = { sourcePort: DNS } as const;
 const STRANGERS = { per: 'source', pps: 0, strangersOnly: true, answeredPps: 250 } as const;
 
 function attacked(target: string, ...changes: readonly Partial<Mitigation>[]): Policy {
-  const mitigations = changes.map((change): Mitigation => ({
-    ref: 'mitigation:1',
-    mode: 'enforce',
-    protocol: 'udp',
-    sourcePort: null,
-    destinationPort: null,
-    source: null,
-    safelist: [],
-    fragment: 'any',
-    limit: null,
-    ...change,
-  }));
+  const mitigations = changes.map(
+    (change): Mitigation => ({
+      ref: 'mitigation:1',
+      mode: 'enforce',
+      protocol: 'udp',
+      sourcePort: null,
+      destinationPort: null,
+      source: null,
+      safelist: [],
+      fragment: 'any',
+      limit: null,
+      ...change,
+    }),
+  );
   return { ...filteredPolicy(target), mitigations };
 }
 

@@ -207,7 +207,10 @@ async function protect(
 ): Promise<void> {
   const driver = createNftDriver({ command: edge.command('nft') });
   const targets = new Map(
-    [SERVER[4], PREFIX, ...more].map((target) => [target, compilePolicy({ ...EMPTY_POLICY, target })]),
+    [SERVER[4], PREFIX, ...more].map((target) => [
+      target,
+      compilePolicy({ ...EMPTY_POLICY, target }),
+    ]),
   );
   const rules = {
     devices: fragments === null ? [] : [EDGE_DEVICE],
