@@ -1,12 +1,10 @@
-import type { RequestListener, ServerOptions } from 'node:http';
+import type { RequestListener, Server, ServerOptions } from 'node:http';
 import {
   constants,
   createSecureServer,
-  type Http2SecureServer,
   type Http2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { Server as TlsServer } from 'node:tls';
 import type { Socket } from 'node:net';
 import { HEADER_LIMIT_BYTES, type HttpTimeouts, type TlsConfig } from './config.ts';
 
@@ -14,12 +12,6 @@ import { HEADER_LIMIT_BYTES, type HttpTimeouts, type TlsConfig } from './config.
 const MAX_REQUESTS_AT_A_TIME = 100;
 /** Memory of one connection, in MB: headers and what waits to be sent. */
 const MAX_SESSION_MB = 4;
-
-/** A TLS server with what Fastify and this listener call of an HTTP/1.1 one. */
-export interface SecureListener extends Http2SecureServer {
-  closeIdleConnections(): void;
-  closeAllConnections(): void;
-}
 
 /**
  * The listener with TLS: HTTP/2 for who offers it, since a browser opens at most six connections to a host by HTTP/1.1, of which
@@ -30,8 +22,8 @@ export function createSecureListener(
   tls: TlsConfig,
   timeouts: HttpTimeouts,
   serve: RequestListener,
-): SecureListener {
-  const server = createSecureServer(
+): Server {
+  const secure = createSecureServer(
     {
       ...options,
       ...tls,
@@ -46,21 +38,23 @@ export function createSecureListener(
     },
     // The compatible requests and answers of HTTP/2, which Fastify takes for those of HTTP/1.1.
     serve as never,
-  ) as SecureListener & TlsServer;
+  );
+  // It has all that is called of an HTTP/1.1 server, but what is added here.
+  const server = secure as unknown as Server;
   const sessions = new Set<Http2Session>();
   const sockets = new Set<Socket>();
-  server.on('secureConnection', (socket) => {
+  secure.on('secureConnection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.on('session', (session) => {
+  secure.on('session', (session) => {
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
     session.setTimeout(timeouts.keepAliveMs, () => session.close());
   });
-  server.on('stream', (stream) => boundRequest(stream, timeouts.requestMs));
+  secure.on('stream', (stream) => boundRequest(stream, timeouts.requestMs));
   // A broken connection, or one that breaks the protocol, ends by itself.
-  server.on('sessionError', () => undefined);
+  secure.on('sessionError', () => undefined);
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
     closeIdle();
