@@ -1,4 +1,4 @@
-import type { Attack, AttackType, Share } from '@portcullis/core/attacks/attack.ts';
+import type { Attack, PresentType, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 
 /** The stored facts of an attack for the planning of mitigations. */
@@ -6,7 +6,7 @@ export interface AttackFacts {
   readonly type: Attack['type'];
   readonly shares: readonly Share[];
   /** Absent in facts that an earlier version stored. */
-  readonly present?: readonly AttackType[] | undefined;
+  readonly present?: readonly PresentType[] | undefined;
   /** Null if not reported. */
   readonly tops: AttackTops | null;
   /** Exports alone claim it, and no edge has counted it yet: it is only observed. */

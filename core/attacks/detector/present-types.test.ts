@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AttackEvent, AttackType } from '../attack.ts';
+import type { AttackEvent, PresentType } from '../attack.ts';
 import { planMitigations } from '../mitigation/plan-mitigations.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '../sample.ts';
 import { type Vector, VECTOR_INDEX } from '../vectors.ts';
@@ -20,7 +20,7 @@ function play(...pieces: readonly (readonly [rates: Rates, seconds: number])[]) 
   let index = 0;
   const events: AttackEvent[] = [];
   /** The types that are mitigated, after each bucket. */
-  const mitigated: (readonly AttackType[])[] = [];
+  const mitigated: (readonly PresentType[])[] = [];
   let last: AttackEvent['attack'] | null = null;
   for (const [rates, seconds] of pieces) {
     for (let bucket = 0; bucket < seconds * SECOND; bucket += 1) {
@@ -33,7 +33,7 @@ function play(...pieces: readonly (readonly [rates: Rates, seconds: number])[]) 
     }
   }
   /** Of the second that begins at this time. */
-  const during = (second: number): readonly AttackType[] => mitigated[second * SECOND - 1] ?? [];
+  const during = (second: number): readonly PresentType[] => mitigated[second * SECOND - 1] ?? [];
   return {
     events,
     during,

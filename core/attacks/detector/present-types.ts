@@ -1,4 +1,4 @@
-import type { AttackType, Thresholds } from '../attack.ts';
+import type { PresentType, Thresholds } from '../attack.ts';
 import { createTotals, typesAbove, type VectorTotals } from '../classify.ts';
 
 /**
@@ -10,7 +10,7 @@ export interface PresentTypes {
   /** Packets and bytes by vector, faded fast. */
   readonly rates: VectorTotals;
   /** How long each type has been below its threshold, in ms. */
-  readonly belowMs: ReadonlyMap<AttackType, number>;
+  readonly belowMs: ReadonlyMap<PresentType, number>;
 }
 
 /** A flood of 1.2 thresholds exceeds one within a second; two buckets of counting error do not. */
@@ -39,7 +39,7 @@ export function stepPresent(
   const kept = Math.exp(-durationMs / FADE_MS);
   const next = rates.map((rate, index) => rate * kept + (excess[index] as number) * (1 - kept));
   const above = new Set(typesAbove(next, limits));
-  const below = new Map<AttackType, number>();
+  const below = new Map<PresentType, number>();
   for (const [type, ms] of belowMs) {
     if (!above.has(type) && ms + durationMs < holdMs) below.set(type, ms + durationMs);
   }
@@ -47,6 +47,6 @@ export function stepPresent(
   return { rates: next, belowMs: below.size === 0 ? belowMs : below };
 }
 
-export function presentTypes({ belowMs }: PresentTypes): AttackType[] {
+export function presentTypes({ belowMs }: PresentTypes): PresentType[] {
   return [...belowMs.keys()].toSorted();
 }
