@@ -19,7 +19,7 @@ export interface ReportedAttack {
   /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
   readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
-  /** Null keeps the previous ones. */
+  /** Null keeps the previous ones, except those from before a pause. */
   readonly tops: AttackTops | null;
   /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
   readonly isClaimed?: boolean;

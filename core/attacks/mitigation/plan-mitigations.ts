@@ -1,6 +1,6 @@
 import type { FilterType } from '../../filters/catalogue.ts';
 import type { MitigationLimit, RuleProtocol } from '../../firewall/policy.ts';
-import type { MitigationAction } from './actions.ts';
+import { keyOf, type MitigationAction } from './actions.ts';
 import type { Attack, PresentType, Thresholds } from '../attack.ts';
 import type { SourceProtocol, TopSource } from '../top-talkers.ts';
 import { REFLECTORS, type Reflector } from '../vectors.ts';
@@ -29,6 +29,12 @@ interface TopPort {
 export interface ResponseContext {
   readonly thresholds: Pick<Thresholds, 'pps'>;
 }
+
+/** The number of samples from which top sources are worth a plan, and the factor for the next one. */
+const WORTH_SAMPLES = 10;
+const WORTH_TIMES = 4;
+/** Where every packet is counted. */
+const ALL_SAMPLES = 256;
 
 /** The most actions against one attack, as many as a message of an edge holds. */
 export const MAX_ACTIONS = 24;
@@ -85,6 +91,34 @@ export function planMitigations(
     for (const action of actionsAgainst(kind, facts)) actions.set(JSON.stringify(action), action);
   }
   return [...actions.values()].slice(0, MAX_ACTIONS);
+}
+
+/**
+ * Plans the actions from those in force on, for control and for an edge alone: an action stays as long as a type that it is
+ * against is present, which a pause of up to the hold time does not end, and the others end together.
+ */
+export function replanMitigations(
+  active: readonly MitigationAction[],
+  attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject'>,
+  tops: AttackTops | null,
+  context: ResponseContext,
+): readonly MitigationAction[] {
+  const types = typesOf(attack);
+  const stays = active.filter((action) => isAgainst(action, types));
+  const wanted = new Map(stays.map((action) => [keyOf(action), action]));
+  for (const action of planMitigations(attack, tops, context)) {
+    if (wanted.size < MAX_ACTIONS) wanted.set(keyOf(action), action);
+  }
+  return [...wanted.values()];
+}
+
+/**
+ * The number of samples behind the tops if they are worth a new plan after one with `planned` samples, else null. A flood is
+ * detected before its sources are known, and mitigation waits for neither.
+ */
+export function worthSamples(tops: AttackTops | null, planned: number): number | null {
+  const samples = tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
+  return samples < Math.max(WORTH_SAMPLES, planned * WORTH_TIMES) ? null : samples;
 }
 
 /**
