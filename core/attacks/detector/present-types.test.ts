@@ -75,6 +75,12 @@ describe('the types of an attack that are mitigated', () => {
     assert.deepEqual(mixed.kinds, ['opened'], 'one record');
   });
 
+  it('name TCP with invalid flags for themselves, but not in the record', () => {
+    const { during, events } = play([{ tcp_other: 6_000 }, 4]);
+    assert.deepEqual(during(3), ['tcp_other_flood']);
+    assert.equal(events[0]?.attack.type, 'other_flood');
+  });
+
   it('have a type within a second after it passed the threshold by a fifth', () => {
     const { during } = play([{ udp: 6_000 }, 8], [{ udp: 6_000, tcp_syn: 2_400 }, 3]);
     assert.deepEqual(during(8), ['udp_flood']);
@@ -123,6 +129,17 @@ describe('the types of an attack that are mitigated', () => {
     assert.deepEqual(kinds, ['opened', 'ended', 'continued']);
     for (const second of [19, 29, 39]) assert.deepEqual(during(second), ['udp_flood']);
     assert.equal(play(...pulses, [{}, 61]).kinds.at(-1), 'ended');
+  });
+
+  it('of a record that resumes are of what comes now, also where no type exceeds a threshold by itself', () => {
+    const { events } = play([{ udp: 6_000 }, 6], [{}, 12], [{ icmp: 1_300, gre: 1_300 }, 5]);
+    const again = events.filter(({ kind }) => kind === 'continued');
+    assert.equal(again.length, 1);
+    for (const { attack } of [...again, ...events.slice(-1)]) {
+      const actions = planMitigations(attack, null, { thresholds: THRESHOLDS });
+      const limited = actions.flatMap((one) => (one.kind === 'limit' ? one.protocol : []));
+      assert.deepEqual(new Set(limited), new Set(['gre', 'icmp']));
+    }
   });
 
   it('get a measure each', () => {
