@@ -46,6 +46,8 @@ const TARGET_PORTS_TOGETHER = 0.5;
 /** A source is dropped by itself if it certainly sends more than this share: three standard errors of its samples above it. */
 const SOURCE_SHARE = 0.05;
 const SOURCE_ERRORS = 3;
+/** The rate in answered UDP flows of one source that no player has, by games and voice twice as much as they send. */
+const ANSWERED_FLOOD_PPS = 500;
 const LEAST_SOURCE_PACKETS = 20;
 /** The least number of samples: a single one stands for many packets by chance. */
 const LEAST_SAMPLES = 10;
@@ -84,6 +86,7 @@ export function planMitigations(
     several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
     subject,
+    leastPps: context.thresholds.pps,
     unknownSourcesPps: clamp(context.thresholds.pps * UNKNOWN_SOURCES_SHARE),
   };
   const actions = new Map<string, MitigationAction>();
@@ -173,6 +176,8 @@ interface Facts {
   readonly several: boolean;
   readonly tops: AttackTops;
   readonly subject: string;
+  /** The attack has at least this rate. */
+  readonly leastPps: number;
   readonly unknownSourcesPps: number;
 }
 
@@ -273,10 +278,13 @@ function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimi
 }
 
 /** Sources with a large share each of what nobody answers; forged sources have none. */
-function sources(protocol: SourceProtocol & RuleProtocol, { tops }: Facts): MitigationAction[] {
+function sources(protocol: SourceProtocol & RuleProtocol, facts: Facts): MitigationAction[] {
+  const { tops } = facts;
   const least = leastOfSource(tops);
+  const isFlood = (one: TopSource): boolean =>
+    unansweredOf(one) >= least || (one.packets >= least && floodsAnsweredFlows(one, facts));
   return tops.sources
-    .filter((one) => (one.protocol ?? protocol) === protocol && unansweredOf(one) >= least)
+    .filter((one) => (one.protocol ?? protocol) === protocol && isFlood(one))
     .slice(0, MAX_SOURCES)
     .map(({ source }) => ({ kind: 'source', source, protocol }));
 }
@@ -296,6 +304,15 @@ function hasLargeConnections({ tops }: Facts): boolean {
 function unansweredOf({ protocol, packets, answered = 0 }: TopSource): number {
   const unanswered = Math.max(0, packets - answered);
   return protocol === 'tcp' && answered >= unanswered ? 0 : unanswered;
+}
+
+/**
+ * Whether a source sends more in answered UDP flows than players do, which a forged address with a known port does too. What
+ * is answered is then held to the rate of a player, and not dropped.
+ */
+function floodsAnsweredFlows({ protocol, answered = 0 }: TopSource, facts: Facts): boolean {
+  const { tops, leastPps } = facts;
+  return protocol === 'udp' && (answered / totalOf(tops)) * leastPps >= ANSWERED_FLOOD_PPS;
 }
 
 /** The packets from which the share of a source is certainly too large: fewer samples may be those of any client. */

@@ -75,9 +75,15 @@ export function plannerSuite(fresh: () => MitigationPlanner): void {
     const none = (all: Actions) => assert.deepEqual(named(all), []);
     await draws([forged(3_000), player, slow], attackOf(CARPET, 'udp_flood'), none);
     await draws([forged(3_000, 'tcp', 80), player, slow], attackOf(CARPET, 'tcp_syn_flood'), none);
-    // Just as busy as the least that is named.
-    const busy = { ...player, packets: 3_000 };
+    const busy = { ...player, packets: 400 * FLOOD_SECONDS };
     await draws([forged(3_000), busy], attackOf(CARPET, 'udp_flood'), none);
+  });
+
+  it('name a source that floods in answered UDP flows, as from the port of a player', async () => {
+    const source = '100.64.9.58';
+    const flood = sent(6_000, { source, protocol: 'udp', port: 27_015, answered: 1 });
+    const tops = sampledTops([flood, forged(400)], { samples: 256, random: seeded(1) });
+    assert.deepEqual(named(await fresh().report(attackOf(ADDRESS, 'udp_flood'), tops)), [source]);
   });
 
   it('name few sources of a flood by the protocol of the attack, and none by another', async () => {
