@@ -41,8 +41,8 @@ export interface Attack {
   /** Shares above 5 %, the largest first. */
   readonly shares: readonly Share[];
   /**
-   * The types that exceed a threshold by themselves now, or did within the hold time. Absent or empty: none does, or it is
-   * not known.
+   * The types that exceed a threshold by themselves now, or did within the hold time. If none has yet: those that do
+   * together. Absent or empty: not known.
    */
   readonly present?: readonly PresentType[] | undefined;
   readonly peakPps: Measured;

@@ -47,6 +47,18 @@ export function typesAbove(
   return [...group(rates)].flatMap(([type, amount]) => (isAbove(amount) ? [type] : []));
 }
 
+/** The types that make up the rate together, where none exceeds a threshold by itself. */
+export function typesTogether(
+  rates: VectorTotals,
+  { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
+): PresentType[] {
+  const weights = [...group(rates)].map(
+    ([type, { packets, bytes }]) => [type, Math.max(packets / pps, (bytes * 8) / bps)] as const,
+  );
+  const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+  return weights.flatMap(([type, weight]) => (weight >= total * SECOND_SHARE ? [type] : []));
+}
+
 function nameOf([first, second]: readonly Share[]): AttackType {
   if (first === undefined) return 'other_flood';
   if (second !== undefined && second.share >= SECOND_SHARE) return 'multi_vector';

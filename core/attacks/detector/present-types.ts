@@ -1,5 +1,5 @@
 import type { PresentType, Thresholds } from '../attack.ts';
-import { createTotals, typesAbove, type VectorTotals } from '../classify.ts';
+import { createTotals, typesAbove, typesTogether, type VectorTotals } from '../classify.ts';
 
 /**
  * Which types exceed a threshold by themselves in an attack, now or within the hold time. The mitigation is planned from
@@ -23,10 +23,10 @@ export function startPresent(
   excess: VectorTotals,
   limits: Pick<Thresholds, 'pps' | 'bps'>,
 ): PresentTypes {
-  return {
-    rates: excess,
-    belowMs: new Map(typesAbove(excess, limits).map((type) => [type, 0])),
-  };
+  const above = typesAbove(excess, limits);
+  // The name of the record may be that of what came before a pause, and tells nothing of what comes now.
+  const types = above.length > 0 ? above : typesTogether(excess, limits);
+  return { rates: excess, belowMs: new Map(types.map((type) => [type, 0])) };
 }
 
 /** `excess`: of this bucket. A type that has been below for `holdMs` is not present any more, unless it is the last. */

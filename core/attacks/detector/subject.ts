@@ -43,7 +43,7 @@ interface Recorded {
   readonly limits: Limits;
   /** Below these limits it is quiet. */
   readonly ends: Limits;
-  /** The traffic beyond the usual since the start or the last pause, by vector. */
+  /** The traffic beyond the usual since the start, by vector. */
   readonly evidence: VectorTotals;
   readonly present: PresentTypes;
   /** How often the record has been continued: pulses. */
@@ -397,17 +397,11 @@ export function stepEnded(
   bucketTime: BucketTime,
 ): Stepped {
   if (again) {
-    // What came before the pause says nothing about what comes now: its plan would be the wrong one.
-    const evidence = addExcess(createTotals(), state.vectors, SHORT_MS);
+    // What came before the pause is part of the record and its name, and says nothing about what comes now.
     const present = startPresent(excessOf(state.vectors), phase.limits);
-    const attack = {
-      ...phase.attack,
-      ...classify(evidence, phase.limits),
-      present: presentTypes(present),
-      endedAtMs: null,
-    };
+    const attack = { ...phase.attack, present: presentTypes(present), endedAtMs: null };
     const { sinceMs: _sinceMs, ...recorded } = phase;
-    const again = { ...recorded, attack, evidence, present, pulses: phase.pulses + 1 };
+    const again = { ...recorded, attack, present, pulses: phase.pulses + 1 };
     return {
       state: { ...state, phase: { ...again, name: 'ongoing', ...NEW_ATTACK_TIMES } },
       event: { kind: 'continued', attack, atMs: bucketTime.atMs, quietMs: 0, partOf: null },
