@@ -19,6 +19,8 @@ import { ownedConnections } from '@portcullis/dataplane/connections/owned-connec
 import { requireStateAccess } from './state/access.ts';
 import { DeniedFlowFile, savingDeniedFlows } from './state/denied-flow-file.ts';
 import { COUNTER_TABLE_NAME } from '@portcullis/dataplane/nftables/names.ts';
+import { ConnectionCounters } from '@portcullis/dataplane/counters/connections/connections.ts';
+import { openConnectionReader } from '@portcullis/dataplane/counters/connections/reader.ts';
 import { nftablesBackend, xdpBackend } from '@portcullis/dataplane/counters/kernel-source.ts';
 import { disableEarlyDrop } from '@portcullis/dataplane/xdp/disable.ts';
 import { FilterSupervisor } from '@portcullis/dataplane/filters/supervisor.ts';
@@ -123,13 +125,17 @@ const link = await connectControl({
 }).catch(exitWith);
 renewCredentials(link, log);
 link.onRefused((reason) => log.error({ reason }, 'control refuses this edge'));
-const counters = new KernelCounterSource([
-  ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),
-  nftablesBackend({
-    apply: (text) => nft.apply(text),
-    open: () => openCounterReader(COUNTER_TABLE_NAME),
-  }),
-]);
+const counters = new KernelCounterSource(
+  [
+    ...(earlyDrop === null ? [] : [xdpBackend(earlyDrop)]),
+    nftablesBackend({
+      apply: (text) => nft.apply(text),
+      open: () => openCounterReader(COUNTER_TABLE_NAME),
+    }),
+  ],
+  undefined,
+  new ConnectionCounters({ apply: (text) => nft.apply(text), open: openConnectionReader }),
+);
 const passed = new PassedSampler({ apply: (text) => nft.apply(text), open: openSampleReader });
 const watch = new EdgeWatch({
   link,

@@ -273,7 +273,7 @@ export type Attack = {
   readonly destination_ip: IpAddress;
   readonly prefix: Prefix;
   /** Later versions may add values. */
-  readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'multi_vector' | 'other_flood' | (string & {});
+  readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'arms_amplification' | 'plex_amplification' | 'multi_vector' | 'other_flood' | (string & {});
   /** Bits per second. */
   readonly peak_bps: number;
   /** For display; its format may change. */
@@ -326,7 +326,7 @@ export type AttackEvidence = {
   /** What it is made of, the largest part first. */
   readonly shares: ReadonlyArray<{
     /** Later versions may add values. */
-    readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'multi_vector' | 'other_flood' | (string & {});
+    readonly attack_type: 'udp_flood' | 'tcp_syn_flood' | 'tcp_syn_ack_flood' | 'tcp_ack_flood' | 'tcp_rst_flood' | 'icmp_flood' | 'gre_flood' | 'ip_fragment_flood' | 'dns_amplification' | 'ntp_amplification' | 'ssdp_amplification' | 'memcached_amplification' | 'cldap_amplification' | 'chargen_amplification' | 'snmp_amplification' | 'portmap_amplification' | 'netbios_amplification' | 'mssql_amplification' | 'rip_amplification' | 'wsd_amplification' | 'coap_amplification' | 'arms_amplification' | 'plex_amplification' | 'multi_vector' | 'other_flood' | (string & {});
     readonly share: number;
   }>;
   readonly threshold: AttackThreshold | null;

@@ -31,8 +31,8 @@ describe('evidence of top sources', () => {
       subject: TARGET,
       sampled: { samples: 41, packets: 4100 },
       sources: [
-        { source: '192.0.2.1', packets: 4000 },
-        { source: '192.0.2.2', packets: 100 },
+        { source: '192.0.2.1', protocol: 'udp', packets: 4000 },
+        { source: '192.0.2.2', protocol: 'udp', packets: 100 },
       ],
       sourcePorts: [
         { port: 40_000, protocol: 'udp', packets: 4000 },

@@ -1,5 +1,11 @@
 import { formatAddress } from '@portcullis/core/net/address.ts';
-import { MAX_TOPS, type SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import {
+  MAX_TOPS,
+  SOURCE_PROTOCOLS,
+  sourceProtocolOf,
+  type SubjectTops,
+  type TopSource,
+} from '@portcullis/core/attacks/top-talkers.ts';
 import { portKeyOf, portOfKey } from '@portcullis/core/attacks/port-key.ts';
 import type { FlowRecord } from '@portcullis/core/attacks/flow-record.ts';
 
@@ -22,6 +28,7 @@ class Period {
   /** Sampled packets, and the packets that they stand for. */
   samples = 0;
   packets = 0;
+  /** By protocol and source. */
   readonly sources = new Map<Key, number>();
   /** By protocol and port. */
   readonly sourcePorts = new Map<number, number>();
@@ -31,7 +38,7 @@ class Period {
     const { packets, samplingRate, family, source, protocol, sourcePort, destinationPort } = record;
     this.samples += packets / samplingRate;
     this.packets += packets;
-    add(this.sources, family === 4 ? (source[3] as number) : source.join(), packets);
+    add(this.sources, sourceKey(family, source, protocol), packets);
     // Protocols without ports.
     if (sourcePort > 0) add(this.sourcePorts, portKeyOf(protocol, sourcePort), packets);
     if (destinationPort > 0) {
@@ -83,8 +90,8 @@ export class Evidence {
         samples: Math.min(samples, MAX_SAMPLES),
         packets: Math.min(packets, MAX_PACKETS),
       },
-      sources: largest<Key>(now.sources, before.sources).map(([source, count]) => ({
-        source: formatSource(source),
+      sources: largest<Key>(now.sources, before.sources).map(([key, count]) => ({
+        ...sourceOfKey(key),
         packets: count,
       })),
       sourcePorts: ports(({ sourcePorts }) => sourcePorts),
@@ -124,8 +131,21 @@ function largest<K>(now: ReadonlyMap<K, number>, before: ReadonlyMap<K, number>)
     .map(([key, packets]) => [key, Math.min(MAX_PACKETS, Math.round(packets))]);
 }
 
-function formatSource(source: Key): string {
-  if (typeof source === 'number') return formatAddress({ family: 4, value: BigInt(source) });
-  const value = source.split(',').reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
-  return formatAddress({ family: 6, value });
+/** A number for IPv4, whose records are the most. */
+function sourceKey(family: 4 | 6, source: FlowRecord['source'], protocol: number): Key {
+  const kind = SOURCE_PROTOCOLS.indexOf(sourceProtocolOf(protocol));
+  if (family === 4) return (source[3] as number) * SOURCE_PROTOCOLS.length + kind;
+  return `${kind},${source.join()}`;
+}
+
+function sourceOfKey(key: Key): Pick<TopSource, 'source' | 'protocol'> {
+  const protocolAt = (kind: number) => SOURCE_PROTOCOLS[kind] ?? 'other';
+  if (typeof key === 'number') {
+    const value = BigInt(Math.floor(key / SOURCE_PROTOCOLS.length));
+    const protocol = protocolAt(key % SOURCE_PROTOCOLS.length);
+    return { source: formatAddress({ family: 4, value }), protocol };
+  }
+  const [kind, ...words] = key.split(',');
+  const value = words.reduce((sum, word) => (sum << 32n) | BigInt(word), 0n);
+  return { source: formatAddress({ family: 6, value }), protocol: protocolAt(Number(kind)) };
 }

@@ -35,6 +35,8 @@ const AMPLIFIERS = [
   'rip',
   'wsd',
   'coap',
+  'arms',
+  'plex',
 ] as const;
 
 const ATTACK_TYPES = [

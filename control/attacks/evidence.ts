@@ -49,13 +49,22 @@ export async function loadEvidence(
     peak_pps_bounds: boundsOf(evidence.peakPps),
     peak_bps_bounds: boundsOf(evidence.peakBps),
     counted_packets: countedOf(tops['sampled']),
-    top_sources: listOf(tops['sources']).flatMap(({ source, packets }) =>
-      typeof source === 'string' ? [{ source_ip: source, packets: natural(packets) }] : [],
-    ),
+    top_sources: sourcesOf(tops['sources']),
     top_source_ports: portsOf(tops['sourcePorts']),
     top_destination_ports: portsOf(tops['destinationPorts']),
     series: seriesOf(evidence.series),
   };
+}
+
+/** What each source sent by all protocols, largest first. */
+function sourcesOf(value: unknown) {
+  const sums = new Map<string, number>();
+  for (const { source, packets } of listOf(value)) {
+    if (typeof source === 'string') sums.set(source, (sums.get(source) ?? 0) + natural(packets));
+  }
+  return [...sums]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([source, packets]) => ({ source_ip: source, packets: natural(packets) }));
 }
 
 function betweenMs(from: Date, to: Date): number {

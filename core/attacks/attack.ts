@@ -13,6 +13,11 @@ export type AttackType =
   | 'multi_vector'
   | 'other_flood';
 
+/**
+ * What a mitigation is planned against. TCP with invalid flags is another flood by its name, and limited as TCP.
+ */
+export type PresentType = AttackType | 'tcp_other_flood';
+
 /** A measured rate with its error bounds; equal if every packet was counted. */
 export interface Measured {
   readonly value: number;
@@ -36,10 +41,10 @@ export interface Attack {
   /** Shares above 5 %, the largest first. */
   readonly shares: readonly Share[];
   /**
-   * The types that exceed a threshold by themselves now, or did within the hold time. Absent or empty: none does, or it is
-   * not known.
+   * The types that exceed a threshold by themselves now, or did within the hold time. If none has yet: those that do
+   * together. Absent or empty: not known.
    */
-  readonly present?: readonly AttackType[] | undefined;
+  readonly present?: readonly PresentType[] | undefined;
   readonly peakPps: Measured;
   readonly peakBps: Measured;
   /** When traffic exceeded its limit, by the wall clock of the samples. */

@@ -1,4 +1,4 @@
-import type { AttackType, Share, Thresholds } from './attack.ts';
+import type { AttackType, PresentType, Share, Thresholds } from './attack.ts';
 import { REFLECTORS, type Reflector, VECTOR_COUNT, VECTOR_INDEX } from './vectors.ts';
 
 /** Reflector answers are longer; shorter packets from such a port count as other UDP. */
@@ -25,7 +25,7 @@ export function classify(
   totals: VectorTotals,
   { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
 ): { readonly type: AttackType; readonly shares: readonly Share[] } {
-  const kinds = group(totals);
+  const kinds = nameable(group(totals));
   const weightOf = ({ packets, bytes }: Amount): number =>
     Math.max(packets / pps, (bytes * 8) / bps);
   const weights = [...kinds].map(([type, amount]) => ({ type, weight: weightOf(amount) }));
@@ -42,9 +42,21 @@ export function classify(
 export function typesAbove(
   rates: VectorTotals,
   { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
-): AttackType[] {
+): PresentType[] {
   const isAbove = ({ packets, bytes }: Amount): boolean => packets >= pps || bytes * 8 >= bps;
   return [...group(rates)].flatMap(([type, amount]) => (isAbove(amount) ? [type] : []));
+}
+
+/** The types that make up the rate together, where none exceeds a threshold by itself. */
+export function typesTogether(
+  rates: VectorTotals,
+  { pps, bps }: Pick<Thresholds, 'pps' | 'bps'>,
+): PresentType[] {
+  const weights = [...group(rates)].map(
+    ([type, { packets, bytes }]) => [type, Math.max(packets / pps, (bytes * 8) / bps)] as const,
+  );
+  const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+  return weights.flatMap(([type, weight]) => (weight >= total * SECOND_SHARE ? [type] : []));
 }
 
 function nameOf([first, second]: readonly Share[]): AttackType {
@@ -58,9 +70,20 @@ interface Amount {
   bytes: number;
 }
 
-function group(totals: VectorTotals): Map<AttackType, Amount> {
-  const kinds = new Map<AttackType, Amount>();
-  const add = (type: AttackType, { packets, bytes }: Amount): void => {
+/** The names of records have no word for TCP with invalid flags. */
+function nameable(kinds: ReadonlyMap<PresentType, Amount>): Map<AttackType, Amount> {
+  const named = new Map<AttackType, Amount>();
+  for (const [kind, { packets, bytes }] of kinds) {
+    const type = kind === 'tcp_other_flood' ? 'other_flood' : kind;
+    const known = named.get(type) ?? { packets: 0, bytes: 0 };
+    named.set(type, { packets: known.packets + packets, bytes: known.bytes + bytes });
+  }
+  return named;
+}
+
+function group(totals: VectorTotals): Map<PresentType, Amount> {
+  const kinds = new Map<PresentType, Amount>();
+  const add = (type: PresentType, { packets, bytes }: Amount): void => {
     if (packets <= 0 && bytes <= 0) return;
     const known = kinds.get(type);
     if (known === undefined) kinds.set(type, { packets, bytes });
@@ -76,12 +99,12 @@ function group(totals: VectorTotals): Map<AttackType, Amount> {
   add('tcp_syn_flood', of(VECTOR_INDEX.tcp_syn));
   add('tcp_syn_ack_flood', of(VECTOR_INDEX.tcp_syn_ack));
   add('tcp_ack_flood', of(VECTOR_INDEX.tcp_ack));
-  // Data transfers count by their bytes only.
+  // Data transfers and the packets of crowds that are served count by their bytes only.
   add('tcp_ack_flood', { packets: 0, bytes: of(VECTOR_INDEX.tcp_data).bytes });
   add('tcp_rst_flood', of(VECTOR_INDEX.tcp_rst));
   add('icmp_flood', of(VECTOR_INDEX.icmp));
   add('gre_flood', of(VECTOR_INDEX.gre));
-  add('other_flood', of(VECTOR_INDEX.tcp_other));
+  add('tcp_other_flood', of(VECTOR_INDEX.tcp_other));
   add('other_flood', of(VECTOR_INDEX.other));
   add('udp_flood', of(VECTOR_INDEX.udp));
   const reflected = largestReflector(of, add);

@@ -18,12 +18,16 @@ export const REFLECTORS = {
   wsd: 3702,
   coap: 5683,
   memcached: 11_211,
+  arms: 3283,
+  plex: 32_414,
 } as const satisfies Readonly<Record<string, number>>;
 
 export type Reflector = keyof typeof REFLECTORS;
 export type ReflectorVector = `udp_${Reflector}`;
 
 const REFLECTOR_NAMES = Object.keys(REFLECTORS) as Reflector[];
+/** Agents send indices of vectors, so later reflectors have theirs behind all others. */
+const LATER_REFLECTORS: readonly Reflector[] = ['arms', 'plex'];
 
 /**
  * `tcp_ack`: small packets of an established connection; `tcp_data`: large ones, as in downloads. `tcp_other`: invalid
@@ -38,13 +42,18 @@ export const VECTORS = [
   'tcp_rst',
   'tcp_other',
   'udp',
-  ...REFLECTOR_NAMES.map((name): ReflectorVector => `udp_${name}`),
+  ...REFLECTOR_NAMES.filter((name) => !LATER_REFLECTORS.includes(name)).map(vectorName),
   'icmp',
   'gre',
   'fragment',
   'fragment_first',
   'other',
+  ...LATER_REFLECTORS.map(vectorName),
 ] as const;
+
+function vectorName(name: Reflector): ReflectorVector {
+  return `udp_${name}`;
+}
 
 export type Vector = (typeof VECTORS)[number];
 

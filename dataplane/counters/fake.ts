@@ -47,6 +47,7 @@ export function createFakeCounters(): FakeCounters {
       return sampleOf(atMs, fake.rates);
     },
     tops: (subject) => topsOf(subject, fake.rates),
+    forgetTops: () => {},
     mode: () => 'nftables',
     problems: () => [],
     close: async () => {

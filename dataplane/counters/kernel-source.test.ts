@@ -28,7 +28,7 @@ async function setUp(...scopes: WatchScope[]) {
     driver: () => (able[mode] ? drivers[mode] : null),
   }));
   const source = new KernelCounterSource(places, () => nowMs);
-  source.enter(['wan']);
+  source.enter(['wan'], false);
   await source.watch(scopes);
   const send = (to: string, packets: number, sourcePort = 40_000): void => {
     const frame = frameOf(udpPacket('198.51.100.7', to, 9, sourcePort));

@@ -3,6 +3,7 @@ import { describeError } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
+import type { ConnectionCounters } from './connections/connections.ts';
 import type { CounterDriver } from './driver.ts';
 import { SubjectCounting } from './subject-counting.ts';
 import type { CounterSource } from './source.ts';
@@ -33,6 +34,7 @@ interface Chosen {
 /** Counts in the first backend that is available. */
 export class KernelCounterSource implements CounterSource {
   readonly #backends: readonly CounterBackend[];
+  readonly #connections: ConnectionCounters | null;
   readonly #nowMs: () => number;
   #scopes: readonly WatchScope[] = [];
   #devices: readonly string[] = [];
@@ -44,8 +46,13 @@ export class KernelCounterSource implements CounterSource {
   #problem: string | null = null;
 
   /** `nowMs`: a monotonic clock. */
-  constructor(backends: readonly CounterBackend[], nowMs: () => number = () => performance.now()) {
+  constructor(
+    backends: readonly CounterBackend[],
+    nowMs: () => number = () => performance.now(),
+    connections: ConnectionCounters | null = null,
+  ) {
     this.#backends = backends;
+    this.#connections = connections;
     this.#nowMs = nowMs;
     this.#readMs = nowMs();
   }
@@ -55,8 +62,9 @@ export class KernelCounterSource implements CounterSource {
     if (!(await this.#choose())) await this.#chosen?.counting.watch(scopes);
   }
 
-  enter(devices: readonly string[]): void {
+  enter(devices: readonly string[], tracks: boolean): void {
     this.#devices = devices;
+    this.#connections?.enter(tracks ? devices : []);
   }
 
   async read(atMs: number): Promise<Sample> {
@@ -82,15 +90,25 @@ export class KernelCounterSource implements CounterSource {
     return this.#chosen?.counting.tops(subject, this.#nowMs()) ?? null;
   }
 
+  forgetTops(subject: string): void {
+    this.#chosen?.counting.forgetTops(subject);
+  }
+
   mode(): CounterMode {
     return this.#chosen?.backend.mode ?? 'none';
   }
 
   problems(): readonly string[] {
-    return this.#problem === null ? [] : [this.#problem];
+    const own = this.#problem === null ? [] : [this.#problem];
+    return [...own, ...(this.#connections?.problems() ?? [])];
   }
 
   async close(): Promise<void> {
+    await this.#stop();
+    await this.#connections?.close();
+  }
+
+  async #stop(): Promise<void> {
     const { counting } = this.#chosen ?? {};
     this.#chosen = null;
     // The driver may be gone already.
@@ -103,10 +121,10 @@ export class KernelCounterSource implements CounterSource {
     const next = this.#firstAvailable();
     if (next?.driver === this.#chosen?.driver) return false;
     if (next !== null && this.#nowMs() < this.#pausedUntilMs) return true;
-    await this.close();
+    await this.#stop();
     if (next === null) return true;
     const { backend, driver } = next;
-    const counting = new SubjectCounting(driver);
+    const counting = new SubjectCounting(driver, this.#connections);
     try {
       await counting.watch(this.#scopes);
       this.#chosen = { backend, driver, counting };

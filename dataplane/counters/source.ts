@@ -13,8 +13,11 @@ export interface CounterSource {
    * refuses, and then goes on counting as before.
    */
   watch(scopes: readonly WatchScope[]): Promise<void>;
-  /** Counts packets that enter by these devices. With none, nothing is counted. */
-  enter(devices: readonly string[]): void;
+  /**
+   * Counts packets that enter by these devices. With none, nothing is counted. `tracks`: conntrack sees both directions of
+   * their connections, which are counted too.
+   */
+  enter(devices: readonly string[], tracks: boolean): void;
   /**
    * Traffic since the last call, or since counting started. `atMs` becomes the sample's time; its duration is
    * measured by a monotonic clock. Bounded in time and size: beyond capacity, the subjects with the most traffic are
@@ -23,6 +26,8 @@ export interface CounterSource {
   read(atMs: number): Promise<Sample>;
   /** The sources and ports that recently sent the most to a subject, or null if unknown. */
   tops(subject: string): SubjectTops | null;
+  /** The attack on a subject starts again: earlier sources and ports are not its own. */
+  forgetTops(subject: string): void;
   /** The backend that counts. */
   mode(): CounterMode;
   /** Why counting is impaired, one sentence each. */

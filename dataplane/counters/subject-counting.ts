@@ -10,6 +10,8 @@ import {
   NO_PRIORITIES,
   LOWEST_PRIORITY,
 } from './priorities.ts';
+import { byConnections } from '@portcullis/core/attacks/connections.ts';
+import type { ConnectionCounters, ConnectionReading } from './connections/connections.ts';
 import type { Counted, CounterDriver, CounterReading, ReportThreshold, Suspect } from './driver.ts';
 import { isAddress } from './networks.ts';
 import { TopTalkers } from './top-talkers.ts';
@@ -23,6 +25,7 @@ export type Subjects = Readonly<Record<'addresses' | 'prefixes', readonly Subjec
  */
 export class SubjectCounting {
   readonly #driver: CounterDriver;
+  readonly #connections: ConnectionCounters | null;
   readonly #talkers = new TopTalkers();
   #priorities: Priorities = NO_PRIORITIES;
   #thresholds = new NearestScope<WatchScope>([]);
@@ -31,8 +34,10 @@ export class SubjectCounting {
   /** Addresses that are followed whatever their traffic. */
   #alwaysFollowed: ReadonlySet<string> = new Set();
 
-  constructor(driver: CounterDriver) {
+  /** `connections`: null if they cannot be counted. */
+  constructor(driver: CounterDriver, connections: ConnectionCounters | null = null) {
     this.#driver = driver;
+    this.#connections = connections;
   }
 
   /** Rejects if the kernel refuses. */
@@ -42,6 +47,7 @@ export class SubjectCounting {
       .flatMap(({ scope }) => networkOf(scope));
     const thresholds = new NearestScope(scopes.map((one) => [one.scope, one] as const));
     await this.#driver.watch(subjects, (address) => thresholdFor(thresholds.of(address)));
+    this.#connections?.watch(subjects);
     const single = subjects.filter(isAddress).map(formatNetwork);
     const networks = subjects.filter((one) => !isAddress(one)).map(formatNetwork);
     this.#thresholds = thresholds;
@@ -53,23 +59,39 @@ export class SubjectCounting {
     return this.#talkers.of(subject, nowMs);
   }
 
+  /** What was sampled of a subject belongs to an earlier attack. */
+  forgetTops(subject: string): void {
+    this.#talkers.forget(subject);
+  }
+
   /** Stops counting. */
-  stop(): Promise<void> {
-    return this.#driver.watch([], () => thresholdFor(null));
+  async stop(): Promise<void> {
+    await this.#connections?.count([]);
+    await this.#driver.watch([], () => thresholdFor(null));
   }
 
   /** Traffic since the last reading. `elapsedSeconds` returns the seconds since then. */
   async read(elapsedSeconds: () => number, nowMs: number): Promise<Subjects> {
     const reading = await this.#driver.read();
+    const connections = await this.#connections?.read();
     const seconds = elapsedSeconds();
+    const subjectsOf = (destination: string): string[] => {
+      const network = this.#networks.of(destination);
+      return network === null ? [destination] : [destination, network];
+    };
     for (const sample of reading.samples) {
-      const network = this.#networks.of(sample.destination);
-      const subjects = [sample.destination, ...(network === null ? [] : [network])];
-      this.#talkers.add(sample, subjects, nowMs);
+      this.#talkers.add(sample, subjectsOf(sample.destination), nowMs);
     }
+    if (connections !== undefined) this.#noteAnswered(connections, subjectsOf, nowMs);
     const before = this.#priorities;
     await this.#updatePriorities(reading, seconds);
-    const addresses = reading.addresses.map((one) => sampleOf(one, this.#networks.of(one.subject)));
+    const corrected = (one: Counted): Counted => {
+      const known = connections?.subjects.get(one.subject);
+      return known === undefined ? one : byConnections(one, known);
+    };
+    const addresses = reading.addresses.map((one) =>
+      sampleOf(corrected(one), this.#networks.of(one.subject)),
+    );
     const known = new Set(addresses.map(({ subject }) => subject));
     const isNew = (name: string) =>
       this.#priorities.followed.has(name) && !before.followed.has(name) && !known.has(name);
@@ -77,7 +99,7 @@ export class SubjectCounting {
     const suspects = reading.suspects
       .filter(({ address }) => isNew(address))
       .map((one) => suspectSample(one, this.#networks.of(one.address)));
-    const prefixes = reading.networks.map((one) => sampleOf(one, null));
+    const prefixes = reading.networks.map((one) => sampleOf(corrected(one), null));
     return { addresses: [...addresses, ...suspects], prefixes };
   }
 
@@ -106,6 +128,26 @@ export class SubjectCounting {
     };
   }
 
+  #noteAnswered(
+    { subjects, answered }: ConnectionReading,
+    subjectsOf: (destination: string) => readonly string[],
+    nowMs: number,
+  ): void {
+    const bySubject = new Map<string, ConnectionReading['answered'][number][]>();
+    for (const subject of subjects.keys()) bySubject.set(subject, []);
+    for (const one of answered) {
+      for (const subject of subjectsOf(one.destination)) bySubject.get(subject)?.push(one);
+    }
+    for (const [subject, sources] of bySubject) {
+      this.#talkers.addAnswered(subject, sources, nowMs);
+    }
+  }
+
+  *#withVectors(): Generator<string> {
+    const { followed, networks } = this.#priorities;
+    for (const [name, { countsVectors }] of [...followed, ...networks]) if (countsVectors) yield name;
+  }
+
   async #updatePriorities(reading: CounterReading, seconds: number): Promise<void> {
     const shareOf = (subject: string, packets: number, bytes: number): number => {
       const thresholds = this.#thresholds.of(subject);
@@ -129,6 +171,7 @@ export class SubjectCounting {
     const isEmpty = Object.values(change).every((names) => names.length === 0);
     if (!isEmpty) await this.#driver.change(change);
     this.#priorities = priorities;
+    await this.#connections?.count(this.#withVectors());
   }
 }
 

@@ -23,9 +23,9 @@ test('lists the top sources of an address and its network by estimates, largest 
     subject: ONE,
     sampled: { samples: 5, packets: 1217 },
     sources: [
-      { source: '198.51.100.8', packets: 1024 },
-      { source: '198.51.100.7', packets: 192 },
-      { source: '198.51.100.9', packets: 1 },
+      { source: '198.51.100.8', protocol: 'udp', packets: 1024 },
+      { source: '198.51.100.7', protocol: 'udp', packets: 192 },
+      { source: '198.51.100.9', protocol: 'icmp', packets: 1 },
     ],
     sourcePorts: [
       { port: 123, protocol: 'udp', packets: 1024 },
@@ -50,6 +50,30 @@ test('distinguishes the same port of different vectors', () => {
     { port: 443, protocol: 'udp', packets: 64 },
     { port: 443, packets: 32 },
   ]);
+});
+
+test('keeps sources by protocol, with what the subject has answered of the same time', () => {
+  const talkers = new TopTalkers();
+  const one = sampleFrom('198.51.100.7', 4000, 64, 80);
+  const answered = (packets: number) => [{ source: '198.51.100.7', protocol: 6, packets }];
+  talkers.addAnswered(ONE, answered(100_000), 0);
+  for (const atMs of [250, 500]) {
+    for (let index = 0; index < 4; index++) {
+      talkers.add({ ...one, protocol: 6 }, [ONE], atMs);
+    }
+    talkers.add(one, [ONE], atMs);
+    talkers.addAnswered(ONE, answered(200), atMs);
+  }
+  assert.deepEqual(talkers.of(ONE, 500)?.sources, [
+    { source: '198.51.100.7', protocol: 'tcp', packets: 512, answered: 400 },
+    { source: '198.51.100.7', protocol: 'udp', packets: 128, answered: 0 },
+  ]);
+  talkers.forget(ONE);
+  assert.equal(talkers.of(ONE, 500), null);
+  // Nothing is known of answers to what came before they were counted.
+  talkers.add(one, [ONE], 600);
+  talkers.addAnswered(ONE, answered(200), 700);
+  assert.equal(talkers.of(ONE, 700)?.sources[0]?.answered, undefined);
 });
 
 test('bounds subjects and entries, drops old ones, and lists at most ten', () => {

@@ -12,6 +12,9 @@ export const COUNTER_TABLE = `inet ${COUNTER_TABLE_NAME}`;
 /** A separate table too: it samples what passes, and changes with other things than the rules. */
 export const PASSED_TABLE_NAME = 'portcullis_passed';
 export const PASSED_TABLE = `inet ${PASSED_TABLE_NAME}`;
+/** A separate table too: it is there only while a subject is busy. */
+export const CONNECTIONS_TABLE_NAME = 'portcullis_connections';
+export const CONNECTIONS_TABLE = `inet ${CONNECTIONS_TABLE_NAME}`;
 
 export const IP: Readonly<Record<Family, 'ip' | 'ip6'>> = { 4: 'ip', 6: 'ip6' };
 export const ADDRESS_TYPE: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };

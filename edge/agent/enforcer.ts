@@ -153,8 +153,8 @@ export class Enforcer {
     const { mode, disabled, canCheck } = this.#options.mode.state;
     const { settings } = received;
     const devices = this.#options.devices.resolve(settings.devices);
-    watch?.enter(disabled ? [] : devices);
-    // An edge that only observes samples nothing: it changes nothing in the kernel.
+    // An edge that only observes samples nothing and loads no conntrack: it changes nothing in the kernel.
+    watch?.enter(disabled ? [] : devices, mode === 'enforce' && settings.sees === 'both');
     passed?.enter(mode === 'enforce' ? devices : [], settings.sees);
     const wanted = withMore(received, devices, management);
     const desired = watch?.addOverlay(wanted) ?? wanted;
@@ -212,7 +212,7 @@ export class Enforcer {
   /** The operator disabled the edge: removes everything from the kernel. */
   async remove(): Promise<void> {
     const { driver, watch, passed, earlyDrop, reassembly, deniedFlows, log } = this.#options.host;
-    watch?.enter([]);
+    watch?.enter([], false);
     // Removes its table at once: a reading since `edge off` may have written it again.
     await passed?.close();
     earlyDrop?.remove();

@@ -1,6 +1,10 @@
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
-import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
-import { planMitigations, typesOf } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
+import { type Attack, type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
+import {
+  replanMitigations,
+  typesOf,
+  worthSamples,
+} from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Sample } from '@portcullis/core/attacks/sample.ts';
 import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
@@ -35,8 +39,16 @@ export interface ControlContact {
   readonly silentSinceMs: number | null;
 }
 
-/** How often mitigations of an ongoing attack are planned again, and how often the disk is brought up to date. */
+interface Planned {
+  readonly types: string;
+  readonly plan: readonly MitigationAction[];
+  /** The number of samples behind the sources and ports of the plan. */
+  readonly samples: number;
+}
+
+/** How often mitigations of an ongoing attack are planned again, how often its tops are read, and how often the disk is brought up to date. */
 const PLAN_TICKS = 40;
+const TOPS_TICKS = 4;
 const SAVE_TICKS = 120;
 /** The most attacks that mitigations are planned for. */
 const MAX_PLANNED = 512;
@@ -53,10 +65,7 @@ export class AutonomousDetection {
   readonly #clock = createMachineClock();
   readonly #policies = new OverlayPolicies();
   readonly #cancelled = new CancelledAttacks();
-  readonly #planned = new Map<
-    string,
-    { readonly types: string; readonly plan: readonly MitigationAction[] }
-  >();
+  readonly #planned = new Map<string, Planned>();
   #entries: readonly OverlayEntry[];
   /** The entries in the desired state that is being applied. */
   #applying: readonly OverlayEntry[] = [];
@@ -157,25 +166,40 @@ export class AutonomousDetection {
     return differs;
   }
 
-  /** The planned actions by subject. A plan is renewed when the types of the attack change, and at intervals. */
+  /** The planned actions by subject. */
   #wanted(ongoing: OngoingAttacks): Map<string, readonly MitigationAction[]> {
-    const { tops, scopeOf } = this.#options;
-    const isDue = this.#ticks % PLAN_TICKS === 0;
     const wanted = new Map<string, readonly MitigationAction[]>();
     for (const [subject, { phase }] of [...ongoing].slice(0, MAX_PLANNED)) {
-      const { attack } = phase;
-      const known = this.#planned.get(subject);
-      const types = typesOf(attack).join();
-      const isKnown = known !== undefined && known.types === types && !isDue;
-      const thresholds = scopeOf(subject) ?? DEFAULT_THRESHOLDS;
-      const own = isKnown ? known.plan : planMitigations(attack, tops(subject), { thresholds });
-      this.#planned.set(subject, { types, plan: own });
-      wanted.set(subject, own);
+      const planned = this.#plan(phase.attack);
+      this.#planned.set(subject, planned);
+      wanted.set(subject, planned.plan);
     }
     for (const subject of this.#planned.keys()) {
       if (!ongoing.has(subject)) this.#planned.delete(subject);
     }
     return wanted;
+  }
+
+  /** A plan is renewed when the types of the attack change, when more is known of its sources, and at intervals. */
+  #plan(attack: Attack): Planned {
+    const { tops, scopeOf } = this.#options;
+    const { subject } = attack;
+    const known = this.#planned.get(subject);
+    const types = typesOf(attack).join();
+    const isDue = known?.types !== types || this.#ticks % PLAN_TICKS === 0;
+    if (known !== undefined && !isDue && this.#ticks % TOPS_TICKS !== 0) return known;
+    const now = tops(subject);
+    const samples = worthSamples(now, known?.samples ?? 0);
+    if (known !== undefined && !isDue && samples === null) return known;
+    const thresholds = scopeOf(subject) ?? DEFAULT_THRESHOLDS;
+    const active = known?.plan ?? this.#actionsOf(subject);
+    const plan = replanMitigations(active, attack, now, { thresholds });
+    return { types, plan, samples: samples ?? known?.samples ?? 0 };
+  }
+
+  /** After a restart the plan is that of the entries on disk. */
+  #actionsOf(subject: string): readonly MitigationAction[] {
+    return this.#entries.find((one) => one.subject === subject)?.actions ?? [];
   }
 }
 

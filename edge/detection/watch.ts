@@ -119,9 +119,9 @@ export class EdgeWatch {
     this.#settings?.greeted();
   }
 
-  /** Sets the devices to count on. With none, nothing is counted. */
-  enter(devices: readonly string[]): void {
-    this.#options.counters.enter(devices);
+  /** Sets the devices to count on. With none, nothing is counted. `tracks`: conntrack sees both directions. */
+  enter(devices: readonly string[], tracks: boolean): void {
+    this.#options.counters.enter(devices, tracks);
   }
 
   /** Requests the settings: a notice may have been lost. */
@@ -201,6 +201,9 @@ export class EdgeWatch {
     const { state, events } = step(this.#detector, sample, settings);
     this.#detector = state;
     this.#logEvents(events);
+    for (const { kind, attack } of events) {
+      if (kind === 'continued') counters.forgetTops(attack.subject);
+    }
     const tops =
       this.#count % EVIDENCE_TICKS === 0 ? (subject: string) => counters.tops(subject) : null;
     this.#sender?.push(downsample(sample, { thresholdsOf, tops }));

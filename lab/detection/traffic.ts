@@ -51,4 +51,6 @@ export const BYTES: Readonly<Partial<Record<Vector, number>>> = {
   udp_wsd: 1200,
   udp_coap: 900,
   udp_memcached: 1400,
+  udp_arms: 1048,
+  udp_plex: 290,
 };

@@ -8,6 +8,7 @@ import {
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   MAX_TOPS,
+  SOURCE_PROTOCOLS,
   type SubjectTops,
   type TopPort,
   type TopSource,
@@ -127,9 +128,15 @@ const topPorts = array(
   }),
   MAX_TOPS,
 );
+const topSource = object<TopSource>({
+  source: address,
+  protocol: optional(oneOf(...SOURCE_PROTOCOLS)),
+  packets: count,
+  answered: optional(count),
+});
 const subjectTops = object<SubjectTops>({
   subject: network,
-  sources: array(object<TopSource>({ source: address, packets: count }), MAX_TOPS),
+  sources: array(topSource, MAX_TOPS),
   sourcePorts: topPorts,
   destinationPorts: topPorts,
   // Missing where every packet is counted.

@@ -1,4 +1,4 @@
-import type { Attack, AttackType, Share } from '@portcullis/core/attacks/attack.ts';
+import type { Attack, PresentType, Share } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 
 /** The stored facts of an attack for the planning of mitigations. */
@@ -6,7 +6,7 @@ export interface AttackFacts {
   readonly type: Attack['type'];
   readonly shares: readonly Share[];
   /** Absent in facts that an earlier version stored. */
-  readonly present?: readonly AttackType[] | undefined;
+  readonly present?: readonly PresentType[] | undefined;
   /** Null if not reported. */
   readonly tops: AttackTops | null;
   /** Exports alone claim it, and no edge has counted it yet: it is only observed. */
@@ -19,7 +19,7 @@ export interface ReportedAttack {
   /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
   readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
   readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
-  /** Null keeps the previous ones. */
+  /** Null keeps the previous ones, except those from before a pause. */
   readonly tops: AttackTops | null;
   /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
   readonly isClaimed?: boolean;

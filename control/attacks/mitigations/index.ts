@@ -68,7 +68,7 @@ class Responder implements Mitigations {
     const before = this.#reports.get(reported.attackId);
     this.#reports.set(reported.attackId, {
       ...reported,
-      tops: reported.tops ?? before?.tops ?? null,
+      tops: reported.tops ?? (reported.kind === 'continued' ? null : (before?.tops ?? null)),
     });
     this.#flushing ??= this.#enqueue('mitigating attacks', async () => {
       this.#flushing = null;

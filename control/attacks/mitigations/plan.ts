@@ -2,8 +2,7 @@ import { keyOf, type MitigationAction } from '@portcullis/core/attacks/mitigatio
 import type { ResolvedScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   isAgainst,
-  MAX_ACTIONS,
-  planMitigations,
+  replanMitigations,
   typesOf,
 } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { AttackFacts } from './facts.ts';
@@ -38,10 +37,7 @@ export interface PlannedResponse {
   readonly uncalled: EndedBecause | null;
 }
 
-/**
- * Plans the changes from the mitigations in force to the wanted ones. A measure stays as long as a type that it is against is
- * present, which a pause of up to the hold time does not end; those against types that are gone end in the same generation.
- */
+/** Plans the changes from the mitigations in force to the wanted ones; those that are not wanted end in the same generation. */
 export function planResponse(state: ResponseState): PlannedResponse {
   const { active, scope } = state;
   const because = endOf(state);
@@ -61,13 +57,13 @@ export function planResponse(state: ResponseState): PlannedResponse {
     one.mode === mode && one.safelist.join() === scope.safelist.join();
   const types = typesOf(state.facts);
   const stays = active.filter(({ action }) => isAgainst(action, types));
-  const wanted = new Map(stays.map((one) => [keyOf(one.action), one.action]));
-  const planned = planMitigations({ ...state.facts, subject: state.subject }, state.facts.tops, {
-    thresholds: { pps: scope.pps },
-  });
-  for (const action of planned) {
-    if (wanted.size < MAX_ACTIONS) wanted.set(keyOf(action), action);
-  }
+  const planned = replanMitigations(
+    active.map(({ action }) => action),
+    { ...state.facts, subject: state.subject },
+    state.facts.tops,
+    { thresholds: { pps: scope.pps } },
+  );
+  const wanted = new Map(planned.map((action) => [keyOf(action), action]));
   const kept = new Set(active.filter(isWanted).map(({ action }) => keyOf(action)));
   return {
     end: active

@@ -7,7 +7,10 @@ import type { PlannedResponse, ActiveMitigation } from './plan.ts';
 /** An attack without reports for this time is not mitigated. */
 export const EXPIRY_SECONDS = 900;
 
-/** Stores reports, one row per attack. A later report updates it, also from ended to ongoing. */
+/**
+ * Stores reports, one row per attack. A later report updates it, also from ended to ongoing: then what was known of its
+ * sources and ports is of earlier traffic.
+ */
 export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): Promise<void> {
   const items = reported.map(({ attackId, kind, attack, tops, isClaimed = false }) => {
     const { type, shares, present, subject, startedAtMs } = attack;
@@ -23,7 +26,7 @@ export async function saveReports(tx: Tx, reported: readonly ReportedAttack[]): 
         as i ("attackId" bigint, subject cidr, "startedAt" timestamptz, ended boolean, facts jsonb)
      order by "attackId"
     on conflict (attack_id) do update set
-      facts = case when excluded.facts -> 'tops' = 'null'
+      facts = case when excluded.facts -> 'tops' = 'null' and attack_responses.ended_at is null
                    then jsonb_set(excluded.facts, '{tops}', attack_responses.facts -> 'tops')
                    else excluded.facts end
               || case when attack_responses.facts -> 'isClaimed' = 'true' then '{}'::jsonb

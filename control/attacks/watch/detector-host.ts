@@ -16,6 +16,7 @@ import {
   resume,
   toResumable,
 } from '@portcullis/core/attacks/detector/resume.ts';
+import { worthSamples } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Ongoing, SubjectState } from '@portcullis/core/attacks/detector/subject.ts';
 import { ratesOf, SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
 import type { Peak } from '@portcullis/core/attacks/suggest-thresholds.ts';
@@ -54,11 +55,6 @@ const REPORT_MS = 1_000;
 const EVIDENCE_MS = 10_000;
 /** Rates count once no attack has begun for so long. */
 const PEAK_SECONDS = 3;
-/** The number of samples from which top sources are reported to mitigation, and the factor for the next report. */
-const WORTH_SAMPLES = 10;
-const WORTH_TIMES = 4;
-/** For exact counters. */
-const ALL_SAMPLES = 256;
 /** A larger deviation from the monotonic clock means that the wall clock was set. */
 const CLOCK_SET_MS = 1_000;
 /** The largest accepted age of a sample. */
@@ -306,6 +302,7 @@ export class DetectorHost implements RecordedDetector {
     const { subject } = attack;
     const state = this.#state.addresses.get(subject) ?? this.#state.prefixes.get(subject);
     const ongoing = state?.phase.name === 'ongoing' ? state.phase : null;
+    if (kind === 'continued') this.evidence.forgetTops(subject);
     if (ongoing !== null && kind !== 'ended') this.evidence.begin(ongoing, atMs);
     // Now, because exports may be silent when the record is written.
     if (kind !== 'ended') this.isClaimed(subject);
@@ -339,7 +336,7 @@ export class DetectorHost implements RecordedDetector {
     const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
     this.#named.set(subject, attack.type);
     if (isNews) {
-      this.#traced.set(subject, this.#samplesOf(subject));
+      this.#traced.set(subject, worthSamples(this.evidence.topsOf(subject), 0) ?? 0);
       const busyAtMs = atMs - quietMs;
       this.#options.recorder.note({
         attack,
@@ -376,17 +373,10 @@ export class DetectorHost implements RecordedDetector {
     return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews, isPart: false };
   }
 
-  /** A flood is detected before its sources are known; mitigation waits for neither. */
   #isTraced(subject: string): boolean {
-    const samples = this.#samplesOf(subject);
-    const reported = this.#traced.get(subject) ?? 0;
-    if (samples < Math.max(WORTH_SAMPLES, reported * WORTH_TIMES)) return false;
-    this.#traced.set(subject, samples);
-    return true;
-  }
-
-  #samplesOf(subject: string): number {
     const tops = this.evidence.topsOf(subject);
-    return tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
+    const samples = worthSamples(tops, this.#traced.get(subject) ?? 0);
+    if (samples !== null) this.#traced.set(subject, samples);
+    return samples !== null;
   }
 }

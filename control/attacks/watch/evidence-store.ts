@@ -48,6 +48,11 @@ export class EvidenceStore {
     }
   }
 
+  /** The attack starts again, perhaps with other sources and ports. */
+  forgetTops(subject: string): void {
+    this.#tops.delete(subject);
+  }
+
   topsOf(subject: string): SubjectTops | null {
     return this.#tops.get(subject) ?? null;
   }

@@ -20,7 +20,7 @@ import {
   type SubjectState,
   exceedsLimits,
 } from './subject.ts';
-import { bucketOf, EMPTY, push, type Rates, ratesOf } from './window.ts';
+import { bucketOf, EMPTY, isStillThere, push, type Rates, ratesOf } from './window.ts';
 
 export interface DetectorSettings {
   /** The thresholds of the nearest scope. */
@@ -350,7 +350,12 @@ function stepAddress(
   const own =
     !spread ||
     (!isMoving(outer.phase) && shareOf(rates, ratesOf(outer.window), thresholds) >= OWN_SHARE);
-  const begins = own && mayOpen && exceedsLimits(rates, limits) && hasKnownVectors(state);
+  const begins =
+    own &&
+    mayOpen &&
+    exceedsLimits(rates, limits) &&
+    hasKnownVectors(state) &&
+    isStillThere(window, limits);
   if (phase.name === 'ended') return stepEnded(state, phase, begins, bucketTime);
   if (begins) return open(state, address, thresholds, window, bucketTime);
   const learns = !spread && isUsual(rates, limits);

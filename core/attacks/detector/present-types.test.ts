@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AttackEvent, AttackType } from '../attack.ts';
+import type { AttackEvent, PresentType } from '../attack.ts';
 import { planMitigations } from '../mitigation/plan-mitigations.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '../sample.ts';
 import { type Vector, VECTOR_INDEX } from '../vectors.ts';
@@ -20,7 +20,7 @@ function play(...pieces: readonly (readonly [rates: Rates, seconds: number])[]) 
   let index = 0;
   const events: AttackEvent[] = [];
   /** The types that are mitigated, after each bucket. */
-  const mitigated: (readonly AttackType[])[] = [];
+  const mitigated: (readonly PresentType[])[] = [];
   let last: AttackEvent['attack'] | null = null;
   for (const [rates, seconds] of pieces) {
     for (let bucket = 0; bucket < seconds * SECOND; bucket += 1) {
@@ -33,7 +33,7 @@ function play(...pieces: readonly (readonly [rates: Rates, seconds: number])[]) 
     }
   }
   /** Of the second that begins at this time. */
-  const during = (second: number): readonly AttackType[] => mitigated[second * SECOND - 1] ?? [];
+  const during = (second: number): readonly PresentType[] => mitigated[second * SECOND - 1] ?? [];
   return {
     events,
     during,
@@ -73,6 +73,12 @@ describe('the types of an attack that are mitigated', () => {
     assert.deepEqual(mixed.during(2), ['tcp_syn_flood', 'udp_flood']);
     assert.ok(mixed.during(6).includes('icmp_flood'));
     assert.deepEqual(mixed.kinds, ['opened'], 'one record');
+  });
+
+  it('name TCP with invalid flags for themselves, but not in the record', () => {
+    const { during, events } = play([{ tcp_other: 6_000 }, 4]);
+    assert.deepEqual(during(3), ['tcp_other_flood']);
+    assert.equal(events[0]?.attack.type, 'other_flood');
   });
 
   it('have a type within a second after it passed the threshold by a fifth', () => {
@@ -123,6 +129,17 @@ describe('the types of an attack that are mitigated', () => {
     assert.deepEqual(kinds, ['opened', 'ended', 'continued']);
     for (const second of [19, 29, 39]) assert.deepEqual(during(second), ['udp_flood']);
     assert.equal(play(...pulses, [{}, 61]).kinds.at(-1), 'ended');
+  });
+
+  it('of a record that resumes are of what comes now, also where no type exceeds a threshold by itself', () => {
+    const { events } = play([{ udp: 6_000 }, 6], [{}, 12], [{ icmp: 1_300, gre: 1_300 }, 5]);
+    const again = events.filter(({ kind }) => kind === 'continued');
+    assert.equal(again.length, 1);
+    for (const { attack } of [...again, ...events.slice(-1)]) {
+      const actions = planMitigations(attack, null, { thresholds: THRESHOLDS });
+      const limited = actions.flatMap((one) => (one.kind === 'limit' ? one.protocol : []));
+      assert.deepEqual(new Set(limited), new Set(['gre', 'icmp']));
+    }
   });
 
   it('get a measure each', () => {

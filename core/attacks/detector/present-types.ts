@@ -1,5 +1,5 @@
-import type { AttackType, Thresholds } from '../attack.ts';
-import { createTotals, typesAbove, type VectorTotals } from '../classify.ts';
+import type { PresentType, Thresholds } from '../attack.ts';
+import { createTotals, typesAbove, typesTogether, type VectorTotals } from '../classify.ts';
 
 /**
  * Which types exceed a threshold by themselves in an attack, now or within the hold time. The mitigation is planned from
@@ -10,7 +10,7 @@ export interface PresentTypes {
   /** Packets and bytes by vector, faded fast. */
   readonly rates: VectorTotals;
   /** How long each type has been below its threshold, in ms. */
-  readonly belowMs: ReadonlyMap<AttackType, number>;
+  readonly belowMs: ReadonlyMap<PresentType, number>;
 }
 
 /** A flood of 1.2 thresholds exceeds one within a second; two buckets of counting error do not. */
@@ -23,10 +23,10 @@ export function startPresent(
   excess: VectorTotals,
   limits: Pick<Thresholds, 'pps' | 'bps'>,
 ): PresentTypes {
-  return {
-    rates: excess,
-    belowMs: new Map(typesAbove(excess, limits).map((type) => [type, 0])),
-  };
+  const above = typesAbove(excess, limits);
+  // The name of the record may be that of what came before a pause, and tells nothing of what comes now.
+  const types = above.length > 0 ? above : typesTogether(excess, limits);
+  return { rates: excess, belowMs: new Map(types.map((type) => [type, 0])) };
 }
 
 /** `excess`: of this bucket. A type that has been below for `holdMs` is not present any more, unless it is the last. */
@@ -39,7 +39,7 @@ export function stepPresent(
   const kept = Math.exp(-durationMs / FADE_MS);
   const next = rates.map((rate, index) => rate * kept + (excess[index] as number) * (1 - kept));
   const above = new Set(typesAbove(next, limits));
-  const below = new Map<AttackType, number>();
+  const below = new Map<PresentType, number>();
   for (const [type, ms] of belowMs) {
     if (!above.has(type) && ms + durationMs < holdMs) below.set(type, ms + durationMs);
   }
@@ -47,6 +47,6 @@ export function stepPresent(
   return { rates: next, belowMs: below.size === 0 ? belowMs : below };
 }
 
-export function presentTypes({ belowMs }: PresentTypes): AttackType[] {
+export function presentTypes({ belowMs }: PresentTypes): PresentType[] {
   return [...belowMs.keys()].toSorted();
 }

@@ -147,6 +147,17 @@ export function ratesOf({ buckets, faded }: Window): Rates {
   };
 }
 
+/**
+ * Whether the latest bucket has a part of the excess. Only later buckets tell that the first packets of a crowd belong to
+ * connections that are served.
+ */
+export function isStillThere({ buckets }: Window, { pps, bps }: Pick<Rates, 'pps' | 'bps'>): boolean {
+  const latest = buckets.at(-1);
+  if (latest === undefined) return false;
+  const part = STEADY_SHARE * (latest.durationMs / 1000);
+  return latest.loadPackets >= pps * part || latest.loadBits >= bps * part;
+}
+
 /** Whether each of the latest buckets contributes to the excess, rather than one of them alone. */
 export function isSustained(
   { buckets }: Window,

@@ -273,7 +273,7 @@ describe('the mitigation plan of an attack', () => {
       planned('udp_flood', first).map(({ kind }) => kind),
       ['limit', 'limit'],
     );
-    const loud = [{ source: '192.0.2.66', packets: 20 * 64 }, ...players.slice(1)];
+    const loud = [{ source: '192.0.2.66', packets: 24 * 64 }, ...players.slice(1)];
     assert.deepEqual(
       planned('udp_flood', { ...spread, sources: loud }).flatMap((one) =>
         one.kind === 'source' ? one.source : [],

@@ -1,14 +1,15 @@
 import type { FilterType } from '../../filters/catalogue.ts';
 import type { MitigationLimit, RuleProtocol } from '../../firewall/policy.ts';
-import type { MitigationAction } from './actions.ts';
-import type { Attack, AttackType, Thresholds } from '../attack.ts';
+import { keyOf, type MitigationAction } from './actions.ts';
+import type { Attack, PresentType, Thresholds } from '../attack.ts';
+import type { SourceProtocol, TopSource } from '../top-talkers.ts';
 import { REFLECTORS, type Reflector } from '../vectors.ts';
 
 /** The top sources and ports of an attack, largest first. Counts may be sampled. */
 export interface AttackTops {
   /** Absent: every packet was counted and is in the lists. */
   readonly sampled?: Sampled;
-  readonly sources: readonly { readonly source: string; readonly packets: number }[];
+  readonly sources: readonly TopSource[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
 }
@@ -29,6 +30,12 @@ export interface ResponseContext {
   readonly thresholds: Pick<Thresholds, 'pps'>;
 }
 
+/** The number of samples from which top sources are worth a plan, and the factor for the next one. */
+const WORTH_SAMPLES = 10;
+const WORTH_TIMES = 4;
+/** Where every packet is counted. */
+const ALL_SAMPLES = 256;
+
 /** The most actions against one attack, as many as a message of an edge holds. */
 export const MAX_ACTIONS = 24;
 const MAX_PORTS = 6;
@@ -36,8 +43,11 @@ const MAX_SOURCES = 8;
 /** A port is a target of the attack above this share, if such ports get most of it together. */
 const TARGET_PORT_SHARE = 0.1;
 const TARGET_PORTS_TOGETHER = 0.5;
-/** A source is dropped by itself above this share and this number of packets. */
+/** A source is dropped by itself if it certainly sends more than this share: three standard errors of its samples above it. */
 const SOURCE_SHARE = 0.05;
+const SOURCE_ERRORS = 3;
+/** The rate in answered UDP flows of one source that no player has, by games and voice twice as much as they send. */
+const ANSWERED_FLOOD_PPS = 500;
 const LEAST_SOURCE_PACKETS = 20;
 /** The least number of samples: a single one stands for many packets by chance. */
 const LEAST_SAMPLES = 10;
@@ -48,7 +58,7 @@ const LEAST_SAMPLES = 10;
 const UNKNOWN_SOURCES_SHARE = 0.1;
 const LEAST_UNKNOWN_SOURCES_PPS = 500;
 const MOST_UNKNOWN_SOURCES_PPS = 5_000;
-/** The UDP rate of one source: no player sends more. */
+/** The rate of one source: no player sends more. */
 const SOURCE_PPS = 2_000;
 /** The rate of ICMP that networks do not need, such as monitoring pings. Needed ICMP always passes. */
 const ICMP_PPS = 200;
@@ -76,6 +86,7 @@ export function planMitigations(
     several,
     tops: ofFamily(tops ?? NO_TOPS, subject),
     subject,
+    leastPps: context.thresholds.pps,
     unknownSourcesPps: clamp(context.thresholds.pps * UNKNOWN_SOURCES_SHARE),
   };
   const actions = new Map<string, MitigationAction>();
@@ -86,6 +97,34 @@ export function planMitigations(
 }
 
 /**
+ * Plans the actions from those in force on, for control and for an edge alone: an action stays as long as a type that it is
+ * against is present, which a pause of up to the hold time does not end, and the others end together.
+ */
+export function replanMitigations(
+  active: readonly MitigationAction[],
+  attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject'>,
+  tops: AttackTops | null,
+  context: ResponseContext,
+): readonly MitigationAction[] {
+  const types = typesOf(attack);
+  const stays = active.filter((action) => isAgainst(action, types));
+  const wanted = new Map(stays.map((action) => [keyOf(action), action]));
+  for (const action of planMitigations(attack, tops, context)) {
+    if (wanted.size < MAX_ACTIONS) wanted.set(keyOf(action), action);
+  }
+  return [...wanted.values()];
+}
+
+/**
+ * The number of samples behind the tops if they are worth a new plan after one with `planned` samples, else null. A flood is
+ * detected before its sources are known, and mitigation waits for neither.
+ */
+export function worthSamples(tops: AttackTops | null, planned: number): number | null {
+  const samples = tops === null ? 0 : (tops.sampled?.samples ?? ALL_SAMPLES);
+  return samples < Math.max(WORTH_SAMPLES, planned * WORTH_TIMES) ? null : samples;
+}
+
+/**
  * The types against which an attack is mitigated: all that exceed a threshold by themselves. Where none does, they do together,
  * and then its name tells which. Without known types it is another flood.
  */
@@ -93,17 +132,17 @@ export function typesOf({
   type,
   shares,
   present = [],
-}: Pick<Attack, 'type' | 'shares' | 'present'>): readonly AttackType[] {
+}: Pick<Attack, 'type' | 'shares' | 'present'>): readonly PresentType[] {
   if (present.length > 0) return present;
   return type === 'multi_vector' && shares.length > 0 ? shares.map((one) => one.type) : [type];
 }
 
 /** Whether an action, perhaps planned from what was known earlier, is still one against an attack of these types. */
-export function isAgainst(action: MitigationAction, types: readonly AttackType[]): boolean {
+export function isAgainst(action: MitigationAction, types: readonly PresentType[]): boolean {
   return types.some((type) => isAgainstType(action, type));
 }
 
-function isAgainstType(action: MitigationAction, type: AttackType): boolean {
+function isAgainstType(action: MitigationAction, type: PresentType): boolean {
   const reflector = reflectorOf(type);
   switch (action.kind) {
     case 'reflector':
@@ -122,7 +161,7 @@ function isAgainstType(action: MitigationAction, type: AttackType): boolean {
   }
 }
 
-function protocolOf(type: AttackType): RuleProtocol | null {
+function protocolOf(type: PresentType): RuleProtocol | null {
   if (type.startsWith('tcp_')) return 'tcp';
   if (type === 'udp_flood') return 'udp';
   if (type === 'icmp_flood') return 'icmp';
@@ -137,6 +176,8 @@ interface Facts {
   readonly several: boolean;
   readonly tops: AttackTops;
   readonly subject: string;
+  /** The attack has at least this rate. */
+  readonly leastPps: number;
   readonly unknownSourcesPps: number;
 }
 
@@ -148,19 +189,20 @@ function ofFamily(tops: AttackTops, subject: string): AttackTops {
   return { ...tops, sources: tops.sources.filter(({ source }) => source.includes(':') === isSix) };
 }
 
-function actionsAgainst(type: AttackType, facts: Facts): MitigationAction[] {
+function actionsAgainst(type: PresentType, facts: Facts): MitigationAction[] {
   const reflector = reflectorOf(type);
   if (reflector !== null) return [{ kind: 'reflector', reflector }, { kind: 'fragments' }];
   return (ACTIONS_AGAINST[type] ?? againstOthers)(facts);
 }
 
-const ACTIONS_AGAINST: Readonly<Partial<Record<AttackType, (facts: Facts) => MitigationAction[]>>> =
+const ACTIONS_AGAINST: Readonly<Partial<Record<PresentType, (facts: Facts) => MitigationAction[]>>> =
   {
     udp_flood: againstUdp,
     tcp_syn_flood: againstTcp,
     tcp_syn_ack_flood: againstTcp,
     tcp_ack_flood: againstTcp,
     tcp_rst_flood: againstTcp,
+    tcp_other_flood: againstTcp,
     icmp_flood: ({ subject }) => limitActions(subject, 'icmp', null, ICMP_PPS),
     gre_flood: (facts) => [...sources('gre', facts), ...limitUnknownSources(facts, 'gre')],
     ip_fragment_flood: ({ subject }) =>
@@ -195,6 +237,10 @@ function againstTcp(facts: Facts): MitigationAction[] {
   const ports = facts.single ? targetPorts(facts, 'tcp') : [];
   return [
     ...sources('tcp', facts),
+    // A flood in connections that a few real sources have opened passes everything that spares answered ones.
+    ...(hasLargeConnections(facts)
+      ? [limit('tcp', null, { per: 'source', pps: SOURCE_PPS, strangersOnly: false })]
+      : []),
     ...limitUnknownSources(facts, 'tcp'),
     ...filtersOn('tcp-syn-proxy', ports),
   ];
@@ -231,13 +277,51 @@ function limit(protocol: RuleProtocol, port: number | null, rate: MitigationLimi
   return { kind: 'limit', protocol, port, fragment: 'any', limit: rate };
 }
 
-/** Sources with a large share each; forged sources have none. */
-function sources(protocol: RuleProtocol, { tops }: Facts): MitigationAction[] {
-  const least = Math.max(LEAST_SOURCE_PACKETS, leastSeen(tops), totalOf(tops) * SOURCE_SHARE);
+/** Sources with a large share each of what nobody answers; forged sources have none. */
+function sources(protocol: SourceProtocol & RuleProtocol, facts: Facts): MitigationAction[] {
+  const { tops } = facts;
+  const least = leastOfSource(tops);
+  const isFlood = (one: TopSource): boolean =>
+    unansweredOf(one) >= least || (one.packets >= least && floodsAnsweredFlows(one, facts));
   return tops.sources
-    .filter(({ packets }) => packets >= least)
+    .filter((one) => (one.protocol ?? protocol) === protocol && isFlood(one))
     .slice(0, MAX_SOURCES)
     .map(({ source }) => ({ kind: 'source', source, protocol }));
+}
+
+/** Whether a source sends a large share of the attack in connections that the subject has answered. */
+function hasLargeConnections({ tops }: Facts): boolean {
+  const least = leastOfSource(tops);
+  return tops.sources.some(
+    ({ protocol, answered = 0 }) => protocol === 'tcp' && answered >= least,
+  );
+}
+
+/**
+ * The packets that the subject has not answered. A source whose handshakes complete is real, and its SYNs are requests: one
+ * for each connection, in which it sends more.
+ */
+function unansweredOf({ protocol, packets, answered = 0 }: TopSource): number {
+  const unanswered = Math.max(0, packets - answered);
+  return protocol === 'tcp' && answered >= unanswered ? 0 : unanswered;
+}
+
+/**
+ * Whether a source sends more in answered UDP flows than players do, which a forged address with a known port does too. What
+ * is answered is then held to the rate of a player, and not dropped.
+ */
+function floodsAnsweredFlows({ protocol, answered = 0 }: TopSource, facts: Facts): boolean {
+  const { tops, leastPps } = facts;
+  return protocol === 'udp' && (answered / totalOf(tops)) * leastPps >= ANSWERED_FLOOD_PPS;
+}
+
+/** The packets from which the share of a source is certainly too large: fewer samples may be those of any client. */
+function leastOfSource(tops: AttackTops): number {
+  const total = totalOf(tops);
+  const { samples, packets } = tops.sampled ?? { samples: total, packets: total };
+  const expected = samples * SOURCE_SHARE;
+  const certain = expected + SOURCE_ERRORS * Math.sqrt(expected * (1 - SOURCE_SHARE));
+  return Math.max(LEAST_SOURCE_PACKETS, leastSeen(tops), (certain * packets) / samples);
 }
 
 /** Each vector has its own ports. */
@@ -271,7 +355,7 @@ function totalOf({ sampled, sources: from, sourcePorts, destinationPorts }: Atta
   return Math.max(...sums);
 }
 
-function reflectorOf(type: AttackType): Reflector | null {
+function reflectorOf(type: PresentType): Reflector | null {
   const name = type.endsWith('_amplification') ? type.slice(0, -'_amplification'.length) : '';
   return Object.hasOwn(REFLECTORS, name) ? (name as Reflector) : null;
 }

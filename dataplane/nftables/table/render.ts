@@ -8,7 +8,14 @@ import { FAMILIES, type Layout, type SourceSetContent } from './layout.ts';
 import type { Interval } from '../policy/intervals.ts';
 import { changedKeys } from '../../compile/changed-keys.ts';
 import { NAMED_SOURCES, SOURCE_FIELD } from '../policy/named-sources.ts';
-import { ADDRESS_TYPE, COUNTER_TABLE, keyType, PASSED_TABLE, TABLE } from '../names.ts';
+import {
+  ADDRESS_TYPE,
+  CONNECTIONS_TABLE,
+  COUNTER_TABLE,
+  keyType,
+  PASSED_TABLE,
+  TABLE,
+} from '../names.ts';
 import { sourcesOf } from './reference-counts.ts';
 
 /**
@@ -217,7 +224,7 @@ export function elementCommands(changes: readonly MapChange[]): string[] {
 }
 
 /** Removes our tables. Valid whether they exist or not. */
-export const REMOVE_TABLES = [TABLE, COUNTER_TABLE, PASSED_TABLE]
+export const REMOVE_TABLES = [TABLE, COUNTER_TABLE, PASSED_TABLE, CONNECTIONS_TABLE]
   .map((table) => `add table ${table}\ndelete table ${table}\n`)
   .join('');
 

@@ -40,6 +40,8 @@ enum vector {
 	V_FRAGMENT,
 	V_FRAGMENT_FIRST,
 	V_OTHER,
+	V_ARMS,
+	V_PLEX,
 	V_END,
 };
 _Static_assert(V_END == VECTORS, "layout.h knows as many vectors");
@@ -115,12 +117,16 @@ INLINE u32 udp_vector(u32 port)
 		return V_MSSQL;
 	case 1900:
 		return V_SSDP;
+	case 3283:
+		return V_ARMS;
 	case 3702:
 		return V_WSD;
 	case 5683:
 		return V_COAP;
 	case 11211:
 		return V_MEMCACHED;
+	case 32414:
+		return V_PLEX;
 	default:
 		return V_UDP;
 	}

@@ -304,7 +304,7 @@ struct cell {
 
 /* The counters of each vector (`VECTORS` of core/attacks/vectors.ts, in order), for cells with counted vectors. */
 #define CLASSES 1024
-#define VECTORS 25
+#define VECTORS 27
 struct classes {
 	struct counter of[VECTORS];
 };

@@ -7,6 +7,7 @@ const AMPLIFIERS: Readonly<Record<string, string>> = {
   portmap: 'Portmap',
   netbios: 'NetBIOS',
   coap: 'CoAP',
+  plex: 'Plex',
 };
 const TYPES: Readonly<Record<string, string>> = {
   udp_flood: 'UDP flood',
