@@ -20,7 +20,15 @@ test('defines only filters that can be enforced: positive rates and times, whole
       assert.ok(0 < unvalidatedPps && unvalidatedPps <= validatedPps, type);
       assert.ok(udp.validatedSeconds > 0 && udp.budgetPps >= unvalidatedPps, type);
     }
-    const signatures = [...(udp?.greetings ?? []), ...(udp?.replies ?? []), ...(udp?.data ?? [])];
+    const { sourcePps, budgetPps } = udp?.roaming?.rates ?? { sourcePps: 1, budgetPps: 1 };
+    assert.ok(0 < sourcePps && sourcePps <= budgetPps, type);
+    const kinds = udp?.roaming?.kinds ?? [];
+    const signatures = [
+      ...(udp?.greetings ?? []),
+      ...(udp?.replies ?? []),
+      ...(udp?.data ?? []),
+      ...kinds.flatMap(({ packets, replies }) => [...packets, ...replies]),
+    ];
     for (const { minLength, maxLength, bytes } of signatures) {
       assert.ok(minLength <= maxLength, type);
       for (const { offset, hex } of bytes) assert.ok(offset + hex.length / 2 <= minLength, type);

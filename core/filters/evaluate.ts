@@ -45,7 +45,7 @@ function evaluatePackets(
 }
 
 function evaluateUdp(
-  { greetings, replies, data, budgetPps }: UdpProgram,
+  { greetings, replies, data, roaming, budgetPps }: UdpProgram,
   { payload, validated, above }: FilterState,
 ): FilterReason | null {
   const isGreeting = greetings.length === 0 || greetings.some((one) => fits(one, payload));
@@ -60,8 +60,10 @@ function evaluateUdp(
     if (!isGreeting) return 'no-data';
     // A greeting has the limits of an unvalidated source.
   }
-  if (!isGreeting) return 'no-greeting';
-  if (budgetPps === 0) return 'budget';
+  const roams = roaming?.kinds.some(({ packets }) => packets.some((one) => fits(one, payload)));
+  if (!isGreeting && roams !== true) return 'no-greeting';
+  // Both have limits of their own.
+  if ((isGreeting ? budgetPps : roaming?.rates.budgetPps) === 0) return 'budget';
   return firstOf(above, ['unvalidated-rate', 'budget']);
 }
 

@@ -44,6 +44,8 @@ export interface UdpFilter {
   readonly replies: readonly Signature[] | null;
   /** The packets that a validated source may send besides greetings. Empty: any packet. */
   readonly data: readonly Signature[];
+  /** The packets of connections that may begin anywhere. Absent: none. */
+  readonly roaming?: Roaming | null;
   /** Rates of one source in packets per second. */
   readonly rates: { readonly unvalidatedPps: number; readonly validatedPps: number };
   /**
@@ -53,6 +55,26 @@ export interface UdpFilter {
   readonly budgetPps: number;
   /** How long a source stays validated without traffic, in seconds. */
   readonly validatedSeconds: number;
+}
+
+/**
+ * What a client of an open connection sends that the filter has not seen, because its address changed, or before the
+ * server's first reply that validates. It has rates of its own, so that a flood of it leaves those of greetings free.
+ */
+export interface Roaming {
+  /** From the one whose answers validate most easily to the strictest. A flow has the strictest kind that it has sent. */
+  readonly kinds: readonly [RoamingKind] | readonly [RoamingKind, RoamingKind];
+  /** Of one source, and of all sources to one server port, in packets per second. */
+  readonly rates: { readonly sourcePps: number; readonly budgetPps: number };
+}
+
+export interface RoamingKind {
+  readonly packets: readonly Signature[];
+  /**
+   * The server replies that validate a source of such packets, in place of the filter's replies: those that none of the
+   * packets causes if it is forged.
+   */
+  readonly replies: readonly Signature[];
 }
 
 /** The edge sees a connection only after its handshake; then the first payload must be an opening. */

@@ -1,20 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Signature, signature, type TcpFilter, type UdpFilter } from './filter.ts';
+import {
+  type Roaming,
+  type RoamingKind,
+  type Signature,
+  signature,
+  type TcpFilter,
+  type UdpFilter,
+} from './filter.ts';
 import { combineFilters, type TcpProgram, type UdpProgram } from './program.ts';
 
 const signatures = fc.array(
   fc.constantFrom('ff', '00', 'a5').map((hex) => signature(hex, 1, 9)),
   { maxLength: 2 },
 );
-const udpFilter: fc.Arbitrary<UdpFilter> = fc.record({
+const kind: fc.Arbitrary<RoamingKind> = fc.record({ packets: signatures, replies: signatures });
+const roaming: fc.Arbitrary<Roaming> = fc.record({
+  kinds: fc.oneof(fc.tuple(kind), fc.tuple(kind, kind)),
+  rates: fc.record({ sourcePps: fc.nat(50), budgetPps: fc.nat(500) }),
+});
+const udpFilter: fc.Arbitrary<Required<UdpFilter>> = fc.record({
   greetings: signatures,
   replies: fc.option(signatures),
   data: signatures,
   rates: fc.record({ unvalidatedPps: fc.nat(50), validatedPps: fc.nat(5000) }),
   budgetPps: fc.nat(500),
   validatedSeconds: fc.integer({ min: 1, max: 600 }),
+  roaming: fc.option(roaming),
 });
 const tcpFilter: fc.Arbitrary<TcpFilter> = fc.record({
   openings: signatures,
@@ -96,6 +109,42 @@ test('narrows the data of a port only if each of its games says what its data is
   assert.deepEqual(udpProgram([ofGame([frames]), stateful]).data, [frames]);
   assert.deepEqual(udpProgram([ofGame([frames]), ofGame([others])]).data, [frames, others]);
   assert.deepEqual(udpProgram([ofGame([frames]), ofGame([])]).data, []);
+});
+
+test('lets packets roam at the lowest rate, and validates them by the replies of every filter, the strictest it has', () => {
+  const [a, b, c, d] = ['0a', '0b', '0c', '0d'].map((hex) => signature(hex, 1));
+  assert.ok(a && b && c && d);
+  const plain: UdpFilter = {
+    greetings: [a],
+    replies: [a],
+    data: [a],
+    rates: { unvalidatedPps: 1, validatedPps: 1 },
+    budgetPps: 1,
+    validatedSeconds: 1,
+  };
+  const one: UdpFilter = {
+    ...plain,
+    roaming: { kinds: [{ packets: [b], replies: [b] }], rates: { sourcePps: 5, budgetPps: 50 } },
+  };
+  const two: UdpFilter = {
+    ...plain,
+    roaming: {
+      kinds: [
+        { packets: [c], replies: [c] },
+        { packets: [d], replies: [d] },
+      ],
+      rates: { sourcePps: 9, budgetPps: 20 },
+    },
+  };
+  assert.equal(udpProgram([plain]).roaming, null);
+  assert.deepEqual(udpProgram([one]).roaming, one.roaming);
+  assert.deepEqual(udpProgram([plain, one, two]).roaming, {
+    kinds: [
+      { packets: [b, c], replies: [a, b, c] },
+      { packets: [d], replies: [a, b, d] },
+    ],
+    rates: { sourcePps: 5, budgetPps: 20 },
+  });
 });
 
 test('ignores the order and duplicates of filters', () => {

@@ -3,6 +3,8 @@ import type {
   Filter,
   Opening,
   PacketLimits,
+  Roaming,
+  RoamingKind,
   Signature,
   TcpFilter,
   Transport,
@@ -16,7 +18,7 @@ import type { PortRange } from '../net/ports.ts';
  * one has signatures, or a managed `udp-stateful` would disable the filter of a game. Equal programs are equal JSON.
  */
 export type FilterProgram =
-  | ({ readonly transport: 'udp'; readonly packets: PacketLimits } & UdpFilter)
+  | ({ readonly transport: 'udp'; readonly packets: PacketLimits } & Required<UdpFilter>)
   | ({ readonly transport: 'tcp'; readonly packets: PacketLimits } & Required<TcpFilter>);
 
 export type UdpProgram = Extract<FilterProgram, { transport: 'udp' }>;
@@ -79,12 +81,35 @@ function combineUdp(filters: readonly UdpFilter[], packets: PacketLimits): UdpPr
     greetings: union(filters.map((filter) => filter.greetings)),
     replies: replies.length === 0 ? null : union(replies),
     data: dataOf(filters),
+    roaming: roamingOf(filters),
     rates: {
       unvalidatedPps: least(({ rates }) => rates.unvalidatedPps),
       validatedPps: least(({ rates }) => rates.validatedPps),
     },
     budgetPps: least((filter) => filter.budgetPps),
     validatedSeconds: least((filter) => filter.validatedSeconds),
+  };
+}
+
+/** A filter whose packets do not roam, or are of fewer kinds, validates by its own replies, or by those of its strictest. */
+function roamingOf(filters: readonly UdpFilter[]): Roaming | null {
+  const all = filters.flatMap(({ roaming }) => roaming ?? []);
+  if (all.length === 0) return null;
+  const kindOf = (index: number): RoamingKind => ({
+    packets: union(all.map(({ kinds }) => kinds[index]?.packets ?? [])),
+    replies: union(
+      filters.map(({ roaming, replies }) => {
+        const kind = roaming?.kinds[index] ?? roaming?.kinds.at(-1);
+        return kind?.replies ?? replies ?? [];
+      }),
+    ),
+  });
+  return {
+    kinds: all.some(({ kinds }) => kinds.length > 1) ? [kindOf(0), kindOf(1)] : [kindOf(0)],
+    rates: {
+      sourcePps: Math.min(...all.map(({ rates }) => rates.sourcePps)),
+      budgetPps: Math.min(...all.map(({ rates }) => rates.budgetPps)),
+    },
   };
 }
 

@@ -29,6 +29,9 @@ export const CATALOGUE: readonly Filter[] = (FILTERS as readonly Filter[]).map((
     ...filter.udp,
     budgetPps: filter.udp.greetings.length === 0 ? 0 : ROOM,
     rates: { unvalidatedPps: ROOM, validatedPps: ROOM },
+    roaming: filter.udp.roaming
+      ? { ...filter.udp.roaming, rates: { sourcePps: ROOM, budgetPps: ROOM } }
+      : null,
   },
   tcp: filter.tcp && {
     ...filter.tcp,

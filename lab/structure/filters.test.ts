@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const SECTIONS = ['Lets through', 'Drops', 'Limits', 'Cannot', 'Tested with'];
+const SECTIONS = ['Lets through', 'Drops', 'Limits', 'Cannot', 'Foreign traffic', 'Tested with'];
 
 /** docs/adding-a-filter.md */
 describe('each filter of the catalogue', () => {

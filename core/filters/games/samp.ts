@@ -12,6 +12,19 @@ const QUERIES = ['i', 'r', 'c', 'd', 'p'].map((opcode) =>
   ),
 );
 
+/**
+ * The request for a connection (24) with the server's cookie: a checksum of the odd bits, then three bytes by a table, in
+ * which 24 is `1e`; only those behind it depend on the port (`kyretardizeDatagram`, public in RakSAMP and others).
+ */
+const REQUEST = signature(
+  [
+    { offset: 0, hex: '00', mask: '55' },
+    { offset: 1, hex: '1e' },
+  ],
+  4,
+  4,
+);
+
 export const samp = {
   type: 'samp',
   name: 'SA-MP and open.mp',
@@ -21,8 +34,8 @@ export const samp = {
   udp: {
     greetings: [
       ...QUERIES,
-      // Asks for a connection, then again with the cookie: three bytes and a checksum, scrambled by the port.
-      signature([], 4, 4),
+      // Without the cookie, then again with it.
+      REQUEST,
     ],
     // The connection was accepted: the cookie was right.
     replies: [signature('19', 2, 2)],

@@ -1,11 +1,16 @@
 import { type Filter, opening, signature } from '../filter.ts';
 import { PROXIED } from './tcp-syn-proxy.ts';
 
-/** A query of one question: flags at 2, then the counts. On TCP behind a length of two bytes. */
+/**
+ * A query of one question (RFC 1035, 4.1.1): flags at 2, of which only RD, AD and CD are of queries, then the counts: an
+ * IXFR has a record of the zone (RFC 1995), and up to three more are of EDNS and signatures. The first label has at most
+ * 63 bytes. On TCP behind a length of two bytes.
+ */
 function query(start: number) {
   return [
-    { offset: start + 2, hex: '00', mask: 'f8' },
-    { offset: start + 4, hex: '00010000' },
+    { offset: start + 2, hex: '0000', mask: 'fecf' },
+    { offset: start + 4, hex: '0001000000000000', mask: 'fffffffffffefffc' },
+    { offset: start + 12, hex: '00', mask: 'c0' },
   ];
 }
 

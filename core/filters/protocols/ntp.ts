@@ -1,4 +1,23 @@
-import { type Filter, signature } from '../filter.ts';
+import { type Filter, type Signature, signature } from '../filter.ts';
+
+/**
+ * RFC 5905, 7.3: a request of a client (mode 3) of versions 1 to 4, of any leap indicator, then a stratum below 32. With a
+ * signature or the extensions of NTS.
+ */
+const REQUESTS: readonly Signature[] = [
+  ['0b', '3f'],
+  ['13', '37'],
+  ['23', '3f'],
+].map(([first = '', mask = '']) =>
+  signature(
+    [
+      { offset: 0, hex: first, mask },
+      { offset: 1, hex: '00', mask: 'e0' },
+    ],
+    48,
+    1200,
+  ),
+);
 
 export const ntp = {
   type: 'ntp',
@@ -8,8 +27,7 @@ export const ntp = {
     'Time servers: requests of clients, never the commands that reflectors are abused by.',
   usualPorts: [123],
   udp: {
-    // Mode 3, of versions 1 to 4, with a signature or the extensions of NTS.
-    greetings: [signature([{ offset: 0, hex: '03', mask: '07' }], 48, 1200)],
+    greetings: REQUESTS,
     replies: null,
     data: [],
     rates: { unvalidatedPps: 20, validatedPps: 20 },

@@ -1,7 +1,9 @@
 import { type Filter, signature } from '../filter.ts';
 
+/** https://www.wireguard.com/protocol/: a kind, three reserved bytes, and the indices of the peers. */
 const INITIATION = signature('01000000', 148, 148);
 const RESPONSE = signature('02000000', 92, 92);
+const COOKIE = signature('03000000', 64, 64);
 const TRANSPORT = signature('04000000', 32);
 
 export const wireguard = {
@@ -12,12 +14,22 @@ export const wireguard = {
     'WireGuard tunnels, by the handshake, which the server answers only for a key that it knows.',
   usualPorts: [51820],
   udp: {
-    // What is no start comes from a peer whose address changed: it goes on sending, or answers the server's own start.
-    greetings: [INITIATION, RESPONSE, TRANSPORT],
+    greetings: [INITIATION],
     // Either comes only to who has the keys.
     replies: [RESPONSE, TRANSPORT],
     // Of either side: handshakes, a cookie, and transport.
-    data: [RESPONSE, signature('03000000', 64, 64), TRANSPORT],
+    data: [RESPONSE, COOKIE, TRANSPORT],
+    roaming: {
+      kinds: [
+        {
+          // A peer whose address changed goes on sending, or answers the server's own start.
+          packets: [RESPONSE, TRANSPORT],
+          // Neither is answered without its key: a cookie, which a forged response causes under load, is none of these.
+          replies: [RESPONSE, TRANSPORT],
+        },
+      ],
+      rates: { sourcePps: 10, budgetPps: 500 },
+    },
     rates: { unvalidatedPps: 10, validatedPps: 100_000 },
     budgetPps: 500,
     // Keys last 180 s; after that there is a new handshake.

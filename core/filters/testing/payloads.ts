@@ -6,6 +6,7 @@ const filters: readonly Filter[] = FILTERS;
 const SIGNATURES: readonly (Opening & Partial<Signature>)[] = filters.flatMap(({ udp, tcp }) => [
   ...(udp?.greetings ?? []),
   ...(udp?.data ?? []),
+  ...(udp?.roaming?.kinds ?? []).flatMap(({ packets }) => packets),
   ...(tcp?.openings ?? []),
 ]);
 /** Bytes beyond the shortest payload of a signature. */

@@ -194,7 +194,9 @@ function isFiltered({ settings, packet, state }: Situation, policy: Policy): boo
       if (!isGreeting) return true;
     } else if (greetings.length === 0 || !isGreeting) return false;
   }
-  return !isGreeting || above.includes('unvalidated-rate') || above.includes('budget');
+  const roaming = udp.flatMap((filter) => filter.roaming?.kinds ?? []);
+  const passes = isGreeting || hasSome(roaming.flatMap(({ packets }) => packets));
+  return !passes || above.includes('unvalidated-rate') || above.includes('budget');
 }
 
 /** Every port written out. */

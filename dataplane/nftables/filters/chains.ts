@@ -1,4 +1,4 @@
-import type { Signature } from '@portcullis/core/filters/filter.ts';
+import type { Roaming, Signature } from '@portcullis/core/filters/filter.ts';
 import { FILTER_PASSES } from '@portcullis/core/filters/reasons.ts';
 import type { FilterProgram, TcpProgram, UdpProgram } from '@portcullis/core/filters/program.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
@@ -83,9 +83,9 @@ function chainsOf(
   return program.synProxy ? synProxyChains(program, context.serverAt(port), context, add) : [];
 }
 
-/** Validates clients from the packets of the server. */
+/** Validates clients from the packets of the server. A flow that has roamed has its own replies. */
 function learnChain(
-  { validatedSeconds }: UdpProgram,
+  { validatedSeconds, roaming }: UdpProgram,
   replies: readonly Signature[],
   { family }: FilterContext,
   add: AddChain,
@@ -99,11 +99,21 @@ function learnChain(
     count(FILTER_PASSES.validated, family, ['saddr', 'sport']),
   ].join(' ');
   const learned = (): string => add(`learned${family}`, [learn]);
-  const positive = replies.map((reply) => `${signatureMatches(reply)} goto ${learned()}`);
-  return add(`learn${family}`, [
-    `${key} @${validated} return`,
-    ...(replies.length === 0 ? [learn] : positive),
-  ]);
+  const positive = (some: readonly Signature[]): string[] =>
+    some.length === 0 ? [learn] : some.map((one) => `${signatureMatches(one)} goto ${learned()}`);
+  const roamed = marked(roaming).map(
+    ([{ replies: ofKind }, mark]) =>
+      `ct mark & ${mark} != 0 goto ${add(`roamed${family}`, positive(ofKind))}`,
+  );
+  return add(`learn${family}`, [`${key} @${validated} return`, ...roamed, ...positive(replies)]);
+}
+
+/** The kinds of roaming packets, the strictest first, each with the bit of a connection's mark that says it was sent. */
+function marked(roaming: Roaming | null): [Roaming['kinds'][number], string][] {
+  const kinds = roaming?.kinds ?? [];
+  return kinds
+    .map((kind, index): [typeof kind, string] => [kind, ROAMED_MARKS[index as 0 | 1]])
+    .toReversed();
 }
 
 function udpStatements(program: UdpProgram, context: FilterContext, add: AddChain): string[] {
@@ -115,7 +125,12 @@ function udpStatements(program: UdpProgram, context: FilterContext, add: AddChai
     return [...knownSources(program, [], family, add), ...unknown];
   const greeted = add(`greeted${family}`, unknown);
   const greetings = program.greetings.map((one) => `${signatureMatches(one)} goto ${greeted}`);
-  return [...knownSources(program, greetings, family, add), ...greetings, dropFor('no-greeting')];
+  return [
+    ...knownSources(program, greetings, family, add),
+    ...greetings,
+    ...roamingStatements(program.roaming, context, add),
+    dropFor('no-greeting'),
+  ];
 }
 
 /**
@@ -160,13 +175,41 @@ function unvalidatedStatements(
   { budgetPps, rates }: UdpProgram,
   { family, prefix }: FilterContext,
 ): string[] {
-  if (budgetPps === 0) return [dropFor('budget')];
-  const tooMany = sourceRate('unvalidated_rate', rates.unvalidatedPps, family);
   const budget = stateSet(prefix ? 'budget_prefix' : 'budget', family);
+  const tooMany = sourceRate('unvalidated_rate', rates.unvalidatedPps, family);
+  return limitedStatements(tooMany, budget, budgetPps, ACCEPT_GREETED, family);
+}
+
+/** The same for packets that roam, of each kind, with limits of their own. The strictest kind that fits is marked. */
+function roamingStatements(
+  roaming: Roaming | null,
+  { family, prefix }: FilterContext,
+  add: AddChain,
+): string[] {
+  if (roaming === null) return [];
+  const { sourcePps, budgetPps } = roaming.rates;
+  const budget = stateSet(prefix ? 'roaming_budget_prefix' : 'roaming_budget', family);
+  const tooMany = sourceRate('roaming_rate', sourcePps, family);
+  return marked(roaming).flatMap(([{ packets }, mark]) => {
+    const accept = `ct mark set ct mark | ${mark} ${ACCEPT_GREETED}`;
+    const limited = limitedStatements(tooMany, budget, budgetPps, accept, family);
+    const chain = add(`roams${family}`, limited);
+    return packets.map((one) => `${signatureMatches(one)} goto ${chain}`);
+  });
+}
+
+function limitedStatements(
+  tooMany: string,
+  budget: string,
+  budgetPps: number,
+  accept: string,
+  family: Family,
+): string[] {
+  if (budgetPps === 0) return [dropFor('budget')];
   const within = `limit rate ${budgetPps}/second burst ${budgetPps} packets`;
   return [
     `${tooMany} ${dropFor('unvalidated-rate')}`,
-    `update @${budget} { ${IP[family]} daddr . th dport ${within} } ${ACCEPT_GREETED}`,
+    `update @${budget} { ${IP[family]} daddr . th dport ${within} } ${accept}`,
     dropFor('budget'),
   ];
 }
@@ -176,6 +219,8 @@ function unvalidatedStatements(
  * fill with connections; a bit of its own, so that marks of the host's own rules stay.
  */
 export const OPENED_MARK = '0x40000000';
+/** The bits that say that a flow of UDP has sent a packet of the first or the second kind that roams. */
+const ROAMED_MARKS = ['0x40000000', '0x20000000'] as const;
 
 /**
  * Behind a SYN proxy only a genuine source has a connection. New connections are limited where the proxy opens them.

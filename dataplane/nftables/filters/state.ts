@@ -17,9 +17,12 @@ export type FilterState =
   /** Rates by client address, server address and port. */
   | 'validated_rate'
   | 'unvalidated_rate'
+  | 'roaming_rate'
   /** Rates by server address and port. The addresses of prefixes have their own set, because they may fill it. */
   | 'budget'
   | 'budget_prefix'
+  | 'roaming_budget'
+  | 'roaming_budget_prefix'
   /** The rate of new connections by server address and port. */
   | 'new_connections'
   /** The rate of new connections and the number of connections, by client address, server address and port. */
@@ -78,8 +81,11 @@ const STATE: Readonly<Record<FilterState, StateSet>> = {
   validated: { fields: TUPLE, size: 'validated sources', seconds: 60 },
   validated_rate: METER,
   unvalidated_rate: METER,
+  roaming_rate: METER,
   budget: BUDGET,
   budget_prefix: BUDGET,
+  roaming_budget: BUDGET,
+  roaming_budget_prefix: BUDGET,
   new_connections: BUDGET,
   connection_rate: METER,
   // The kernel deletes a connection counter after its last connection, so it has no timeout.

@@ -32,7 +32,11 @@ function greetingsOf(types: readonly string[]): Greetings | null {
   if (found !== undefined) return found;
   const filters = (FILTERS as readonly Filter[]).filter(({ type }) => types.includes(type));
   const program = combineFilters(filters, 'udp');
-  const signatures = program?.transport === 'udp' ? program.greetings : [];
+  // Their rates are nftables' to judge.
+  const signatures =
+    program?.transport === 'udp' && program.greetings.length > 0
+      ? [...program.greetings, ...(program.roaming?.kinds ?? []).flatMap(({ packets }) => packets)]
+      : [];
   const isEarly = signatures.length > 0 && signatures.length <= LAYOUT.MAX_GREETINGS;
   const greetings = isEarly ? { signatures, encoded: encodeGreetings(signatures) } : null;
   if (known.size >= MAX_KNOWN) known.clear();

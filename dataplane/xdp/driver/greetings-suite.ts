@@ -81,7 +81,11 @@ export function greetingsSuite(fresh: () => EarlyDropDriver): void {
     const driver = loaded([filteredPolicy(ends.server, ...wanted)]);
     filters.forEach(({ type, udp }, index) => {
       const port = ports[index] ?? 0;
-      for (const greeting of udp?.greetings ?? [])
+      const greetings = [
+        ...(udp?.greetings ?? []),
+        ...(udp?.roaming?.kinds ?? []).flatMap(({ packets }) => packets),
+      ];
+      for (const greeting of greetings)
         assert.equal(
           sent(driver, ends, Buffer.from(filled(greeting, FILLING)), { port }),
           'pass',
@@ -90,7 +94,7 @@ export function greetingsSuite(fresh: () => EarlyDropDriver): void {
       fc.assert(
         fc.property(payload(), (data) => {
           const bytes = Buffer.from(data);
-          const isGreeting = udp?.greetings.some((one) => fits(one, bytes)) === true;
+          const isGreeting = greetings.some((one) => fits(one, bytes));
           assert.equal(sent(driver, ends, bytes, { port }), isGreeting ? 'pass' : 'drop', type);
         }),
         { numRuns: 50 },

@@ -10,16 +10,22 @@ import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { FilterType } from '@portcullis/core/filters/catalogue.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
-import type { Transport } from '@portcullis/core/filters/filter.ts';
+import type { Signature, Transport, UdpFilter } from '@portcullis/core/filters/filter.ts';
 import { fits } from '@portcullis/core/filters/evaluate.ts';
 import { filled } from '@portcullis/core/filters/testing/payloads.ts';
 import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import { PROTOCOL_NUMBERS } from '@portcullis/core/firewall/match.ts';
 import { repeated } from '@portcullis/core/testing/repeated.ts';
-import { filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
+import { EARLY_SETTINGS, filteredPolicy } from '@portcullis/dataplane/testing/policies.ts';
+import { compileEarly } from '@portcullis/dataplane/xdp/compile/compile.ts';
+import { NO_UNIONS } from '@portcullis/dataplane/xdp/compile/unions.ts';
+import { readDevice } from '@portcullis/dataplane/xdp/devices/device.ts';
+import type { EarlyDropDriver } from '@portcullis/dataplane/xdp/driver/driver.ts';
+import { createKernelDriver } from '@portcullis/dataplane/xdp/driver/kernel-driver.ts';
 import { framesOf, PLAIN } from '../../differential/frames.ts';
 import { FLAGS } from '../../differential/segments.ts';
 import { FrameRing, PacketSocket } from '../../floods/packet-socket.ts';
+import { driverWithin } from '../../driver-within.ts';
 import { GameClient, type Game } from '../../games/client.ts';
 import { type Need, require } from '../../requirements.ts';
 import { processorNs } from '../../stack/game-servers.ts';
@@ -30,6 +36,9 @@ import { eventually } from '../stack-fixture.ts';
 import { FilterEdge } from './filter-edge.ts';
 
 const DIALOGUE = join(import.meta.dirname, '..', '..', 'wire', 'dialogue.py');
+const RECORDER = join(import.meta.dirname, '..', '..', 'captures', 'record.py');
+/** A folder, for the tool of `lab/captures`. */
+const RECORD = 'PORTCULLIS_RECORD';
 const IS_SOAK = repeated(1) > 1;
 /** Packets of one flood: a second or less, and some ten in the soak. */
 const FLOOD = IS_SOAK ? 1_200_000 : 60_000;
@@ -54,6 +63,8 @@ export class FilteredServer {
   readonly #children: ChildProcess[] = [];
   #socket: PacketSocket | null = null;
   #filtered = false;
+  #early: EarlyDropDriver | null = null;
+  #recording: Promise<unknown> | null = null;
 
   /** Null if the machine lacks something, which the test then says. */
   static create(
@@ -65,6 +76,7 @@ export class FilteredServer {
     if (!require(t, ['root', 'netns', 'nft', 'conntrack', 'python3', ...needs])) return null;
     const server = new FilteredServer(t, type, port);
     t.after(() => server.#destroy());
+    server.#record();
     return server;
   }
 
@@ -75,8 +87,21 @@ export class FilteredServer {
     this.edge = new FilterEdge(type.slice(0, 8));
   }
 
+  /** Keeps what passes the edge, if `lab/captures` asks for it. */
+  #record(): void {
+    const folder = process.env[RECORD];
+    if (folder === undefined) return;
+    const place = [join(folder, this.type), EDGE_DEVICE, this.address, `${this.port}`];
+    const child = this.edge.internet.edge.spawn(['python3', RECORDER, ...place], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#children.push(child);
+    this.#recording = once(child.stdout as Readable, 'data');
+  }
+
   #destroy(): void {
     for (const child of this.#children) child.kill('SIGKILL');
+    this.#early?.close();
     this.edge.destroy();
     rmSync(this.#home, { recursive: true, force: true });
   }
@@ -181,10 +206,27 @@ export class FilteredServer {
     );
   }
 
-  /** Puts the filter on the port. */
-  async filter(): Promise<void> {
+  /** Puts the filter on the port, and with `early` the early drop on the device before it. */
+  async filter({ early = false } = {}): Promise<void> {
     this.#filtered = true;
-    await this.edge.apply([filteredPolicy(this.address, [this.type, this.port])]);
+    await this.#recording;
+    const policy = filteredPolicy(this.address, [this.type, this.port]);
+    await this.edge.apply([policy]);
+    if (!early) return;
+    const { edge } = this.edge.internet;
+    const driver = driverWithin(edge, createKernelDriver({ pins: '' }));
+    this.#early = driver;
+    const device = edge.within(() => readDevice(EDGE_DEVICE)) ?? assert.fail();
+    driver.load([compileEarly(policy)], EARLY_SETTINGS, NO_UNIONS);
+    driver.enforce();
+    assert.deepEqual(driver.watch([device.ifindex]), []);
+    driver.attach(device.ifindex);
+  }
+
+  /** Packets that the early drop dropped since the last call. */
+  droppedEarly(): number {
+    const counts = this.#early?.counts() ?? [];
+    return counts.reduce((sum, { packets }) => sum + packets, 0);
   }
 
   /** Packets that the filter dropped, by reason. */
@@ -198,8 +240,8 @@ export class FilteredServer {
   }
 
   /**
-   * Floods the port from forged sources by random payloads, by what servers of this kind reply, by greetings, and by
-   * SYNs and segments of connections that are not there. At most one packet in a thousand gets to the server, and of
+   * Floods the port from forged sources by random payloads, by what servers of this kind reply, by greetings, by packets
+   * that roam, and by SYNs and segments of connections that are not there. At most one packet in a thousand gets to the server, and of
    * greetings no more than the filter's budget. The soak floods longer, floods again without the filter, and prints the
    * server's own processor time in each.
    */
@@ -221,14 +263,16 @@ export class FilteredServer {
     const { udp, tcp } = findFilter(this.type) ?? assert.fail(this.type);
     if (udp !== null) {
       const greetings = udp.greetings.map((one) => Buffer.from(filled(one, randomBytes(16))));
+      const known = [...udp.greetings, ...roamingOf(udp)];
       const replies = (udp.replies ?? []).map((one) => Buffer.from(filled(one, randomBytes(16))));
       const random = Array.from({ length: 64 }, () => randomBytes(randomInt(40, 1200)));
-      const strangers = random.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
-      const reflected = replies.filter((one) => !udp.greetings.some((sign) => fits(sign, one)));
+      const strangers = random.filter((one) => !known.some((sign) => fits(sign, one)));
+      const reflected = replies.filter((one) => !known.some((sign) => fits(sign, one)));
       if (udp.greetings.length > 0) await this.#floodBy('random payloads', 'udp', strangers, 0);
       if (reflected.length > 0) await this.#floodBy('reflected replies', 'udp', reflected, 0);
       const forged = greetings.length > 0 ? greetings : random;
       await this.#floodBy('replayed greetings', 'udp', forged, udp.budgetPps);
+      if (udp.roaming) await this.assertRoamingLimited();
     }
     if (tcp !== null) {
       const openings = tcp.openings.map((one) => Buffer.from(filled(one, randomBytes(16))));
@@ -237,6 +281,14 @@ export class FilteredServer {
       await this.#floodBy('segments without a connection', FLAGS.ack | FLAGS.psh, payloads, 0);
     }
     return Math.round((this.#processorNs() - before) / 1e6);
+  }
+
+  /** Floods the port from forged sources by what connections of an unknown address send: the budget for it arrives. */
+  async assertRoamingLimited(): Promise<void> {
+    const udp = findFilter(this.type)?.udp;
+    const roams = udp ? roamingOf(udp).map((one) => Buffer.from(filled(one, randomBytes(16)))) : [];
+    const budgetPps = udp?.roaming?.rates.budgetPps ?? assert.fail(this.type);
+    await this.#floodBy('packets that roam', 'udp', roams, budgetPps);
   }
 
   #processorNs(): number {
@@ -306,6 +358,10 @@ export class FilteredServer {
       fragment: 'none',
     };
   }
+}
+
+function roamingOf({ roaming }: UdpFilter): Signature[] {
+  return (roaming?.kinds ?? []).flatMap(({ packets }) => packets);
 }
 
 function ifindexOf(client: Namespace): number {
