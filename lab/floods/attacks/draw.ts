@@ -38,10 +38,10 @@ export function drawAttack(seed: number): DrawnAttack {
     ...courseOf(course, index),
   }));
   const over = chance() < CARPET_SHARE ? 'prefix' : 'address';
-  const [[, type] = ['udp', 'udp_flood']] = kinds;
+  const [only, ...others] = kinds;
   return {
     name: `${seed}: ${vectors.map(describe).join(' + ')}, ${course}${over === 'prefix' ? ', carpet' : ''}`,
-    type: kinds.length === 1 ? type : 'multi_vector',
+    type: only === undefined || others.length > 0 ? 'multi_vector' : only[1],
     over,
     vectors,
   };

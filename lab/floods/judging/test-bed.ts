@@ -1,0 +1,381 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
+import {
+  type NamedCounterReader,
+  openCounterReader,
+} from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
+import {
+  ASKED,
+  type AttackVector,
+  type DrawnAttack,
+  FLOOD_PPS,
+  FLOOD_SECONDS,
+  GAME,
+  secondsOf,
+  THRESHOLDS,
+  WEB,
+} from '../attacks/attack.ts';
+import { AttackJournal, type Journalled } from '../attack-journal.ts';
+import { sendFloods } from '../flood.ts';
+import type { FloodPlan, FloodReport } from '../schedule.ts';
+import { edgesCount, wireToFirst } from '../second-edge.ts';
+import { Witness } from '../witness.ts';
+import { createInternet, EDGE_DEVICE, type Internet, SERVER } from '../../stack/internet.ts';
+import { sysctl } from '../../stack/netns.ts';
+import { startServices } from '../../stack/services.ts';
+import { ORGANISATION, type Stack, startStack } from '../../stack/stack.ts';
+import { eventually } from '../../system/stack-fixture.ts';
+import { UdpPeer } from '../../wire/udp-peer.ts';
+import { Clients } from './clients.ts';
+import type { AttackRun, Snapshot } from './verdict.ts';
+
+/** What is attacked in one run: nothing else was sent to this prefix before. */
+export interface Place {
+  readonly family: 4 | 6;
+  readonly index: number;
+  /** The holding. */
+  readonly prefix: string;
+  /** What a carpet is spread over, within the holding. */
+  readonly carpet: string;
+  readonly address: string;
+  readonly secondAddress: string;
+}
+
+export interface TestBedOptions {
+  readonly label: string;
+  readonly plane: 'xdp' | 'nftables';
+  /** The number of runs of each family. */
+  readonly runs: number;
+}
+
+export interface RunOptions {
+  /** The agent of the edge is killed with SIGKILL in the middle of the attack, and started again by its supervisor. */
+  readonly killsAgent?: boolean;
+  /** Called when the attack is being sent. */
+  readonly whileSent?: (place: Place) => Promise<void>;
+}
+
+const COUNTING = 'counting';
+/** More vectors than any attack has. */
+const MARKS = 8;
+/** Clients are answered for as long before an attack begins. */
+const BEFORE_MS = 1_500;
+const SNAPSHOT_MS = 100;
+const COUNTED_MS = 40_000;
+/** The detector learns the usual traffic of a prefix for 30 s, in which no attack on it begins. */
+const LEARNT_MS = 32_000;
+const REMEMBERED_MS = 60_000;
+const BUSY_HOST = 58;
+const OLD_HOSTS = [10, 11, 12, 13];
+const KEPT_HOSTS = [20, 21, 22];
+const STRANGERS = 250;
+
+/** One edge with its control plane and a server behind it, which many attacks are sent to, each to a prefix of its own. */
+export class TestBed {
+  readonly internet: Internet;
+  readonly stack: Stack;
+  readonly #journal: AttackJournal;
+  readonly #game: UdpPeer;
+  readonly #counters: NamedCounterReader;
+  readonly #witness = new Witness();
+  readonly #startedMs = performance.now();
+  readonly #undo: (() => Promise<void> | void)[];
+  #next = 0;
+
+  static async start(options: TestBedOptions): Promise<TestBed> {
+    const undo: (() => Promise<void> | void)[] = [];
+    try {
+      const internet = createInternet(options.label);
+      undo.push(() => internet.destroy());
+      routeAll(internet);
+      const services = startServices(internet);
+      undo.push(() => services.stop());
+      const stack = await startStack(internet, {
+        fleet: fleetOf(options.runs),
+        earlyDrop: options.plane === 'xdp',
+      });
+      undo.push(() => stack.stop());
+      await eventually('the edge counts', () => edgesCount(stack, 1), COUNTED_MS);
+      const journal = await AttackJournal.open(stack);
+      undo.push(() => journal.close());
+      return new TestBed(internet, stack, journal, undo);
+    } catch (error) {
+      for (const step of undo.toReversed()) await step();
+      throw error;
+    }
+  }
+
+  private constructor(
+    internet: Internet,
+    stack: Stack,
+    journal: AttackJournal,
+    undo: (() => Promise<void> | void)[],
+  ) {
+    this.internet = internet;
+    this.stack = stack;
+    this.#journal = journal;
+    this.#undo = undo;
+    this.#game = new UdpPeer(internet.server);
+    this.#counters = internet.server.within(() => openCounterReader(COUNTING));
+    undo.push(
+      () => this.#game.stop(),
+      () => this.#counters.close(),
+      () => this.#witness.stop(),
+    );
+  }
+
+  async stop(): Promise<void> {
+    for (const step of this.#undo.splice(0).toReversed()) await step();
+  }
+
+  /** A prefix that nothing was sent to before. */
+  nextPlace(family: 4 | 6): Place {
+    return placeOf(this.#next++, family);
+  }
+
+  /** Sends an attack with all clients beside it. */
+  async run(attack: DrawnAttack, place: Place, options: RunOptions = {}): Promise<AttackRun> {
+    if (attack.over !== undefined && attack.over !== 'address') await this.#learnt();
+    await this.#game.open(place.address, GAME, '', ASKED);
+    const clients = await Clients.start(this.internet.client, clientsPlan(attack, place));
+    try {
+      await pause(BEFORE_MS);
+      const snapshots: Snapshot[] = [await this.#snapshot(attack)];
+      const sampling = setInterval(
+        () => void this.#snapshot(attack).then((one) => snapshots.push(one)),
+        SNAPSHOT_MS,
+      );
+      const killing = options.killsAgent === true ? this.#killAgent(attack) : null;
+      const waiting = options.whileSent?.(place);
+      const { floods, fromMs, toMs } = await this.#send(attack, place, clients);
+      await waiting;
+      await killing;
+      await pause(3 * SNAPSHOT_MS);
+      clearInterval(sampling);
+      snapshots.push(await this.#snapshot(attack));
+      const tries = await clients.stop();
+      const heldUpMs = Math.round(
+        Math.max(
+          this.#witness.stalledMs(fromMs, toMs),
+          ...floods.map(({ longestPauseMs }) => longestPauseMs),
+        ),
+      );
+      const { family } = place;
+      return { attack, family, floods, passed: sinceFirst(snapshots), tries, fromMs, toMs, heldUpMs };
+    } catch (error) {
+      clients.kill();
+      throw error;
+    }
+  }
+
+  /** Records of a place's prefix and of what is in it. */
+  async recordsOf({ prefix }: Place): Promise<readonly Journalled[]> {
+    const outer = parseCidr(prefix);
+    return (await this.#journal.read()).filter(({ subject }) => {
+      const inner = parseCidr(subject);
+      return outer.ok && inner.ok && containsCidr(outer.value, inner.value);
+    });
+  }
+
+  /** Control hangs: its sockets stay open and answer nothing. Resolves when the edge acts by itself. */
+  async hangControl(): Promise<void> {
+    process.kill(this.stack.pidOf('control/main.ts'), 'SIGSTOP');
+    await pause(5_000);
+  }
+
+  /** Control is killed, and started again by its supervisor. Resolves when these prefixes have records, or never will. */
+  async restartControl(places: readonly Place[]): Promise<void> {
+    process.kill(this.stack.pidOf('control/main.ts'), 'SIGKILL');
+    const deadline = performance.now() + REMEMBERED_MS;
+    for (let missing = places; missing.length > 0 && performance.now() < deadline; ) {
+      await pause(1_000);
+      const found = await Promise.all(
+        missing.map(async (place) => (await this.recordsOf(place).catch(() => [])).length),
+      );
+      missing = missing.filter((_, index) => found[index] === 0);
+    }
+  }
+
+  async #learnt(): Promise<void> {
+    await pause(Math.max(0, this.#startedMs + LEARNT_MS - performance.now()));
+  }
+
+  async #killAgent(attack: DrawnAttack): Promise<void> {
+    await pause(secondsOf(attack) * 500);
+    process.kill(this.stack.pidOf('edge/main.ts'), 'SIGKILL');
+  }
+
+  async #send(
+    attack: DrawnAttack,
+    place: Place,
+    clients: Clients,
+  ): Promise<Pick<AttackRun, 'floods' | 'fromMs' | 'toMs'>> {
+    const plans = floodPlans(attack, place, wireToFirst(this.internet));
+    const fromMs = performance.timeOrigin + performance.now();
+    if (attack.crowd !== undefined) clients.gather();
+    const [reports] = await Promise.all([
+      plans.length === 0
+        ? new Map<string, FloodReport>()
+        : sendFloods(this.internet.client, plans),
+      pause((attack.crowd?.seconds ?? 0) * 1000),
+    ]);
+    const floods = plans.map(({ name }) => {
+      const report = reports.get(name);
+      if (report === undefined) throw new Error(`nothing was sent of ${name}`);
+      return report;
+    });
+    if (floods.length === 0)
+      return { floods, fromMs, toMs: performance.timeOrigin + performance.now() };
+    return {
+      floods,
+      fromMs: Math.min(...floods.map(({ beganAtMs }) => beganAtMs)),
+      toMs: Math.max(...floods.map(({ endedAtMs }) => endedAtMs)),
+    };
+  }
+
+  async #snapshot({ vectors }: DrawnAttack): Promise<Snapshot> {
+    const counters = await this.#counters.named();
+    const atMs = performance.timeOrigin + performance.now();
+    return { atMs, packets: vectors.map((_, index) => counters?.get(`v${index + 1}`)?.packets ?? 0) };
+  }
+}
+
+function sinceFirst(snapshots: readonly Snapshot[]): Snapshot[] {
+  const [first] = snapshots;
+  return snapshots
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .map(({ atMs, packets }) => ({
+      atMs,
+      packets: packets.map((count, index) => count - (first?.packets[index] ?? 0)),
+    }));
+}
+
+function placeOf(index: number, family: 4 | 6): Place {
+  if (family === 4) {
+    const net = `10.${200 + (index >> 8)}.${index & 255}`;
+    const carpet = `${net}.0/24`;
+    const [address, secondAddress] = [`${net}.10`, `${net}.11`];
+    return { family, index, prefix: carpet, carpet, address, secondAddress };
+  }
+  const net = `2001:db8:${(0x1000 + index).toString(16)}:`;
+  const [address, secondAddress] = [`${net}:10`, `${net}:11`];
+  return { family, index, prefix: `${net}:/48`, carpet: `${net}:/64`, address, secondAddress };
+}
+
+/** Sources of clients, which no other run has. */
+function sourceOf({ family, index }: Place, net: 0 | 1 | 2, host: number): string {
+  if (family === 6) return `2001:db8:${(0x64 + net).toString(16)}:${index.toString(16)}::${host.toString(16)}`;
+  const third = net === 2 ? host >> 8 : index & 255;
+  const second = net === 2 ? 96 + (index % 16) : 64 + 2 * (index >> 8) + net;
+  return `100.${second}.${third}.${host & 255}`;
+}
+
+function clientsPlan({ crowd, busyClientPps }: DrawnAttack, place: Place) {
+  const { address } = place;
+  const from = (hosts: readonly number[]): string[] => hosts.map((host) => sourceOf(place, 0, host));
+  const count = (length: number, net: 1 | 2): string[] =>
+    Array.from({ length }, (_, host) => sourceOf(place, net, host + 1));
+  return {
+    address,
+    game: GAME,
+    web: WEB,
+    asked: ASKED,
+    old: from(OLD_HOSTS),
+    kept: from(KEPT_HOSTS),
+    busy:
+      busyClientPps === undefined
+        ? null
+        : { source: sourceOf(place, 0, BUSY_HOST), pps: busyClientPps },
+    strangers: count(STRANGERS, 1),
+    crowd: crowd === undefined ? null : { ...crowd, sources: count(crowd.sources, 2) },
+  };
+}
+
+/** The floods of an attack; each vector has a mark of its own. */
+function floodPlans(
+  attack: DrawnAttack,
+  place: Place,
+  wire: Pick<FloodPlan, 'device' | 'ifindex' | 'to'>,
+): FloodPlan[] {
+  return attack.vectors.map((vector, index) => {
+    const { sources, toSecondAddress, frames, ...own } = vector;
+    const { pps = FLOOD_PPS, fromPps = pps, seconds = FLOOD_SECONDS, times = 1 } = own;
+    const forged = forgedOf(sources, place);
+    return {
+      ...wire,
+      ...own,
+      name: `v${index + 1}`,
+      mark: index + 1,
+      pps,
+      seconds,
+      target: targetOf(attack, vector, place),
+      frames: frames ?? Math.ceil(((fromPps + pps) / 2) * seconds * times),
+      ...(forged === undefined ? {} : { sources: forged }),
+    };
+  });
+}
+
+function targetOf(
+  { over = 'address' }: DrawnAttack,
+  { toSecondAddress }: AttackVector,
+  { address, secondAddress, carpet, prefix }: Place,
+): string {
+  if (over === 'prefix') return carpet;
+  if (over === 'sites') return prefix;
+  return toSecondAddress === true ? secondAddress : address;
+}
+
+function forgedOf(sources: AttackVector['sources'], place: Place): FloodPlan['sources'] {
+  if (typeof sources !== 'object') return sources;
+  const hosts = sources.clients === 'old' ? OLD_HOSTS : KEPT_HOSTS;
+  return hosts.slice(0, sources.count).map((host) => sourceOf(place, 0, host));
+}
+
+/** Every place is the server's, and every source of clients is the client's. */
+function routeAll({ client, edge, server }: Internet): void {
+  for (const [where, device] of [[client, 'eth0'] as const, [edge, EDGE_DEVICE] as const])
+    where.run('ethtool', '-K', device, 'gro', 'on');
+  for (const [family, net, via] of [
+    ['-4', '10.200.0.0/14', SERVER[4]],
+    ['-6', '2001:db8:1000::/36', SERVER[6]],
+  ] as const) {
+    edge.run('ip', family, 'route', 'add', net, 'via', via);
+    server.run('ip', family, 'route', 'add', 'local', net, 'dev', 'lo');
+  }
+  for (const [family, net] of [
+    ['-4', '100.64.0.0/10'],
+    ['-6', '2001:db8:64::/46'],
+  ] as const)
+    client.run('ip', family, 'route', 'add', 'local', net, 'dev', 'lo');
+  for (const where of [client, server]) sysctl(where, 'net.ipv6.ip_nonlocal_bind', 1);
+  const marks = Array.from({ length: MARKS }, (_, index) => index + 1);
+  const counters = marks.map((mark) => `counter v${mark} { }`);
+  const rules = marks.flatMap((mark) =>
+    ['ip', 'ip6'].map((family) => `${family} dscp ${mark} counter name "v${mark}"`),
+  );
+  const chain = ['type filter hook prerouting priority -450;', ...rules].join('\n');
+  server.run('nft', `table inet ${COUNTING} {\n${counters.join('\n')}\nchain input {\n${chain}\n}\n}`);
+}
+
+function fleetOf(runs: number): string {
+  const since = 'since: "2026-01-01T00:00:00+00:00"';
+  const places = ([4, 6] as const).flatMap((family) =>
+    Array.from({ length: runs }, (_, index) => placeOf(index, family).prefix),
+  );
+  const { pps, mbps, holdSeconds } = THRESHOLDS;
+  return `organisations:
+  ${ORGANISATION}:
+    name: Acme
+    flags: [firewall_api, attack_history_api]
+    asns: [64500]
+    limits: { requests_per_minute: 1000000 }
+    thresholds: { pps: ${pps}, mbps: ${mbps}, hold_seconds: ${holdSeconds} }
+    prefixes:
+      - { cidr: 203.0.113.0/24, asn: 64500, ${since} }
+${places.map((cidr) => `      - { cidr: "${cidr}", asn: 64500, ${since} }`).join('\n')}
+    keys:
+      - { name: lab, abilities: [firewall.read, firewall.manage, attacks.read], secret: "\${LAB_KEY}" }
+edges:
+  - { name: lab, devices: [${EDGE_DEVICE}] }
+`;
+}
