@@ -79,16 +79,18 @@ export class AttackJournal {
         from attacks a join lab_attack_journal j on j.attack_id = a.id
        where a.until_revision = 9223372036854775807
        group by a.id, a.revision, a.started_at order by a.started_at, a.id`.execute(this.#db);
-    return rows.map(({ opened, mitigated, ended, startedAt, mitigatedAt, endedAt, subject, ...row }) => ({
-      ...row,
-      subject: subject.replace(subject.includes(':') ? /\/128$/ : /\/32$/, ''),
-      startedAtMs: startedAt.getTime(),
-      mitigatedAtMs: mitigatedAt?.getTime() ?? null,
-      endedAtMs: endedAt?.getTime() ?? null,
-      openedCommittedMs: opened.getTime(),
-      mitigatedCommittedMs: mitigated?.getTime() ?? null,
-      endedCommittedMs: ended?.getTime() ?? null,
-    }));
+    return rows.map(
+      ({ opened, mitigated, ended, startedAt, mitigatedAt, endedAt, subject, ...row }) => ({
+        ...row,
+        subject: subject.replace(subject.includes(':') ? /\/128$/ : /\/32$/, ''),
+        startedAtMs: startedAt.getTime(),
+        mitigatedAtMs: mitigatedAt?.getTime() ?? null,
+        endedAtMs: endedAt?.getTime() ?? null,
+        openedCommittedMs: opened.getTime(),
+        mitigatedCommittedMs: mitigated?.getTime() ?? null,
+        endedCommittedMs: ended?.getTime() ?? null,
+      }),
+    );
   }
 }
 

@@ -59,12 +59,7 @@ export class UdpPeer {
   }
 
   /** Opens a socket; `reply` and `asked` as in `PeerCommand`. */
-  async open(
-    address: string,
-    port = 0,
-    reply: string | null = null,
-    asked = '',
-  ): Promise<UdpEnd> {
+  async open(address: string, port = 0, reply: string | null = null, asked = ''): Promise<UdpEnd> {
     const name = `${++this.#lastSocket}`;
     await this.command({ do: 'bind', name, address, port, reply, asked });
     return new UdpEnd(this, name);

@@ -54,8 +54,9 @@ export function drawAttacks(seed: number): readonly DrawnAttack[] {
 
 function distinct(chance: Chance, count: number): (typeof KINDS)[number][] {
   const left = [...KINDS];
-  return Array.from({ length: count }, () => left.splice(Math.floor(chance() * left.length), 1))
-    .flat();
+  return Array.from({ length: count }, () =>
+    left.splice(Math.floor(chance() * left.length), 1),
+  ).flat();
 }
 
 function drawVector(chance: Chance, kind: AttackVector['kind']): AttackVector {
@@ -93,7 +94,8 @@ function pick<T>(chance: Chance, from: readonly T[]): T {
 }
 
 function describe({ kind, pps, ports, sources, frames }: AttackVector): string {
-  const to = ports === undefined ? '' : ` to ${ports === 'random' ? 'random ports' : ports.join(' ')}`;
+  const to =
+    ports === undefined ? '' : ` to ${ports === 'random' ? 'random ports' : ports.join(' ')}`;
   const from =
     sources === undefined
       ? ''

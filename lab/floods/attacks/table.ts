@@ -57,21 +57,23 @@ const UDP: readonly DrawnAttack[] = [
   {
     name: 'QUIC Initials 1,200 B, 4,000/s',
     type: 'udp_flood',
-    vectors: [
-      { kind: 'udp', ports: [443], bytes: 1200, payload: QUIC_INITIAL, pps: 4_000 },
-    ],
+    vectors: [{ kind: 'udp', ports: [443], bytes: 1200, payload: QUIC_INITIAL, pps: 4_000 }],
   },
-  ...[2, 8, 30].map((sources): DrawnAttack => ({
-    name: `UDP from ${sources} sources`,
-    type: 'udp_flood',
-    vectors: [{ kind: 'udp', ...game, sources }],
-  })),
-  ...[1, 4].map((count): DrawnAttack => ({
-    name: `UDP, forged players: ${count}`,
-    type: 'udp_flood',
-    vectors: [{ kind: 'udp', ...game, sources: { clients: 'old', count } }],
-    awaits: 'W3',
-  })),
+  ...[2, 8, 30].map(
+    (sources): DrawnAttack => ({
+      name: `UDP from ${sources} sources`,
+      type: 'udp_flood',
+      vectors: [{ kind: 'udp', ...game, sources }],
+    }),
+  ),
+  ...[1, 4].map(
+    (count): DrawnAttack => ({
+      name: `UDP, forged players: ${count}`,
+      type: 'udp_flood',
+      vectors: [{ kind: 'udp', ...game, sources: { clients: 'old', count } }],
+      awaits: 'W3',
+    }),
+  ),
 ];
 
 const TCP: readonly DrawnAttack[] = [
@@ -116,11 +118,13 @@ const TCP: readonly DrawnAttack[] = [
 ];
 
 const OTHERS: readonly DrawnAttack[] = [
-  ...(['first-fragments', 'fragments', 'both-fragments'] as const).map((kind): DrawnAttack => ({
-    name: kind === 'fragments' ? 'later fragments' : kind.replace('-', ' '),
-    type: 'ip_fragment_flood',
-    vectors: [{ kind, ...game }],
-  })),
+  ...(['first-fragments', 'fragments', 'both-fragments'] as const).map(
+    (kind): DrawnAttack => ({
+      name: kind === 'fragments' ? 'later fragments' : kind.replace('-', ' '),
+      type: 'ip_fragment_flood',
+      vectors: [{ kind, ...game }],
+    }),
+  ),
   { name: 'ICMP echo', type: 'icmp_flood', vectors: [{ kind: 'icmp' }] },
   { name: 'ICMP unreachable', type: 'icmp_flood', vectors: [{ kind: 'unreachable' }] },
   { name: 'ICMP time exceeded', type: 'icmp_flood', vectors: [{ kind: 'exceeded' }] },
@@ -167,11 +171,13 @@ const COURSES: readonly DrawnAttack[] = [
       [2, 2, 3],
       [5, 5, 2],
     ] as const
-  ).map(([seconds, pauseSeconds, times]): DrawnAttack => ({
-    name: `pulses ${seconds}/${pauseSeconds} s, 8,000/s`,
-    type: 'udp_flood',
-    vectors: [{ ...PULSE, seconds, pauseSeconds, times }],
-  })),
+  ).map(
+    ([seconds, pauseSeconds, times]): DrawnAttack => ({
+      name: `pulses ${seconds}/${pauseSeconds} s, 8,000/s`,
+      type: 'udp_flood',
+      vectors: [{ ...PULSE, seconds, pauseSeconds, times }],
+    }),
+  ),
   {
     name: 'ramp UDP 0 to 8,000 in 18 s',
     type: 'udp_flood',

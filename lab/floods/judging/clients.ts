@@ -26,7 +26,7 @@ export interface ClientsPlan {
   readonly busy: { readonly source: string; readonly pps: number } | null;
   /** Sources of new clients, each used once and then again from the first. */
   readonly strangers: readonly string[];
-  readonly crowd: Omit<Crowd, 'sources'> & { readonly sources: readonly string[] } | null;
+  readonly crowd: (Omit<Crowd, 'sources'> & { readonly sources: readonly string[] }) | null;
 }
 
 /** One request: when it was sent, by the wall clock, and how long its answer took; null without an answer. */

@@ -66,6 +66,8 @@ export interface Verdict {
 const AFTER_MS = 2_000;
 /** Packets that were sent are on their way for no longer. */
 const ON_ITS_WAY_MS = 300;
+/** A run that the machine held up for longer may have missed a goal by that. */
+export const HELD_UP_MS = 100;
 /** An answer within this time is one. */
 export const WITHIN_MS = 3_000;
 export const GOALS = {
@@ -98,7 +100,8 @@ export function judge(run: AttackRun, records: readonly RunRecord[], dated: bool
     awaits: attack.awaits ?? null,
     types: records.map(({ type }) => type),
     expectedType: attack.type,
-    passed: sent === 0 ? null : sum(floods.map((_, index) => passedBy(run, index, Infinity))) / sent,
+    passed:
+      sent === 0 ? null : sum(floods.map((_, index) => passedBy(run, index, Infinity))) / sent,
     passedAfter: share,
     passedAfterPps: seconds === 0 ? null : sum(after.map((one) => one.passed)) / seconds,
     clients,
@@ -108,13 +111,15 @@ export function judge(run: AttackRun, records: readonly RunRecord[], dated: bool
     endMs: sinceOf(first?.endedAtMs, run.toMs),
     heldUpMs: run.heldUpMs,
   };
-  return { ...verdict, misses: missesOf(verdict, attack) };
+  return { ...verdict, misses: [...missesOnWire(verdict), ...missesOnRecord(records, attack)] };
 }
 
-type Unmissed = Omit<Verdict, 'misses'>;
+/** Whether the machine held up a run that missed a goal by what was sent and received: then nobody knows why it did. */
+export function isDoubtful(run: AttackRun): boolean {
+  return run.heldUpMs > HELD_UP_MS && missesOnWire(judge(run, [], false)).length > 0;
+}
 
-function missesOf(verdict: Unmissed, attack: DrawnAttack): string[] {
-  const { passedAfter, clients, records } = verdict;
+function missesOnWire({ passedAfter, clients }: Pick<Verdict, 'passedAfter' | 'clients'>) {
   const misses: string[] = [];
   if (passedAfter !== null && passedAfter > GOALS.passedAfter)
     misses.push(`${percent(passedAfter)} passed`);
@@ -122,9 +127,12 @@ function missesOf(verdict: Unmissed, attack: DrawnAttack): string[] {
     const { sent, served } = clients[kind];
     if (sent > 0 && served / sent < GOALS[kind]) misses.push(`${kind} ${served} of ${sent}`);
   }
-  const [least, most] = recordsWanted(attack);
-  if (records < least || records > most) misses.push(`${records} records`);
   return misses;
+}
+
+function missesOnRecord({ length }: readonly RunRecord[], attack: DrawnAttack): string[] {
+  const [least, most] = recordsWanted(attack);
+  return length < least || length > most ? [`${length} records`] : [];
 }
 
 /** A crowd of real clients may be recorded, as long as it is served. */
