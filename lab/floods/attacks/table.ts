@@ -330,3 +330,10 @@ export function attacksOf(family: 4 | 6, words: readonly string[] = []): readonl
         wanted.some((word) => `${name} ${awaits}`.toLowerCase().includes(word))),
   );
 }
+
+/** Throws if the table has no attack with this name. */
+export function attackNamed(name: string): DrawnAttack {
+  const found = ATTACKS.find((attack) => attack.name === name);
+  if (found === undefined) throw new Error(`no attack is called ${name}`);
+  return found;
+}

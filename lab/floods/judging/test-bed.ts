@@ -51,8 +51,14 @@ export interface TestBedOptions {
 export interface RunOptions {
   /** The agent of the edge is killed with SIGKILL in the middle of the attack, and started again by its supervisor. */
   readonly killsAgent?: boolean;
-  /** Called when the attack is being sent. */
-  readonly whileSent?: (place: Place) => Promise<void>;
+  /** The attack continues until it resolves, however long its vectors are; a crowd comes for its own time. */
+  readonly until?: (ongoing: Ongoing) => Promise<void>;
+}
+
+export interface Ongoing {
+  readonly place: Place;
+  /** Packets of each vector that have reached the server since the clients came. */
+  passed(): Promise<readonly number[]>;
 }
 
 /** What was sent, and where. */
@@ -71,6 +77,8 @@ const COUNTED_MS = 40_000;
 /** The detector learns the usual traffic of a prefix for 30 s, in which no attack on it begins. */
 const LEARNT_MS = 32_000;
 const REMEMBERED_MS = 60_000;
+/** Longer than any attack that is ended. */
+const ENDLESS_SECONDS = 60;
 const BUSY_HOST = 58;
 const OLD_HOSTS = [10, 11, 12, 13];
 const KEPT_HOSTS = [20, 21, 22];
@@ -87,6 +95,8 @@ export class TestBed {
   readonly #startedMs = performance.now();
   readonly #undo: (() => Promise<void> | void)[];
   #next = 0;
+  /** The counters are read by one request after the other. */
+  #reading: Promise<unknown> = Promise.resolve();
 
   static async start(options: TestBedOptions): Promise<TestBed> {
     const undo: (() => Promise<void> | void)[] = [];
@@ -136,11 +146,11 @@ export class TestBed {
 
   /** Sends an attack with all clients beside it; once more to another prefix if the machine may be why a goal was missed. */
   async send(attack: DrawnAttack, family: 4 | 6, options: RunOptions = {}): Promise<Done> {
-    const first = await this.#sendOnce(attack, family, options);
-    return isDoubtful(first.run) ? this.#sendOnce(attack, family, options) : first;
+    const first = await this.sendOnce(attack, family, options);
+    return isDoubtful(first.run) ? this.sendOnce(attack, family, options) : first;
   }
 
-  async #sendOnce(attack: DrawnAttack, family: 4 | 6, options: RunOptions): Promise<Done> {
+  async sendOnce(attack: DrawnAttack, family: 4 | 6, options: RunOptions = {}): Promise<Done> {
     const place = placeOf(this.#next++, family);
     return { place, run: await this.#run(attack, place, options) };
   }
@@ -157,9 +167,9 @@ export class TestBed {
         SNAPSHOT_MS,
       );
       const killing = options.killsAgent === true ? this.#killAgent(attack) : null;
-      const waiting = options.whileSent?.(place);
-      const { floods, fromMs, toMs } = await this.#flood(attack, place, clients);
-      await waiting;
+      const ongoing = { place, passed: async () => (await this.#snapshot(attack)).packets };
+      const until = options.until === undefined ? null : () => options.until?.(ongoing);
+      const { floods, fromMs, toMs } = await this.#flood(attack, place, clients, until);
       await killing;
       await pause(3 * SNAPSHOT_MS);
       clearInterval(sampling);
@@ -229,13 +239,18 @@ export class TestBed {
     attack: DrawnAttack,
     place: Place,
     clients: Clients,
+    until: (() => Promise<void> | undefined) | null,
   ): Promise<Pick<AttackRun, 'floods' | 'fromMs' | 'toMs'>> {
-    const plans = floodPlans(attack, place, wireToFirst(this.internet));
-    const fromMs = performance.timeOrigin + performance.now();
+    const plans = floodPlans(attack, place, wireToFirst(this.internet)).map((plan) =>
+      until === null ? plan : { ...plan, seconds: ENDLESS_SECONDS },
+    );
+    const beganMs = performance.timeOrigin + performance.now();
     if (attack.crowd !== undefined) clients.gather();
+    const enough = new AbortController();
     const [reports] = await Promise.all([
-      plans.length === 0 ? new Map<string, FloodReport>() : sendFloods(this.internet.client, plans),
+      this.#sendPlans(plans, enough.signal),
       pause((attack.crowd?.seconds ?? 0) * 1000),
+      until?.()?.finally(() => enough.abort()),
     ]);
     const floods = plans.map(({ name }) => {
       const report = reports.get(name);
@@ -243,7 +258,7 @@ export class TestBed {
       return report;
     });
     if (floods.length === 0)
-      return { floods, fromMs, toMs: performance.timeOrigin + performance.now() };
+      return { floods, fromMs: beganMs, toMs: performance.timeOrigin + performance.now() };
     return {
       floods,
       fromMs: Math.min(...floods.map(({ beganAtMs }) => beganAtMs)),
@@ -251,13 +266,24 @@ export class TestBed {
     };
   }
 
-  async #snapshot({ vectors }: DrawnAttack): Promise<Snapshot> {
-    const counters = await this.#counters.named();
-    const atMs = performance.timeOrigin + performance.now();
-    return {
-      atMs,
-      packets: vectors.map((_, index) => counters?.get(`v${index + 1}`)?.packets ?? 0),
+  async #sendPlans(
+    plans: readonly FloodPlan[],
+    enough: AbortSignal,
+  ): Promise<ReadonlyMap<string, FloodReport>> {
+    if (plans.length === 0) return new Map();
+    return sendFloods(this.internet.client, plans, new AbortController().signal, enough);
+  }
+
+  #snapshot({ vectors }: DrawnAttack): Promise<Snapshot> {
+    const read = async (): Promise<Snapshot> => {
+      const counters = await this.#counters.named();
+      const atMs = performance.timeOrigin + performance.now();
+      const packets = vectors.map((_, index) => counters?.get(`v${index + 1}`)?.packets ?? 0);
+      return { atMs, packets };
     };
+    const reading = this.#reading.then(read);
+    this.#reading = reading.catch(() => undefined);
+    return reading;
   }
 }
 
