@@ -94,7 +94,7 @@ describe('a flood', () => {
       sentBetween(report, fromMs, fromMs + 1000),
     );
     for (const [index, packets] of quarters.entries())
-      assert.ok(Math.abs(packets - (125 + 250 * index)) < 40, `${quarters.join(' ')}`);
+      assert.ok(Math.abs(packets - (125 + 250 * index)) < 40, quarters.join(' '));
   });
 
   it('is counted by when it was sent', () => {
