@@ -36,7 +36,7 @@ export interface RunOptions {
 
 export interface Ongoing {
   readonly place: Place;
-  /** Packets of each vector that have reached the server since the clients came. */
+  /** Packets of each vector that have reached the server, also those of earlier attacks. */
   passed(): Promise<readonly number[]>;
 }
 
@@ -134,43 +134,35 @@ export class TestBed {
     if (attack.over !== undefined && attack.over !== 'address') await this.#learnt();
     await this.#game.open(place.address, GAME, '', ASKED);
     const clients = await Clients.start(this.internet.client, clientsPlan(attack, place));
+    const snapshots: Snapshot[] = [];
+    const sampling = setInterval(
+      () => void this.#snapshot(attack).then((one) => snapshots.push(one)),
+      SNAPSHOT_MS,
+    );
     try {
+      snapshots.push(await this.#snapshot(attack));
       await pause(BEFORE_MS);
-      const snapshots: Snapshot[] = [await this.#snapshot(attack)];
-      const sampling = setInterval(
-        () => void this.#snapshot(attack).then((one) => snapshots.push(one)),
-        SNAPSHOT_MS,
-      );
       const killing = options.killsAgent === true ? this.#killAgent(attack) : null;
       const ongoing = { place, passed: async () => (await this.#snapshot(attack)).packets };
       const until = options.until === undefined ? null : () => options.until?.(ongoing);
-      const { floods, fromMs, toMs } = await this.#flood(attack, place, clients, until);
+      const sent = await this.#flood(attack, place, clients, until);
       await killing;
       await pause(3 * SNAPSHOT_MS);
-      clearInterval(sampling);
       snapshots.push(await this.#snapshot(attack));
       const tries = await clients.stop();
-      const heldUpMs = Math.round(
-        Math.max(
-          this.#witness.stalledMs(fromMs, toMs),
-          ...floods.map(({ longestPauseMs }) => longestPauseMs),
-        ),
-      );
+      const heldUpMs = this.#heldUpMs(sent);
       const { family } = place;
-      return {
-        attack,
-        family,
-        floods,
-        passed: sinceFirst(snapshots),
-        tries,
-        fromMs,
-        toMs,
-        heldUpMs,
-      };
-    } catch (error) {
+      return { ...sent, attack, family, passed: sinceFirst(snapshots), tries, heldUpMs };
+    } finally {
+      clearInterval(sampling);
       clients.kill();
-      throw error;
+      await this.#reading;
     }
+  }
+
+  #heldUpMs({ floods, fromMs, toMs }: Pick<AttackRun, 'floods' | 'fromMs' | 'toMs'>): number {
+    const sender = floods.map(({ longestPauseMs }) => longestPauseMs);
+    return Math.round(Math.max(this.#witness.stalledMs(fromMs, toMs), ...sender));
   }
 
   /** Records of a place's prefix and of what is in it. */
