@@ -71,6 +71,20 @@ describe('a verdict', () => {
     assert.match(limited.misses.join(), /^10\.\d % passed$/);
   });
 
+  it('counts the time of vectors that are sent together once', () => {
+    const one = run({}, 1_000, 0.1);
+    const [report] = one.floods;
+    assert.ok(report !== undefined);
+    const attack = { ...FLOOD, vectors: [{ kind: 'udp' }, { kind: 'udp' }] } as const;
+    const passed = one.passed.map(({ atMs, packets: [count = 0] }) => ({
+      atMs,
+      packets: [count, count],
+    }));
+    const both = judge({ ...one, attack, passed, floods: [report, report] }, [RECORD], true);
+    assert.ok(Math.abs((both.passedAfterPps ?? 0) - 1_200) < 40, `${both.passedAfterPps}`);
+    assert.ok(Math.abs((both.passedAfter ?? 0) - 0.1) < 0.01, `${both.passedAfter}`);
+  });
+
   it('holds only vectors against a mitigation that exceed a threshold by themselves', () => {
     const attack = { ...FLOOD, vectors: [{ kind: 'udp', pps: 1_500 }] } as const;
     const verdict = judge(run({ attack }, 6_000, 1, 1_500), [RECORD], true);

@@ -88,7 +88,7 @@ export function judge(run: AttackRun, records: readonly RunRecord[], dated: bool
   const after = floods.map((report, index) => afterOf(run, report, index));
   const counted = sum(after.map((one) => one.sent));
   const share = counted === 0 ? null : sum(after.map((one) => one.passed)) / counted;
-  const seconds = Math.max(0, ...after.map((one) => one.seconds));
+  const seconds = secondsTogether(after);
   const clients = Object.fromEntries(
     CLIENTS.map((kind) => [kind, servedOf(run, kind)]),
   ) as unknown as Verdict['clients'];
@@ -153,18 +153,32 @@ function exceedsMs({ vectors }: DrawnAttack): number {
 interface After {
   readonly sent: number;
   readonly passed: number;
-  readonly seconds: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Of vectors that overlap or follow each other, the time in which any of them counts. */
+function secondsTogether(parts: readonly After[]): number {
+  let seconds = 0;
+  let untilMs = 0;
+  for (const { fromMs, toMs } of parts.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    seconds += Math.max(0, toMs - Math.max(fromMs, untilMs)) / 1000;
+    untilMs = Math.max(untilMs, toMs);
+  }
+  return seconds;
 }
 
 function afterOf(run: AttackRun, report: FloodReport, index: number): After {
   const vector = run.attack.vectors[index];
   const exceeds = vector === undefined ? null : exceedsAfterSeconds(vector);
   const fromMs = report.beganAtMs + (exceeds ?? 0) * 1000 + AFTER_MS;
-  if (exceeds === null || !(report.endedAtMs > fromMs)) return { sent: 0, passed: 0, seconds: 0 };
+  if (exceeds === null || !(report.endedAtMs > fromMs))
+    return { sent: 0, passed: 0, fromMs: 0, toMs: 0 };
   return {
     sent: sentBetween(report, fromMs, Infinity),
     passed: passedBy(run, index, Infinity) - passedBy(run, index, fromMs),
-    seconds: (report.endedAtMs - fromMs) / 1000,
+    fromMs,
+    toMs: report.endedAtMs,
   };
 }
 
