@@ -43,7 +43,7 @@ describe(`${DRAWN_ATTACKS} drawn attacks of seed ${SEED}`, {
     await pause(ENDED_MS);
     const wrong: string[] = [];
     for (const { run, place } of done) {
-      const verdict = judge(run, await bed.recordsOf(place), true);
+      const verdict = judge(run, await bed.recordsOf(place));
       t.diagnostic(`${verdict.name}: ${verdict.misses.join(', ') || 'every goal met'}`);
       wrong.push(...faultsOf(verdict, run.attack.vectors.length));
     }

@@ -99,7 +99,7 @@ async function runSetting(
   };
   return Promise.all(
     done.map(async ({ run, place }): Promise<Judged> => {
-      const verdict = judge(run, await bed.recordsOf(place), !isAway);
+      const verdict = judge(run, await bed.recordsOf(place));
       return { ...facts, verdict };
     }),
   );

@@ -5,7 +5,7 @@ import {
   openCounterReader,
 } from '@portcullis/dataplane/nftables/elements/counter-reader.ts';
 import { ASKED, type DrawnAttack, GAME, secondsOf, THRESHOLDS } from '../attacks/attack.ts';
-import { AttackJournal, type Journalled } from '../attack-journal.ts';
+import { AttackJournal, type RecordedAttack } from '../attack-journal.ts';
 import { sendFloods } from '../flood.ts';
 import type { FloodPlan, FloodReport } from '../schedule.ts';
 import { edgesCount, wireToFirst } from '../second-edge.ts';
@@ -166,9 +166,9 @@ export class TestBed {
   }
 
   /** Records of a place's prefix and of what is in it. */
-  async recordsOf({ prefix }: Place): Promise<readonly Journalled[]> {
+  async recordsOf({ prefix }: Place): Promise<readonly RecordedAttack[]> {
     const outer = parseCidr(prefix);
-    return (await this.#journal.read()).filter(({ subject }) => {
+    return (await this.#journal.readAll()).filter(({ subject }) => {
       const inner = parseCidr(subject);
       return outer.ok && inner.ok && containsCidr(outer.value, inner.value);
     });

@@ -61,11 +61,11 @@ const tries = (count: number, waitedMs: number | null): Try[] =>
 
 describe('a verdict', () => {
   it('counts what passed two seconds after the attack passed a threshold apart from the rest', () => {
-    const held = judge(run(), [RECORD], true);
+    const held = judge(run(), [RECORD]);
     assert.ok(Math.abs((held.passed ?? 0) - 1 / 6) < 0.01, `${held.passed}`);
     assert.equal(held.passedAfter, 0);
     assert.deepEqual(held.misses, []);
-    const limited = judge(run({}, 1_000, 0.1), [RECORD], true);
+    const limited = judge(run({}, 1_000, 0.1), [RECORD]);
     assert.ok(Math.abs((limited.passedAfter ?? 0) - 0.1) < 0.01, `${limited.passedAfter}`);
     assert.ok(Math.abs((limited.passedAfterPps ?? 0) - 600) < 20, `${limited.passedAfterPps}`);
     assert.match(limited.misses.join(), /^10\.\d % passed$/);
@@ -80,14 +80,14 @@ describe('a verdict', () => {
       atMs,
       packets: [count, count],
     }));
-    const both = judge({ ...one, attack, passed, floods: [report, report] }, [RECORD], true);
+    const both = judge({ ...one, attack, passed, floods: [report, report] }, [RECORD]);
     assert.ok(Math.abs((both.passedAfterPps ?? 0) - 1_200) < 40, `${both.passedAfterPps}`);
     assert.ok(Math.abs((both.passedAfter ?? 0) - 0.1) < 0.01, `${both.passedAfter}`);
   });
 
   it('holds only vectors against a mitigation that exceed a threshold by themselves', () => {
     const attack = { ...FLOOD, vectors: [{ kind: 'udp', pps: 1_500 }] } as const;
-    const verdict = judge(run({ attack }, 6_000, 1, 1_500), [RECORD], true);
+    const verdict = judge(run({ attack }, 6_000, 1, 1_500), [RECORD]);
     assert.ok((verdict.passed ?? 0) > 0.95);
     assert.equal(verdict.passedAfter, null);
     assert.deepEqual(verdict.misses, []);
@@ -98,19 +98,13 @@ describe('a verdict', () => {
     const after: Try = [BEGAN_MS + 6_500, null];
     const late: Try = [BEGAN_MS + 500, 3_100];
     const lost: Try = [BEGAN_MS + 500, null];
-    const old = judge(
-      run({ tries: { ...NOBODY, old: [before, after, ...tries(99, 5)] } }),
-      [RECORD],
-      true,
-    );
+    const old = judge(run({ tries: { ...NOBODY, old: [before, after, ...tries(99, 5)] } }), [
+      RECORD,
+    ]);
     assert.deepEqual(old.clients.old, { sent: 99, served: 99, p95Ms: 5 });
     assert.deepEqual(old.misses, []);
     for (const one of [late, lost]) {
-      const verdict = judge(
-        run({ tries: { ...NOBODY, tcp: [one, ...tries(20, 5)] } }),
-        [RECORD],
-        true,
-      );
+      const verdict = judge(run({ tries: { ...NOBODY, tcp: [one, ...tries(20, 5)] } }), [RECORD]);
       assert.deepEqual(verdict.misses, ['tcp 20 of 21']);
     }
   });
@@ -120,7 +114,6 @@ describe('a verdict', () => {
       judge(
         run({ attack }),
         Array.from({ length: records }, () => RECORD),
-        true,
       ).misses;
     assert.deepEqual(missed(FLOOD, 0), ['0 records']);
     assert.deepEqual(missed(FLOOD, 2), ['2 records']);
@@ -131,15 +124,15 @@ describe('a verdict', () => {
   });
 
   it('dates what was detected and in the kernel from when a threshold was passed', () => {
-    const { detectedMs, kernelMs, endMs } = judge(run(), [RECORD], true);
+    const { detectedMs, kernelMs, endMs } = judge(run(), [RECORD]);
     assert.deepEqual(
       [detectedMs, kernelMs].map((ms) => Math.round((ms ?? 0) / 10)),
       [75, 100],
     );
     assert.ok(Math.abs((endMs ?? 0) - 100) < 10);
-    assert.equal(judge(run(), [RECORD], false).detectedMs, null);
+    assert.equal(judge(run(), [{ ...RECORD, openedCommittedMs: null }]).detectedMs, null);
     const attack = { ...FLOOD, vectors: [{ kind: 'udp', pps: 6_000, fromPps: 0 }] } as const;
-    assert.ok((judge(run({ attack }), [RECORD], true).kernelMs ?? 0) < 0);
+    assert.ok((judge(run({ attack }), [RECORD]).kernelMs ?? 0) < 0);
   });
 
   it('is doubtful only if the machine held up a run that missed a goal on the wire', () => {

@@ -1,6 +1,6 @@
 import type { AttackType } from '@portcullis/core/attacks/attack.ts';
 import { type DrawnAttack, exceedsAfterSeconds } from '../attacks/attack.ts';
-import type { Journalled } from '../attack-journal.ts';
+import type { RecordedAttack } from '../attack-journal.ts';
 import { type FloodReport, sentBetween } from '../schedule.ts';
 import type { ClientKind, Tries } from './clients.ts';
 
@@ -26,7 +26,7 @@ export interface AttackRun {
 }
 
 type RunRecord = Pick<
-  Journalled,
+  RecordedAttack,
   'type' | 'openedCommittedMs' | 'mitigatedAtMs' | 'endedAtMs' | 'startedAtMs'
 >;
 
@@ -81,8 +81,8 @@ export const GOALS = {
 } as const;
 const CLIENTS: readonly ClientKind[] = ['old', 'new', 'kept', 'tcp', 'busy', 'crowd'];
 
-/** `records`: those of the attacked prefix. `dated`: whether the time of their commit says when they were detected. */
-export function judge(run: AttackRun, records: readonly RunRecord[], dated: boolean): Verdict {
+/** `records`: those of the attacked prefix. */
+export function judge(run: AttackRun, records: readonly RunRecord[]): Verdict {
   const { attack, family, floods } = run;
   const sent = sum(floods.map(({ packets }) => packets));
   const after = floods.map((report, index) => afterOf(run, report, index));
@@ -106,7 +106,7 @@ export function judge(run: AttackRun, records: readonly RunRecord[], dated: bool
     passedAfterPps: seconds === 0 ? null : sum(after.map((one) => one.passed)) / seconds,
     clients,
     records: records.length,
-    detectedMs: first !== undefined && dated ? first.openedCommittedMs - startMs : null,
+    detectedMs: sinceOf(first?.openedCommittedMs, startMs),
     kernelMs: sinceOf(first?.mitigatedAtMs, startMs),
     endMs: sinceOf(first?.endedAtMs, run.toMs),
     heldUpMs: run.heldUpMs,
@@ -116,7 +116,7 @@ export function judge(run: AttackRun, records: readonly RunRecord[], dated: bool
 
 /** Whether the machine held up a run that missed a goal by what was sent and received: then nobody knows why it did. */
 export function isDoubtful(run: AttackRun): boolean {
-  return run.heldUpMs > HELD_UP_MS && missesOnWire(judge(run, [], false)).length > 0;
+  return run.heldUpMs > HELD_UP_MS && missesOnWire(judge(run, [])).length > 0;
 }
 
 function missesOnWire({ passedAfter, clients }: Pick<Verdict, 'passedAfter' | 'clients'>) {
