@@ -98,12 +98,12 @@ const MEASURES: readonly Measure[] = [
 ];
 
 function cellsOf({ verdict }: Judged): readonly string[] {
-  const { name, types, passed, passedAfter, passedAfterPps, clients, misses } = verdict;
+  const { name, passed, passedAfter, passedAfterPps, clients, misses } = verdict;
   const after = passedAfter === null ? '' : `${percent(passedAfter)}, ${pps(passedAfterPps)}`;
   const more = [clients.busy, clients.crowd].filter(({ sent }) => sent > 0).map(served);
   return [
     `${name}${verdict.heldUpMs > HELD_UP_MS ? ' *' : ''}`,
-    types.length === 0 ? 'none' : types.join(', '),
+    typesOf(verdict),
     timesOf(verdict),
     passed === null ? '' : percent(passed),
     after,
@@ -113,6 +113,13 @@ function cellsOf({ verdict }: Judged): readonly string[] {
     served(clients.tcp),
     misses.length === 0 ? '' : `**missed:** ${misses.join(', ')}`,
   ];
+}
+
+/** Of the record, and beside it what was sent if it is another. */
+function typesOf({ types, expectedType }: Verdict): string {
+  if (types.length === 0) return 'none';
+  const isExpected = expectedType === null || types.includes(expectedType);
+  return `${types.join(', ')}${isExpected ? '' : ` (sent: ${expectedType})`}`;
 }
 
 function timesOf({ detectedMs, kernelMs }: Verdict): string {

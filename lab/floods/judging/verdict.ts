@@ -41,7 +41,6 @@ export interface Served {
 export interface Verdict {
   readonly name: string;
   readonly family: 4 | 6;
-  readonly awaits: DrawnAttack['awaits'] | null;
   readonly types: readonly string[];
   readonly expectedType: AttackType | null;
   /** Of everything that was sent. */
@@ -97,7 +96,6 @@ export function judge(run: AttackRun, records: readonly RunRecord[]): Verdict {
   const verdict = {
     name: attack.name,
     family,
-    awaits: attack.awaits ?? null,
     types: records.map(({ type }) => type),
     expectedType: attack.type,
     passed:
