@@ -56,6 +56,8 @@ const COUNTED_MS = 40_000;
 /** The detector learns the usual traffic of a prefix for 30 s, in which no attack on it begins. */
 const LEARNT_MS = 32_000;
 const REMEMBERED_MS = 60_000;
+/** Longer than a supervised process must run until it counts as healthy. */
+const HEALTHY_MS = 33_000;
 /** Longer than any attack that is ended. */
 const ENDLESS_SECONDS = 60;
 
@@ -70,6 +72,8 @@ export class TestBed {
   readonly #startedMs = performance.now();
   readonly #undo: (() => Promise<void> | void)[];
   #next = 0;
+  /** When the agent of the edge was started last, as far as it is known. */
+  #agentStartedMs = -Infinity;
   /** The counters are read by one request after the other. */
   #reading: Promise<unknown> = Promise.resolve();
 
@@ -132,6 +136,7 @@ export class TestBed {
 
   async #run(attack: DrawnAttack, place: Place, options: RunOptions): Promise<AttackRun> {
     if (attack.over !== undefined && attack.over !== 'address') await this.#learnt();
+    if (options.killsAgent === true) await this.#agentIsHealthy();
     await this.#game.open(place.address, GAME, '', ASKED);
     const clients = await Clients.start(this.internet.client, clientsPlan(attack, place));
     const snapshots: Snapshot[] = [];
@@ -200,6 +205,13 @@ export class TestBed {
   async #killAgent(attack: DrawnAttack): Promise<void> {
     await pause(secondsOf(attack) * 500);
     process.kill(this.stack.pidOf('edge/main.ts'), 'SIGKILL');
+    this.#agentStartedMs = performance.now();
+  }
+
+  /** One that is killed again soon is started again later each time: what is judged is a kill now and then. */
+  async #agentIsHealthy(): Promise<void> {
+    await pause(Math.max(0, this.#agentStartedMs + HEALTHY_MS - performance.now()));
+    await eventually('the edge counts', () => edgesCount(this.stack, 1), COUNTED_MS);
   }
 
   async #flood(
