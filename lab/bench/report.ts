@@ -16,7 +16,18 @@ export interface Bench {
   readonly name: string;
   /** Why it cannot run here, in words; null when it can. */
   readonly missing: () => string | null;
-  readonly run: (say: (line: string) => void) => Promise<readonly Row[]>;
+  /** Whether `run` gets options of the command line, such as `--only SYN`; it throws for those that it has not. */
+  readonly takesOptions?: true;
+  readonly run: (
+    say: (line: string) => void,
+    options: readonly string[],
+  ) => Promise<readonly Row[] | BenchResults>;
+}
+
+export interface BenchResults {
+  readonly rows: readonly Row[];
+  /** For `--json` alone. */
+  readonly details: unknown;
 }
 
 interface ReportedRow extends Omit<Row, 'goalIs'> {

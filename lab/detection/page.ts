@@ -2,15 +2,21 @@ import type { Score } from './score.ts';
 import { SEEDS } from './score.ts';
 import { THRESHOLDS } from './trace.ts';
 
-const BEGIN = '<!-- made by: npm run build:detection -->';
 const END = '<!-- end of what is made -->';
+
+/** The page with what a command makes in it replaced; it stands between two marks, of which the first names the command. */
+export function replaceMade(page: string, command: string, text: string): string {
+  const begin = `<!-- made by: ${command} -->`;
+  const [before, rest] = page.split(begin);
+  const endAt = rest?.indexOf(END) ?? -1;
+  if (before === undefined || rest === undefined || endAt < 0)
+    throw new Error('the page has lost its marks');
+  return `${before}${begin}\n\n${text}\n\n${rest.slice(endAt)}`;
+}
 
 /** The page with its tables made anew; everything else in it is written by hand. */
 export function renderPage(page: string, scores: readonly Score[]): string {
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error('the page has lost its marks');
-  return `${before}${BEGIN}\n\n${tables(scores)}\n\n${END}${after}`;
+  return replaceMade(page, 'npm run build:detection', tables(scores));
 }
 
 function tables(scores: readonly Score[]): string {

@@ -13,11 +13,18 @@ export interface Journalled {
   readonly peakPps: number;
   readonly peakBps: number;
   readonly startedAtMs: number;
+  /** When an edge had the mitigation in its kernel. */
+  readonly mitigatedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly openedCommittedMs: number;
   readonly mitigatedCommittedMs: number | null;
   /** Of the last end. */
   readonly endedCommittedMs: number | null;
+}
+
+/** The same of a record that was written with its end, of an outage, so that nobody noted when it was opened. */
+export interface RecordedAttack extends Omit<Journalled, 'openedCommittedMs'> {
+  readonly openedCommittedMs: number | null;
 }
 
 /** When something was committed is known to whoever commits it: a deferred trigger notes it, and nobody has to look. */
@@ -65,33 +72,46 @@ export class AttackJournal {
     await this.#db.destroy();
   }
 
-  /** Every record that holds, oldest first. */
+  /** Every record that holds and was opened while it was noted, oldest first. */
   async read(): Promise<Journalled[]> {
+    return (await this.readAll()).flatMap((one) => {
+      const { openedCommittedMs } = one;
+      return openedCommittedMs === null ? [] : [{ ...one, openedCommittedMs }];
+    });
+  }
+
+  /** Every record that holds, oldest first. */
+  async readAll(): Promise<RecordedAttack[]> {
     const { rows } = await sql<Row>`
       select a.id, a.subject::text as subject, a.attack_type as type, a.peak_pps as "peakPps",
-             a.peak_bps as "peakBps", a.started_at as "startedAt", a.ended_at as "endedAt",
+             a.peak_bps as "peakBps", a.started_at as "startedAt",
+             a.mitigated_at as "mitigatedAt", a.ended_at as "endedAt",
              min(j.at) filter (where j.what = 'opened') as opened,
              min(j.at) filter (where j.what = 'mitigated') as mitigated,
              max(j.at) filter (where j.what = 'ended') as ended
-        from attacks a join lab_attack_journal j on j.attack_id = a.id
+        from attacks a left join lab_attack_journal j on j.attack_id = a.id
        where a.until_revision = 9223372036854775807
        group by a.id, a.revision, a.started_at order by a.started_at, a.id`.execute(this.#db);
-    return rows.map(({ opened, mitigated, ended, startedAt, endedAt, subject, ...row }) => ({
-      ...row,
-      subject: subject.replace(subject.includes(':') ? /\/128$/ : /\/32$/, ''),
-      startedAtMs: startedAt.getTime(),
-      endedAtMs: endedAt?.getTime() ?? null,
-      openedCommittedMs: opened.getTime(),
-      mitigatedCommittedMs: mitigated?.getTime() ?? null,
-      endedCommittedMs: ended?.getTime() ?? null,
-    }));
+    return rows.map(
+      ({ opened, mitigated, ended, startedAt, mitigatedAt, endedAt, subject, ...row }) => ({
+        ...row,
+        subject: subject.replace(subject.includes(':') ? /\/128$/ : /\/32$/, ''),
+        startedAtMs: startedAt.getTime(),
+        mitigatedAtMs: mitigatedAt?.getTime() ?? null,
+        endedAtMs: endedAt?.getTime() ?? null,
+        openedCommittedMs: opened?.getTime() ?? null,
+        mitigatedCommittedMs: mitigated?.getTime() ?? null,
+        endedCommittedMs: ended?.getTime() ?? null,
+      }),
+    );
   }
 }
 
 interface Row extends Pick<Journalled, 'id' | 'subject' | 'type' | 'peakPps' | 'peakBps'> {
   readonly startedAt: Date;
+  readonly mitigatedAt: Date | null;
   readonly endedAt: Date | null;
-  readonly opened: Date;
+  readonly opened: Date | null;
   readonly mitigated: Date | null;
   readonly ended: Date | null;
 }

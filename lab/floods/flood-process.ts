@@ -6,7 +6,7 @@ import { type FloodPlan, Schedule } from './schedule.ts';
 
 /**
  * Sends floods, all at once, from the network namespace that it runs in: a list of `FloodPlan` on standard input, and
- * back a line with the wall clock when they begin, then one `FloodReport` a line as each ends.
+ * back a line with the wall clock when they begin, then one `FloodReport` a line as each ends. SIGTERM ends all.
  */
 const FRAMES = 512;
 const ETHERNET_BYTES = 14;
@@ -25,11 +25,15 @@ const begin = performance.now();
 const epochMs = performance.timeOrigin + begin;
 process.stdout.write(`${JSON.stringify({ beganAtMs: epochMs })}\n`);
 const running = new Set<Flood>(floods);
+let isEnough = false;
+process.once('SIGTERM', () => {
+  isEnough = true;
+});
 while (running.size > 0) {
   for (const flood of running) {
     const atMs = performance.now() - begin;
     advance(flood, atMs);
-    if (!flood.schedule.isOverAt(atMs)) continue;
+    if (!isEnough && !flood.schedule.isOverAt(atMs)) continue;
     running.delete(flood);
     process.stdout.write(`${JSON.stringify(flood.schedule.report(epochMs))}\n`);
   }

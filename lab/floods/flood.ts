@@ -6,11 +6,15 @@ import { within } from '../bench/within.ts';
 import type { Namespace } from '../stack/netns.ts';
 import type { FloodPlan, FloodReport } from './schedule.ts';
 
-/** Sends these floods from a namespace, all at once, and answers what was sent when the last has ended; rejects when called off. */
+/**
+ * Sends these floods from a namespace, all at once, and answers what was sent when the last has ended, or when it was
+ * `enough`; rejects when called off.
+ */
 export async function sendFloods(
   from: Namespace,
   plans: readonly FloodPlan[],
   calledOff: AbortSignal = new AbortController().signal,
+  enough: AbortSignal = new AbortController().signal,
 ): Promise<ReadonlyMap<string, FloodReport>> {
   const script = join(import.meta.dirname, 'flood-process.ts');
   // Before whatever else the machine does: what is measured beside it should be the floods' due.
@@ -18,6 +22,7 @@ export async function sendFloods(
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   calledOff.addEventListener('abort', () => child.kill('SIGKILL'));
+  enough.addEventListener('abort', () => child.kill('SIGTERM'));
   const reports = new Map<string, FloodReport>();
   createInterface({ input: child.stdout as Readable }).on('line', (line) => {
     const report = JSON.parse(line) as Partial<FloodReport>;

@@ -18,6 +18,22 @@ const VECTORS_OF: Readonly<Record<FloodKind, readonly string[]>> = {
   gre: ['gre'],
   few: ['udp'],
   download: ['tcp_data'],
+  'udp-no-length': ['udp'],
+  'udp-any-length': ['udp'],
+  'syn-ack': ['tcp_syn_ack'],
+  'psh-ack': ['tcp_ack'],
+  'fin-ack': ['tcp_ack'],
+  rst: ['tcp_rst'],
+  'no-flags': ['tcp_other'],
+  unreachable: ['icmp'],
+  exceeded: ['icmp'],
+  'too-big': ['icmp'],
+  solicitation: ['icmp'],
+  'first-fragments': ['fragment_first'],
+  'both-fragments': ['fragment_first', 'fragment'],
+  esp: ['other'],
+  sctp: ['other'],
+  'no-next': ['other'],
 };
 const COUNT = 4;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { peakTogether, Schedule } from './schedule.ts';
+import { peakTogether, Schedule, sentBetween } from './schedule.ts';
 
 const PLAN = {
   name: 'one',
@@ -82,5 +82,29 @@ describe('a flood', () => {
     const half = schedule.report(0).packets;
     assert.ok(half > 980 && half <= 1021, `${half}`);
     assert.ok(!schedule.isOverAt(4999) && schedule.isOverAt(5000));
+  });
+
+  it('that ramps rises steadily to its rate', () => {
+    const schedule = new Schedule({ ...PLAN, fromPps: 0 });
+    play(schedule, every(1, 4000));
+    const report = schedule.report(0);
+    assert.equal(report.plannedPackets, 2000);
+    assert.ok(report.packets > 1990 && report.packets <= 2000, `${report.packets}`);
+    const quarters = [0, 1000, 2000, 3000].map((fromMs) =>
+      sentBetween(report, fromMs, fromMs + 1000),
+    );
+    for (const [index, packets] of quarters.entries())
+      assert.ok(Math.abs(packets - (125 + 250 * index)) < 40, quarters.join(' '));
+  });
+
+  it('is counted by when it was sent', () => {
+    const schedule = new Schedule({ ...PLAN, seconds: 1, startSeconds: 2 });
+    play(schedule, every(1, 3500));
+    const report = schedule.report(10_000);
+    const all = sentBetween(report, 0, 20_000);
+    assert.equal(all, report.packets);
+    const half = sentBetween(report, 12_500, 20_000);
+    assert.ok(Math.abs(half - all / 2) <= 25, `${half} of ${all}`);
+    assert.equal(sentBetween(report, 0, 11_000), 0);
   });
 });

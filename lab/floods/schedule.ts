@@ -6,6 +6,8 @@ export interface FloodPlan extends Aim {
   readonly device: string;
   readonly ifindex: number;
   readonly pps: number;
+  /** The rate at its start, from which it rises steadily to `pps`; `pps` without. */
+  readonly fromPps?: number;
   readonly seconds: number;
   /** So much later than the others; at once without. */
   readonly startSeconds?: number;
@@ -61,7 +63,7 @@ export class Schedule {
 
   /** How many packets are to be sent now. */
   dueAt(atMs: number): number {
-    const { pps } = this.plan;
+    const pps = this.#rateAt((this.#atMs + atMs) / 2);
     const passed = atMs - this.#atMs;
     if (passed < 0) return 0;
     this.#atMs = atMs;
@@ -93,11 +95,11 @@ export class Schedule {
   /** `epochMs`: the wall clock when it began. */
   report(epochMs: number): FloodReport {
     const peakPps = peakOf([this.#slots]);
-    const { pps, seconds, times = 1 } = this.plan;
+    const { pps, fromPps = pps, seconds, times = 1 } = this.plan;
     return {
       name: this.plan.name,
       packets: this.#packets,
-      plannedPackets: pps * seconds * times,
+      plannedPackets: ((fromPps + pps) / 2) * seconds * times,
       bytes: this.#bytes,
       beganAtMs: epochMs + this.#firstMs,
       endedAtMs: epochMs + this.#lastMs,
@@ -108,12 +110,31 @@ export class Schedule {
     };
   }
 
+  #rateAt(atMs: number): number {
+    const { pps, fromPps = pps, seconds } = this.plan;
+    const share = Math.min(1, Math.max(0, (atMs - this.#startMs) / (seconds * 1000)));
+    return fromPps + (pps - fromPps) * share;
+  }
+
   #isOnAt(atMs: number): boolean {
     const { seconds, pauseSeconds = 0 } = this.plan;
     return (
       !this.isOverAt(atMs) && ((atMs - this.#startMs) / 1000) % (seconds + pauseSeconds) < seconds
     );
   }
+}
+
+/** Packets of a flood that were sent in this time of the wall clock, to the 10 ms. */
+export function sentBetween(
+  { slots, beganAtMs }: Pick<FloodReport, 'slots' | 'beganAtMs'>,
+  fromMs: number,
+  toMs: number,
+): number {
+  const first = slots.findIndex((packets) => packets !== null);
+  const slotOf = (atMs: number): number => first + Math.round((atMs - beganAtMs) / SLOT_MS);
+  return slots
+    .slice(Math.max(0, slotOf(fromMs)), Math.max(0, slotOf(toMs)))
+    .reduce<number>((sum, packets) => sum + (packets ?? 0), 0);
 }
 
 /** The most packets of any second that were sent of several floods, which were sent at once, together. */

@@ -22,11 +22,12 @@ async function run(command: PeerCommand): Promise<PeerAnswer> {
   const { name } = command;
   if (command.do === 'bind') {
     const { address, port, reply } = command;
+    const asked = Buffer.from(command.asked ?? '', 'hex');
     const socket = createSocket({ type: address.includes(':') ? 'udp6' : 'udp4' });
     const entry: Bound = { socket, received: 0 };
     socket.on('message', (message, from) => {
       entry.received++;
-      if (reply !== null)
+      if (reply !== null && message.subarray(0, asked.length).equals(asked))
         socket.send(reply === '' ? message : Buffer.from(reply, 'hex'), from.port, from.address);
     });
     socket.bind(port, address);

@@ -13,6 +13,8 @@ export type PeerCommand =
       readonly port: number;
       /** Payload of every reply, as hex. Empty echoes the datagram; null sends no reply. */
       readonly reply: string | null;
+      /** Replies only to datagrams that start with it, as hex; to all without. */
+      readonly asked?: string;
     }
   | {
       readonly do: 'send';
@@ -56,10 +58,10 @@ export class UdpPeer {
     });
   }
 
-  /** Opens a socket; `reply` as in `PeerCommand`. */
-  async open(address: string, port = 0, reply: string | null = null): Promise<UdpEnd> {
+  /** Opens a socket; `reply` and `asked` as in `PeerCommand`. */
+  async open(address: string, port = 0, reply: string | null = null, asked = ''): Promise<UdpEnd> {
     const name = `${++this.#lastSocket}`;
-    await this.command({ do: 'bind', name, address, port, reply });
+    await this.command({ do: 'bind', name, address, port, reply, asked });
     return new UdpEnd(this, name);
   }
 

@@ -116,6 +116,34 @@ test('reports the senders of a flood when known, and again only when known much 
   assert.equal(newsOf(sampledTops(240)), 1);
 });
 
+test('reports a vector that joins an attack at once, also if the name of the attack stays', () => {
+  const { noted, send, pass, now } = startHost();
+  const play = (rates: Readonly<Partial<Record<'udp' | 'gre', number>>>): Seen[] => {
+    noted.length = 0;
+    for (let bucket = 0; bucket < 8; bucket++) {
+      pass(250);
+      const parts = Object.entries(rates).flatMap(
+        ([vector, pps]) =>
+          floodSample(now(), { '10.0.0.1': pps }, vector as 'udp' | 'gre').addresses,
+      );
+      const [first] = parts;
+      if (first === undefined) continue;
+      const sum = (of: 'packets' | 'bytes'): number =>
+        parts.reduce((total, part) => total + part[of], 0);
+      const vectors = parts.flatMap((part) => part.vectors);
+      const one = { ...first, packets: sum('packets'), bytes: sum('bytes'), vectors };
+      send([{ ...floodSample(now(), {}), addresses: [one] }]);
+    }
+    return noted.filter(({ isNews }) => isNews);
+  };
+  const [opened, ...others] = play({ udp: 200_000 });
+  assert.deepEqual([opened?.attack.type, opened?.attack.present], ['udp_flood', ['udp_flood']]);
+  assert.deepEqual(others, []);
+  const [joined] = play({ udp: 200_000, gre: 30_000 });
+  assert.equal(joined?.attack.type, 'udp_flood');
+  assert.deepEqual(joined?.attack.present, ['gre_flood', 'udp_flood']);
+});
+
 test('counts repeated or late messages once, and restarts the count with the agent', () => {
   const { noted, send, pass, now } = startHost();
   const half = () => [floodSample(now(), { '10.0.0.1': 14_000 })];

@@ -73,8 +73,8 @@ export class DetectorHost implements RecordedDetector {
   >();
   /** Continued attacks without traffic since, with the time they were last seen. */
   readonly #unseen = new Map<string, number>();
-  /** The last reported type of each attack. */
-  readonly #named = new Map<string, string>();
+  /** The name and the present types of each attack as they were last reported: a change of either is planned for at once. */
+  readonly #reportedTypes = new Map<string, string>();
   /** The number of samples at the last report of top sources. */
   readonly #traced = new Map<string, number>();
   /** The highest rates of tracked subjects outside of attacks, since they were taken. */
@@ -313,7 +313,7 @@ export class DetectorHost implements RecordedDetector {
       const endedAtMs = Math.max(attack.startedAtMs, Math.min(Math.round(overAtMs), seenAtMs));
       this.#clockShiftMs.delete(subject);
       this.#unseen.delete(subject);
-      this.#named.delete(subject);
+      this.#reportedTypes.delete(subject);
       this.#traced.delete(subject);
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
       this.evidence.end(subject);
@@ -333,8 +333,9 @@ export class DetectorHost implements RecordedDetector {
     const resumable =
       state !== undefined && ongoing !== null ? toResumable({ ...state, phase: ongoing }) : null;
     // A rising peak is written with the next report.
-    const isNews = kind !== 'changed' || this.#named.get(subject) !== attack.type;
-    this.#named.set(subject, attack.type);
+    const types = [attack.type, ...(attack.present ?? [])].join();
+    const isNews = kind !== 'changed' || this.#reportedTypes.get(subject) !== types;
+    this.#reportedTypes.set(subject, types);
     if (isNews) {
       this.#traced.set(subject, worthSamples(this.evidence.topsOf(subject), 0) ?? 0);
       const busyAtMs = atMs - quietMs;
