@@ -23,6 +23,7 @@ export type AcceptedAddress = {
     /** `full`: every edge that serves the address enforces. `partial`: one is out of service, lacks a device, or refused it. `none`: no edge enforces. */
     readonly enforcement: 'full' | 'partial' | 'none';
     readonly edges: readonly EdgeProgress[];
+    readonly also_drops: AlsoDrops;
   };
 };
 
@@ -188,6 +189,16 @@ export type AllocationInput = {
   readonly variable?: string;
   /** What the port is for. */
   readonly name?: string;
+};
+
+/** What drops packets to the address beside its rules, as far as is accepted. */
+export type AlsoDrops = {
+  /** Read before every allow rule. */
+  readonly blocked_sources: readonly BlockedSourcesOf[];
+  /** Read before allow rules without a source. */
+  readonly geo_rules: readonly GeoRuleOf[];
+  /** Read before everything else. */
+  readonly baseline_rules: readonly BaselineRuleOf[];
 };
 
 /** Without its secret, which is shown once. */
@@ -431,6 +442,18 @@ export type AuditTrail = {
   };
 };
 
+/** A rule of the operator on the address's prefix. */
+export type BaselineRuleOf = {
+  readonly id: number;
+  /** Later versions may add values. */
+  readonly action: 'allow' | 'deny' | (string & {});
+  readonly protocol: string;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  /** Null: any. */
+  readonly destination_port: Port | null;
+};
+
 /** Networks to block. */
 export type BlockRequest = {
   readonly sources: readonly string[];
@@ -466,6 +489,16 @@ export type BlockedSources = {
     /** The next page; null: the last. */
     readonly next: string | null;
   };
+};
+
+/** Blocked sources of one target. */
+export type BlockedSourcesOf = {
+  /** An address or a prefix; null: everything that the organisation holds. */
+  readonly target: string | null;
+  /** Sources that are blocked on it. */
+  readonly count: number;
+  /** The first of them; `listBlockedSources` has all. */
+  readonly sources: readonly string[];
 };
 
 /** Between what a peak surely was: equal where every packet was counted. */
@@ -897,8 +930,8 @@ export type Event = {
 export type ExplainRequest = {
   /** By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address. */
   readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | number;
-  /** Where the packet comes from: an address of the same family. */
-  readonly source_ip: string;
+  /** Where the packet comes from: an address of the same family. Left out: from anywhere; the answer says in `open_to` from where it passes, and no edge is asked. */
+  readonly source_ip?: string | null;
   /** With tcp and udp; only mitigations look at it. */
   readonly source_port?: number;
   /** With tcp and udp, and required there: a port, or its name. A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. */
@@ -909,6 +942,19 @@ export type ExplainRequest = {
   readonly icmp_code?: number;
   /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
+  /** Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
+  readonly change?: ExplainedChange | null;
+};
+
+/** A change of the address that is not made. */
+export type ExplainedChange = {
+  /** All rules that the address shall have of its own; [] for none. */
+  readonly rules: readonly ReplacementRule[];
+  /** All filters that the address shall have of its own; [] for none. */
+  readonly filters: readonly ReplacementFilter[];
+  readonly default?: 'accept' | 'deny';
+  /** All sources that shall be blocked on this address itself. */
+  readonly blocked?: readonly string[];
 };
 
 /** What happens to a packet, and why. */
@@ -921,6 +967,8 @@ export type Explanation = {
     readonly decided_by: DecidedBy | null;
     /** The same in words. */
     readonly explanation: string;
+    /** Of a request without `source_ip`; null of others. */
+    readonly open_to: OpenTo | null;
     /** Every edge that serves the address, asked just now. */
     readonly edges: readonly EdgeVerdict[];
     /** Where edges and what is accepted do not agree, a sentence each. */
@@ -1291,6 +1339,15 @@ export type GeoRuleInput = {
   readonly asns: readonly Asn[];
   /** Addresses, or prefixes inside holdings; each once. */
   readonly targets: readonly string[];
+};
+
+/** A geo rule that applies to the address. */
+export type GeoRuleOf = {
+  readonly id: number;
+  /** `deny` drops what it lists, `only` everything else. Later versions may add values. */
+  readonly action: 'deny' | 'only' | (string & {});
+  readonly countries: readonly string[];
+  readonly asns: readonly Asn[];
 };
 
 export type GeoRules = {
@@ -1722,6 +1779,32 @@ export type OpenLinks = {
     readonly created_by: string;
     readonly expires_at: string;
   }>;
+};
+
+/** From where packets to a port pass, and by what. */
+export type OpenTo = {
+  /** `most`: from more than half of all addresses. `some`: from fewer. Mitigations, blocked sources, geo rules and ports of running servers count. Later versions may add values. */
+  readonly to: 'everyone' | 'most' | 'some' | 'nobody' | (string & {});
+  /** The same in words. */
+  readonly explanation: string;
+  /** Each verdict with the stage that gives it, that of most sources first. */
+  readonly decisions: readonly OpenToDecision[];
+  /** Filters of the port, which then look at what passes. */
+  readonly filters: readonly string[];
+  /** `pending`: on an edge it is something else yet. `unenforced`: no edge enforces, so every packet passes. Later versions may add values. */
+  readonly propagation: 'live' | 'pending' | 'unenforced' | (string & {});
+};
+
+export type OpenToDecision = {
+  readonly verdict: 'pass' | 'drop';
+  /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
+  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+  /** Null: no object, the stage itself decided. */
+  readonly decided_by: DecidedBy | null;
+  /** The same in words. */
+  readonly explanation: string;
+  /** One of the sources that get this verdict. */
+  readonly source_ip: string;
 };
 
 export type OperatedServer = {

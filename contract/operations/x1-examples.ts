@@ -69,6 +69,11 @@ export const ACCEPTED = {
     live_generation: 1207,
     enforcement: 'full',
     edges: [{ name: 'fra1', generation: 1207, in_service: true, refused: null }],
+    also_drops: {
+      blocked_sources: [{ target: null, count: 1, sources: ['192.0.2.7'] }],
+      geo_rules: [{ id: 2, action: 'deny', countries: ['XX'], asns: [64_500] }],
+      baseline_rules: [],
+    },
   },
 };
 
@@ -129,6 +134,7 @@ const DECISION = {
 export const EXPLANATION = {
   data: {
     ...DECISION,
+    open_to: null,
     edges: [
       {
         name: 'ams1',

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
+import type { ChangedAddress } from '../../fleet/policies/policies.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
@@ -189,6 +190,21 @@ export function ownObjects({ state }: Pick<AddressWriteScope, 'state'>): {
 } {
   const isOwn = ({ group }: { readonly group: unknown }): boolean => group === null;
   return { rules: state.rules.filter(isOwn), filters: state.filters.filter(isOwn) };
+}
+
+/** The own objects as policies are built of them. */
+export function ownTuples(state: AddressState): NonNullable<ChangedAddress['own']> {
+  const { rules, filters } = ownObjects({ state });
+  return {
+    rules: rules.map(({ id, action, protocol, source, port }) => [
+      id,
+      action,
+      protocol,
+      source,
+      port,
+    ]),
+    filters: filters.map(({ id, type, port, settings = {} }) => [id, type, port, settings]),
+  };
 }
 
 /** Makes the own objects of a locked address those, by the smallest difference. Throws what a single write refuses. */

@@ -86,22 +86,27 @@ test('counts blocked sources, geo rules, baseline and mitigations', () => {
 test('agrees with decide on every source', () => {
   const seen = new Set<string>();
   fc.assert(
-    fc.property(situation(), ({ settings: edge, policies, sourceSets, packet: drawn }: Situation) => {
-      const [policy] = policies;
-      fc.pre(policy !== undefined && drawn.fragment === 'none');
-      const { source, ...rest } = drawn;
-      const own = { ...edge, localAddresses: [] };
-      const table = createPolicyTable([policy]);
-      const view = { settings: own, policies: table, sourceSets };
-      fc.pre(table.lookup(drawn.destination) !== null);
-      const { action, stage } = decide(view, drawn, FIRST_PACKET);
-      const { to, outcomes } = openTo(view, policy, rest);
-      const same = outcomes.find(({ verdict }) => verdict.action === action && verdict.stage === stage);
-      assert.ok(same !== undefined, `${source}: ${action} ${stage}`);
-      if (to === 'everyone') assert.equal(action, 'pass');
-      if (to === 'nobody') assert.equal(action, 'drop');
-      seen.add(to);
-    }),
+    fc.property(
+      situation(),
+      ({ settings: edge, policies, sourceSets, packet: drawn }: Situation) => {
+        const [policy] = policies;
+        fc.pre(policy !== undefined && drawn.fragment === 'none');
+        const { source, ...rest } = drawn;
+        const own = { ...edge, localAddresses: [] };
+        const table = createPolicyTable([policy]);
+        const view = { settings: own, policies: table, sourceSets };
+        fc.pre(table.lookup(drawn.destination) !== null);
+        const { action, stage } = decide(view, drawn, FIRST_PACKET);
+        const { to, outcomes } = openTo(view, policy, rest);
+        const same = outcomes.find(
+          ({ verdict }) => verdict.action === action && verdict.stage === stage,
+        );
+        assert.ok(same !== undefined, `${source}: ${action} ${stage}`);
+        if (to === 'everyone') assert.equal(action, 'pass');
+        if (to === 'nobody') assert.equal(action, 'drop');
+        seen.add(to);
+      },
+    ),
     { numRuns: 500 },
   );
   assert.deepEqual([...seen].toSorted(), ['everyone', 'most', 'nobody', 'some']);
