@@ -9,7 +9,14 @@ import {
   RateLimitError,
   ServiceError,
 } from '@portcullis/client/errors.ts';
-import { CliError, EXIT, type ExitCode, QuietExit, usageError } from './exit.ts';
+import {
+  CliError,
+  describePathFailure,
+  EXIT,
+  type ExitCode,
+  QuietExit,
+  usageError,
+} from './exit.ts';
 import { styled } from './output.ts';
 
 /** Adds a command to the program. */
@@ -115,21 +122,11 @@ function describeRefusal(error: PortcullisError): string {
   return [error.message, ...reasons].join(' ');
 }
 
-/** What a system call says of a path, in words. */
-const PATH_FAILURES: Readonly<Record<string, string>> = {
-  ENOTDIR: 'a part of it is a file, not a directory',
-  ENOENT: 'it does not exist',
-  EACCES: 'no permission: run this as root, or choose another',
-  EPERM: 'no permission: run this as root, or choose another',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-};
-
 /** A failed system call on a path, such as that of --data, as a sentence; null for any other error. */
 function pathFailure(error: unknown): string | null {
-  if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return null;
-  const reason = PATH_FAILURES[String(error.code)];
-  return reason === undefined ? null : `${String(error.path)} cannot be used: ${reason}`;
+  const reason = describePathFailure(error);
+  if (reason === null || !(error instanceof Error) || !('path' in error)) return null;
+  return `${String(error.path)} cannot be used: ${reason}`;
 }
 
 /** The message of an error, then those of its causes: chained errors do not repeat each other. */

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { failed } from '../exit.ts';
+import { usageError } from '../exit.ts';
 
 export interface Mistake {
   readonly line: number;
@@ -40,7 +40,7 @@ export class Mistakes {
     const lines = sorted.map(
       ({ line, column, message }) => `${file}:${line}:${column}: ${message}`,
     );
-    throw failed(`nothing was changed:\n${lines.join('\n')}`);
+    throw usageError(`nothing was changed:\n${lines.join('\n')}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AcceptedRule, HeldAddress } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
+import { alsoDrops } from '../../file/also-drops.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
 import { localTime, print, printJson, printTable, styled } from '../../output.ts';
@@ -64,6 +65,7 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
     `${meta.rules_count} of ${limits.rules_per_ip} rules, ${meta.filters_count} of ${limits.filters_per_ip} filters`,
   );
   print(ENFORCEMENT[meta.enforcement]);
+  for (const line of alsoDrops(meta.also_drops)) print(styled('yellow', line));
   const owner = (group: { readonly name: string } | null): string =>
     group === null ? '' : `group ${group.name}`;
   if (data.rules.length > 0) {
