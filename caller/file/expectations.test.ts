@@ -59,7 +59,7 @@ test('a file is refused whose result is not what it expects, and nothing is chan
   const closed = await run(...apply);
   assert.equal(closed.code, 1);
   assert.match(closed.err, /tcp 443 passes\n +from anywhere: Closed to everyone: geo rule 1/);
-  await world.session('owner').delete('/api/portal/organisations/acme/geo-rules/1');
+  await world.session('owner').delete('/api/portal/organisations/acme/geo-rules/1', undefined);
   assert.equal((await run(...apply)).code, 0);
 });
 

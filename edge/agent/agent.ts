@@ -56,6 +56,9 @@ class Agent implements EdgeAgent {
   #reported: ReportedMode | null = null;
   #management: readonly ManagementPort[];
   #lastError: string | null = null;
+  #stopMarkers = (): void => {};
+  /** The reason and the problem of the last heartbeat. */
+  #said = '';
   #applyRetryMs = FIRST_RETRY_MS;
   #watch: NodeJS.Timeout | undefined;
 
@@ -129,6 +132,7 @@ class Agent implements EdgeAgent {
     });
     link.onCall(async (call) => (call.kind === 'edge.explain' ? this.#explain(call.packet) : null));
     this.#watch = setInterval(() => this.#poll(), this.#options.watchMs ?? WATCH_MS);
+    this.#stopMarkers = this.#mode.watch(() => this.#applying.poke());
     this.#session.start();
     this.#applying.poke();
     return this.status();
@@ -136,6 +140,7 @@ class Agent implements EdgeAgent {
 
   async stop(): Promise<void> {
     clearInterval(this.#watch);
+    this.#stopMarkers();
     const synced = this.#session.stop();
     this.#enforcer.stopFilters();
     await this.#options.link.close();
@@ -268,8 +273,10 @@ class Agent implements EdgeAgent {
     const { log } = this.#options;
     if (mode === 'no_device') log.error({ reason }, 'nothing is enforced: no device');
     else log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
-    // Heartbeats carry another reason.
-    if (mode === before.mode) return;
+    if (mode === before.mode) {
+      this.#session.pokeHeartbeat();
+      return;
+    }
     this.#enforcer.forgetApplied();
     this.#confirmation.forget();
     this.#session.restart();
@@ -299,6 +306,12 @@ class Agent implements EdgeAgent {
       this.#applying.poke();
     if (this.#reporter.isBehind(this.#desired?.settings.devices ?? []))
       this.#session.pokeHeartbeat();
+    // A trial that was confirmed and an interference that is over are not shown any longer.
+    if (this.#said !== '' && this.#said !== this.#words()) this.#session.pokeHeartbeat();
+  }
+
+  #words(): string {
+    return JSON.stringify([this.#currentMode().reason, this.#problem()]);
   }
 
   /** Null before this edge has loaded anything: control answers the caller by itself. */
@@ -314,6 +327,7 @@ class Agent implements EdgeAgent {
     const { mode, reason } = this.#currentMode();
     const { applied, lastApplyMs } = this.#enforcer;
     this.#reportedReception = this.#reception;
+    this.#said = this.#words();
     await this.#control.heartbeat({
       mode,
       modeReason: reason,
