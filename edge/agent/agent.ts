@@ -1,3 +1,4 @@
+import { describeKernelError } from '@portcullis/dataplane/kernel/describe-error.ts';
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { ManagementPort, Packet } from '@portcullis/core/firewall/packet.ts';
@@ -10,7 +11,6 @@ import { Enforcer } from './enforcer.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { managementOf, mergeChanges } from '../reconcile/desired.ts';
 import { NamedDevices, type Reception } from '../host/devices.ts';
-import { describeError } from '@portcullis/core/log.ts';
 import { Reporter } from '../report/report.ts';
 import { ControlClient } from './control-client.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';
@@ -242,7 +242,7 @@ class Agent implements EdgeAgent {
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
     } catch (error) {
-      this.#lastError = describeError(error);
+      this.#lastError = describeKernelError(error);
       this.#options.log.error({ error }, 'the desired state could not be applied to the kernel');
       const retryMs = this.#applyRetryMs;
       this.#applyRetryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
