@@ -24,6 +24,7 @@ export type AcceptedAddress = {
     readonly enforcement: 'full' | 'partial' | 'none';
     readonly edges: readonly EdgeProgress[];
     readonly also_drops: AlsoDrops;
+    readonly propagation: PropagationTime;
   };
 };
 
@@ -1660,6 +1661,14 @@ export type ManagementPort = {
   readonly port: number;
 };
 
+export type MeasuredPropagation = {
+  /** The last changes, at most 100. */
+  readonly samples: number;
+  readonly median_ms: number;
+  /** Of 95 of 100 changes. */
+  readonly p95_ms: number;
+};
+
 export type MemberChange = {
   readonly role: 'read-only' | 'member' | 'admin' | 'owner';
 };
@@ -1840,6 +1849,8 @@ export type OperatedServerLimits = {
 
 export type OperatedServers = {
   readonly data: readonly OperatedServer[];
+  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
+  readonly message?: string;
 };
 
 export type OperatorInvitation = {
@@ -2063,6 +2074,14 @@ export type Problem = {
 
 /** `live`: on every edge in service. `pending`: accepted, not everywhere yet, or nowhere while no edge enforces. `going`: deleted, still somewhere. Later versions may add values. */
 export type PropagationState = 'live' | 'pending' | 'going' | (string & {});
+
+/** How long it takes here from the acceptance of a change until every edge in service has it. */
+export type PropagationTime = {
+  /** Null: no change has become live yet. */
+  readonly measured: MeasuredPropagation | null;
+  /** The same in words. */
+  readonly text: string;
+};
 
 /** Shown this once; each works once. */
 export type RecoveryCodes = {

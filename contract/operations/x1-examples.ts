@@ -37,7 +37,7 @@ export const CLOSING = { target: '203.0.113.10', default: 'deny' };
 export const CLOSED_ADDRESS = {
   data: { target: '203.0.113.10', default: 'deny' },
   message:
-    'The change was accepted. Packets to 203.0.113.10 that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted. Packets to 203.0.113.10 that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const ACCEPTED = {
@@ -74,6 +74,10 @@ export const ACCEPTED = {
       geo_rules: [{ id: 2, action: 'deny', countries: ['XX'], asns: [64_500] }],
       baseline_rules: [],
     },
+    propagation: {
+      measured: { samples: 100, median_ms: 120, p95_ms: 340 },
+      text: 'Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
+    },
   },
 };
 
@@ -93,7 +97,7 @@ export const REPLACED = {
     unchanged: 2,
   },
   message:
-    'The change was accepted: 3 objects created, 1 deleted. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted: 3 objects created, 1 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const RULE_BATCH = {
@@ -110,7 +114,7 @@ export const RULES_ADDED = {
     unchanged: 2,
   },
   message:
-    'The change was accepted: 3 objects created, 0 deleted. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted: 3 objects created, 0 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const PACKETS = {
@@ -248,5 +252,5 @@ export const FILTER_SETTINGS_SET = {
     unchanged: 4,
   },
   message:
-    'The settings of 1 filter were accepted. Changes take 3-5 minutes to propagate globally.',
+    'The settings of 1 filter were accepted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };

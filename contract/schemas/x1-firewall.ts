@@ -126,6 +126,22 @@ const AlsoDrops = object(
   },
 );
 
+const PropagationTime = object(
+  'PropagationTime',
+  'How long it takes here from the acceptance of a change until every edge in service has it.',
+  {
+    measured: orNull(
+      object('MeasuredPropagation', {
+        samples: natural({ description: 'The last changes, at most 100.' }),
+        median_ms: natural(),
+        p95_ms: natural({ description: 'Of 95 of 100 changes.' }),
+      }),
+      { description: 'Null: no change has become live yet.' },
+    ),
+    text: Type.String({ description: 'The same in words.' }),
+  },
+);
+
 export const AcceptedAddress = object(
   'AcceptedAddress',
   'What was accepted for an address, object by object.',
@@ -150,6 +166,7 @@ export const AcceptedAddress = object(
       }),
       edges: Type.Array(EdgeProgress),
       also_drops: AlsoDrops,
+      propagation: PropagationTime,
     }),
   },
 );

@@ -22,7 +22,9 @@ import {
   loadLibraryEgg,
   parseEggDocument,
 } from '../fleet-file/read/egg-files.ts';
+import { findClosedPorts } from '../firewall/explain/index.ts';
 import type { Batch } from '../fleet/batch.ts';
+import { loadSourceSets } from '../fleet/index.ts';
 import { reinstallServer } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
@@ -131,7 +133,39 @@ async function land(
   const headers = generation === null ? {} : { 'portcullis-generation': String(generation) };
   const servers = await loadGameServers(tx, { uuid });
   const data = action === 'server.delete' ? { done: true } : servers.map(operatedServerView);
-  return { status: action === 'server.create' ? 201 : 200, body: { data }, headers };
+  const makes = action === 'server.create' || action === 'server.change';
+  const notes = makes ? await explainClosedPorts(tx, servers) : [];
+  const body = notes.length === 0 ? { data } : { data, message: notes.join(' ') };
+  return { status: action === 'server.create' ? 201 : 200, body, headers };
+}
+
+/** Ports of servers that players cannot reach, also while the server runs. */
+async function explainClosedPorts(
+  tx: Tx,
+  servers: readonly CurrentGameServer[],
+): Promise<string[]> {
+  const ports = servers.flatMap((server) => shutPorts(server));
+  const closed = await findClosedPorts({ loadSourceSets }, tx, ports);
+  return closed.map(
+    ({ ip, port, protocol, explanation }) =>
+      `Players cannot reach ${protocol} ${port} of ${ip}. ${explanation} Let it be open while the server runs (open_while_running), or allow it by a rule.`,
+  );
+}
+
+/** Ports that the server does not open while it runs. */
+function shutPorts(server: CurrentGameServer) {
+  const { ip, port, ports, eggProtocols, openWhileRunning, openPorts } = server;
+  if (openWhileRunning && openPorts === null) return [];
+  const all = ports.length > 0 ? ports : [{ ip, port, protocols: eggProtocols, name: null }];
+  return all
+    .filter(({ name }) => !openWhileRunning || name === null || openPorts?.includes(name) !== true)
+    .flatMap((one) =>
+      one.protocols.map((protocol) => ({
+        ip: one.ip,
+        port: one.port,
+        protocol: protocol === 'tcp' ? ('tcp' as const) : ('udp' as const),
+      })),
+    );
 }
 
 async function create(

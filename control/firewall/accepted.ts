@@ -14,6 +14,7 @@ import {
   type StoredRule,
 } from './objects.ts';
 import { loadAddress } from './store.ts';
+import { type Propagation as PropagationTime, readPropagation } from './writes/propagation.ts';
 
 /** `pending`: accepted, not yet live on every edge, or no edge enforces. `going`: deleted, still live on an edge. */
 export type Propagation = 'live' | 'pending' | 'going';
@@ -25,6 +26,7 @@ export interface AcceptedAddress {
   readonly filters: readonly (StoredFilter & { readonly status: Propagation })[];
   readonly edges: readonly ServingEdge[];
   readonly alsoDrops: AlsoDrops;
+  readonly propagation: PropagationTime | null;
 }
 
 /** What drops packets to an address beside its rules and default. */
@@ -55,6 +57,7 @@ export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress>
       filters: merge(state.filters, live.filters, isEnforced).toSorted(byTypeThenPort),
       edges: await loadServingEdges(tx, call.ip),
       alsoDrops: await loadAlsoDrops(tx, call.ip),
+      propagation: await readPropagation(tx),
     };
   });
 }

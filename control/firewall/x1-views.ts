@@ -10,6 +10,7 @@ import { type AddressState, enforcedGeneration } from './objects.ts';
 import { timeView, viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
+import { describePropagation, type Propagation } from './writes/propagation.ts';
 import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
@@ -40,8 +41,13 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
         .filter(({ isEnforcing }) => isEnforcing)
         .map(({ isEnforcing: _isEnforcing, seenRecently: _seenRecently, ...edge }) => viewOf(edge)),
       also_drops: alsoDropsView(accepted.alsoDrops),
+      propagation: propagationView(accepted.propagation),
     },
   };
+}
+
+function propagationView(measured: Propagation | null) {
+  return { measured: measured && viewOf(measured), text: describePropagation(measured) };
 }
 
 function alsoDropsView({ blocked, geo, baseline }: AlsoDrops) {

@@ -121,11 +121,12 @@ async function apply(options: ApplyOptions): Promise<void> {
       live: options.wait === true,
     });
   } else if (options.quiet !== true && done > 0) {
-    print(
-      options.wait === true
-        ? `Live on every edge: ${addresses(done)}.`
-        : `Accepted: ${addresses(done)}. Changes take 3-5 minutes to propagate globally; --wait waits for them.`,
-    );
+    const [first] = work;
+    if (options.wait === true) print(`Live on every edge: ${addresses(done)}.`);
+    else if (first !== undefined) {
+      const { meta } = await client.readAcceptedAddress({ ip: first[0].ip });
+      print(`Accepted: ${addresses(done)}. ${meta.propagation.text} --wait waits for it.`);
+    }
   }
 }
 

@@ -65,6 +65,7 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
     `${meta.rules_count} of ${limits.rules_per_ip} rules, ${meta.filters_count} of ${limits.filters_per_ip} filters`,
   );
   print(ENFORCEMENT[meta.enforcement]);
+  if (meta.enforcement !== 'none') print(meta.propagation.text);
   for (const line of alsoDrops(meta.also_drops)) print(styled('yellow', line));
   const owner = (group: { readonly name: string } | null): string =>
     group === null ? '' : `group ${group.name}`;

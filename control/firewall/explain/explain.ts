@@ -170,7 +170,7 @@ export function namedPortOf(ref: string | null, { rules }: AddressState): string
 /** The source sets of a policy. `generation` null: its lists of blocked sources as accepted. */
 export async function loadSetsOf(
   { loadSourceSets }: Pick<ExplainDeps, 'loadSourceSets'>,
-  db: Db,
+  db: Db | Tx,
   { geo, blocked }: Policy,
   generation: number | null,
 ): Promise<SourceSets> {
