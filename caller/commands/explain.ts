@@ -4,6 +4,7 @@ import type {
   ExplainRequest,
   OpenTo,
 } from '@portcullis/client/generated/operations.ts';
+import { parseAddress } from '@portcullis/core/net/address.ts';
 import { connect } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { OPEN_TO, PROPAGATION } from '../open-to.ts';
@@ -45,6 +46,7 @@ export function addExplain(program: Command): void {
 type Decision = Pick<EdgeAnswer, 'verdict' | 'stage' | 'decided_by' | 'explanation'>;
 
 async function explain(ip: string, options: ExplainOptions): Promise<void> {
+  requireAddresses(ip, options);
   const answer = await connect(options).explainPacket({ ip, body: packetOf(options) });
   if (options.json === true) {
     printJson(answer.data);
@@ -72,6 +74,18 @@ async function explain(ip: string, options: ExplainOptions): Promise<void> {
     ['STAGE', 'REASON', 'BY', 'PACKETS'],
     dropped.map(({ stage, reason, by, packets }) => [stage, reason, by, String(packets)]),
   );
+}
+
+/** Both of one family, before anything is asked. */
+function requireAddresses(ip: string, { from }: ExplainOptions): void {
+  const target = parseAddress(ip);
+  if (!target.ok) throw usageError(`${ip} is not an address: ${target.reason}`);
+  if (from === undefined) return;
+  const source = parseAddress(from);
+  if (!source.ok) throw usageError(`--from ${from} is not an address: ${source.reason}`);
+  if (source.value.family !== target.value.family) {
+    throw usageError(`--from ${from} is not an IPv${target.value.family} address, as ${ip} is`);
+  }
 }
 
 function describeOpenTo({ to, explanation, decisions, filters, propagation }: OpenTo): void {

@@ -89,6 +89,10 @@ export class Place {
     if (entries === null) return null;
     for (const [name, place] of entries) {
       if ((names as readonly string[]).includes(name)) continue;
+      if (/^[\d-]+$/.test(name) && place.isNull) {
+        place.refuse('In { } a list of ports is quoted: destination_port: "22,80,443".');
+        continue;
+      }
       const near = nearest(name, names);
       const meant = near === null ? `there are: ${names.join(', ')}` : `did you mean "${near}"?`;
       place.refuse(`${what} has no field "${name}"; ${meant}`);

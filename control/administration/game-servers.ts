@@ -29,7 +29,7 @@ import { reinstallServer } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, Problem } from '../problem.ts';
 import { operate, requireOrganisation } from './organisation-write.ts';
 import { placeServer, requireFreePorts } from './places.ts';
 import { findService } from './store.ts';
@@ -202,7 +202,7 @@ async function answerSame(
   const { words } = differenceOf(row, wanted);
   if (words !== '') {
     const detail = `The server ${row.uuid} has this external id and differs: ${words}. Change it instead.`;
-    throw invalidField('/external_id', detail);
+    throw conflict(detail, '/external_id');
   }
   return { status: 201, body: { data: [operatedServerView(row)] } };
 }
@@ -336,7 +336,7 @@ async function storedEgg(tx: Tx, { eggDigest: digest }: CurrentGameServer): Prom
 async function requireService(tx: Tx, organisationId: number, id: number): Promise<void> {
   const found = await findService(tx, id);
   if (found?.organisationId === organisationId) return;
-  throw invalidField('/service_id', `The organisation has no service ${id}: make it first.`);
+  throw conflict(`The organisation has no service ${id}: make it first.`, '/service_id');
 }
 
 async function setExternalId(tx: Tx, uuid: string, externalId: string | null): Promise<void> {

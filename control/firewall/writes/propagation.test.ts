@@ -55,7 +55,10 @@ test('a filter on a closed port says so where it is made', async (t) => {
   await acme.put(`${X1}/defaults`, { target: IP, default: 'deny' });
   const body = { rules: [], filters: [{ type: 'udp-stateful', port: '27015' }] };
   const closed = messageOf(await acme.put(`${X1}/ips/${IP}`, body));
-  assert.match(closed, /Nothing reaches the filter on port 27015 now\. Closed to everyone: no rule/);
+  assert.match(
+    closed,
+    /Nothing reaches the filter on port 27015 now\. Closed to everyone: no rule/,
+  );
   const v1 = await acme.post(`/api/v1/firewall/ips/${IP}/filters`, {
     type: 'udp-stateful',
     port: '27016',
