@@ -12,11 +12,16 @@ const dist = join(here, 'dist');
 const PROGRAM = 'portcullis.js';
 /** The compile cache is in a folder of the user: who can write to it can run code as that user. */
 const BANNER = `#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'portcullis'));
-await import('./program.js');
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  console.error('portcullis: needs Node.js 24 or later, and this is ' + process.versions.node);
+  process.exitCode = 69;
+} else {
+  const [{ enableCompileCache }, { homedir }, { join }] = await Promise.all(
+    ['node:module', 'node:os', 'node:path'].map((name) => import(name)),
+  );
+  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'portcullis'));
+  await import('./program.js');
+}
 `;
 
 rmSync(dist, { recursive: true, force: true });

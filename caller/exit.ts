@@ -44,3 +44,20 @@ export function unavailable(message: string, cause?: unknown): CliError {
 export function failed(message: string, cause?: unknown): CliError {
   return new CliError(EXIT.failed, message, { cause });
 }
+
+/** What a system call says of a path, in words. */
+const PATH_FAILURES: Readonly<Record<string, string>> = {
+  ENOTDIR: 'a part of it is a file, not a directory',
+  ENOENT: 'it does not exist',
+  EISDIR: 'it is a directory',
+  EACCES: 'no permission: run this as root, or choose another',
+  EPERM: 'no permission: run this as root, or choose another',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+};
+
+/** Why a system call on a path failed, in words; null for any other error. */
+export function describePathFailure(error: unknown): string | null {
+  if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return null;
+  return PATH_FAILURES[String(error.code)] ?? null;
+}

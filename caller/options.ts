@@ -33,10 +33,18 @@ export function parseDuration(
   return durationMs;
 }
 
-/** Converts a duration before now, such as `90m`, to an ISO 8601 time. Returns any other text unchanged. */
+/** `2026-11-21T10:00:00Z`, or with another offset; seconds may be left out. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Converts a duration before now, such as `90m`, to an ISO 8601 time, and returns such a time unchanged. */
 export function parseMoment(text: string, option: string, longestMs = Infinity): string {
   const [, count, unit] = /^(\d{1,8})(ms|s|m|h|d)$/.exec(text) ?? [];
-  if (count === undefined) return text;
+  if (count === undefined) {
+    if (MOMENT.test(text) && !Number.isNaN(Date.parse(text))) return text;
+    throw usageError(
+      `${option} ${text} is not a time: write how long ago, such as 90m, 12h or 7d, or a time such as 2026-11-21T10:00:00Z`,
+    );
+  }
   const agoMs = Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
   const moment = new Date(Date.now() - agoMs);
   if (agoMs > longestMs || Number.isNaN(moment.getTime())) {

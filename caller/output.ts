@@ -27,7 +27,7 @@ export function printable(line: string): string {
 /** Prints one JSON document in the shape of the API, the only output of a command on stdout. */
 export function printJson(
   data: unknown,
-  more: { readonly meta?: object; readonly message?: string } = {},
+  more: { readonly made?: object; readonly meta?: object; readonly message?: string } = {},
 ): void {
   process.stdout.write(`${JSON.stringify({ data, ...more }, null, 2)}\n`);
 }

@@ -35,4 +35,16 @@ test('installs as a package of its own, and works with a key and a URL', async (
   assert.match((await command('whoami')).stdout, /^organisation +.*\(acme\)$/m);
   await command('firewall', 'open', '203.0.113.10', 'tcp', '25565');
   assert.match((await command('firewall', 'show', '203.0.113.10')).stdout, /allow +tcp +25565/);
+  // As an older Node would run it, which lacks what the program imports.
+  const older = `Object.defineProperty(process, 'versions', { value: { node: '20.19.0' } })`;
+  const refused = await run(
+    process.execPath,
+    ['--import', `data:text/javascript,${older}`, join(folder, 'bin', 'portcullis'), '--help'],
+    { env },
+  ).catch((error: unknown) => error);
+  const { code, stderr } = refused as { readonly code: number; readonly stderr: string };
+  assert.deepEqual(
+    [code, stderr],
+    [69, 'portcullis: needs Node.js 24 or later, and this is 20.19.0\n'],
+  );
 });

@@ -9,7 +9,15 @@ import {
   RateLimitError,
   ServiceError,
 } from '@portcullis/client/errors.ts';
-import { CliError, EXIT, type ExitCode, QuietExit, usageError } from './exit.ts';
+import { describeProblem } from './file/describe-problem.ts';
+import {
+  CliError,
+  describePathFailure,
+  EXIT,
+  type ExitCode,
+  QuietExit,
+  usageError,
+} from './exit.ts';
 import { styled } from './output.ts';
 
 /** Adds a command to the program. */
@@ -23,7 +31,7 @@ export interface Program {
 }
 
 const EXIT_CODES = `
-Exit codes: 0 success, 1 failed or denied, 2 wrong command line, 3 a plan with --detailed-exitcode found changes, 4 not
+Exit codes: 0 success, 1 refused as things are, 2 a wrong command line, value or file, 3 a plan with --detailed-exitcode found changes, 4 not
 signed in or not allowed, 69 a needed service is not available.
 Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
@@ -81,15 +89,19 @@ function reportFailure(error: unknown, isJson: boolean): number {
     return error.exitCode;
   }
   if (error instanceof PortcullisError) {
-    const code = exitCodeOf(error);
-    process.stderr.write(errorText(describeRefusal(error), isJson, code));
-    return code;
+    const exitCode = exitCodeOf(error);
+    const code = error instanceof ProblemError ? error.code : undefined;
+    process.stderr.write(errorText(describeRefusal(error), isJson, exitCode, code));
+    return exitCode;
   }
   const message = pathFailure(error) ?? messagesOf(error).join(': ');
   process.stderr.write(errorText(message, isJson, EXIT.failed));
   if (process.env['PORTCULLIS_DEBUG'] !== undefined) console.error(error);
   return EXIT.failed;
 }
+
+/** Problems of what was sent. All others are of what there is, and the same command may succeed later. */
+const MISTAKES: readonly string[] = ['invalid_request', 'malformed_json'];
 
 function exitCodeOf(error: PortcullisError): ExitCode {
   if (error instanceof AuthenticationError || error instanceof PermissionError)
@@ -98,38 +110,28 @@ function exitCodeOf(error: PortcullisError): ExitCode {
     (kind) => error instanceof kind,
   );
   if (isAway) return EXIT.unavailable;
-  const isMistake = error instanceof InvalidRequestError && error.code === 'invalid_request';
+  const isMistake = error instanceof InvalidRequestError && MISTAKES.includes(error.code);
   return isMistake ? EXIT.usage : EXIT.failed;
 }
 
-/** The detail of a problem and its invalid parameters. */
+/** The refusal in sentences, each once, without the words of the API for places in a request. */
 function describeRefusal(error: PortcullisError): string {
-  if (error instanceof ConnectionError) return `${error.message} Is it up, and is --url right?`;
-  if (!(error instanceof ProblemError)) return error.message;
-  const reasons = error.errors.map((one) => {
-    const place = 'parameter' in one ? one.parameter : one.pointer;
-    return [place, one.detail].filter(Boolean).join(' ');
-  });
-  // The detail of this problem says nothing more.
-  if (error.code === 'invalid_request' && reasons.length > 0) return reasons.join('; ');
-  return [error.message, ...reasons].join(' ');
+  if (error instanceof ConnectionError) return describeConnection(error);
+  return error instanceof ProblemError ? describeProblem(error) : error.message;
 }
 
-/** What a system call says of a path, in words. */
-const PATH_FAILURES: Readonly<Record<string, string>> = {
-  ENOTDIR: 'a part of it is a file, not a directory',
-  ENOENT: 'it does not exist',
-  EACCES: 'no permission: run this as root, or choose another',
-  EPERM: 'no permission: run this as root, or choose another',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-};
+function describeConnection({ message }: ConnectionError): string {
+  // https://fetch.spec.whatwg.org/#port-blocking
+  if (message.endsWith(': bad port'))
+    return 'The service cannot be reached: programs refuse to connect to this port of --url.';
+  return `${message}. Is it up, and is --url right?`;
+}
 
 /** A failed system call on a path, such as that of --data, as a sentence; null for any other error. */
 function pathFailure(error: unknown): string | null {
-  if (!(error instanceof Error) || !('path' in error) || !('code' in error)) return null;
-  const reason = PATH_FAILURES[String(error.code)];
-  return reason === undefined ? null : `${String(error.path)} cannot be used: ${reason}`;
+  const reason = describePathFailure(error);
+  if (reason === null || !(error instanceof Error) || !('path' in error)) return null;
+  return `${String(error.path)} cannot be used: ${reason}`;
 }
 
 /** The message of an error, then those of its causes: chained errors do not repeat each other. */
@@ -139,9 +141,10 @@ function messagesOf(error: unknown): string[] {
 }
 
 /** An error for a terminal, or with --json one line of JSON. */
-function errorText(text: string, isJson: boolean, exitCode: number): string {
+function errorText(text: string, isJson: boolean, exitCode: number, code?: string): string {
   const message = text.trimEnd();
-  if (isJson) return `${JSON.stringify({ error: { message, exit_code: exitCode } })}\n`;
+  // `code` is that of a problem: `no_capacity`.
+  if (isJson) return `${JSON.stringify({ error: { message, exit_code: exitCode, code } })}\n`;
   return `${styled('red', 'portcullis:', process.stderr)} ${text.trimEnd()}\n`;
 }
 

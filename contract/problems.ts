@@ -154,6 +154,21 @@ export const PROBLEMS = {
       'The change would take rules, filters or assignments out of force, because the addresses that they are for would leave their holder. Nothing was changed.',
     remedy: 'Remove them first, or send the request again with allow_losses.',
   },
+  conflict: {
+    status: 422,
+    title: 'Refused as things are',
+    explanation:
+      'The request is valid by itself and does not fit what there is: somebody else has it, or something must be removed first. Nothing was changed.',
+    remedy:
+      'The detail says what stands against it. The same request is accepted once that is gone.',
+  },
+  no_capacity: {
+    status: 422,
+    title: 'No capacity',
+    explanation: 'No node of the fleet has room for the game server now. Nothing was changed.',
+    remedy:
+      'The detail says of each node what it lacks. Add a node, or raise what one offers, and send the same request again.',
+  },
   managed_by_group: {
     status: 422,
     title: 'Managed by a group',

@@ -29,12 +29,11 @@ import {
   DefaultChange,
   DefaultChanged,
   DefaultPreview,
-  ExplainRequest,
-  Explanation,
   HeldAddresses,
   HeldAddressesQuery,
   RuleBatch,
 } from './schemas/x1-firewall.ts';
+import { Explanation, ExplainRequest } from './schemas/x1-explain.ts';
 import { FilterSettingsChange } from './schemas/x1-filter-settings.ts';
 import { Drops, DropsQuery } from './schemas/x1-drops.ts';
 
@@ -234,7 +233,7 @@ export const X1_ENDPOINTS = [
     write: false,
     summary: 'Explain what happens to a packet',
     description:
-      'Whether a packet to the address would pass, which rule or filter decides, and why: by the same evaluator that the edges are tested against. Every edge that serves the address is asked too, and answers by what its kernel was given: where it is behind, or its kernel was changed by somebody else, the answer says so. Waits up to 1.5 s for an edge that is away. Nothing is sent to the address and nothing is written.',
+      'Whether a packet to the address would pass, which rule or filter decides, and why: by the same evaluator that the edges are tested against. Every edge that serves the address is asked too, and answers by what its kernel was given: where it is behind, or its kernel was changed by somebody else, the answer says so. Without a source the answer says from where packets pass, and no edge is asked; so it is with a change, which is judged and not made. Waits up to 1.5 s for an edge that is away. Nothing is sent to the address and nothing is written.',
     body: ExplainRequest,
     bodyExamples: examples.PACKETS,
     responses: {

@@ -27,6 +27,13 @@ export function invalidField(pointer: string, detail: string): Problem {
   return new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
 }
 
+/** 422 for a request that is valid by itself and does not fit what there is. */
+export function conflict(detail: string, pointer?: string): Problem {
+  return new Problem('conflict', detail, {
+    errors: pointer === undefined ? [] : [{ pointer, detail }],
+  });
+}
+
 /**
  * An error for the caller, thrown by an area and rendered as `application/problem+json` by http/.
  * `detail` is a full sentence that the caller can act on; it names nothing internal.

@@ -15,11 +15,11 @@ else {
 
 async function test() {
   const plan = portcullis('plan', ...file);
-  const checks = /^\s+expect:/m.test(readFileSync(FILE, 'utf8')) ? portcullis('test', '-f', FILE) : null;
+  const checks = /^\s+expect:/m.test(readFileSync(FILE, 'utf8')) ? portcullis('test', ...file) : null;
   const text = [
     `### \`${FILE}\` ${plan.code === 0 ? 'can be applied' : 'cannot be applied'}`,
     fenced(plan.said),
-    ...(checks === null ? [] : ['What the file expects, of what is accepted now:', fenced(checks.said)]),
+    ...(checks === null ? [] : ['What the file expects, once it is applied:', fenced(checks.said)]),
   ].join('\n\n');
   if (GITHUB_STEP_SUMMARY) appendFileSync(GITHUB_STEP_SUMMARY, `${text}\n`);
   await comment(text);

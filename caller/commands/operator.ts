@@ -1,11 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { text as readStream } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { OPERATIONS } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../connect.ts';
-import { failed, usageError } from '../exit.ts';
+import { usageError } from '../exit.ts';
+import { describePlace } from '@portcullis/core/json-place.ts';
 import { type CallOptions, withCallOptions } from '../options.ts';
-import { print, printJson, printTable } from '../output.ts';
+import { readText } from '../read-text.ts';
+import { printJson, printTable, warn } from '../output.ts';
 
 interface OperatorOptions extends CallOptions {
   readonly body?: string;
@@ -27,7 +28,7 @@ export function addOperator(program: Command): void {
       'after',
       `
 The key is made by "portcullis keys create --operator", and given by PORTCULLIS_API_KEY or "portcullis login".
-Answers are JSON; the operations are described at /docs of the control plane.
+Answers are JSON, with or without --json: {"data": ...}. The operations are described at /docs of the control plane.
 
   portcullis operator                                        every operation, with its parameters
   portcullis operator listOrganisations external_id=whmcs-17
@@ -64,11 +65,24 @@ async function callOperator(
   const call = Reflect.get(connect(options), name) as (
     input: object,
     how: object,
-  ) => Promise<{ readonly data: unknown }>;
+  ) => Promise<OperatorAnswer>;
   const input = { ...given, ...body, query: Object.fromEntries(query) };
-  const { data } = await call(input, { ...(options.once && { idempotencyKey: options.once }) });
-  if (options.json === true) printJson(data);
-  else print(JSON.stringify(data, null, 2));
+  const answer = await call(input, { ...(options.once && { idempotencyKey: options.once }) });
+  const { data, made, meta, message } = answer;
+  if (message !== undefined && options.json !== true && options.quiet !== true) warn(message);
+  printJson(data, {
+    ...(made !== undefined && { made }),
+    ...(meta !== undefined && { meta }),
+    ...(message !== undefined && { message }),
+  });
+}
+
+interface OperatorAnswer {
+  readonly data: unknown;
+  /** What was made, where it has an id of its own. */
+  readonly made?: object;
+  readonly meta?: object;
+  readonly message?: string;
 }
 
 async function list(
@@ -87,10 +101,11 @@ function parameterOf(text: string): readonly [string, string] {
 }
 
 async function readBody(file: string): Promise<unknown> {
-  const text = file === '-' ? await readStream(process.stdin) : readFileSync(file, 'utf8');
+  const text = file === '-' ? await readStream(process.stdin) : readText(file);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw failed(`${file === '-' ? 'standard input' : file} is no JSON`, error);
+    const name = file === '-' ? 'standard input' : file;
+    throw usageError(`${name} is no JSON${describePlace(text, error)}`);
   }
 }

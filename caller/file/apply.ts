@@ -26,9 +26,12 @@ export async function applyPlans(
   {
     prune,
     isStopped,
+    verify,
     onDone,
   }: {
     readonly prune: boolean;
+    /** Throws if a plan that was made again is not what the file expects. */
+    readonly verify: (wanted: WantedAddress, plan: AddressPlan) => Promise<void>;
     readonly isStopped: () => boolean;
     readonly onDone: (done: number) => void;
   },
@@ -41,7 +44,7 @@ export async function applyPlans(
   await eachOf(
     plans,
     async ([wanted, plan]) => {
-      await applyAddress(client, wanted, plan, { prune, wrote });
+      await applyAddress(client, wanted, plan, { prune, wrote, verify });
       onDone((done += 1));
     },
     isStopped,
@@ -52,13 +55,14 @@ export async function applyPlans(
 interface Writing {
   readonly prune: boolean;
   readonly wrote: (generation: number | null) => void;
+  readonly verify: (wanted: WantedAddress, plan: AddressPlan) => Promise<void>;
 }
 
 async function applyAddress(
   client: KeyClient,
   wanted: WantedAddress,
   first: AddressPlan,
-  { prune, wrote }: Writing,
+  { prune, wrote, verify }: Writing,
 ): Promise<void> {
   const { ip } = wanted;
   let plan = first;
@@ -72,6 +76,7 @@ async function applyAddress(
       if (!(error instanceof ConflictError) || attempt === ATTEMPTS) throw error;
       const state = await loadState(client, ip, await loadBlocked(client));
       plan = planAddress(wanted, state, { prune });
+      await verify(wanted, plan);
     }
   }
   if (plan.default !== null) {

@@ -7,10 +7,11 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import type { AcceptedFilter } from '@portcullis/client/generated/operations.ts';
+import type { AcceptedAddress, AcceptedFilter } from '@portcullis/client/generated/operations.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
+import { alsoDrops } from './also-drops.ts';
 import { Mistakes, Place } from './places.ts';
 import { type AddressState, asWanted, groupRules } from './plan.ts';
 import {
@@ -46,7 +47,7 @@ function exportAddress(
   document: Document,
   addresses: YAMLMap<Node, Node | null>,
   ip: string,
-  { accepted: { data }, blocked }: AddressState,
+  { accepted: { data, meta }, blocked }: AddressState,
 ): void {
   const family = parseAddress(ip);
   if (!family.ok) throw new Error(`control named an address ${ip}`);
@@ -60,6 +61,23 @@ function exportAddress(
   syncRules(document, target, rules.map(asWanted), family.value.family);
   syncFilters(document, target, filters);
   syncBlocked(document, target, blocked);
+  noteOthers(target, ip, meta.also_drops);
+}
+
+const OTHERS = ' Not of this file, and set elsewhere: ';
+
+/** Comments on what else drops packets to the address: a file has the blocked sources of the address alone. */
+function noteOthers(
+  target: YAMLMap,
+  ip: string,
+  { blocked_sources: lists, ...others }: AcceptedAddress['meta']['also_drops'],
+): void {
+  const elsewhere = lists.filter((list) => list.target !== ip);
+  const lines = alsoDrops({ blocked_sources: elsewhere, ...others }).map((line) => OTHERS + line);
+  const written = (target.comment ?? '').split('\n').filter(Boolean);
+  const kept = written.filter((line) => !line.startsWith(OTHERS));
+  const comment = [...kept, ...lines].join('\n');
+  target.comment = comment === '' ? null : comment;
 }
 
 function isSame(written: string, ip: string): boolean {

@@ -137,6 +137,7 @@ test('what was applied has nothing left to plan, and neither has what was export
       const { done } = await applyPlans(client, work, {
         prune,
         isStopped: () => false,
+        verify: async () => {},
         onDone: () => {},
       });
       assert.equal(done, plans.length);

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { failed } from '../exit.ts';
+import { usageError } from '../exit.ts';
 
 export interface Mistake {
   readonly line: number;
@@ -40,7 +40,7 @@ export class Mistakes {
     const lines = sorted.map(
       ({ line, column, message }) => `${file}:${line}:${column}: ${message}`,
     );
-    throw failed(`nothing was changed:\n${lines.join('\n')}`);
+    throw usageError(`nothing was changed:\n${lines.join('\n')}`);
   }
 }
 
@@ -89,6 +89,10 @@ export class Place {
     if (entries === null) return null;
     for (const [name, place] of entries) {
       if ((names as readonly string[]).includes(name)) continue;
+      if (/^[\d-]+$/.test(name) && place.isNull) {
+        place.refuse('In { } a list of ports is quoted: destination_port: "22,80,443".');
+        continue;
+      }
       const near = nearest(name, names);
       const meant = near === null ? `there are: ${names.join(', ')}` : `did you mean "${near}"?`;
       place.refuse(`${what} has no field "${name}"; ${meant}`);

@@ -3,6 +3,7 @@ import type {
   AcceptedFilter,
   AcceptedRule,
   AddressReplacement,
+  ExplainedChange,
 } from '@portcullis/client/generated/operations.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import {
@@ -29,11 +30,30 @@ export interface AddressState {
   readonly blocked: readonly string[];
 }
 
+/** One line of a plan. */
 export interface Change {
   readonly sign: '+' | '-' | '~';
   readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
   readonly text: string;
+  /** The same in fields, for programs. */
+  readonly object: ChangedObject;
 }
+
+/** What a change adds, removes or changes. */
+export type ChangedObject =
+  | {
+      readonly kind: 'rule';
+      readonly action: 'allow' | 'deny';
+      readonly protocol: string;
+      /** A port expression or `SERVER:PORT`; null: any. */
+      readonly destination_port: string | null;
+      readonly source_ip: string | null;
+      readonly ref: string | null;
+      readonly expires_at: string | null;
+    }
+  | { readonly kind: 'filter'; readonly type: string; readonly port: string }
+  | { readonly kind: 'default'; readonly from: string; readonly to: string }
+  | { readonly kind: 'blocked'; readonly sources: readonly string[] };
 
 /** What makes an address as the file says. */
 export interface AddressPlan {
@@ -50,6 +70,8 @@ export interface AddressPlan {
   readonly default: 'accept' | 'deny' | null;
   readonly block: readonly string[];
   readonly unblock: readonly string[];
+  /** The same as one change that explain evaluates; null: nothing changes. */
+  readonly change: ExplainedChange | null;
 }
 
 /** Compares an address with the file. Without `prune` what the file does not name stays. */
@@ -75,14 +97,16 @@ export function planAddress(
     ...filters.left,
     ...(prune ? [] : unneeded.map((one) => `blocked ${one}`)),
   ];
+  const changes = [
+    ...replaced,
+    ...(fallback === null ? [] : [defaultChange(data.default, fallback)]),
+    ...listed('+', 'closes', 'blocks', block),
+    ...listed('-', 'opens', 'unblocks', unblock),
+  ];
+  const nowBlocked = [...blocked.filter((source) => !unblock.includes(source)), ...block];
   return {
     ip: wanted.ip,
-    changes: [
-      ...replaced,
-      ...(fallback === null ? [] : [defaultChange(data.default, fallback)]),
-      ...listed('+', 'closes', 'blocks', block),
-      ...listed('-', 'opens', 'unblocks', unblock),
-    ],
+    changes,
     notes: [
       ...noEffects(rules.added, rules.kept, fallback ?? data.default),
       ...rules.grouped,
@@ -99,6 +123,15 @@ export function planAddress(
     default: fallback,
     block,
     unblock,
+    change:
+      changes.length === 0
+        ? null
+        : {
+            rules: rules.sent,
+            filters: filters.sent,
+            ...(fallback !== null && { default: fallback }),
+            ...(wanted.blocked !== undefined && { blocked: nowBlocked }),
+          },
   };
 }
 
@@ -126,7 +159,8 @@ function overLimit(
 
 function defaultChange(from: string, to: 'accept' | 'deny'): Change {
   const effect = to === 'accept' ? 'opens' : 'closes';
-  return { sign: '~', effect, text: `default ${from} becomes ${to}` };
+  const text = `default ${from} becomes ${to}`;
+  return { sign: '~', effect, text, object: { kind: 'default', from, to } };
 }
 
 function listed(
@@ -135,7 +169,9 @@ function listed(
   verb: string,
   names: readonly string[],
 ): Change[] {
-  return names.length === 0 ? [] : [{ sign, effect, text: `${verb} ${some(names)}` }];
+  if (names.length === 0) return [];
+  const object: ChangedObject = { kind: 'blocked', sources: names };
+  return [{ sign, effect, text: `${verb} ${some(names)}`, object }];
 }
 
 interface RulePlan {
@@ -235,7 +271,8 @@ function marksOf(rule: AcceptedRule, wanted: WantedRule | undefined, refs: Reado
   if (ref === rule.ref && seconds(expiresAt) === seconds(rule.expires_at)) return null;
   const end = expiresAt === null ? 'without an end' : `until ${expiresAt}`;
   const text = `${ruleText(wanted)}: ${ref === null ? 'no ref' : `ref "${ref}"`}, ${end}`;
-  const change: Change = { sign: '~', effect: 'marks', text };
+  const object = ruleObject({ ...wanted, ref, expiresAt }, []);
+  const change: Change = { sign: '~', effect: 'marks', text, object };
   return { id: rule.id, change, sent: { ...sentRule(rule), ref, expires_at: expiresAt } };
 }
 
@@ -243,18 +280,35 @@ function marksOf(rule: AcceptedRule, wanted: WantedRule | undefined, refs: Reado
 function describe(sign: '+' | '-', rules: readonly WantedRule[]): Change[] {
   return (['allow', 'deny'] as const).flatMap((action) => {
     const isOpening = (action === 'allow') === (sign === '+');
-    return describeRules(rules.filter((rule) => rule.action === action)).map((text) => ({
+    return groupRules(rules.filter((rule) => rule.action === action)).map(([first, ports]) => ({
       sign,
       effect: isOpening ? ('opens' as const) : ('closes' as const),
-      text,
+      text: groupText(first, ports),
+      object: ruleObject(first, ports),
     }));
   });
 }
 
+function ruleObject(rule: WantedRule, ports: readonly number[]): ChangedObject {
+  const { action, protocol, source, port, namedPort, ref, expiresAt } = rule;
+  const one = port === null ? null : String(port);
+  return {
+    kind: 'rule',
+    action,
+    protocol,
+    destination_port: ports.length > 1 ? portExpression(ports) : (namedPort ?? one),
+    source_ip: source,
+    ref: ref ?? null,
+    expires_at: expiresAt ?? null,
+  };
+}
+
 export function describeRules(rules: readonly WantedRule[]): string[] {
-  return groupRules(rules).map(([first, ports]) =>
-    ports.length < 2 ? ruleText(first) : ruleText(first, portExpression(ports)),
-  );
+  return groupRules(rules).map(([first, ports]) => groupText(first, ports));
+}
+
+function groupText(first: WantedRule, ports: readonly number[]): string {
+  return ports.length < 2 ? ruleText(first) : ruleText(first, portExpression(ports));
 }
 
 /** Rules that are equal but for their ports, and have no marks, with those ports. */
@@ -337,12 +391,15 @@ function planFilters(
   const removed = prune ? unnamed : [];
   const staying = own.filter((one) => !removed.includes(one));
   const changed = staying.filter((one) => !hasSettings(one, named.get(name(one))));
-  const texts = (list: readonly { readonly type: string; readonly port: number }[]): string[] =>
-    [...Map.groupBy(list, ({ type }) => type)].map(
-      ([type, ports]) => `${type} ${portExpression(ports.map(({ port }) => port))}`,
-    );
+  const texts = (list: readonly TypedPort[]): string[] =>
+    portsOfTypes(list).map((one) => one.join(' '));
   const lines = (sign: Change['sign'], list: readonly WantedFilter[], more = ''): Change[] =>
-    texts(list).map((text) => ({ sign, effect: 'filters' as const, text: `${text}${more}` }));
+    portsOfTypes(list).map(([type, port]) => ({
+      sign,
+      effect: 'filters' as const,
+      text: `${type} ${port}${more}`,
+      object: { kind: 'filter' as const, type, port },
+    }));
   return {
     changes: [
       ...lines('+', added, ': connections through it open again'),
@@ -363,6 +420,16 @@ function planFilters(
     ] as AddressReplacement['filters'],
     count: grouped.length + staying.length + added.length,
   };
+}
+
+type TypedPort = Pick<WantedFilter, 'type' | 'port'>;
+
+/** Filters by their type, with a port expression. */
+function portsOfTypes(list: readonly TypedPort[]): [type: string, ports: string][] {
+  return [...Map.groupBy(list, ({ type }) => type)].map(([type, ports]) => [
+    type,
+    portExpression(ports.map(({ port }) => port)),
+  ]);
 }
 
 function hasSettings({ settings }: AcceptedFilter, wanted: WantedFilter | undefined): boolean {

@@ -23,6 +23,8 @@ export type AcceptedAddress = {
     /** `full`: every edge that serves the address enforces. `partial`: one is out of service, lacks a device, or refused it. `none`: no edge enforces. */
     readonly enforcement: 'full' | 'partial' | 'none';
     readonly edges: readonly EdgeProgress[];
+    readonly also_drops: AlsoDrops;
+    readonly propagation: PropagationTime;
   };
 };
 
@@ -188,6 +190,16 @@ export type AllocationInput = {
   readonly variable?: string;
   /** What the port is for. */
   readonly name?: string;
+};
+
+/** What drops packets to the address beside its rules, as far as is accepted. */
+export type AlsoDrops = {
+  /** Read before every allow rule. */
+  readonly blocked_sources: readonly BlockedSourcesOf[];
+  /** Read before allow rules without a source. */
+  readonly geo_rules: readonly GeoRuleOf[];
+  /** Read before everything else. */
+  readonly baseline_rules: readonly BaselineRuleOf[];
 };
 
 /** Without its secret, which is shown once. */
@@ -433,6 +445,18 @@ export type AuditTrail = {
   };
 };
 
+/** A rule of the operator on the address's prefix. */
+export type BaselineRuleOf = {
+  readonly id: number;
+  /** Later versions may add values. */
+  readonly action: 'allow' | 'deny' | (string & {});
+  readonly protocol: string;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  /** Null: any. */
+  readonly destination_port: Port | null;
+};
+
 /** Networks to block. */
 export type BlockRequest = {
   readonly sources: readonly string[];
@@ -468,6 +492,16 @@ export type BlockedSources = {
     /** The next page; null: the last. */
     readonly next: string | null;
   };
+};
+
+/** Blocked sources of one target. */
+export type BlockedSourcesOf = {
+  /** An address or a prefix; null: everything that the organisation holds. */
+  readonly target: string | null;
+  /** Sources that are blocked on it. */
+  readonly count: number;
+  /** The first of them; `listBlockedSources` has all. */
+  readonly sources: readonly string[];
 };
 
 /** Between what a peak surely was: equal where every packet was counted. */
@@ -899,8 +933,8 @@ export type Event = {
 export type ExplainRequest = {
   /** By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address. */
   readonly protocol: 'tcp' | 'udp' | 'icmp' | 'gre' | 'esp' | number;
-  /** Where the packet comes from: an address of the same family. */
-  readonly source_ip: string;
+  /** Where the packet comes from: an address of the same family. Left out: from anywhere; the answer says in `open_to` from where it passes, and no edge is asked. */
+  readonly source_ip?: string | null;
   /** With tcp and udp; only mitigations look at it. */
   readonly source_port?: number;
   /** With tcp and udp, and required there: a port, or its name. A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one. */
@@ -911,6 +945,19 @@ export type ExplainRequest = {
   readonly icmp_code?: number;
   /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
+  /** Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
+  readonly change?: ExplainedChange | null;
+};
+
+/** A change of the address that is not made. */
+export type ExplainedChange = {
+  /** All rules that the address shall have of its own; [] for none. */
+  readonly rules: readonly ReplacementRule[];
+  /** All filters that the address shall have of its own; [] for none. */
+  readonly filters: readonly ReplacementFilter[];
+  readonly default?: 'accept' | 'deny';
+  /** All sources that shall be blocked on this address itself. */
+  readonly blocked?: readonly string[];
 };
 
 /** What happens to a packet, and why. */
@@ -923,6 +970,8 @@ export type Explanation = {
     readonly decided_by: DecidedBy | null;
     /** The same in words. */
     readonly explanation: string;
+    /** Of a request without `source_ip`; null of others. */
+    readonly open_to: OpenTo | null;
     /** Every edge that serves the address, asked just now. */
     readonly edges: readonly EdgeVerdict[];
     /** Where edges and what is accepted do not agree, a sentence each. */
@@ -1295,6 +1344,15 @@ export type GeoRuleInput = {
   readonly targets: readonly string[];
 };
 
+/** A geo rule that applies to the address. */
+export type GeoRuleOf = {
+  readonly id: number;
+  /** `deny` drops what it lists, `only` everything else. Later versions may add values. */
+  readonly action: 'deny' | 'only' | (string & {});
+  readonly countries: readonly string[];
+  readonly asns: readonly Asn[];
+};
+
 export type GeoRules = {
   readonly data: readonly GeoRule[];
 };
@@ -1596,6 +1654,11 @@ export type LinkToken = {
   readonly token: string;
 };
 
+/** What the request made, where that has an id of its own. */
+export type MadeObject = {
+  readonly id: number;
+};
+
 export type ManagedFilter = {
   readonly type: string;
   /** A port expression; null: the ports of its game servers. */
@@ -1605,6 +1668,14 @@ export type ManagedFilter = {
 export type ManagementPort = {
   readonly protocol: 'tcp' | 'udp';
   readonly port: number;
+};
+
+export type MeasuredPropagation = {
+  /** The last changes, at most 100. */
+  readonly samples: number;
+  readonly median_ms: number;
+  /** Of 95 of 100 changes. */
+  readonly p95_ms: number;
 };
 
 export type MemberChange = {
@@ -1728,6 +1799,32 @@ export type OpenLinks = {
   }>;
 };
 
+/** From where packets to a port pass, and by what. */
+export type OpenTo = {
+  /** `most`: from more than half of all addresses. `some`: from fewer. Mitigations, blocked sources, geo rules and ports of running servers count. Later versions may add values. */
+  readonly to: 'everyone' | 'most' | 'some' | 'nobody' | (string & {});
+  /** The same in words. */
+  readonly explanation: string;
+  /** Each verdict with the stage that gives it, that of most sources first. */
+  readonly decisions: readonly OpenToDecision[];
+  /** Filters of the port, which then look at what passes. */
+  readonly filters: readonly string[];
+  /** `pending`: on an edge it is something else yet. `unenforced`: no edge enforces, so every packet passes. Later versions may add values. */
+  readonly propagation: 'live' | 'pending' | 'unenforced' | (string & {});
+};
+
+export type OpenToDecision = {
+  readonly verdict: 'pass' | 'drop';
+  /** The stage that decided; `default`: no rule matched, so the default of the address did. Later versions may add values. */
+  readonly stage: 'management' | 'needed-icmp' | 'fragment-limits' | 'return-traffic' | 'mitigations' | 'baseline' | 'blocked-sources' | 'named-allows' | 'geo' | 'rules' | 'default' | 'filters' | (string & {});
+  /** Null: no object, the stage itself decided. */
+  readonly decided_by: DecidedBy | null;
+  /** The same in words. */
+  readonly explanation: string;
+  /** One of the sources that get this verdict. */
+  readonly source_ip: string;
+};
+
 export type OperatedServer = {
   readonly uuid: string;
   readonly external_id: string | null;
@@ -1761,6 +1858,8 @@ export type OperatedServerLimits = {
 
 export type OperatedServers = {
   readonly data: readonly OperatedServer[];
+  /** Of a write: ports that players cannot reach, because the firewall closes them. Absent: none. */
+  readonly message?: string;
 };
 
 export type OperatorInvitation = {
@@ -1833,6 +1932,7 @@ export type OrganisationService = {
 
 export type Organisations = {
   readonly data: readonly OrganisationDetail[];
+  readonly made?: MadeObject;
 };
 
 /** For `optionsJSON` of the browser’s WebAuthn call. */
@@ -1973,7 +2073,7 @@ export type Problem = {
   /** What happened here, in a sentence a person can act on. */
   readonly detail: string;
   /** What to program against. Stable. Later versions may add values. */
-  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
+  readonly code: 'malformed_json' | 'unauthenticated' | 'area_not_enabled' | 'ability_missing' | 'role_missing' | 'cross_site_request' | 'not_found' | 'method_not_allowed' | 'idempotency_in_progress' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'invalid_request' | 'rule_exists' | 'idempotency_key_reused' | 'filter_exists' | 'filter_unavailable' | 'limit_exceeded' | 'managed_by_fleet_file' | 'live_objects' | 'conflict' | 'no_capacity' | 'managed_by_group' | 'rate_limited' | 'internal' | 'no_port_landed' | 'outcome_unknown' | 'unavailable' | (string & {});
   /** Where the input is wrong. */
   readonly errors?: readonly InputError[];
   /** Only with code internal: what the operator finds it under. */
@@ -1984,6 +2084,14 @@ export type Problem = {
 
 /** `live`: on every edge in service. `pending`: accepted, not everywhere yet, or nowhere while no edge enforces. `going`: deleted, still somewhere. Later versions may add values. */
 export type PropagationState = 'live' | 'pending' | 'going' | (string & {});
+
+/** How long it takes here from the acceptance of a change until every edge in service has it. */
+export type PropagationTime = {
+  /** Null: no change has become live yet. */
+  readonly measured: MeasuredPropagation | null;
+  /** The same in words. */
+  readonly text: string;
+};
 
 /** Shown this once; each works once. */
 export type RecoveryCodes = {

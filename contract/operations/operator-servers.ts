@@ -59,7 +59,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
       'Its node builds it from its egg. A refusal names each node and what it lacks. With the `external_id` of a server that is equal, nothing is made and that one is answered.',
     body: ServerInput,
     bodyExamples: { placed: SERVER, 'on a node': { ...SERVER, node: 'node-1' } },
-    responses: createAnswer(now, OperatedServers),
+    responses: createAnswer(now, OperatedServers, ['no_capacity']),
   },
   {
     ...read,
@@ -80,7 +80,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
       'What is left out stays as it is. A server that runs takes limits and ports at its next start.',
     body: ServerChange,
     bodyExamples: { upgrade: { limits: { memory: 2_048, cpu: 200, disk: 4_096 } } },
-    responses: saveAnswer(now, OperatedServers, ['live_objects']),
+    responses: saveAnswer(now, OperatedServers, ['live_objects', 'no_capacity']),
   },
   {
     ...remove,

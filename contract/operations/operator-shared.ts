@@ -22,7 +22,7 @@ const once = { ...manages, idempotent: true, requestHeaders: ['Idempotency-Key']
 export const create = { ...once, method: 'POST' } as const;
 export const remove = { ...once, method: 'DELETE' } as const;
 
-const ALL = ['ability_missing', 'managed_by_fleet_file'] as const;
+const ALL = ['ability_missing', 'conflict', 'managed_by_fleet_file'] as const;
 
 export function readAnswer(description: string, schema: TSchema): Responses {
   return readAnswers(description, schema, ['ability_missing']);

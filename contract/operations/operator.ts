@@ -82,7 +82,11 @@ export const OPERATOR_ENDPOINTS = [
     params: ASN,
     summary: 'Add an ASN',
     description: 'Under which the organisation announces prefixes.',
-    responses: deleteAnswers(saved, Organisations, ['ability_missing', 'managed_by_fleet_file']),
+    responses: deleteAnswers(saved, Organisations, [
+      'ability_missing',
+      'conflict',
+      'managed_by_fleet_file',
+    ]),
   },
   {
     ...remove,

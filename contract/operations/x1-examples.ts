@@ -39,7 +39,7 @@ export const CLOSING = { target: '203.0.113.10', default: 'deny' };
 export const CLOSED_ADDRESS = {
   data: { target: '203.0.113.10', default: 'deny' },
   message:
-    'The change was accepted. Packets to 203.0.113.10 that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted. Packets to 203.0.113.10 that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const ACCEPTED = {
@@ -71,6 +71,15 @@ export const ACCEPTED = {
     live_generation: 1207,
     enforcement: 'full',
     edges: [{ name: 'fra1', generation: 1207, in_service: true, refused: null }],
+    also_drops: {
+      blocked_sources: [{ target: null, count: 1, sources: ['192.0.2.7'] }],
+      geo_rules: [{ id: 2, action: 'deny', countries: ['XX'], asns: [64_500] }],
+      baseline_rules: [],
+    },
+    propagation: {
+      measured: { samples: 100, median_ms: 120, p95_ms: 340 },
+      text: 'Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
+    },
   },
 };
 
@@ -90,7 +99,7 @@ export const REPLACED = {
     unchanged: 2,
   },
   message:
-    'The change was accepted: 3 objects created, 1 deleted. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted: 3 objects created, 1 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const RULE_BATCH = {
@@ -107,7 +116,7 @@ export const RULES_ADDED = {
     unchanged: 2,
   },
   message:
-    'The change was accepted: 3 objects created, 0 deleted. Changes take 3-5 minutes to propagate globally.',
+    'The change was accepted: 3 objects created, 0 deleted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };
 
 export const PACKETS = {
@@ -131,6 +140,7 @@ const DECISION = {
 export const EXPLANATION = {
   data: {
     ...DECISION,
+    open_to: null,
     edges: [
       {
         name: 'ams1',
@@ -244,5 +254,5 @@ export const FILTER_SETTINGS_SET = {
     unchanged: 4,
   },
   message:
-    'The settings of 1 filter were accepted. Changes take 3-5 minutes to propagate globally.',
+    'The settings of 1 filter were accepted. Until a change is live takes 120 ms here, at most 340 ms for 95 of 100 (measured on the last 100 changes).',
 };

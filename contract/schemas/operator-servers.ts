@@ -150,7 +150,15 @@ const OperatedServer = object('OperatedServer', {
   owner,
 });
 
-export const OperatedServers = object('OperatedServers', { data: Type.Array(OperatedServer) });
+export const OperatedServers = object('OperatedServers', {
+  data: Type.Array(OperatedServer),
+  message: Type.Optional(
+    Type.String({
+      description:
+        'Of a write: ports that players cannot reach, because the firewall closes them. Absent: none.',
+    }),
+  ),
+});
 
 export const ServerQuery = Type.Object(
   {

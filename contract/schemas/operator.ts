@@ -101,7 +101,12 @@ const OrganisationDetail = object('OrganisationDetail', {
   thresholds: Thresholds,
 });
 
-export const Organisations = object('Organisations', { data: Type.Array(OrganisationDetail) });
+export const Organisations = object('Organisations', {
+  data: Type.Array(OrganisationDetail),
+  made: Type.Optional(
+    object('MadeObject', 'What the request made, where that has an id of its own.', { id: id() }),
+  ),
+});
 
 const externalId = sentTextOrNull({
   minLength: 1,

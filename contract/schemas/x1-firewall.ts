@@ -7,10 +7,8 @@ import {
   ruleFields,
   RuleInput,
 } from './firewall.ts';
-import { DropTotal } from './x1-drops.ts';
 import { FilterSettings, FilterSettingsInput } from './x1-filter-settings.ts';
 import {
-  answer,
   Asn,
   choice,
   choiceOrNull,
@@ -41,17 +39,17 @@ const PropagationState = openChoice(PROPAGATION_STATES, {
     '`live`: on every edge in service. `pending`: accepted, not everywhere yet, or nowhere while no edge enforces. `going`: deleted, still somewhere.',
 });
 
-const DefaultAction = choice(['accept', 'deny'], {
+export const DefaultAction = choice(['accept', 'deny'], {
   title: 'DefaultAction',
   description: 'What happens to a packet that no rule matches.',
 });
 
 /** Longer than any name of a server and its port. */
-const MAX_PORT_NAME = 300;
-const PORT_NAME =
+export const MAX_PORT_NAME = 300;
+export const PORT_NAME =
   'A port of a game server as `SERVER:PORT`: the name of the server or its uuid, and the name of the port; `primary` is the first one.';
 
-const namedPort = textOrNull({
+export const namedPort = textOrNull({
   description: `${PORT_NAME} The rule follows it. Null: it has its port by number.`,
   examples: ['Survival:query'],
 });
@@ -84,6 +82,66 @@ const EdgeProgress = object('EdgeProgress', 'How far an edge that serves the add
   }),
 });
 
+const MAX_NAMED_SOURCES = 100;
+
+const AlsoDrops = object(
+  'AlsoDrops',
+  'What drops packets to the address beside its rules, as far as is accepted.',
+  {
+    blocked_sources: Type.Array(
+      object('BlockedSourcesOf', 'Blocked sources of one target.', {
+        target: textOrNull({
+          description: 'An address or a prefix; null: everything that the organisation holds.',
+          examples: ['203.0.113.10'],
+        }),
+        count: natural({ description: 'Sources that are blocked on it.' }),
+        sources: Type.Array(Type.String({ examples: ['192.0.2.7'] }), {
+          maxItems: MAX_NAMED_SOURCES,
+          description: 'The first of them; `listBlockedSources` has all.',
+        }),
+      }),
+      { description: 'Read before every allow rule.' },
+    ),
+    geo_rules: Type.Array(
+      object('GeoRuleOf', 'A geo rule that applies to the address.', {
+        id: id(),
+        action: openChoice(['deny', 'only'], {
+          description: '`deny` drops what it lists, `only` everything else.',
+        }),
+        countries: Type.Array(Type.String({ examples: ['DE'] })),
+        asns: Type.Array(Asn),
+      }),
+      { description: 'Read before allow rules without a source.' },
+    ),
+    baseline_rules: Type.Array(
+      object('BaselineRuleOf', "A rule of the operator on the address's prefix.", {
+        id: id(),
+        action: openChoice(['allow', 'deny']),
+        protocol: Type.String({ examples: ['udp'] }),
+        source_ip: textOrNull({ description: 'Null: any.' }),
+        destination_port: orNull(Port, { description: 'Null: any.' }),
+      }),
+      { description: 'Read before everything else.' },
+    ),
+  },
+);
+
+const PropagationTime = object(
+  'PropagationTime',
+  'How long it takes here from the acceptance of a change until every edge in service has it.',
+  {
+    measured: orNull(
+      object('MeasuredPropagation', {
+        samples: natural({ description: 'The last changes, at most 100.' }),
+        median_ms: natural(),
+        p95_ms: natural({ description: 'Of 95 of 100 changes.' }),
+      }),
+      { description: 'Null: no change has become live yet.' },
+    ),
+    text: Type.String({ description: 'The same in words.' }),
+  },
+);
+
 export const AcceptedAddress = object(
   'AcceptedAddress',
   'What was accepted for an address, object by object.',
@@ -107,6 +165,8 @@ export const AcceptedAddress = object(
           '`full`: every edge that serves the address enforces. `partial`: one is out of service, lacks a device, or refused it. `none`: no edge enforces.',
       }),
       edges: Type.Array(EdgeProgress),
+      also_drops: AlsoDrops,
+      propagation: PropagationTime,
     }),
   },
 );
@@ -256,135 +316,6 @@ export const DefaultChanged = object('DefaultChanged', {
     default: choiceOrNull(['accept', 'deny'], DEFAULT_NOTES),
   }),
   message: Type.String({ description: 'What was accepted, and how long it propagates.' }),
-});
-
-const octet = (description: string) =>
-  Type.Optional(integer({ minimum: 0, maximum: 255, description }));
-const packetPort = (description: string) =>
-  Type.Optional(integer({ minimum: 0, maximum: 65_535, description }));
-
-const PACKET_PROTOCOLS = ['tcp', 'udp', 'icmp', 'gre', 'esp'] as const;
-const POLICY_VIEWS = ['accepted', 'live'] as const;
-
-export const ExplainRequest = sent('ExplainRequest', 'A packet to the address of the path.', {
-  protocol: Type.Union([choice(PACKET_PROTOCOLS), integer({ minimum: 0, maximum: 255 })], {
-    description: 'By name, or an IP protocol number. `icmp` is ICMPv6 for an IPv6 address.',
-    examples: ['udp', 132],
-  }),
-  source_ip: sentText({
-    minLength: 2,
-    maxLength: 64,
-    description: 'Where the packet comes from: an address of the same family.',
-    examples: ['198.51.100.7'],
-  }),
-  source_port: packetPort('With tcp and udp; only mitigations look at it.'),
-  destination_port: Type.Optional(
-    Type.Union(
-      [
-        integer({ minimum: 0, maximum: 65_535 }),
-        sentText({ minLength: 3, maxLength: MAX_PORT_NAME }),
-      ],
-      {
-        description: `With tcp and udp, and required there: a port, or its name. ${PORT_NAME}`,
-        examples: [27_015, 'Survival:query'],
-      },
-    ),
-  ),
-  icmp_type: octet('With icmp; default: an echo request.'),
-  icmp_code: octet('With icmp; default 0.'),
-  view: Type.Optional(
-    choice(POLICY_VIEWS, {
-      default: 'accepted',
-      description:
-        'Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces.',
-    }),
-  ),
-});
-const DECIDER_KINDS = [
-  'rule',
-  'group_rule',
-  'server_port',
-  'geo_rule',
-  'baseline',
-  'blocked_source',
-  'filter',
-  'mitigation',
-] as const;
-
-const DecidedBy = object('DecidedBy', 'The object that decided.', {
-  kind: openChoice(DECIDER_KINDS),
-  id: integerOrNull({ minimum: 1, description: 'Its id; null where it has none to show.' }),
-  managed_by_group: orNull(GroupRef, { description: 'The group that it belongs to.' }),
-  named_port: namedPort,
-});
-
-/** In the order of evaluation. */
-export const STAGES = [
-  'management',
-  'needed-icmp',
-  'fragment-limits',
-  'return-traffic',
-  'mitigations',
-  'baseline',
-  'blocked-sources',
-  'named-allows',
-  'geo',
-  'rules',
-  'default',
-  'filters',
-] as const;
-
-const decision = {
-  verdict: choice(['pass', 'drop']),
-  stage: openChoice(STAGES, {
-    description:
-      'The stage that decided; `default`: no rule matched, so the default of the address did.',
-  }),
-  decided_by: orNull(DecidedBy, { description: 'Null: no object, the stage itself decided.' }),
-  explanation: Type.String({ description: 'The same in words.' }),
-} as const;
-
-const KERNEL_STATES = ['undisturbed', 'disturbed', 'unknown'] as const;
-
-const EdgeAnswer = object(
-  'EdgeAnswer',
-  'What an edge does with the packet, by what its kernel was given.',
-  {
-    ...decision,
-    mode: choice(['enforce', 'observe', 'no_device'], {
-      description:
-        '`observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices.',
-    }),
-    generation: natural({ description: 'Of the policy that judged.' }),
-    up_to_date: Type.Boolean({
-      description: 'Whether it judges by the accepted policy of the address.',
-    }),
-    kernel: openChoice(KERNEL_STATES, {
-      description:
-        '`disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look.',
-    }),
-  },
-);
-
-const EdgeVerdict = object('EdgeVerdict', {
-  name: Type.String({ description: 'Name of the edge.', examples: ['fra1'] }),
-  in_service: Type.Boolean({ description: 'Whether it counts for what is live.' }),
-  answer: orNull(EdgeAnswer, { description: 'Null: it did not answer in time.' }),
-});
-
-export const Explanation = answer('Explanation', 'What happens to a packet, and why.', {
-  ...decision,
-  edges: Type.Array(EdgeVerdict, {
-    description: 'Every edge that serves the address, asked just now.',
-  }),
-  differences: Type.Array(Type.String(), {
-    description: 'Where edges and what is accepted do not agree, a sentence each.',
-  }),
-  dropped: Type.Array(DropTotal, {
-    maxItems: 20,
-    description:
-      'What edges dropped of all packets to the address in the last hour, by what dropped and why, largest first: filters too, which no single packet decides.',
-  }),
 });
 
 const heldSince = timestamp({ description: 'Since when the organisation holds it.' });

@@ -9,7 +9,7 @@ import { deleteEdge, loadEdgeStatuses } from '../fleet/index.ts';
 import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
-import { Problem } from '../problem.ts';
+import { conflict, Problem } from '../problem.ts';
 import { operate } from './organisation-write.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
 
@@ -42,7 +42,7 @@ async function removeAgent(call: Call, batch: Batch): Promise<Answer> {
     throw new Problem('not_found', `There is no such agent: ${kind}/${name}`.slice(0, 200));
   }
   batch.requireOwn(agent.owner, `The ${agent.kind} ${name}`);
-  if (agent.hindrance !== null) throw new Problem('invalid_request', agent.hindrance);
+  if (agent.hindrance !== null) throw conflict(agent.hindrance);
   await agent.remove(batch);
   const generation = await batch.land('agent.remove');
   await recordAudit(tx, {

@@ -22,12 +22,14 @@ import {
   loadLibraryEgg,
   parseEggDocument,
 } from '../fleet-file/read/egg-files.ts';
+import { findClosedPorts } from '../firewall/explain/index.ts';
 import type { Batch } from '../fleet/batch.ts';
+import { loadSourceSets } from '../fleet/index.ts';
 import { reinstallServer } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, Problem } from '../problem.ts';
 import { operate, requireOrganisation } from './organisation-write.ts';
 import { placeServer, requireFreePorts } from './places.ts';
 import { findService } from './store.ts';
@@ -131,7 +133,39 @@ async function land(
   const headers = generation === null ? {} : { 'portcullis-generation': String(generation) };
   const servers = await loadGameServers(tx, { uuid });
   const data = action === 'server.delete' ? { done: true } : servers.map(operatedServerView);
-  return { status: action === 'server.create' ? 201 : 200, body: { data }, headers };
+  const makes = action === 'server.create' || action === 'server.change';
+  const notes = makes ? await explainClosedPorts(tx, servers) : [];
+  const body = notes.length === 0 ? { data } : { data, message: notes.join(' ') };
+  return { status: action === 'server.create' ? 201 : 200, body, headers };
+}
+
+/** Ports of servers that players cannot reach, also while the server runs. */
+async function explainClosedPorts(
+  tx: Tx,
+  servers: readonly CurrentGameServer[],
+): Promise<string[]> {
+  const ports = servers.flatMap((server) => shutPorts(server));
+  const closed = await findClosedPorts({ loadSourceSets }, tx, ports);
+  return closed.map(
+    ({ ip, port, protocol, explanation }) =>
+      `Players cannot reach ${protocol} ${port} of ${ip}. ${explanation} Let it be open while the server runs (open_while_running), or allow it by a rule.`,
+  );
+}
+
+/** Ports that the server does not open while it runs. */
+function shutPorts(server: CurrentGameServer) {
+  const { ip, port, ports, eggProtocols, openWhileRunning, openPorts } = server;
+  if (openWhileRunning && openPorts === null) return [];
+  const all = ports.length > 0 ? ports : [{ ip, port, protocols: eggProtocols, name: null }];
+  return all
+    .filter(({ name }) => !openWhileRunning || name === null || openPorts?.includes(name) !== true)
+    .flatMap((one) =>
+      one.protocols.map((protocol) => ({
+        ip: one.ip,
+        port: one.port,
+        protocol: protocol === 'tcp' ? ('tcp' as const) : ('udp' as const),
+      })),
+    );
 }
 
 async function create(
@@ -168,7 +202,7 @@ async function answerSame(
   const { words } = differenceOf(row, wanted);
   if (words !== '') {
     const detail = `The server ${row.uuid} has this external id and differs: ${words}. Change it instead.`;
-    throw invalidField('/external_id', detail);
+    throw conflict(detail, '/external_id');
   }
   return { status: 201, body: { data: [operatedServerView(row)] } };
 }
@@ -302,7 +336,7 @@ async function storedEgg(tx: Tx, { eggDigest: digest }: CurrentGameServer): Prom
 async function requireService(tx: Tx, organisationId: number, id: number): Promise<void> {
   const found = await findService(tx, id);
   if (found?.organisationId === organisationId) return;
-  throw invalidField('/service_id', `The organisation has no service ${id}: make it first.`);
+  throw conflict(`The organisation has no service ${id}: make it first.`, '/service_id');
 }
 
 async function setExternalId(tx: Tx, uuid: string, externalId: string | null): Promise<void> {

@@ -14,7 +14,7 @@ import {
   loadInside,
   loadNow,
 } from '../organisations/index.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
 import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
 import { findAsn, findHolder, findService } from './store.ts';
 import { timeView } from '../http/operations/view.ts';
@@ -33,8 +33,7 @@ export function createHoldingHandlers(): Pick<Handlers, Names> {
         const holding = await requireHolding(tx, organisationId, pathId(call, 'holding'));
         batch.requireOwn(holding.owner, nameOf(holding));
         if (holding.referenced && holding.since < (await loadNow(tx))) {
-          const detail = `${nameOf(holding)} has a history: end it instead.`;
-          throw new Problem('invalid_request', detail);
+          throw conflict(`${nameOf(holding)} has a history: end it instead.`);
         }
         if (holding.liveObjects > 0) throw losing(holding);
         await deleteHolding(batch, holding);
@@ -63,8 +62,8 @@ async function create(
   await requireSource(tx, content, organisationId);
   await requireFree(tx, content, null);
   if (body.allow_losses !== true && inEffect(content, now)) await requireNothingInside(tx, content);
-  await createHoldings(batch, [{ ...content, organisationId }]);
-  return entry('holding.create', content);
+  const [created] = await createHoldings(batch, [{ ...content, organisationId }]);
+  return { ...entry('holding.create', content), ...(created && { made: { id: created.id } }) };
 }
 
 async function change(
@@ -105,13 +104,13 @@ async function requireSource(
     const found = await findAsn(tx, asn);
     if (found?.organisationId === organisationId || found?.organisationId === null) return;
     const detail = `AS${asn} is neither the organisation's nor the operator's: add it first.`;
-    throw invalidField('/asn', detail);
+    throw conflict(detail, '/asn');
   }
   if (serviceId === null) return;
   const found = await findService(tx, serviceId);
   if (found?.organisationId === organisationId) return;
   const detail = `The organisation has no service ${serviceId}: make it first.`;
-  throw invalidField('/service_id', detail);
+  throw conflict(detail, '/service_id');
 }
 
 function requireCidr(text: string): string {
@@ -128,7 +127,7 @@ async function requireFree(tx: Tx, content: HoldingContent, except: number | nul
   if (holder === null) return;
   const until = holder.until === null ? '' : ` until ${timeView(holder.until)}`;
   const detail = `${showCidr(content.cidr)} is ${holder.slug}'s since ${timeView(holder.since)}${until}: two cannot hold it at the same time.`;
-  throw invalidField('/prefix', detail);
+  throw conflict(detail, '/prefix');
 }
 
 async function requireNothingInside(tx: Tx, { cidr }: HoldingContent): Promise<void> {

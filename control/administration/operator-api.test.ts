@@ -124,10 +124,7 @@ test('a billing system makes a customer with prefix, key, service and server, an
   // The same order without its Idempotency-Key makes no second one.
   assert.equal(one(await operator.post(SERVERS, SERVER)).uuid, server.uuid);
   const differs = await operator.post(SERVERS, { ...SERVER, limits: { ...LIMITS, memory: 2_048 } });
-  assert.match(
-    assertRefused(differs, 422, 'invalid_request')['detail'] as string,
-    /memory 1024 -> 2048/,
-  );
+  assert.match(assertRefused(differs, 422, 'conflict')['detail'] as string, /memory 1024 -> 2048/);
 
   const path = `${SERVERS}/${server.uuid}`;
   const more = { limits: { ...LIMITS, memory: 2_048 }, variables: { MOTD: 'welcome' } };
@@ -140,7 +137,7 @@ test('a billing system makes a customer with prefix, key, service and server, an
   assert.equal(one(await operator.get(`${SERVERS}?external_id=whmcs-4711`)).uuid, server.uuid);
   const early = await operator.send('DELETE', HIVE);
   assert.match(
-    assertRefused(early, 422, 'invalid_request')['detail'] as string,
+    assertRefused(early, 422, 'conflict')['detail'] as string,
     /1 game server and 1 holding/,
   );
   dataOf(await twice(operator, 'DELETE', path));
@@ -183,7 +180,7 @@ test('a refusal of a place names each node and what it lacks', async (t) => {
   dataOf(await operator.put(`${NODES}/bare`, {}));
   await connect(db, 'bare');
   const big = { ...SERVER, external_id: null, limits: { ...LIMITS, memory: 8_192 } };
-  const refused = assertRefused(await operator.post(SERVERS, big), 422, 'invalid_request');
+  const refused = assertRefused(await operator.post(SERVERS, big), 422, 'no_capacity');
   assert.equal(
     refused['detail'],
     'No node has room for it: away is not connected; bare lists no address from which a port could be given; big has 4096 of 4096 MiB of memory left, and 8192 are needed.',
@@ -192,13 +189,13 @@ test('a refusal of a place names each node and what it lacks', async (t) => {
     dataOf(await operator.post(SERVERS, { ...SERVER, external_id: name }));
   const third = await operator.post(SERVERS, { ...SERVER, external_id: 'c', node: 'big' });
   assert.match(
-    assertRefused(third, 422, 'invalid_request')['detail'] as string,
+    assertRefused(third, 422, 'no_capacity')['detail'] as string,
     /big has no free port/,
   );
   const taken = { ...SERVER, external_id: 'd', node: 'big', name: 'Fourth' };
   const port = [{ ip: '198.51.100.20', port: 25_566 }];
   const clash = await operator.post(SERVERS, { ...taken, allocations: port });
-  assert.deepEqual(assertRefused(clash, 422, 'invalid_request')['errors'], [
+  assert.deepEqual(assertRefused(clash, 422, 'conflict')['errors'], [
     { pointer: '/allocations/0', detail: '198.51.100.20 port 25566 is that of Survival.' },
   ]);
   const wrong = { ...taken, node: 'none', egg: '../../etc/passwd' };

@@ -111,7 +111,7 @@ test('gives prefixes under the ASN of the operator, under none, and to a service
     [1, 2, 3, 4],
   );
   const theirs = await operator.send('PUT', `${HIVE}/asns/64999`);
-  assertRefused(theirs, 422, 'invalid_request');
+  assertRefused(theirs, 422, 'conflict');
   assert.match(theirs.text, /the operator's/);
   const organisations = await db.selectFrom('organisations').select(['id', 'slug']).execute();
   const organisationId = organisations.find(({ slug }) => slug === 'hive')?.id ?? 0;
@@ -139,11 +139,7 @@ test('gives prefixes under the ASN of the operator, under none, and to a service
 test('lets nobody hold what another holds at that time, and says who does', async (t) => {
   const { operator } = await start(t);
   const wanted = { prefix: '192.0.2.0/24', asn: 64510 };
-  const taken = assertRefused(
-    await operator.post(`${HIVE}/holdings`, wanted),
-    422,
-    'invalid_request',
-  );
+  const taken = assertRefused(await operator.post(`${HIVE}/holdings`, wanted), 422, 'conflict');
   assert.match(String(taken['detail']), /192\.0\.2\.0\/24 is other's since 2026-01-01/);
   const before = {
     ...wanted,
@@ -177,20 +173,16 @@ test('ends a holding now by the clock of the service, also one that has just beg
 
 test('refuses holdings that are not well-formed, and each by its field', async (t) => {
   const { operator } = await start(t);
-  const cases: [Record<string, unknown>, string][] = [
+  const cases: [Record<string, unknown>, string, string?][] = [
     [{ prefix: 'nonsense', asn: 64510 }, '/prefix'],
     [{ prefix: '192.0.3.1/24', asn: 64510 }, '/prefix'],
     [{ prefix: '192.0.3.0/24', asn: 64510, service_id: 900 }, '/asn'],
-    [{ prefix: '192.0.3.0/24', asn: 64500 }, '/asn'],
-    [{ prefix: '192.0.3.7', service_id: 501 }, '/service_id'],
+    [{ prefix: '192.0.3.0/24', asn: 64500 }, '/asn', 'conflict'],
+    [{ prefix: '192.0.3.7', service_id: 501 }, '/service_id', 'conflict'],
     [{ prefix: '192.0.3.0/24', asn: 64510, until: '2020-01-01T00:00:00+00:00' }, '/until'],
   ];
-  for (const [body, pointer] of cases) {
-    const refused = assertRefused(
-      await operator.post(`${HIVE}/holdings`, body),
-      422,
-      'invalid_request',
-    );
+  for (const [body, pointer, code = 'invalid_request'] of cases) {
+    const refused = assertRefused(await operator.post(`${HIVE}/holdings`, body), 422, code);
     assert.equal((refused['errors'] as { pointer: string }[])[0]?.pointer, pointer);
   }
 });
@@ -220,7 +212,7 @@ test('takes no rules out of force unless it is asked to', async (t) => {
   const one = `${HIVE}/holdings/${holdings[0]?.id}`;
   const end = { since: '2026-01-01T00:00:00+00:00', until: '2026-02-01T00:00:00+00:00' };
   assertRefused(await operator.put(one, end), 422, 'live_objects');
-  assertRefused(await operator.send('DELETE', one), 422, 'invalid_request');
+  assertRefused(await operator.send('DELETE', one), 422, 'conflict');
   only(await operator.put(one, { ...end, allow_losses: true }));
 });
 
@@ -233,7 +225,7 @@ test('removes a holding that was never used', async (t) => {
     [],
   );
   only(await operator.post(`${HIVE}/holdings`, wanted));
-  assertRefused(await operator.send('DELETE', `${HIVE}/asns/64510`), 422, 'invalid_request');
+  assertRefused(await operator.send('DELETE', `${HIVE}/asns/64510`), 422, 'conflict');
 });
 
 test('changes nothing that the fleet file owns, and nothing of another organisation', async (t) => {
@@ -255,8 +247,8 @@ test('changes nothing that the fleet file owns, and nothing of another organisat
     ],
     [operator.put(`${HIVE}/holdings/${prefix?.id}`, { until: null }), 404, 'not_found'],
     [operator.send('DELETE', `${HIVE}/asns/64500`), 404, 'not_found'],
-    [operator.put(`${HIVE}/services/501`, service), 422, 'invalid_request'],
-    [operator.send('PUT', `${HIVE}/asns/64500`), 422, 'invalid_request'],
+    [operator.put(`${HIVE}/services/501`, service), 422, 'conflict'],
+    [operator.send('PUT', `${HIVE}/asns/64500`), 422, 'conflict'],
     [
       operator.put(`${HIVE}/thresholds`, { scope: 'service', id: 501, ...NOTHING }),
       404,
@@ -337,7 +329,7 @@ test('changes the filters that a service manages, and removes services that noth
   }
   const address = { prefix: '192.0.3.7', service_id: 900 };
   const [made] = only(await operator.post(`${HIVE}/holdings`, address)).holdings;
-  assertRefused(await operator.send('DELETE', one), 422, 'invalid_request');
+  assertRefused(await operator.send('DELETE', one), 422, 'conflict');
   only(await operator.send('DELETE', `${HIVE}/holdings/${made?.id}`));
   assert.deepEqual(only(await operator.send('DELETE', one)).services, []);
   assert.equal(
@@ -370,7 +362,7 @@ test('removes agents of the portal that nothing needs', async (t) => {
   await db.insertInto('nodes').values({ name: 'node-1', owner: 'portal' }).execute();
   const remove = (path: string) => operator.send('DELETE', `/api/portal/operator/fleet/${path}`);
   assertRefused(await remove('edges/fra1'), 422, 'managed_by_fleet_file');
-  assertRefused(await remove('edges/fra2'), 422, 'invalid_request');
+  assertRefused(await remove('edges/fra2'), 422, 'conflict');
   assertRefused(await remove('edges/none'), 404, 'not_found');
   assertRefused(await remove('people/node-1'), 404, 'not_found');
   dataOf(await remove('edges/fra3'));

@@ -6,7 +6,7 @@ import type { Owner } from '../db/schema.ts';
 import { Batch } from '../fleet/batch.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { lockInstallation } from '../db/locks.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
@@ -15,6 +15,8 @@ export interface Done {
   readonly action: string;
   readonly target: string;
   readonly detail: Readonly<Record<string, unknown>>;
+  /** What was made, by its id; absent: nothing that has one. */
+  readonly made?: { readonly id: number };
 }
 
 /** The organisation of the path; a write to what the fleet file owns is refused by the batch. */
@@ -62,7 +64,7 @@ export async function land(
   call: Call,
   batch: Batch,
   organisationId: number,
-  done: Done,
+  { made, ...done }: Done,
 ): Promise<Answer> {
   const { tx } = batch;
   await notifyAccess(tx);
@@ -71,7 +73,7 @@ export async function land(
   const data = await loadOrganisations(tx, { slug: call.params['slug'] ?? '' });
   return {
     status: 200,
-    body: { data: data.map(organisationView) },
+    body: { data: data.map(organisationView), ...(made && { made }) },
     headers: generation === null ? {} : { 'portcullis-generation': String(generation) },
   };
 }
@@ -98,5 +100,5 @@ async function explain(error: unknown, tx: Tx): Promise<unknown> {
     return path === null ? error : new Problem(error.code, `${error.detail} It is ${path}.`);
   }
   const taken = TAKEN[constraintOf(error) ?? ''];
-  return taken === undefined ? error : invalidField(...taken);
+  return taken === undefined ? error : conflict(taken[1], taken[0]);
 }

@@ -16,7 +16,7 @@ import {
   saveDetections,
   saveOrganisations,
 } from '../organisations/index.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
 import {
   type Done,
   land,
@@ -69,8 +69,7 @@ export function createOrganisationHandlers(): Pick<Handlers, Names> {
 async function addAsn(asn: number, { batch, organisationId }: Written): Promise<Done> {
   const found = await findAsn(batch.tx, asn);
   if (found !== null && found.organisationId !== organisationId) {
-    throw new Problem(
-      'invalid_request',
+    throw conflict(
       `AS${asn} is ${found.slug === null ? "the operator's, for prefixes of any organisation" : `${found.slug}'s: take it from there first`}.`,
     );
   }
@@ -85,8 +84,7 @@ async function removeAsn(asn: number, { batch, organisationId }: Written): Promi
   }
   batch.requireOwn(found.owner, `AS${asn}`);
   if (found.holdings > 0) {
-    const detail = `Prefixes are or were announced under AS${asn}; it stays for their history.`;
-    throw new Problem('invalid_request', detail);
+    throw conflict(`Prefixes are or were announced under AS${asn}; it stays for their history.`);
   }
   await deleteAsn(batch, asn);
   return { action: 'asn.remove', target: `AS${asn}`, detail: {} };
@@ -144,7 +142,7 @@ async function endOne(call: Call, tx: Tx, { batch, organisationId, owner }: Writ
   const [{ servers, holdings } = { servers: 0, holdings: 0 }] = rows;
   if (servers > 0 || holdings > 0) {
     const detail = `${slug} has ${countOf(servers, 'game server')} and ${countOf(holdings, 'holding')}: delete and end them first.`;
-    throw new Problem('invalid_request', detail);
+    throw conflict(detail);
   }
   await sql`update organisations set flags = '{}' where id = ${organisationId}`.execute(tx);
   for (const { id, revokedAt } of await listKeys(tx, organisationId)) {

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
 
 interface Wish {
   readonly node?: string | null;
@@ -38,7 +38,7 @@ export async function placeServer(
   }
   const reasons = placed.lacks.map(({ node: name, what }) => `${name} ${what}`).join('; ');
   const detail = `No node has room for it: ${reasons.replace(/\.$/, '') || 'the fleet has no node'}.`;
-  throw new Problem('invalid_request', detail);
+  throw new Problem('no_capacity', detail);
 }
 
 function placeNodeOf({ engine, ports, ...node }: NodeStatus): PlaceNode {
@@ -69,6 +69,6 @@ export async function requireFreePorts(
     const [other] = rows;
     if (other === undefined) continue;
     const detail = `${bound.ip} port ${bound.port} is that of ${other.name}.`;
-    throw invalidField(`/allocations/${at}`, detail);
+    throw conflict(detail, `/allocations/${at}`);
   }
 }

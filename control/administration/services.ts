@@ -6,7 +6,7 @@ import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { pathId } from '../http/operations/not-found.ts';
 import { closeService, deleteService, saveServices } from '../organisations/index.ts';
-import { invalidField, Problem } from '../problem.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
 import { type Done, type Written, writeOrganisation } from './organisation-write.ts';
 import { findService } from './store.ts';
 
@@ -31,7 +31,7 @@ async function save(
   const before = await findService(tx, id);
   if (before !== null && before.organisationId !== organisationId) {
     const detail = `The service ${id} is another organisation's, and numbers of services are not passed on: choose another.`;
-    throw new Problem('invalid_request', detail);
+    throw conflict(detail);
   }
   if (before !== null) batch.requireOwn(before.owner, `The service ${id}`);
   const managedFilters =
@@ -56,10 +56,10 @@ async function remove(id: number, tx: Tx, { batch, organisationId }: Written): P
   }
   batch.requireOwn(found.owner, `The service ${id}`);
   if (found.servers > 0) {
-    throw new Problem('invalid_request', `The service ${id} has game servers: remove them first.`);
+    throw conflict(`The service ${id} has game servers: remove them first.`);
   }
   if (found.presentHoldings > 0) {
-    throw new Problem('invalid_request', `The service ${id} has addresses: end them first.`);
+    throw conflict(`The service ${id} has addresses: end them first.`);
   }
   if (found.holdings > 0) await closeService(batch, id);
   else await deleteService(batch, id);

@@ -1,5 +1,7 @@
-import type { Db } from '../db/database.ts';
-import { inSnapshot } from '../fleet/policies/policies.ts';
+import { sql } from 'kysely';
+import type { Policy } from '@portcullis/core/firewall/policy.ts';
+import type { Db, Tx } from '../db/database.ts';
+import { inSnapshot, loadAddressPolicy } from '../fleet/policies/policies.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
@@ -12,6 +14,7 @@ import {
   type StoredRule,
 } from './objects.ts';
 import { loadAddress } from './store.ts';
+import { type Propagation as PropagationTime, readPropagation } from './writes/propagation.ts';
 
 /** `pending`: accepted, not yet live on every edge, or no edge enforces. `going`: deleted, still live on an edge. */
 export type Propagation = 'live' | 'pending' | 'going';
@@ -22,6 +25,23 @@ export interface AcceptedAddress {
   readonly rules: readonly (StoredRule & { readonly status: Propagation })[];
   readonly filters: readonly (StoredFilter & { readonly status: Propagation })[];
   readonly edges: readonly ServingEdge[];
+  readonly alsoDrops: AlsoDrops;
+  readonly propagation: PropagationTime | null;
+}
+
+/** What drops packets to an address beside its rules and default. */
+export interface AlsoDrops {
+  readonly blocked: readonly BlockedList[];
+  readonly geo: Policy['geo'];
+  readonly baseline: Policy['baseline'];
+}
+
+interface BlockedList {
+  /** Null: everything that the organisation holds. */
+  readonly target: string | null;
+  readonly count: number;
+  /** The first of them. */
+  readonly sources: readonly string[];
 }
 
 /** Reads both states in one snapshot: objects in both are live, objects in one are propagating. */
@@ -36,8 +56,25 @@ export async function readAccepted(db: Db, call: Call): Promise<AcceptedAddress>
       rules: merge(state.rules, live.rules, isEnforced).toSorted(byActionThenId),
       filters: merge(state.filters, live.filters, isEnforced).toSorted(byTypeThenPort),
       edges: await loadServingEdges(tx, call.ip),
+      alsoDrops: await loadAlsoDrops(tx, call.ip),
+      propagation: await readPropagation(tx),
     };
   });
+}
+
+/** Above it a list is not spelled out. */
+const NAMED_SOURCES = 100;
+
+async function loadAlsoDrops(tx: Tx, ip: string): Promise<AlsoDrops> {
+  const { blocked: names, geo, baseline } = await loadAddressPolicy(tx, ip);
+  if (names.length === 0) return { blocked: [], geo, baseline };
+  const { rows } = await sql<BlockedList>`
+    select abbrev(target::inet) as target, count(*)::int as count,
+           (array_agg(abbrev(source::inet) order by id))[:${sql.lit(NAMED_SOURCES)}] as sources
+      from blocked_sources
+     where deleted_generation is null and blocked_set(organisation_id, holding_id, target) = any (${names})
+     group by target order by target nulls last`.execute(tx);
+  return { blocked: rows, geo, baseline };
 }
 
 interface Identified {

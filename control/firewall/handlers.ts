@@ -10,7 +10,7 @@ import {
   setFilterSettings,
 } from './writes/create-delete.ts';
 import { managedTypes } from './writes/request.ts';
-import { replaceAddress, type Replacement, type ServiceDeps } from './writes/own-objects.ts';
+import { replaceAddress, type ServiceDeps } from './writes/own-objects.ts';
 import { loadAddress, loadManagedFilters } from './store.ts';
 import { addressView, catalogueView, readHeaders, writeHeaders, x1ReadHeaders } from './views.ts';
 import { listHeldPrefixes } from '../access/index.ts';
@@ -22,6 +22,7 @@ import { previewDefault, previewView } from './defaults/preview.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
+import { replacementOf } from './writes/replacement.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { dryRun, dryRunView } from './samples/dry-run.ts';
 import { readTraffic, trafficView } from './samples/traffic.ts';
@@ -205,27 +206,6 @@ function createSettingHandlers(
         headers: x1ReadHeaders(preview.state),
       };
     },
-  };
-}
-
-/** What is replaced of the accepted view: own objects that are not deleted, with ports as expressions. */
-function replacementOf(body: CallOf<'replaceAddress'>['body']): Replacement {
-  const isOwn = (one: { readonly managed_by_group?: unknown; readonly status?: string }): boolean =>
-    (one.managed_by_group ?? null) === null && one.status !== 'going';
-  return {
-    rules: body.rules.filter(isOwn).map((rule) => ({
-      action: rule.action,
-      protocol: rule.protocol,
-      source_ip: rule.source_ip ?? null,
-      ...(rule.ref !== undefined && { ref: rule.ref }),
-      ...(rule.expires_at !== undefined && { expires_at: rule.expires_at }),
-      ...portOf(rule),
-    })),
-    filters: body.filters.filter(isOwn).map(({ type, port, settings = null }) => ({
-      type,
-      port: String(port),
-      settings,
-    })),
   };
 }
 

@@ -36,7 +36,8 @@ export interface Firewall {
 }
 
 export function createFirewall(deps: FirewallDeps): Firewall {
-  const service = { events: createFirewallEvents(deps.registry, deps.log) };
+  const { loadSourceSets } = deps;
+  const service = { events: createFirewallEvents(deps.registry, deps.log), loadSourceSets };
   return {
     handlers: {
       ...createHandlers(service),

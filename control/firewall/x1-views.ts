@@ -3,13 +3,14 @@ import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operations/operation.ts';
-import type { AcceptedAddress } from './accepted.ts';
+import type { AcceptedAddress, AlsoDrops } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import { type AddressState, enforcedGeneration } from './objects.ts';
 import { timeView, viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
+import { describePropagation, type Propagation } from './writes/propagation.ts';
 import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
@@ -39,7 +40,35 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
       edges: edges
         .filter(({ isEnforcing }) => isEnforcing)
         .map(({ isEnforcing: _isEnforcing, seenRecently: _seenRecently, ...edge }) => viewOf(edge)),
+      also_drops: alsoDropsView(accepted.alsoDrops),
+      propagation: propagationView(accepted.propagation),
     },
+  };
+}
+
+function propagationView(measured: Propagation | null) {
+  return { measured: measured && viewOf(measured), text: describePropagation(measured) };
+}
+
+function alsoDropsView({ blocked, geo, baseline }: AlsoDrops) {
+  const names = (sets: readonly string[], kind: string): string[] =>
+    sets.flatMap((set) => (set.startsWith(kind) ? [set.slice(kind.length)] : []));
+  const idOf = (ref: string): number => Number(ref.slice(ref.indexOf(':') + 1));
+  return {
+    blocked_sources: blocked.map((list) => ({ ...list })),
+    geo_rules: geo.map(({ ref, action, sets }) => ({
+      id: idOf(ref),
+      action,
+      countries: names(sets, 'country:'),
+      asns: names(sets, 'asn:').map(Number),
+    })),
+    baseline_rules: baseline.map(({ ref, action, protocol, source, port }) => ({
+      id: idOf(ref),
+      action,
+      protocol,
+      source_ip: source,
+      destination_port: port,
+    })),
   };
 }
 
@@ -127,10 +156,26 @@ export function explanationView(explained: Explained) {
   return {
     data: {
       ...decisionView(explained, state),
+      open_to: openToView(explained),
       edges: edges.map((edge) => edgeVerdictView(edge, state)),
       differences,
       dropped: [...dropped],
     },
+  };
+}
+
+function openToView({ openTo, state }: Explained) {
+  if (openTo === null) return null;
+  const { open, explanation, decisions, filters, propagation } = openTo;
+  return {
+    to: open.to,
+    explanation,
+    decisions: decisions.map((outcome) => ({
+      ...decisionView(outcome, state),
+      source_ip: outcome.source,
+    })),
+    filters: [...filters],
+    propagation,
   };
 }
 

@@ -137,13 +137,24 @@ test('answers hostile bodies with a clear 4xx in bounded time, with at most twen
   }
 });
 
+test('takes a JSON type without a body where the operation takes no body', async (t) => {
+  const { acme } = await startEnvironment(t);
+  for (const [method, path] of [
+    ['POST', '/api/x1/attacks/1/accept'],
+    ['DELETE', '/api/x1/attacks/1/mitigations'],
+  ] as const) {
+    const typed = await acme.send(method, path, { raw: '' });
+    assertRefused(typed, 404, 'not_found');
+  }
+});
+
 test('names the position of a mistake, and takes the last value of a repeated key', async (t) => {
   const { acme } = await startEnvironment(t);
   const raw = '{"action":"deny","protocol":"gre","action":"allow"}';
   assert.equal((await acme.send('POST', RULES, { raw })).status, 201);
   assert.match((await acme.get(IP)).text, /"action":"allow"/);
   const broken = await acme.send('POST', RULES, { raw: '{"action" "allow"}' });
-  assert.match(String(assertRefused(broken, 400, 'malformed_json')['detail']), /position 10/);
+  assert.match(String(assertRefused(broken, 400, 'malformed_json')['detail']), /line 1, column 11/);
   const bare = await acme.send('POST', RULES);
   assertRefused(bare, 400, 'malformed_json');
   const zipped = await acme.send('POST', RULES, {

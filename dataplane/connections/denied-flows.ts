@@ -1,7 +1,8 @@
+import { describeKernelError } from '../kernel/describe-error.ts';
 import type { EdgeView } from '@portcullis/core/firewall/decide/decide.ts';
 import { deniesFlow, type FlowStart } from '@portcullis/core/firewall/denied-flow.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
 import type { Desired } from '../desired.ts';
 import type { Connection, Removal, RemovalResult } from '../kernel/netlink/conntrack.ts';
@@ -143,7 +144,7 @@ export class DeniedFlows {
       log.debug({ removed: swept.removed, ms }, 'forgot connections that are denied');
       if (swept.wrote) enforced.wrote();
     } catch (error) {
-      const problem = `connections that became denied stay known: ${describeError(error)}`;
+      const problem = `connections that became denied stay known: ${describeKernelError(error)}`;
       if (problem !== this.#problem) log.warn({ error }, 'denied connections are not forgotten');
       this.#problem = problem;
     }

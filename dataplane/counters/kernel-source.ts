@@ -1,5 +1,5 @@
+import { describeKernelError } from '../kernel/describe-error.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
-import { describeError } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import type { WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
@@ -132,7 +132,7 @@ export class KernelCounterSource implements CounterSource {
       this.#readMs = this.#nowMs();
     } catch (error) {
       this.#pausedUntilMs = this.#nowMs() + PAUSE_MS;
-      this.#problem = `Traffic cannot be counted by ${backend.mode}: ${describeError(error)}.`;
+      this.#problem = `Traffic cannot be counted by ${backend.mode}: ${describeKernelError(error)}.`;
       throw error;
     }
     return true;

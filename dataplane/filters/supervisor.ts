@@ -1,4 +1,5 @@
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import { describeKernelError } from '../kernel/describe-error.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { CompiledTarget } from '../nftables/policy/compiled.ts';
 import type { Driver } from '../nftables/driver.ts';
 import type { Sysctls } from '../kernel/sysctls.ts';
@@ -87,7 +88,7 @@ export class FilterSupervisor {
       this.#reconnecting = [];
     } catch (error) {
       log.error({ error }, 'connections from before a filter could not be ended');
-      problems.push(`connections from before a filter stay: ${describeError(error)}`);
+      problems.push(`connections from before a filter stay: ${describeKernelError(error)}`);
     }
     this.#problems = problems;
     void this.#servers.change(removed, added);

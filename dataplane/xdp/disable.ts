@@ -1,5 +1,6 @@
+import { describeKernelError } from '../kernel/describe-error.ts';
 import type { DeviceModes } from './devices/device.ts';
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { detachPinned } from './devices/pins.ts';
 
 /** What an edge without early drop reports of its devices, and of programs that it failed to detach. */
@@ -16,7 +17,7 @@ export function disableEarlyDrop(pins: string, log: Log): DisabledEarlyDrop {
   try {
     detachPinned(pins);
   } catch (error) {
-    problems.push(`the early drop could not be detached: ${describeError(error)}`);
+    problems.push(`the early drop could not be detached: ${describeKernelError(error)}`);
     log.error({ error }, 'the early drop is disabled, but could not be detached');
   }
   return {

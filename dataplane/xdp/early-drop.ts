@@ -1,10 +1,11 @@
+import { describeKernelError } from '../kernel/describe-error.ts';
 import type { SourceSets, RefusedTarget } from '@portcullis/core/firewall/policy.ts';
 import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { CounterDriver } from '../counters/driver.ts';
 import type { Desired } from '../desired.ts';
 import { DeviceCheckTimer, type DeviceMode, type DeviceModes } from './devices/device.ts';
 import type { DropReading, DropSource } from '../drops.ts';
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import { changedKeys } from '../compile/changed-keys.ts';
 import {
   UnionTableCache,
@@ -175,7 +176,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
       this.#devices.remove();
       driver.watch([]);
     } catch (error) {
-      this.#problem = `the early drop could not be detached: ${describeError(error)}`;
+      this.#problem = `the early drop could not be detached: ${describeKernelError(error)}`;
     }
     this.#loaded = null;
     this.#flows.forget();
@@ -359,7 +360,7 @@ export class EarlyDrop implements DeviceModes, DropSource {
   #fail(error: unknown): void {
     this.#options.log.error({ error }, 'the early drop failed and is detached');
     this.remove();
-    this.#problem = `the early drop failed: ${describeError(error)}`;
+    this.#problem = `the early drop failed: ${describeKernelError(error)}`;
   }
 }
 

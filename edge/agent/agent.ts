@@ -1,3 +1,4 @@
+import { describeKernelError } from '@portcullis/dataplane/kernel/describe-error.ts';
 import { randomUUID } from 'node:crypto';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
 import type { ManagementPort, Packet } from '@portcullis/core/firewall/packet.ts';
@@ -10,7 +11,6 @@ import { Enforcer } from './enforcer.ts';
 import { type Desired } from '@portcullis/dataplane/desired.ts';
 import { managementOf, mergeChanges } from '../reconcile/desired.ts';
 import { NamedDevices, type Reception } from '../host/devices.ts';
-import { describeError } from '@portcullis/core/log.ts';
 import { Reporter } from '../report/report.ts';
 import { ControlClient } from './control-client.ts';
 import { createMachineClock } from '../switch/machine-clock.ts';
@@ -56,6 +56,9 @@ class Agent implements EdgeAgent {
   #reported: ReportedMode | null = null;
   #management: readonly ManagementPort[];
   #lastError: string | null = null;
+  #stopMarkers = (): void => {};
+  /** The reason and the problem of the last heartbeat. */
+  #said = '';
   #applyRetryMs = FIRST_RETRY_MS;
   #watch: NodeJS.Timeout | undefined;
 
@@ -129,6 +132,7 @@ class Agent implements EdgeAgent {
     });
     link.onCall(async (call) => (call.kind === 'edge.explain' ? this.#explain(call.packet) : null));
     this.#watch = setInterval(() => this.#poll(), this.#options.watchMs ?? WATCH_MS);
+    this.#stopMarkers = this.#mode.watch(() => this.#applying.poke());
     this.#session.start();
     this.#applying.poke();
     return this.status();
@@ -136,6 +140,7 @@ class Agent implements EdgeAgent {
 
   async stop(): Promise<void> {
     clearInterval(this.#watch);
+    this.#stopMarkers();
     const synced = this.#session.stop();
     this.#enforcer.stopFilters();
     await this.#options.link.close();
@@ -237,7 +242,7 @@ class Agent implements EdgeAgent {
       this.#lastError = null;
       this.#applyRetryMs = FIRST_RETRY_MS;
     } catch (error) {
-      this.#lastError = describeError(error);
+      this.#lastError = describeKernelError(error);
       this.#options.log.error({ error }, 'the desired state could not be applied to the kernel');
       const retryMs = this.#applyRetryMs;
       this.#applyRetryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS);
@@ -268,8 +273,10 @@ class Agent implements EdgeAgent {
     const { log } = this.#options;
     if (mode === 'no_device') log.error({ reason }, 'nothing is enforced: no device');
     else log.info({ mode, reason }, mode === 'enforce' ? 'enforcing' : 'observing');
-    // Heartbeats carry another reason.
-    if (mode === before.mode) return;
+    if (mode === before.mode) {
+      this.#session.pokeHeartbeat();
+      return;
+    }
     this.#enforcer.forgetApplied();
     this.#confirmation.forget();
     this.#session.restart();
@@ -299,6 +306,12 @@ class Agent implements EdgeAgent {
       this.#applying.poke();
     if (this.#reporter.isBehind(this.#desired?.settings.devices ?? []))
       this.#session.pokeHeartbeat();
+    // A trial that was confirmed and an interference that is over are not shown any longer.
+    if (this.#said !== '' && this.#said !== this.#words()) this.#session.pokeHeartbeat();
+  }
+
+  #words(): string {
+    return JSON.stringify([this.#currentMode().reason, this.#problem()]);
   }
 
   /** Null before this edge has loaded anything: control answers the caller by itself. */
@@ -314,6 +327,7 @@ class Agent implements EdgeAgent {
     const { mode, reason } = this.#currentMode();
     const { applied, lastApplyMs } = this.#enforcer;
     this.#reportedReception = this.#reception;
+    this.#said = this.#words();
     await this.#control.heartbeat({
       mode,
       modeReason: reason,

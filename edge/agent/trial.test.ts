@@ -103,6 +103,20 @@ describe('an edge on trial', () => {
     assert.equal(readDisabled(stateDir), null);
   });
 
+  it('reports at once that a trial was confirmed', { timeout: 60_000 }, async (t) => {
+    const { control, stateDir, start } = testEdge(t);
+    control.heartbeatMs = 3_600_000;
+    control.policies.set(A, opening(A, 443));
+    await start({ confirmWithinMs: 120_000, watchMs: 3_600_000 });
+    await control.confirmed();
+    if (!control.received.some(isTrial)) await control.next(isTrial);
+    const reported = control.next(
+      (request) => request.kind === 'edge.heartbeat' && request.modeReason === null,
+    );
+    assert.equal(edgeConfirm(stateDir), 'confirmed');
+    await reported;
+  });
+
   it('begins no trial unsaid: enabling again is for good, unless a trial is asked for', async (t) => {
     const { control, stateDir, start } = testEdge(t);
     let now = 1_000;

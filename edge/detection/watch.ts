@@ -1,9 +1,10 @@
+import { describeKernelError } from '@portcullis/dataplane/kernel/describe-error.ts';
 import { type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
 import { type DetectorState, INITIAL, step } from '@portcullis/core/attacks/detector/detector.ts';
 import { ongoingIn } from '@portcullis/core/attacks/detector/resume.ts';
 import { BUCKET_MS, type Sample } from '@portcullis/core/attacks/sample.ts';
 import { NearestScope } from '@portcullis/core/net/nearest-scope.ts';
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { CounterMode } from '@portcullis/core/firewall/edge-state.ts';
 import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import type { CancelledAttack } from '@portcullis/link/messages/attacks.ts';
@@ -184,7 +185,7 @@ export class EdgeWatch {
       await this.#measure();
       if (this.#uncounted === null) this.#problem = null;
     } catch (error) {
-      const why = describeError(error);
+      const why = describeKernelError(error);
       if (this.#problem !== why) log.warn({ error }, 'traffic cannot be counted');
       this.#problem = why;
     }

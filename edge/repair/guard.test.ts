@@ -1,10 +1,48 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { edgeOff } from '../switch/switch-files.ts';
+import type { Driver } from '@portcullis/dataplane/nftables/driver.ts';
 import { opening, testEdge } from '../testing/control.ts';
+import { Guard } from './guard.ts';
 
 const A = '203.0.113.10';
 const KEY = `address4 ${A}`;
+
+describe('a program that keeps changing the table', () => {
+  it('is reported while it does so, and not once it is over', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let nowMs = 0;
+    let change = (_what: string): void => {};
+    const driver: Pick<Driver, 'watch'> = {
+      watch(report) {
+        change = report;
+        return { poll() {}, stop() {} };
+      },
+    };
+    const guard = new Guard({
+      driver: driver as Driver,
+      watchLinks: null,
+      devices: { follow() {}, beforeLook() {} },
+      earlyDrop: null,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      enforcing: () => true,
+      invalidate() {},
+      repair() {},
+      linksChanged() {},
+      nowMs: () => nowMs,
+    });
+    guard.start();
+    for (let count = 0; count < 15; count += 1) {
+      change('an element was removed');
+      t.mock.timers.tick(1_500);
+      nowMs += 1_500;
+    }
+    assert.match(guard.problem ?? '', /another program keeps changing our table/);
+    nowMs += 15_000;
+    assert.equal(guard.problem, null);
+    guard.stop();
+  });
+});
 
 describe('an edge whose table another program changes', () => {
   it('writes the whole table again in one transaction', async (t) => {

@@ -24,6 +24,8 @@ export interface GuardOptions {
   readonly repair: () => void;
   /** A device came, went, or changed. */
   readonly linksChanged: () => void;
+  /** Monotonic; for tests. */
+  readonly nowMs?: () => number;
 }
 
 /** The number of repairs in a row without a pause; after that, another program seems to undo them. */
@@ -36,6 +38,9 @@ const LONGEST_PAUSE_MS = 30_000;
 const POLL_MS = 250;
 /** After this time without a change the count starts again. */
 const CALM_MS = 60_000;
+
+/** An interference without a change for this time is over, unless repairs pause for longer. */
+const OVER_MS = 10_000;
 
 /** The pause before the repair with this number: the table of a large edge costs seconds of CPU. */
 function pauseBefore(repair: number): number {
@@ -102,7 +107,9 @@ export class Guard {
 
   /** A sentence for the operator while another program keeps undoing repairs, else null. */
   get problem(): string | null {
-    return performance.now() - this.#lastAtMs < CALM_MS ? this.#reported : null;
+    const quietMs = this.#nowMs() - this.#lastAtMs;
+    const isOver = quietMs > Math.max(OVER_MS, 2 * pauseBefore(this.#repairs));
+    return this.#pending === undefined && isOver ? null : this.#reported;
   }
 
   /** Whether the kernel has what the agent wrote. `unknown`: the edge does not enforce, or changes are not reported. */
@@ -127,11 +134,15 @@ export class Guard {
     };
   }
 
+  #nowMs(): number {
+    return (this.#options.nowMs ?? (() => performance.now()))();
+  }
+
   #changed(what: string): void {
     const { log, invalidate, repair, enforcing } = this.#options;
     if (!enforcing()) return;
     this.#detected++;
-    const nowMs = performance.now();
+    const nowMs = this.#nowMs();
     if (nowMs - this.#lastAtMs > CALM_MS) {
       this.#repairs = 0;
       this.#reported = null;

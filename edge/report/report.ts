@@ -1,3 +1,4 @@
+import { describeKernelError } from '@portcullis/dataplane/kernel/describe-error.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { DropReading, DropSource } from '@portcullis/dataplane/drops.ts';
 import { RefusedByControl } from '@portcullis/agent/request.ts';
@@ -7,7 +8,7 @@ import { check } from '@portcullis/link/messages/schema.ts';
 import { type DeviceModes } from '@portcullis/dataplane/xdp/devices/device.ts';
 import type { NamedDevices } from '../host/devices.ts';
 import { DropLedger } from './drop-ledger.ts';
-import { describeError, type Log } from '@portcullis/core/log.ts';
+import type { Log } from '@portcullis/core/log.ts';
 import type { ControlClient } from '../agent/control-client.ts';
 
 /** Whether the kernel still has what the agent wrote. */
@@ -131,7 +132,7 @@ export class Reporter {
         readings.push(await source.read());
         this.#unreadable.delete(source.name);
       } catch (error) {
-        const reason = describeError(error);
+        const reason = describeKernelError(error);
         if (this.#unreadable.get(source.name) !== reason)
           log.warn({ error, source: source.name }, 'drop counters cannot be read');
         this.#unreadable.set(source.name, reason);

@@ -1,9 +1,11 @@
+import { watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import {
   edgeOff,
   type Disabled,
   hasExpired,
+  isMarker,
   lastModified,
   readDisabled,
   readTrial,
@@ -118,6 +120,20 @@ export class ModeSwitch {
         log.error({ error }, 'the edge cannot be enabled or disabled: its markers are unreadable');
       this.#touched = 'unreadable';
       return false;
+    }
+  }
+
+  /** Calls back when a marker was written, sooner than a poll finds it. Returns what ends it. */
+  watch(onChange: () => void): () => void {
+    try {
+      const watcher = watch(this.#options.stateDir, { persistent: false }, (_event, name) => {
+        if (name === null || isMarker(name)) onChange();
+      });
+      watcher.on('error', () => watcher.close());
+      return () => watcher.close();
+    } catch {
+      // The poll is enough.
+      return () => {};
     }
   }
 

@@ -108,6 +108,11 @@ export function readTrial(stateDir: string): Trial | null {
   return isWhole ? { boot, deadlineMs, confirmed } : { boot: '', deadlineMs: 0, confirmed };
 }
 
+/** Whether a file of the state directory is one of the markers. */
+export function isMarker(name: string): boolean {
+  return name === OFF || name === TRIAL;
+}
+
 /** The trial was not confirmed in time. */
 export function hasExpired({ boot, deadlineMs, confirmed }: Trial, clock: MachineClock): boolean {
   return !confirmed && (boot !== clock.boot || deadlineMs <= clock.nowMs());

@@ -14,6 +14,8 @@ import { createFakeKernel, type FakeKernel } from '@portcullis/dataplane/nftable
 
 /** A fake control plane of one edge. Tests change its desired state and read the requests that it received. */
 export class FakeControl {
+  /** Between heartbeats that nothing asks for. */
+  heartbeatMs = 20;
   readonly received: AgentRequest[] = [];
   readonly link: MemoryLink;
   generation = 1;
@@ -111,7 +113,7 @@ export class FakeControl {
         protocolVersion: 1,
         generation,
         settings,
-        heartbeatMs: 20,
+        heartbeatMs: this.heartbeatMs,
         resyncMs: 60_000,
       };
     }

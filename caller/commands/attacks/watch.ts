@@ -50,6 +50,8 @@ async function watchAttacks(options: AttackOptions): Promise<void> {
   let isTruncated = false;
   let requestedAt = Date.now();
   let loaded = await loadSince(options, requestedAt - OVERLAP_MS);
+  if (options.quiet !== true)
+    report('Watching; an attack is printed as it starts. Ctrl-C ends it.');
   for (;;) {
     const { attacks, meta, pages } = loaded;
     for (const { attack, line } of changesOf(known, attacks)) {

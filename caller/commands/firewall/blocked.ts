@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { BlockedSource } from '@portcullis/client/generated/operations.ts';
+import { parseCidr } from '@portcullis/core/net/cidr.ts';
 import { connect } from '../../connect.ts';
-import { EXIT, QuietExit } from '../../exit.ts';
+import { EXIT, QuietExit, usageError } from '../../exit.ts';
 import { type CallOptions, parseDuration, withCallOptions } from '../../options.ts';
 import { localTime, print, printJson, printTable, report } from '../../output.ts';
 
@@ -43,6 +44,7 @@ interface BlockOptions extends CallOptions {
 }
 
 async function block(sources: readonly string[], options: BlockOptions): Promise<void> {
+  requireNetworks(sources, options);
   const { on: target = null, note } = options;
   const forMs = options.for === undefined ? null : parseDuration(options.for, '--for', LONGEST_MS);
   const expires_at = forMs === null ? null : new Date(Date.now() + forMs).toISOString();
@@ -51,11 +53,19 @@ async function block(sources: readonly string[], options: BlockOptions): Promise
 }
 
 async function unblock(sources: readonly string[], options: BlockOptions): Promise<void> {
+  requireNetworks(sources, options);
   const body = { sources, target: options.on ?? null };
   const answer = await connect(options).unblockSources({ body });
   report(answer, options);
   // A script that unblocks wants the source through.
   if (answer.data.still_blocked.length > 0) throw new QuietExit(EXIT.failed);
+}
+
+function requireNetworks(sources: readonly string[], { on }: BlockOptions): void {
+  for (const text of [...sources, ...(on === undefined ? [] : [on])]) {
+    const cidr = parseCidr(text);
+    if (!cidr.ok) throw usageError(`${text} is not an address or a network: ${cidr.reason}`);
+  }
 }
 
 async function list(options: CallOptions): Promise<void> {

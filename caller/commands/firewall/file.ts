@@ -1,16 +1,17 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import { confirmOnTerminal } from '../../confirm.ts';
 import { accessOf, clientOf } from '../../connect.ts';
-import { CliError, EXIT, failed, QuietExit, usageError } from '../../exit.ts';
+import { EXIT, failed, QuietExit, usageError } from '../../exit.ts';
 import { applyPlans } from '../../file/apply.ts';
+import { checkExpectations, describeOutcomes, type Outcome } from '../../file/expectations.ts';
 import { loadPlans } from '../../file/load.ts';
 import type { AddressPlan, Change } from '../../file/plan.ts';
 import { parseRulesFile, type WantedAddress } from '../../file/rules-file.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, styled, warn } from '../../output.ts';
+import { readText } from '../../read-text.ts';
 import { Progress } from '../../progress.ts';
 import { waitIfAsked, withWriteOptions, type WriteOptions } from '../../waiting.ts';
 
@@ -86,9 +87,11 @@ export function patientClient(options: CallOptions): KeyClient {
 
 async function plan(options: PlanOptions): Promise<void> {
   const wanted = readFile(options.file);
-  const plans = await load(patientClient(options), wanted, options);
-  show(plans, options);
-  refuseProblems(plans);
+  const client = patientClient(options);
+  const plans = await load(client, wanted, options);
+  const outcomes = await checkResult(client, wanted, plans);
+  show(plans, outcomes, options);
+  refuseProblems(plans, outcomes);
   if (options.detailedExitcode === true && changesIn(plans) > 0) throw new QuietExit(EXIT.changes);
 }
 
@@ -96,8 +99,9 @@ async function apply(options: ApplyOptions): Promise<void> {
   const wanted = readFile(options.file);
   const client = patientClient(options);
   const plans = await load(client, wanted, options);
-  if (options.json !== true && options.quiet !== true) show(plans, options);
-  refuseProblems(plans);
+  const outcomes = await checkResult(client, wanted, plans);
+  if (options.json !== true && options.quiet !== true) show(plans, outcomes, options);
+  refuseProblems(plans, outcomes);
   const work = plans.flatMap((one, index) => {
     const address = wanted[index];
     return one.changes.length === 0 || address === undefined ? [] : [[address, one] as const];
@@ -110,13 +114,19 @@ async function apply(options: ApplyOptions): Promise<void> {
   }
   await waitIfAsked(client, generation, options);
   if (options.json === true) {
-    printJson({ ...jsonOf(plans), applied: done, generation, live: options.wait === true });
+    printJson({
+      ...jsonOf(plans, outcomes),
+      applied: done,
+      generation,
+      live: options.wait === true,
+    });
   } else if (options.quiet !== true && done > 0) {
-    print(
-      options.wait === true
-        ? `Live on every edge: ${addresses(done)}.`
-        : `Accepted: ${addresses(done)}. Changes take 3-5 minutes to propagate globally; --wait waits for them.`,
-    );
+    const [first] = work;
+    if (options.wait === true) print(`Live on every edge: ${addresses(done)}.`);
+    else if (first !== undefined) {
+      const { meta } = await client.readAcceptedAddress({ ip: first[0].ip });
+      print(`Accepted: ${addresses(done)}. ${meta.propagation.text} --wait waits for it.`);
+    }
   }
 }
 
@@ -145,6 +155,7 @@ async function write(
     return await applyPlans(client, work, {
       prune: options.prune === true,
       isStopped: () => isStopped,
+      verify: async (address, plan) => refuseBroken(await checkResult(client, [address], [plan])),
       onDone: (count) => {
         done = count;
         progress.show(`${done} of ${work.length} addresses`);
@@ -161,7 +172,7 @@ async function write(
 }
 
 export function readFile(file: string): readonly WantedAddress[] {
-  return parseRulesFile(readFileSync(file, 'utf8'), file);
+  return parseRulesFile(readText(file), file);
 }
 
 async function load(
@@ -184,10 +195,28 @@ function changesIn(plans: readonly AddressPlan[]): number {
   return plans.reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
-function refuseProblems(plans: readonly AddressPlan[]): void {
+/** What the file expects, evaluated against what it would make. */
+async function checkResult(
+  client: KeyClient,
+  wanted: readonly WantedAddress[],
+  plans: readonly AddressPlan[],
+): Promise<readonly Outcome[]> {
+  // Control would not evaluate what it refuses.
+  if (plans.some(({ problem }) => problem !== null)) return [];
+  return checkExpectations(client, wanted, (index) => ({ change: plans[index]?.change ?? null }));
+}
+
+function refuseProblems(plans: readonly AddressPlan[], outcomes: readonly Outcome[]): void {
   const lines = plans.flatMap(({ ip, problem }) => (problem === null ? [] : [`${ip}: ${problem}`]));
-  if (lines.length > 0)
-    throw new CliError(EXIT.failed, `control would refuse this:\n${lines.join('\n')}`);
+  if (lines.length > 0) throw failed(`control would refuse this:\n${lines.join('\n')}`);
+  refuseBroken(outcomes);
+}
+
+function refuseBroken(outcomes: readonly Outcome[]): void {
+  const broken = outcomes.filter(({ holds }) => !holds);
+  if (broken.length === 0) return;
+  const named = describeOutcomes(broken, true).join('\n');
+  throw failed(`the result would not be what the file expects:\n${named}`);
 }
 
 export function addresses(count: number): string {
@@ -196,8 +225,12 @@ export function addresses(count: number): string {
 
 const COLOURS = { opens: 'green', closes: 'red', filters: 'cyan', marks: 'dim' } as const;
 
-function show(plans: readonly AddressPlan[], options: CallOptions): void {
-  if (options.json === true) return printJson(jsonOf(plans));
+function show(
+  plans: readonly AddressPlan[],
+  outcomes: readonly Outcome[],
+  options: CallOptions,
+): void {
+  if (options.json === true) return printJson(jsonOf(plans, outcomes));
   for (const { ip, changes, notes } of plans) {
     const shown = options.quiet === true ? [] : notes;
     if (changes.length + shown.length === 0) continue;
@@ -219,9 +252,22 @@ function lineOf({ sign, effect, text }: Change): string {
   return styled(COLOURS[effect], `  ${sign} ${effect.padEnd(8)}${text}`);
 }
 
-function jsonOf(plans: readonly AddressPlan[]) {
+const OPERATIONS = { '+': 'add', '-': 'remove', '~': 'change' } as const;
+
+function jsonOf(plans: readonly AddressPlan[], outcomes: readonly Outcome[]) {
   return {
     changes: changesIn(plans),
-    addresses: plans.map(({ ip, changes, notes, problem }) => ({ ip, changes, notes, problem })),
+    addresses: plans.map(({ ip, changes, notes, problem }) => ({
+      ip,
+      changes: changes.map(({ sign, effect, text, object }) => ({
+        operation: OPERATIONS[sign],
+        effect,
+        ...object,
+        text,
+      })),
+      notes,
+      problem,
+    })),
+    expectations: outcomes,
   };
 }

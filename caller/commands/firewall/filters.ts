@@ -1,14 +1,23 @@
 import type { Command } from 'commander';
+import { ProblemError } from '@portcullis/client/errors.ts';
 import type { AddressReplacement } from '@portcullis/client/generated/operations.ts';
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { ownObjects, sentFilter, sentRule } from '../../address.ts';
-import { failed, usageError } from '../../exit.ts';
+import { connect } from '../../connect.ts';
+import { type CliError, failed, usageError } from '../../exit.ts';
+import { nearest } from '../../file/places.ts';
+import { type CallOptions, withCallOptions } from '../../options.ts';
+import { print, printJson } from '../../output.ts';
 import { withWriteOptions, type WriteOptions } from '../../waiting.ts';
 import { change } from './change.ts';
+import { printFilters } from './show.ts';
 
-/** `firewall filter add` and `remove`. */
+/** `firewall filter list`, `add` and `remove`. */
 export function addFilters(firewall: Command): void {
   const filter = firewall.command('filter').description('stateful filters of an address');
+  withCallOptions(
+    filter.command('list').description('the filters of an address').argument('<ip>'),
+  ).action(listFilters);
   for (const verb of ['add', 'remove'] as const) {
     withWriteOptions(
       filter
@@ -32,7 +41,47 @@ export function addFilters(firewall: Command): void {
   }
 }
 
+async function listFilters(ip: string, options: CallOptions): Promise<void> {
+  const { data } = await connect(options).readAcceptedAddress({ ip });
+  if (options.json === true) return printJson(data.filters);
+  if (data.filters.length === 0) return print(`${ip} has no filter.`);
+  await printFilters(data.filters);
+}
+
+/** A refused type, with the one that was probably meant. */
+async function describeType(ip: string, type: string, options: CallOptions): Promise<CliError> {
+  const client = connect(options);
+  const [{ data: all }, { data: available }] = await Promise.all([
+    client.listFilters(),
+    client.listAvailableFilters({ ip }),
+  ]);
+  const names = available.map((one) => one.type);
+  if (all.some((one) => one.type === type)) {
+    return failed(`the service of ${ip} manages ${type} itself; nothing was changed`);
+  }
+  const near = names.filter((name) => name.startsWith(`${type}-`) || name.includes(type));
+  const meant = near[0] ?? nearest(type, names);
+  const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
+  return usageError(
+    `there is no filter "${type}".${hint} "portcullis firewall catalogue ${ip}" lists what there is`,
+  );
+}
+
 async function changeFilters(
+  verb: 'add' | 'remove',
+  wanted: { readonly ip: string; readonly type: string; readonly ports: string },
+  options: WriteOptions,
+): Promise<void> {
+  try {
+    await writeFilters(verb, wanted, options);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'filter_unavailable')
+      throw await describeType(wanted.ip, wanted.type, options);
+    throw error;
+  }
+}
+
+async function writeFilters(
   verb: 'add' | 'remove',
   { ip, type, ports: text }: { readonly ip: string; readonly type: string; readonly ports: string },
   options: WriteOptions,

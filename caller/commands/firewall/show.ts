@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
-import type { AcceptedRule, HeldAddress } from '@portcullis/client/generated/operations.ts';
+import type {
+  AcceptedFilter,
+  AcceptedRule,
+  HeldAddress,
+} from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
+import { alsoDrops } from '../../file/also-drops.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
 import { localTime, print, printJson, printTable, styled } from '../../output.ts';
@@ -64,8 +69,8 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
     `${meta.rules_count} of ${limits.rules_per_ip} rules, ${meta.filters_count} of ${limits.filters_per_ip} filters`,
   );
   print(ENFORCEMENT[meta.enforcement]);
-  const owner = (group: { readonly name: string } | null): string =>
-    group === null ? '' : `group ${group.name}`;
+  if (meta.enforcement !== 'none') print(meta.propagation.text);
+  for (const line of alsoDrops(meta.also_drops)) print(styled('yellow', line));
   if (data.rules.length > 0) {
     print();
     await printTable(
@@ -78,26 +83,33 @@ async function showAddress(ip: string, options: CallOptions): Promise<void> {
         rule.source_ip ?? 'anywhere',
         rule.ref ?? '',
         localTime(rule.expires_at),
-        owner(rule.managed_by_group),
+        ownerOf(rule.managed_by_group),
         rule.status,
       ]),
     );
   }
   if (data.filters.length > 0) {
     print();
-    await printTable(
-      ['FILTER', 'PORT', 'SETTINGS', 'OF', 'STATUS'],
-      data.filters.map(({ type, port, settings, managed_by_group: group, status }) => [
-        type,
-        String(port),
-        Object.entries(settings)
-          .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
-          .join(', '),
-        owner(group),
-        status,
-      ]),
-    );
+    await printFilters(data.filters);
   }
+}
+
+const ownerOf = (group: { readonly name: string } | null): string =>
+  group === null ? '' : `group ${group.name}`;
+
+export async function printFilters(filters: readonly AcceptedFilter[]): Promise<void> {
+  await printTable(
+    ['FILTER', 'PORT', 'SETTINGS', 'OF', 'STATUS'],
+    filters.map(({ type, port, settings, managed_by_group: group, status }) => [
+      type,
+      String(port),
+      Object.entries(settings)
+        .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+        .join(', '),
+      ownerOf(group),
+      status,
+    ]),
+  );
 }
 
 /** Rules that differ in their ports alone are one line: they were made by one port expression. */

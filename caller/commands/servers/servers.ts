@@ -1,5 +1,9 @@
 import type { Command } from 'commander';
+import type { GameServerStatus } from '@portcullis/client/generated/operations.ts';
+import type { KeyClient } from '@portcullis/client/types.ts';
 import { connect } from '../../connect.ts';
+import { eachOf } from '../../file/load.ts';
+import { loadOpenTo } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, printTable } from '../../output.ts';
 import { findUuid } from './find.ts';
@@ -27,9 +31,9 @@ A server is named by its uuid, or by its name if no other server has it.
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
     );
-  withCallOptions(servers.command('list').description('every server that the key sees')).action(
-    listServers,
-  );
+  withCallOptions(servers.command('list').description('every server that the key sees'))
+    .option('--open', 'also to whom their ports are open')
+    .action(listServers);
   addShow(servers);
   addPower(servers);
   withCallOptions(
@@ -43,10 +47,22 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addReinstall(servers);
 }
 
-async function listServers(options: CallOptions): Promise<void> {
-  const { data: servers } = await connect(options).listGameServers();
+interface ListOptions extends CallOptions {
+  readonly open?: boolean;
+}
+
+async function listServers(options: ListOptions): Promise<void> {
+  const client = connect(options);
+  const [{ data: listed }, { data: statuses }] = await Promise.all([
+    client.listGameServers(),
+    client.listGameServerStatuses(),
+  ]);
+  const byUuid = new Map(statuses.map((status) => [status.uuid, status]));
+  const servers = listed.map((server) => ({ ...server, ...byUuid.get(server.uuid) }));
+  const open = options.open === true ? await loadOpenings(client, statuses) : null;
   if (options.json === true) {
-    printJson(servers);
+    const withOpen = (uuid: string) => open && { open_to: open.get(uuid) ?? null };
+    printJson(servers.map((server) => ({ ...server, ...withOpen(server.uuid) })));
     return;
   }
   if (servers.length === 0) {
@@ -54,17 +70,77 @@ async function listServers(options: CallOptions): Promise<void> {
     return;
   }
   await printTable(
-    ['NAME', 'UUID', 'SERVICE', 'PROVISIONED', 'MEMORY', 'CPU', 'DISK'],
-    servers.map(({ name, uuid, service_id, provisioned, limits }) => [
-      name,
-      uuid,
-      String(service_id),
-      provisioned ? 'yes' : 'not yet',
-      `${limits.memory} MiB`,
-      `${limits.cpu} %`,
-      `${limits.disk} MiB`,
+    [
+      'NAME',
+      'UUID',
+      'STATE',
+      'ADDRESS',
+      ...(open ? ['OPEN TO'] : []),
+      'SERVICE',
+      'MEMORY',
+      'CPU',
+      'DISK',
+    ],
+    servers.map((server) => [
+      server.name,
+      server.uuid,
+      stateOf(server),
+      server.allocation === undefined ? '' : placeOf(server.allocation),
+      ...(open ? [describeOpenings(open.get(server.uuid) ?? [])] : []),
+      String(server.service_id),
+      `${server.limits.memory} MiB`,
+      `${server.limits.cpu} %`,
+      `${server.limits.disk} MiB`,
     ]),
   );
+}
+
+function placeOf({ ip, port }: { readonly ip: string; readonly port: number }): string {
+  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
+}
+
+function stateOf({
+  provisioned,
+  state,
+  suspended,
+  build_state: build,
+}: {
+  readonly provisioned: boolean;
+  readonly state?: string | null;
+  readonly suspended?: boolean;
+  readonly build_state?: string;
+}): string {
+  if (suspended === true) return 'suspended';
+  if (!provisioned) return build === 'failed' ? 'build failed' : 'not provisioned yet';
+  return state ?? 'unknown';
+}
+
+type Openings = readonly {
+  readonly protocol: string;
+  readonly port: number;
+  readonly to: string;
+}[];
+
+/** To whom the ports of each server are open, by its uuid. */
+async function loadOpenings(
+  client: KeyClient,
+  statuses: readonly GameServerStatus[],
+): Promise<ReadonlyMap<string, Openings>> {
+  const found = new Map<string, Openings>();
+  await eachOf(statuses, async ({ uuid }) => {
+    const { data: build } = await client.readGameServerBuild({ slice: uuid });
+    const openings: Openings[number][] = [];
+    for (const { ip, port, protocol } of build.suggested_filters) {
+      const open = await loadOpenTo(client, { ip, port, protocol: protocol as 'tcp' | 'udp' });
+      openings.push({ protocol, port, to: typeof open === 'string' ? 'unknown' : open.to });
+    }
+    found.set(uuid, openings);
+  });
+  return found;
+}
+
+function describeOpenings(openings: Openings): string {
+  return openings.map(({ protocol, port, to }) => `${protocol} ${port} ${to}`).join(', ');
 }
 
 async function sendCommand(

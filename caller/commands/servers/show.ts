@@ -2,8 +2,11 @@ import type { Command } from 'commander';
 import type {
   GameServerBuildState,
   GameServerDetail,
+  OpenTo,
 } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../connect.ts';
+import { eachOf } from '../../file/load.ts';
+import { type AddressPort, loadOpenTo, OPEN_TO, PROPAGATION } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printable, printJson, styled } from '../../output.ts';
 import { findUuid } from './find.ts';
@@ -23,11 +26,25 @@ async function showServer(server: string, options: CallOptions): Promise<void> {
     client.readGameServer({ slice }),
     client.readGameServerBuild({ slice }),
   ]);
-  if (options.json === true) printJson({ ...detail, build });
-  else describeServer(detail, build);
+  const ports = build.suggested_filters.map(({ ip, port, protocol }) => ({ ip, port, protocol }));
+  const firewall: PortState[] = [];
+  await eachOf(ports as readonly AddressPort[], async (port, index) => {
+    firewall[index] = { ...port, open_to: await loadOpenTo(client, port) };
+  });
+  if (options.json === true) printJson({ ...detail, build, firewall });
+  else describeServer(detail, build, firewall);
 }
 
-function describeServer(server: GameServerDetail, build: GameServerBuildState): void {
+interface PortState extends AddressPort {
+  /** A sentence where the key may not know. */
+  readonly open_to: OpenTo | string;
+}
+
+function describeServer(
+  server: GameServerDetail,
+  build: GameServerBuildState,
+  firewall: readonly PortState[],
+): void {
   const { name, uuid, limits, resources } = server;
   print(`${styled('bold', name)} ${uuid}: ${stateOf(server)}`);
   const away = build.node_connected ? '' : ', which is not connected';
@@ -39,8 +56,9 @@ function describeServer(server: GameServerDetail, build: GameServerBuildState): 
   if (build.open_while_running !== false) {
     const which =
       build.open_while_running === true ? 'its ports' : build.open_while_running.join(', ');
-    print(`firewall    ${which}: ${build.ports_open ? 'open' : 'closed'}, open while it runs`);
+    print(`while it runs  ${which} are opened${build.ports_open ? ', as they are now' : ''}`);
   }
+  for (const port of firewall) describePort(port);
   print(`egg         ${build.egg}${build.suspended ? ' (suspended)' : ''}`);
   print(`limits      ${limits.memory} MiB, ${limits.cpu} % of a core, ${limits.disk} MiB of disk`);
   if (resources !== null) {
@@ -53,6 +71,17 @@ function describeServer(server: GameServerDetail, build: GameServerBuildState): 
   const why = build.reason === null ? '' : `: ${printable(build.reason)}`;
   print(styled(build.state === 'failed' ? 'red' : 'yellow', `build       ${build.state}${why}`));
   if (build.log !== null) print(printable(build.log.trimEnd()).replaceAll(/^/gm, '  '));
+}
+
+function describePort({ port, protocol, open_to: open }: PortState): void {
+  const place = `firewall    ${protocol} ${port}: `;
+  if (typeof open === 'string') return print(styled('dim', `${place}${open}`));
+  const { to, explanation, filters, propagation } = open;
+  const colour = to === 'nobody' ? 'red' : 'green';
+  print(`${place}${styled(colour, OPEN_TO[to] ?? to)}. ${explanation}`);
+  if (filters.length > 0) print(`            filters: ${filters.join(', ')}`);
+  if (propagation !== 'live')
+    print(styled('yellow', `            ${PROPAGATION[propagation] ?? ''}`));
 }
 
 function stateOf({ state, provisioned }: GameServerDetail): string {

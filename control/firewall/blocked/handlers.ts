@@ -8,6 +8,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
 import type { Call } from '../../http/operations/operation.ts';
+import { measuredPropagation } from '../writes/propagation.ts';
 import { Problem } from '../../problem.ts';
 import {
   type BlockedScope,
@@ -171,6 +172,7 @@ async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
       ...(generation !== null && { generation }),
     });
   }
+  const propagation = created === 0 ? '' : await measuredPropagation(batch.tx);
   const note = created === 0 ? '' : await enforcementNote(batch.tx, call.caller, scope.shown);
   return {
     status: 200 as const,
@@ -181,7 +183,7 @@ async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
         unchanged: sources.length - created - renewed,
         still_blocked: still.map(({ source, by, target }) => ({ source, by, target })),
       },
-      message: `${messageOf(scope, done)}${note}`,
+      message: `${messageOf(scope, done, propagation)}${note}`,
     },
     headers: {
       'portcullis-generation': String(generation ?? (await currentGeneration(batch.tx))),
@@ -190,12 +192,14 @@ async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
   };
 }
 
-function messageOf({ shown }: Scope, { did, created, renewed, still }: Done): string {
+function messageOf(
+  { shown }: Scope,
+  { did, created, renewed, still }: Done,
+  propagation: string,
+): string {
   const sentences: string[] = [];
   if (created > 0) {
-    sentences.push(
-      `${counted(created)} ${did}ed on ${shown}. Changes take 3-5 minutes to propagate globally.`,
-    );
+    sentences.push(`${counted(created)} ${did}ed on ${shown}. ${propagation}`);
   }
   if (renewed > 0)
     sentences.push(`Note and end of ${renewed} blocked on ${shown} are now those sent.`);

@@ -6,7 +6,8 @@ import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { ANY_EDGE, type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
+import { ANY_EDGE } from '../explain/any-edge.ts';
+import { type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
 import {
   inTurns,
   loadSamples,

@@ -12,6 +12,7 @@ import { keyActor, reachesNetwork, recordAudit } from '../../access/index.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { defaultSet } from '../writes/messages.ts';
+import { measuredPropagation } from '../writes/propagation.ts';
 
 /** An address or a prefix inside a holding; `target` with its length. */
 interface DefaultTarget {
@@ -108,7 +109,10 @@ export async function setOwnDefault(
   const { shown: target } = found;
   const batch = new Batch(tx, 'portal');
   const changed = await setDefault(batch, found, action);
-  const message = defaultSet(target, action, changed);
+  const message = defaultSet(target, action, {
+    changed,
+    propagation: changed ? await measuredPropagation(tx) : '',
+  });
   const generation = await batch.land('default.set');
   if (generation === null) return { target, message, generation: await currentGeneration(tx) };
   await recordAudit(tx, {

@@ -1,7 +1,7 @@
 import { explainVerdict } from '@portcullis/core/firewall/decide/explain.ts';
 import { decide, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
-import type { EdgeSettings, Packet } from '@portcullis/core/firewall/packet.ts';
+import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import type { BodyOf } from '@portcullis/contract/operation-types.ts';
@@ -14,6 +14,9 @@ import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { type DropTotal, loadLastHour } from '../drops/store.ts';
+import { changePolicy, withBlockedSet } from './changed-policy.ts';
+import { openPort, type PortOpening } from './open-port.ts';
+import { ANY_EDGE } from './any-edge.ts';
 import { queryServingEdges, differences, type EdgeVerdict } from './edge-verdicts.ts';
 import { loadServingEdges } from '../held-store.ts';
 import { resolvePorts } from '../named-ports/index.ts';
@@ -22,11 +25,14 @@ import { loadAddress } from '../store.ts';
 
 export type PacketRequest = BodyOf<'explainPacket'>;
 /** With the port that it names, as a number. */
-type NumberedRequest = Omit<PacketRequest, 'destination_port'> & {
+type NumberedRequest = Omit<PacketRequest, 'destination_port' | 'source_ip'> & {
+  readonly source_ip: string;
   readonly destination_port?: number | null;
 };
 
 export interface Explained {
+  /** From where packets pass, of a request without a source. */
+  readonly openTo: PortOpening | null;
   readonly verdict: Verdict;
   /** The verdict as a sentence. */
   readonly explanation: string;
@@ -54,17 +60,9 @@ const NOTHING_ENFORCED =
 /** An arbitrary client port; no rule matches on it. */
 const ANY_PORT = 49_152;
 
-/** Settings without the addresses of any edge, whose stages do not apply here. */
-export const ANY_EDGE: EdgeSettings = {
-  localAddresses: [],
-  management: [],
-  sees: 'both',
-  fragments: 'reassemble',
-};
-
 /**
- * Evaluates the packet with the reference evaluator, over the accepted or live policy, and queries the edges, which
- * evaluate the policies in their kernels.
+ * Evaluates the packet with the reference evaluator, over the accepted, live or changed policy, and queries the edges,
+ * which evaluate the policies in their kernels. Without a source it says from where packets pass. Throws 404 and 422.
  */
 export async function explainPacket(
   deps: ExplainDeps,
@@ -72,44 +70,76 @@ export async function explainPacket(
   call: Call,
   request: PacketRequest,
 ): Promise<Explained> {
-  const found = await inSnapshot(db, async (tx) => {
-    const state = await loadAddress(tx, request.view ?? 'accepted', call.caller, call.ip);
-    if (state === null) throw notHeld();
-    const accepted = await loadAddressPolicy(tx, call.ip);
-    // Nothing is live while no edge enforces.
-    const generation = enforcedGeneration(state) ?? 0;
-    const live =
-      request.view === 'live' ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
-    return {
-      state,
-      accepted,
-      port: await readPort(tx, call, request),
-      policy: live ?? accepted,
-      edges: await loadServingEdges(tx, call.ip),
-      dropped: await loadLastHour(tx, { holdingId: state.holdingId, ip: call.ip }),
-    };
-  });
+  const found = await inSnapshot(db, (tx) => loadExplained(tx, call, request));
   const { state, accepted, policy, port } = found;
-  const packet = readPacket(call.ip, { ...request, destination_port: port });
+  const setsOf = async (of: Policy): Promise<SourceSets> => {
+    const generation = of === found.live ? (enforcedGeneration(state) ?? 0) : null;
+    const sets = await loadSetsOf(deps, db, of, generation);
+    return of === found.changed?.policy ? withBlockedSet(sets, found.changed) : sets;
+  };
+  const hasSource = (request.source_ip ?? null) !== null;
+  const source = request.source_ip ?? call.ip;
+  const packet = readPacket(call.ip, { ...request, source_ip: source, destination_port: port });
+  const unenforced = state.enforcement === 'none' ? [NOTHING_ENFORCED] : [];
+  if (!hasSource) {
+    const open = await openPort({ policy, setsOf, live: found.live, state }, packet);
+    const { verdict } = open.open.outcomes[0] ?? assertOutcome();
+    return {
+      ...found,
+      verdict,
+      explanation: open.explanation,
+      openTo: open,
+      edges: [],
+      differences: unenforced,
+    };
+  }
   const evaluate = async (evaluated: Policy): Promise<Verdict> => {
-    const generation = evaluated === accepted ? null : (enforcedGeneration(state) ?? 0);
     const policies = createPolicyTable([evaluated]);
-    const sourceSets = await loadSetsOf(deps, db, evaluated, generation);
+    const sourceSets = await setsOf(evaluated);
     return decide({ settings: ANY_EDGE, policies, sourceSets }, packet, FIRST_PACKET);
   };
   const verdict = await evaluate(policy);
-  const edges = await queryServingEdges(deps.queryEdges, found.edges, packet, accepted);
+  const asked = found.changed === null ? found.edges : [];
+  const edges = await queryServingEdges(deps.queryEdges, asked, packet, accepted);
   return {
     verdict,
     explanation: explainVerdict(verdict, policy) + explainName(verdict, state),
+    openTo: null,
     state,
     edges,
     differences: [
-      ...(state.enforcement === 'none' ? [NOTHING_ENFORCED] : []),
+      ...unenforced,
       ...differences(policy === accepted ? verdict : await evaluate(accepted), edges),
     ],
     dropped: found.dropped,
   };
+}
+
+async function loadExplained(tx: Tx, call: Call, request: PacketRequest) {
+  const { change = null, view = 'accepted' } = request;
+  if (change !== null && view === 'live') throw invalid('/view', 'is accepted with a change');
+  const state = await loadAddress(tx, view, call.caller, call.ip);
+  if (state === null) throw notHeld();
+  const accepted = await loadAddressPolicy(tx, call.ip);
+  // Nothing is live while no edge enforces.
+  const generation = enforcedGeneration(state) ?? 0;
+  const needsLive = view === 'live' || (request.source_ip ?? null) === null;
+  const live = needsLive ? await loadAddressPolicy(tx, call.ip, { generation }) : null;
+  const changed = change === null ? null : await changePolicy(tx, call, state, change);
+  return {
+    state,
+    accepted,
+    live,
+    changed,
+    port: await readPort(tx, call, request),
+    policy: changed?.policy ?? (view === 'live' && live !== null ? live : accepted),
+    edges: await loadServingEdges(tx, call.ip),
+    dropped: await loadLastHour(tx, { holdingId: state.holdingId, ip: call.ip }),
+  };
+}
+
+function assertOutcome(): never {
+  throw new Error('a port has no outcome');
 }
 
 /** The destination port as a number, by its name too; null: none. */
@@ -140,7 +170,7 @@ export function namedPortOf(ref: string | null, { rules }: AddressState): string
 /** The source sets of a policy. `generation` null: its lists of blocked sources as accepted. */
 export async function loadSetsOf(
   { loadSourceSets }: Pick<ExplainDeps, 'loadSourceSets'>,
-  db: Db,
+  db: Db | Tx,
   { geo, blocked }: Policy,
   generation: number | null,
 ): Promise<SourceSets> {

@@ -59,12 +59,17 @@ function failed(reason: string): { readonly ok: false; readonly reason: string }
 export function portOf(rule: {
   readonly destination_port?: string | number | null;
   readonly named_port?: string | null;
-}): { readonly destination_port: string | null; readonly named_port: string | null } {
+}): {
+  readonly destination_port: string | null;
+  readonly named_port: string | null;
+  /** The member that had the name. */
+  readonly namedBy?: 'destination_port';
+} {
   const { destination_port: port = null, named_port: name = null } = rule;
   if (name !== null) return { destination_port: null, named_port: name };
   const text = port === null ? null : String(port);
   return text !== null && isPortName(text)
-    ? { destination_port: null, named_port: text }
+    ? { destination_port: null, named_port: text, namedBy: 'destination_port' }
     : { destination_port: text, named_port: null };
 }
 

@@ -1,3 +1,4 @@
+import { measuredPropagation } from '../writes/propagation.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
@@ -35,7 +36,6 @@ export type GroupPortalHandlers = Pick<
   | 'deleteGeoRule'
 >;
 
-const ACCEPTED = 'The change was accepted. Changes take 3-5 minutes to propagate globally.';
 const NOTHING = 'Nothing was changed: it is so already.';
 
 export function createGroupPortalHandlers(): GroupPortalHandlers {
@@ -134,7 +134,8 @@ async function landed(
     body: {
       data: { id, generation },
       message:
-        ACCEPTED + (await enforcementNote(batch.tx, call.caller, 'what this is assigned to')),
+        `The change was accepted. ${await measuredPropagation(batch.tx)}` +
+        (await enforcementNote(batch.tx, call.caller, 'what this is assigned to')),
     },
     headers: { 'portcullis-generation': String(generation) },
   };

@@ -18,7 +18,10 @@ import { planPolicy } from './dry-run.ts';
 type DryRunCall = Parameters<typeof planPolicy>[1];
 type Body = DryRunCall['body'];
 
-const silent = { events: { addressChanged: () => {} } };
+const silent = {
+  events: { addressChanged: () => {} },
+  loadSourceSets: async () => ({ version: '1', sets: {} }),
+};
 
 /** The writes that a dry run stands for, one after the other; each alone takes its locks in their order. */
 async function write(tx: Tx, call: DryRunCall): Promise<void> {

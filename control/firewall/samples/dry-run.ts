@@ -7,21 +7,24 @@ import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
-import {
-  type ChangedAddress,
-  inSnapshot,
-  loadChangedPolicy,
-} from '../../fleet/policies/policies.ts';
+import { inSnapshot, loadChangedPolicy } from '../../fleet/policies/policies.ts';
 import type { CallOf } from '../../http/operations/handlers.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { findHeldTarget, planDefault } from '../defaults/service.ts';
-import { ANY_EDGE, type ExplainDeps, loadSetsOf, packetOf } from '../explain/explain.ts';
+import { ANY_EDGE } from '../explain/any-edge.ts';
+import { type ExplainDeps, loadSetsOf, packetOf } from '../explain/explain.ts';
 import { portOf } from '../named-ports/index.ts';
 import type { AddressState } from '../objects.ts';
 import { requireConfiguredWith } from '../writes/configured.ts';
 import { withFilters, withNotedRules } from '../writes/create-delete.ts';
-import { type OwnObjects, ownObjects, planOwn, stateAfter } from '../writes/own-objects.ts';
+import {
+  type OwnObjects,
+  ownObjects,
+  ownTuples,
+  planOwn,
+  stateAfter,
+} from '../writes/own-objects.ts';
 import { inTurns, loadSamples, type PassedRow, protocolName, type Samples } from './store.ts';
 
 type DryRunCall = CallOf<'dryRun'>;
@@ -84,7 +87,7 @@ export async function planPolicy(
     if (isChanged) await requireRoom(tx, call);
   }
   const { holdingId } = state;
-  const own = state === accepted ? {} : { own: tuplesOf(state) };
+  const own = state === accepted ? {} : { own: ownTuples(state) };
   return loadChangedPolicy(tx, call.ip, {
     holdingId,
     ...own,
@@ -99,20 +102,6 @@ function requireRoom(tx: Tx, { caller, ip }: Call): Promise<void> {
 function ownCount(state: AddressState): number {
   const { rules, filters } = ownObjects({ state });
   return rules.length + filters.length;
-}
-
-function tuplesOf(state: AddressState): NonNullable<ChangedAddress['own']> {
-  const { rules, filters } = ownObjects({ state });
-  return {
-    rules: rules.map(({ id, action, protocol, source, port }) => [
-      id,
-      action,
-      protocol,
-      source,
-      port,
-    ]),
-    filters: filters.map(({ id, type, port, settings = {} }) => [id, type, port, settings]),
-  };
 }
 
 interface Change {

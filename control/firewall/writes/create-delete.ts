@@ -92,6 +92,7 @@ export async function withNotedRules(
   }
   return withRules(call, scope, {
     rules,
+    isMeasured: true,
     message: messages.addressReplaced,
     noteOf: (rule) => notes.get(ruleKey(rule)) ?? null,
   });
@@ -100,7 +101,7 @@ export async function withNotedRules(
 function withRules(
   call: Call,
   scope: Pick<AddressWriteScope, 'state'>,
-  added: Pick<OwnObjects, 'rules' | 'detail' | 'message' | 'noteOf'>,
+  added: Pick<OwnObjects, 'rules' | 'detail' | 'message' | 'isMeasured' | 'noteOf'>,
 ): OwnObjects {
   const { rules, filters } = ownObjects(scope);
   refuseExisting(scope, added.rules);
@@ -238,6 +239,7 @@ export async function setFilterSettings(
         ? { ...filter, settings: readSettings(filter.type, request.settings, '/settings') }
         : filter,
     ),
+    isMeasured: true,
     message: messages.settingsAccepted,
   });
 }

@@ -32,7 +32,7 @@ test('sets what a filter lets through, and keeps it over a replace and in histor
   const sent = { source_pps: 200, new_per_second: null, source_ports: ' 1024-60000, 60001-65535' };
   const set = await acme.put(`${X1}/filter-settings`, { keys, settings: sent });
   assert.equal(set.status, 200, JSON.stringify(set.body));
-  assert.match(messageOf(set), /^The settings of 1 filter were accepted\. Changes take/);
+  assert.match(messageOf(set), /^The settings of 1 filter were accepted\. It is live when/);
   const wanted = { ...NONE, source_pps: 200, source_ports: '1024-65535' };
   const read = await acme.get(X1);
   assert.deepEqual(settingsOf(read), [

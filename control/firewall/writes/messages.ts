@@ -2,7 +2,7 @@ import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { portItems } from '@portcullis/core/net/ports.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
-/** The wording of the interface; metrics show the real duration. */
+/** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
 /** What every message of a write says while no edge enforces. */
@@ -25,8 +25,10 @@ export interface Change {
   readonly deleted: number;
   readonly filtersCreated: boolean;
   readonly enforcement: Enforcement;
-  /** Sentences about rules that decide before a new one does. */
+  /** Sentences about rules that decide before a new one does, and about what stays closed. */
   readonly noEffect: readonly string[];
+  /** How long it takes here, of a message beyond `/api/v1`. */
+  readonly propagation: string;
 }
 
 export function rulesAccepted(change: Change): string {
@@ -63,23 +65,31 @@ export function addressReplaced(change: Change): string {
     return 'Nothing was changed: the address already has exactly these rules and filters.';
   }
   const what = `The change was accepted: ${counted(change.created, 'object', 'objects')} created, ${change.deleted} deleted.`;
-  return sentences(change.filtersCreated ? `${what} ${RECONNECT}` : what, PROPAGATION, change);
+  return sentences(
+    change.filtersCreated ? `${what} ${RECONNECT}` : what,
+    change.propagation,
+    change,
+  );
 }
 
 export function settingsAccepted(change: Change): string {
   if (change.created === 0) return 'Nothing was changed: the filters have these settings already.';
   const what = `The settings of ${counted(change.created, 'filter', 'filters')} were accepted.`;
-  return sentences(what, PROPAGATION, change);
+  return sentences(what, change.propagation, change);
 }
 
-export function defaultSet(target: string, action: DefaultAction | null, changed: boolean): string {
+export function defaultSet(
+  target: string,
+  action: DefaultAction | null,
+  { changed, propagation }: { readonly changed: boolean; readonly propagation: string },
+): string {
   if (!changed) return 'Nothing was changed: the target has this default already.';
   const what = {
     accept: `Packets to ${target} that no rule matches pass.`,
     deny: `Packets to ${target} that no rule allows are dropped. Answers to connections that the protected host opens, ICMP that networks need and management ports pass as before.`,
     none: `${target} has no default of its own any more; that of a containing prefix applies, or accept.`,
   }[action ?? 'none'];
-  return `The change was accepted. ${what} ${PROPAGATION}`;
+  return `The change was accepted. ${what} ${propagation}`;
 }
 
 export function ruleExists(ports: readonly number[]): string {

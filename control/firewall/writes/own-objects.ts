@@ -2,9 +2,12 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
+import type { ChangedAddress } from '../../fleet/policies/policies.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
+import { explainBehindClosed } from './behind-closed.ts';
+import type { ExplainDeps } from '../explain/explain.ts';
 import { requireConfiguredLimit } from './configured.ts';
 import {
   type AddressState,
@@ -39,6 +42,7 @@ import {
   withUniqueRefs,
   writeMarks,
 } from './marks.ts';
+import { measuredPropagation } from './propagation.ts';
 import { writeChange } from './write-change.ts';
 import {
   lockNamedIn,
@@ -80,7 +84,7 @@ export function createFirewallEvents(registry: Registry, log: Logger): FirewallE
   };
 }
 
-export interface ServiceDeps {
+export interface ServiceDeps extends Pick<ExplainDeps, 'loadSourceSets'> {
   readonly events: FirewallEvents;
 }
 
@@ -165,6 +169,7 @@ export async function replaceAddress(
     cause: 'address.replace',
     rules,
     filters,
+    isMeasured: true,
     message: messages.addressReplaced,
   });
 }
@@ -178,6 +183,8 @@ export interface OwnObjects {
   readonly filters: readonly FilterContent[];
   /** Notes of the rules that are created; null or absent: none. */
   readonly noteOf?: (rule: RuleContent) => RuleNote | null;
+  /** Its message says how long it takes here, which those of `/api/v1` do not. */
+  readonly isMeasured?: boolean;
   /** For the caller, of what is done. */
   readonly message: (change: messages.Change) => string;
 }
@@ -189,6 +196,21 @@ export function ownObjects({ state }: Pick<AddressWriteScope, 'state'>): {
 } {
   const isOwn = ({ group }: { readonly group: unknown }): boolean => group === null;
   return { rules: state.rules.filter(isOwn), filters: state.filters.filter(isOwn) };
+}
+
+/** The own objects as policies are built of them. */
+export function ownTuples(state: AddressState): NonNullable<ChangedAddress['own']> {
+  const { rules, filters } = ownObjects({ state });
+  return {
+    rules: rules.map(({ id, action, protocol, source, port }) => [
+      id,
+      action,
+      protocol,
+      source,
+      port,
+    ]),
+    filters: filters.map(({ id, type, port, settings = {} }) => [id, type, port, settings]),
+  };
 }
 
 /** Makes the own objects of a locked address those, by the smallest difference. Throws what a single write refuses. */
@@ -330,11 +352,16 @@ async function refuseImpossible(
   }
 }
 
+/** A planned change of a locked address. */
+interface Placed extends PlannedOwn {
+  readonly scope: AddressWriteScope;
+}
+
 async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  { scope, change, wanted }: { scope: AddressWriteScope; change: Change; wanted: OwnObjects },
+  { scope, change, wanted }: Placed,
 ): Promise<Written> {
   const { rules, filters } = change;
   const { enforcement } = scope.state;
@@ -349,7 +376,14 @@ async function applyDifference(
     deleted: deletedCount,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
     enforcement,
-    noEffect: explainCreated(scope, change),
+    noEffect: [
+      ...explainCreated(scope, change),
+      ...(await explainBehindClosed(deps, tx, call.ip, filters.created, {
+        holdingId: scope.state.holdingId,
+        own: ownTuples(stateAfter(scope.state, { change, wanted })),
+      })),
+    ],
+    propagation: wanted.isMeasured === true ? await measuredPropagation(tx) : '',
   });
   const count = wanted.rules.length + wanted.filters.length;
   const answer = { unchanged: count - createdCount, enforcement, message };

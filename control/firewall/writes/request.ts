@@ -67,6 +67,8 @@ export interface RuleRequest {
 /** With a port by its name, in place of a port expression, and with marks; only of x1. */
 export interface NamingRuleRequest extends RuleRequest {
   readonly named_port?: string | null;
+  /** The member of the body that had the name of the port; absent: `named_port`. */
+  readonly namedBy?: 'destination_port';
   readonly ref?: string | null;
   readonly expires_at?: string | null;
 }
@@ -141,8 +143,9 @@ export function resolveOf(
   call: Call,
   requests: readonly NamingRuleRequest[],
 ): Promise<ReadonlyMap<string, ResolvedPort>> {
-  const mentions = requests.flatMap(({ named_port: text }, index): PortMention[] =>
-    text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/named_port` }],
+  const mentions = requests.flatMap(
+    ({ named_port: text, namedBy = 'named_port' }, index): PortMention[] =>
+      text === null || text === undefined ? [] : [{ text, pointer: `/rules/${index}/${namedBy}` }],
   );
   return resolvePorts(tx, call, mentions);
 }

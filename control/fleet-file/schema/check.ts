@@ -84,6 +84,9 @@ function describeError({
   }
   switch (keyword) {
     case 'additionalProperties':
+      // YAML reads { destination_port: 22,80,443 } as three fields.
+      if (/^[\d-]+$/.test(String(params['additionalProperty'])))
+        return `There is no field "${String(params['additionalProperty']).slice(0, 60)}" in ${what}: in { } a list of ports is quoted, as in destination_port: "22,80,443".`;
       return `There is no field "${String(params['additionalProperty']).slice(0, 60)}" in ${what}${allowed(parentSchema)}.`;
     case 'required':
       return `The field "${String(params['missingProperty'])}" is missing in ${what}.`;

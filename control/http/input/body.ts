@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MOST } from '@portcullis/contract/body-limits.ts';
+import { describePlace } from '@portcullis/core/json-place.ts';
 import { Problem } from '../../problem.ts';
 
 /** A request body: the bytes for comparison, the value for validation. */
@@ -21,7 +22,9 @@ export function useStrictBodies(app: FastifyInstance): void {
   });
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, raw, done) => {
     try {
-      const { maxValues = MOST.values } = request.routeOptions.config;
+      const { maxValues = MOST.values, takesBody = true } = request.routeOptions.config;
+      // Clients that always name a type send it with an operation that takes no body too.
+      if (!takesBody && raw.length === 0) return done(null, undefined);
       done(null, readBody(request.headers, Buffer.from(raw), maxValues));
     } catch (error) {
       done(error instanceof Error ? error : new Error('unreadable body'));
@@ -63,18 +66,21 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 function parseBody(raw: Buffer, maxValues: number): unknown {
   if (raw.length === 0) throw malformed('The body is empty; a JSON object is expected.');
   requireBounded(raw, maxValues);
-  let value: unknown;
+  const text = decode(raw);
   try {
-    value = JSON.parse(utf8.decode(raw));
+    return JSON.parse(text);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw malformed('The body is not valid UTF-8.');
     // Without the content that the message quotes.
-    const place = /at position \d+/.exec(error.message)?.[0];
-    throw malformed(
-      `The body is not JSON${place === undefined ? '' : `: unexpected content ${place}`}.`,
-    );
+    throw malformed(`The body is not JSON${describePlace(text, error)}.`);
   }
-  return value;
+}
+
+function decode(raw: Buffer): string {
+  try {
+    return utf8.decode(raw);
+  } catch {
+    throw malformed('The body is not valid UTF-8.');
+  }
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];

@@ -47,6 +47,8 @@ declare module 'fastify' {
     readonly operationId?: string;
     /** The values that a body may have; see `bodyLimitOf`. */
     readonly maxValues?: number;
+    /** Default true. */
+    readonly takesBody?: boolean;
   }
   interface FastifyRequest {
     /** Set when the request arrives. */
@@ -105,7 +107,11 @@ export function registerOperations(app: FastifyInstance, deps: RouteDeps): void 
       method: row.method,
       bodyLimit: limit.bytes,
       url: `${prefix}${row.path}`.replace(/\{(\w+)\}/g, ':$1'),
-      config: { operationId: row.operationId, maxValues: limit.values },
+      config: {
+        operationId: row.operationId,
+        maxValues: limit.values,
+        takesBody: row.body !== undefined,
+      },
       onRequest: async (request, reply) => admit(operation, deps, request, reply),
       handler: async (request, reply) => answer(operation, deps, request, reply),
     });

@@ -6,7 +6,7 @@ import type { Endpoint } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS } from '@portcullis/contract/endpoints.ts';
 import { buildOpenApi } from '@portcullis/contract/openapi.ts';
 import { PROBLEM_CODES, PROBLEMS } from '@portcullis/contract/problems.ts';
-import { STAGES as SHOWN_STAGES } from '@portcullis/contract/schemas/x1-firewall.ts';
+import { STAGES as SHOWN_STAGES } from '@portcullis/contract/schemas/x1-explain.ts';
 import { X1_ENDPOINTS } from '@portcullis/contract/x1-endpoints.ts';
 import { ABILITIES } from '@portcullis/core/access/abilities.ts';
 import { INFO } from '@portcullis/contract/openapi-texts.ts';

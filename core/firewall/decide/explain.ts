@@ -1,4 +1,5 @@
 import type { Verdict } from './decide.ts';
+import type { OpenTo, SourceOutcome } from './open-to.ts';
 import { describeMitigation } from '../../attacks/mitigation/actions.ts';
 import { BLOCKED_SET, MITIGATION_REF, type Policy, type RuleOf } from '../policy.ts';
 
@@ -54,6 +55,30 @@ function describe({ ref, stage }: Pick<Verdict, 'ref' | 'stage'>, policy: Policy
   }
   if (ref?.startsWith(BLOCKED_SET)) return `the list of blocked sources of ${blockedOn(ref)}`;
   return ref === null ? `the stage ${stage}` : named(ref);
+}
+
+/** To whom a port is open, and by what, as a sentence. `policy` is the evaluated one. */
+export function explainOpenTo({ to, outcomes }: OpenTo, policy: Policy | null): string {
+  const by = (action: Verdict['action']): string =>
+    outcomes
+      .filter(({ verdict }) => verdict.action === action)
+      .map((outcome) => deciderOf(outcome, policy))
+      .join('; ');
+  const sentences = {
+    everyone: () => `Open to everyone: ${by('pass')}.`,
+    most: () => `Open to most sources: ${by('pass')}. Closed to others: ${by('drop')}.`,
+    some: () => `Open to some sources only: ${by('pass')}. Closed to others: ${by('drop')}.`,
+    nobody: () => `Closed to everyone: ${by('drop')}.`,
+  };
+  return sentences[to]();
+}
+
+/** What decides, in a list: `rule 4 (allow tcp port 80 from 192.0.2.0/24) and 2 more`. */
+function deciderOf({ verdict, others }: SourceOutcome, policy: Policy | null): string {
+  const { stage, action, ref } = verdict;
+  if (stage === 'default' || ref === null)
+    return `no rule matches, and the default of this address is ${action === 'pass' ? 'accept' : 'deny'}`;
+  return `${describe(verdict, policy)}${others === 0 ? '' : ` and ${others} more`}`;
 }
 
 /** What a list is of, by its name: `blocked:ORGANISATION.HOLDING.TARGET`, with the target as letters of a name. */

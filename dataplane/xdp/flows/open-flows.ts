@@ -1,4 +1,4 @@
-import { describeError } from '@portcullis/core/log.ts';
+import { describeKernelError } from '../../kernel/describe-error.ts';
 import type { Flow } from './mark-keys.ts';
 import { BITS, type Family, formatAddress } from '@portcullis/core/net/address.ts';
 import { formatCidr, networkOf } from '@portcullis/core/net/cidr.ts';
@@ -86,7 +86,7 @@ export class OpenFlows {
       if (!this.#known) throw new Error('connection tracking changed while it was read');
     } catch (error) {
       // Nothing that may be a reply is dropped until the retry.
-      this.#problem = `open flows are not known yet: ${describeError(error)}`;
+      this.#problem = `open flows are not known yet: ${describeKernelError(error)}`;
       this.#retryMs = performance.now() + RETRY_MS;
     }
   }

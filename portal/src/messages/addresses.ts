@@ -268,6 +268,7 @@ export const addressMessages = {
     title: 'Would this packet pass?',
     lead: 'Nothing is sent. The service evaluates the rules, and asks each edge what it enforces.',
     source: 'From',
+    anywhere: 'anywhere',
     port: 'To port',
     view: 'Check rules that are',
     accepted: 'Accepted',

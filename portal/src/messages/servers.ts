@@ -175,7 +175,12 @@ export const serverMessages = {
     ports: {
       title: 'Ports',
       columns: { port: 'Port', name: 'Name', firewall: 'Firewall', filter: 'Filter' },
-      verdicts: { open: 'Open', closed: 'Closed', some: 'For some sources' },
+      openTo: {
+        everyone: 'Open',
+        most: 'Open, but not to all',
+        some: 'For some sources',
+        nobody: 'Closed',
+      } as Readonly<Record<string, string>>,
       moving: 'On its way to edges',
       waiting: 'Not enforced: no edge',
       rules: 'Rules',

@@ -21,6 +21,7 @@ export function Edges({ view }: { readonly view: AcceptedView }) {
           { name: text.live, value: live },
         ]}
       />
+      <p className="dim">{view.meta.propagation.text}</p>
       {edges.length === 0 ? (
         <EmptyState icon={RadioTower} title={text.none.title} text={text.none.text} />
       ) : (

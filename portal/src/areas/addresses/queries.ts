@@ -75,3 +75,31 @@ export function isMoving({ data, meta }: AcceptedAddress): boolean {
     data.filters.some(isUnderway)
   );
 }
+
+/** A port whose openness changes by itself, when its server starts or an attack begins. */
+const OPENNESS_MS = 15_000;
+
+/** To whom a port is open, and by what. */
+export function useOpenTo({
+  ip,
+  port,
+  protocol,
+}: {
+  readonly ip: string;
+  readonly port: number;
+  readonly protocol: 'tcp' | 'udp';
+}) {
+  const { client } = useSession();
+  return useQuery({
+    queryKey: ['address', ip, 'open', protocol, port],
+    queryFn: async ({ signal }) => {
+      const body = { protocol, destination_port: port };
+      const { open_to: open } = (await client.explainPacket({ ip, body }, { signal })).data;
+      if (open === null)
+        throw new Error('a packet without a source has an answer for every source');
+      return open;
+    },
+    refetchInterval: ({ state }) =>
+      state.data?.propagation === 'pending' ? MOVING_MS : OPENNESS_MS,
+  });
+}

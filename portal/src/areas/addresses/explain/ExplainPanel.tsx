@@ -63,8 +63,7 @@ export function ExplainPanel({ ip, view }: Props) {
                 <TextInput
                   className="field"
                   label={text.source}
-                  placeholder={ip.includes(':') ? '2001:db8:7::7' : '198.51.100.7'}
-                  required
+                  placeholder={text.anywhere}
                   {...form.getInputProps('source')}
                   error={(source !== '' && problem?.source) || form.errors.source}
                 />
@@ -110,21 +109,25 @@ function wrongWith(
   { protocol, source, port }: Typed,
   ip: string,
 ): { readonly source?: string; readonly port?: string } | null {
-  const address = parseAddress(source.trim());
-  if (!address.ok) return { source: address.reason };
-  const own = parseAddress(ip);
-  if (own.ok && own.value.family !== address.value.family) {
-    return { source: messages.rules.otherFamily(own.value.family) };
-  }
+  const problem = source.trim() === '' ? null : wrongSource(source.trim(), ip);
+  if (problem !== null) return { source: problem };
   if (!hasPorts(protocol)) return null;
   const isPort = /^[1-9]\d{0,4}$/.test(port.trim()) && Number(port) <= 65_535;
   return isPort ? null : { port: text.badPort };
 }
 
+function wrongSource(source: string, ip: string): string | null {
+  const address = parseAddress(source);
+  if (!address.ok) return address.reason;
+  const own = parseAddress(ip);
+  if (!own.ok || own.value.family === address.value.family) return null;
+  return messages.rules.otherFamily(own.value.family);
+}
+
 function requestOf({ protocol, source, port, view }: Typed): ExplainRequest {
   return {
     protocol,
-    source_ip: source.trim(),
+    source_ip: source.trim() || null,
     view,
     ...(hasPorts(protocol) && { destination_port: Number(port) }),
   };

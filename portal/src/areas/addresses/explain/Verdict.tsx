@@ -33,13 +33,18 @@ interface Props {
 export function Verdict({ result, view }: Props) {
   const passes = result.verdict === 'pass';
   const isEnforced = view.meta.live_generation !== null;
+  const open = result.open_to;
+  const dropWords = isEnforced ? text.dropped : text.wouldDrop;
+  const verdictWords = passes ? text.passes : dropWords;
   const Icon = passes ? CircleCheck : CircleX;
   return (
     <>
       <section className={`verdict ${result.verdict}`} aria-live="polite">
         <Icon size={26} aria-hidden="true" />
         <div>
-          <h3>{passes ? text.passes : isEnforced ? text.dropped : text.wouldDrop}</h3>
+          <h3>
+            {open === null ? verdictWords : (messages.server.ports.openTo[open.to] ?? open.to)}
+          </h3>
           <p>{result.explanation}</p>
         </div>
       </section>
@@ -60,22 +65,24 @@ export function Verdict({ result, view }: Props) {
           />
         </section>
       )}
-      <div className="two">
-        <section className="card card-pad">
-          <h2>{text.way}</h2>
-          <p>{text.wayLead}</p>
-          <DecidingRule result={result} view={view} />
-          <Stages decided={result.stage} />
-        </section>
-        <section className="card card-pad">
-          <h2>{text.edges}</h2>
-          <p>{text.edgesLead}</p>
-          {result.edges.length === 0 && <p className="dim">{text.noEdges}</p>}
-          {result.edges.map((edge) => (
-            <EdgeAnswer key={edge.name} edge={edge} />
-          ))}
-        </section>
-      </div>
+      {open === null && (
+        <div className="two">
+          <section className="card card-pad">
+            <h2>{text.way}</h2>
+            <p>{text.wayLead}</p>
+            <DecidingRule result={result} view={view} />
+            <Stages decided={result.stage} />
+          </section>
+          <section className="card card-pad">
+            <h2>{text.edges}</h2>
+            <p>{text.edgesLead}</p>
+            {result.edges.length === 0 && <p className="dim">{text.noEdges}</p>}
+            {result.edges.map((edge) => (
+              <EdgeAnswer key={edge.name} edge={edge} />
+            ))}
+          </section>
+        </div>
+      )}
       <GeoSources />
     </>
   );

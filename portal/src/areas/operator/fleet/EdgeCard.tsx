@@ -78,6 +78,8 @@ export function EdgeCard({ edge, onJoin }: Props) {
 }
 
 function Lag({ edge }: { readonly edge: Edge }) {
+  // Nothing of it is in a kernel that drops, so there is nothing to be behind with.
+  if (edge.mode !== 'enforce') return null;
   if (edge.generation >= edge.accepted_generation) return <Pill tone="ok">{text.current}</Pill>;
   return (
     <Pill tone="warn" moving={edge.in_service}>

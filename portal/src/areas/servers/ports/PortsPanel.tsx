@@ -1,20 +1,21 @@
 import { useQuery } from '@tanstack/react-query';
 import { type GameServerBuild, NotFoundError, PermissionError } from '@portcullis/client/index.ts';
+import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import { Link } from '@tanstack/react-router';
 import type { Column } from '../../../components/list/columns.ts';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { messages } from '../../../messages/index.ts';
 import { useSession } from '../../../session/session.ts';
-import { type AcceptedView, useAddress } from '../../addresses/queries.ts';
+import { useOpenTo } from '../../addresses/queries.ts';
 import { placeOf } from '../place.ts';
-import { type PortState, portStateOf } from './port-state.ts';
 
 const text = messages.server.ports;
-const TONES: Readonly<Record<PortState['verdict'], Tone>> = {
-  open: 'ok',
+const TONES: Readonly<Record<string, Tone>> = {
+  everyone: 'ok',
+  most: 'ok',
   some: 'warn',
-  closed: 'bad',
+  nobody: 'bad',
 };
 
 type Suggested = GameServerBuild['data']['suggested_filters'][number];
@@ -81,30 +82,29 @@ function portsOf({
   );
 }
 
+/** As the service decides it, which asks the evaluator of the edges. */
 function Firewall({ port }: { readonly port: Port }) {
-  const { data: view, error } = useAddress(port.ip);
-  if (view === undefined) {
+  const { data: open, error } = useOpenTo(port);
+  if (open === undefined) {
     return <span className="dim">{error === null ? messages.loading : wordsOf(error)}</span>;
   }
-  const { verdict, propagation } = portStateOf(viewOf(view), port.port, port.protocol);
   return (
-    <span className="row">
-      <Pill tone={TONES[verdict]}>{text.verdicts[verdict]}</Pill>
-      {propagation === 'waiting' && <Pill tone="neutral">{text.waiting}</Pill>}
-      {propagation === 'moving' && (
-        <Pill tone="warn" moving>
-          {text.moving}
-        </Pill>
-      )}
-      <Link to="/addresses/$ip" params={{ ip: port.ip }} search={{ tab: 'rules' }}>
-        {text.rules}
-      </Link>
-    </span>
+    <div>
+      <span className="row">
+        <Pill tone={TONES[open.to] ?? 'neutral'}>{text.openTo[open.to] ?? open.to}</Pill>
+        {open.propagation === 'unenforced' && <Pill tone="neutral">{text.waiting}</Pill>}
+        {open.propagation === 'pending' && (
+          <Pill tone="warn" moving>
+            {text.moving}
+          </Pill>
+        )}
+        <Link to="/addresses/$ip" params={{ ip: port.ip }} search={{ tab: 'rules' }}>
+          {text.rules}
+        </Link>
+      </span>
+      <div className="dim">{open.explanation}</div>
+    </div>
   );
-}
-
-function viewOf({ data, meta }: AcceptedView) {
-  return { ...data, isEnforced: meta.live_generation !== null };
 }
 
 function wordsOf(error: Error): string {
@@ -112,21 +112,22 @@ function wordsOf(error: Error): string {
   return error instanceof PermissionError ? text.hidden : error.message;
 }
 
-function Filter({ port: { ip, port, protocol, suggested } }: { readonly port: Port }) {
+function Filter({ port }: { readonly port: Port }) {
+  const { ip, suggested } = port;
   const { client } = useSession();
-  const view = useAddress(ip).data;
+  const open = useOpenTo(port).data;
   const catalogue = useQuery({
     queryKey: ['filters', ip],
-    enabled: view !== undefined,
+    enabled: open !== undefined,
     queryFn: ({ signal }) => client.listAvailableFilters({ ip }, { signal }),
   });
-  if (view === undefined) return null;
-  const { filters } = portStateOf(viewOf(view), port, protocol);
-  const isMissing = suggested !== undefined && !filters.includes(suggested.name);
+  if (open === undefined) return null;
+  const { filters } = open;
+  const isMissing = suggested !== undefined && !filters.includes(suggested.type);
   const isAvailable = catalogue.data?.data.some(({ type }) => type === suggested?.type);
   return (
     <span className="row">
-      {filters.join(', ')}
+      {filters.map((type) => findFilter(type)?.name ?? type).join(', ')}
       {isMissing && filters.length === 0 && isAvailable === false && text.managed}
       {isMissing && isAvailable === true && (
         <Link to="/addresses/$ip" params={{ ip }} search={{ tab: 'filters' }}>

@@ -1,0 +1,2 @@
+/** To whom ports are open. */
+export { findClosedPorts } from './closed-ports.ts';
