@@ -38,6 +38,7 @@ import type { HttpConfig, TlsConfig } from './http/server/config.ts';
 import { serveLinks } from './agents/links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
+import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
@@ -139,6 +140,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
   prepareLinkFolder(config.linkSocket, account);
   prepareNodeFolder(config.nodeSocket, account);
+  keepPublicUrl(config, log);
   const listen = async () => {
     stops.push('API', () => http.close());
     return http.listen();
@@ -157,6 +159,15 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   await startFleet({ ...areas, config, databaseUrl, db: pools.agents, log, stops, onRestored });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
+}
+
+/** Only commands that print links read it, so control starts without it too. */
+function keepPublicUrl({ dataDir, publicUrl }: ControlConfig, log: Logger): void {
+  try {
+    savePublicUrl(dataDir, publicUrl);
+  } catch (error) {
+    log.info({ error }, 'the public URL could not be kept: commands need --url');
+  }
 }
 
 interface AreaDeps {
