@@ -9,6 +9,8 @@ import {
   RateLimitError,
   ServiceError,
 } from '@portcullis/client/errors.ts';
+import { certificateProblem } from './authority.ts';
+import { trustGiven } from './connect.ts';
 import { CliError, EXIT, type ExitCode, QuietExit, usageError } from './exit.ts';
 import { styled } from './output.ts';
 
@@ -43,7 +45,10 @@ export async function runCommandLine(
         write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
     })
     .showHelpAfterError(isJson ? false : '(use --help for more)')
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', async (_program, command) => {
+      if (command.options.some(({ long }) => long === '--ca')) await trustGiven(command.opts());
+    });
   for (const [group, commands] of Object.entries(groups)) {
     program.commandsGroup(group);
     for (const add of commands) add(program);
@@ -104,7 +109,11 @@ function exitCodeOf(error: PortcullisError): ExitCode {
 
 /** The detail of a problem and its invalid parameters. */
 function describeRefusal(error: PortcullisError): string {
-  if (error instanceof ConnectionError) return `${error.message} Is it up, and is --url right?`;
+  if (error instanceof ConnectionError) {
+    const problem = certificateProblem(error);
+    if (problem !== null) return `The service cannot be used: ${problem}.`;
+    return `${error.message.replace(/[.?]?$/, '.')} Is it up, and is --url right?`;
+  }
   if (!(error instanceof ProblemError)) return error.message;
   const reasons = error.errors.map((one) => {
     const place = 'parameter' in one ? one.parameter : one.pointer;

@@ -41,3 +41,13 @@ export function addressOf(option: string, text: string): HostAndPort {
   }
   return { host, port };
 }
+
+/** Addresses of all interfaces, which name no host. */
+export const WILDCARDS = ['0.0.0.0', '::'];
+
+/** The host of a URL by which this host reaches what listens at an address. */
+export function ownAddress(listened: string): string {
+  const host = listened.replaceAll(/^\[|\]$/g, '');
+  if (WILDCARDS.includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -90,7 +90,10 @@ export class SupervisedProcess {
     const ended = new AbortController();
     if (whenReady !== undefined && child.pid !== undefined) {
       // Its exit is handled below.
-      whenReady(child.pid, ended.signal).then(() => becomeReady({}), () => {});
+      whenReady(child.pid, ended.signal).then(
+        () => becomeReady({}),
+        () => {},
+      );
     }
     const handleExit = (reason: string): void => {
       ended.abort();

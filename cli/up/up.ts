@@ -15,6 +15,7 @@ import { unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
 import { commandLine } from '../installation/command-line.ts';
 import { readFleet } from '../fleet-file.ts';
+import { ownAddress } from '../options.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
 import { styled, warn } from '@portcullis/caller/output.ts';
 import { adopt, decideAdoption, requireEdgeRights } from './adoption.ts';
@@ -111,6 +112,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
     args,
     env: {
       ...controlEnvironment(controlOptions(platform)),
+      ...hosts?.env,
       ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
     },
   });
@@ -197,7 +199,7 @@ async function invite(
 function ownUrl({ hosts }: Platform, url: string): string {
   if (hosts === null) return url;
   const { port, hostname } = new URL(url);
-  return `https://${['0.0.0.0', '[::]'].includes(hostname) ? '127.0.0.1' : hostname}:${port}`;
+  return `https://${ownAddress(hostname)}:${port}`;
 }
 
 /** `url` is where control listens, for a start that leaves the port to the system. */

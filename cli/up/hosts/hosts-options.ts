@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { usageError } from '@portcullis/caller/exit.ts';
-import { addressOf, type HostAndPort } from '../../options.ts';
+import { addressOf, type HostAndPort, WILDCARDS } from '../../options.ts';
 import { controlEnvironment, type ControlOptions } from '../../control-options.ts';
 
 /** Options of `up` for a fleet of several hosts. */
@@ -10,7 +10,6 @@ export interface HostsOptions {
   readonly name?: readonly string[];
   readonly natsListen?: string;
 }
-
 
 /** A control plane that hosts join over the network. */
 export interface Hosts {
@@ -28,7 +27,6 @@ export interface Hosts {
 /** Beside 4222, where the service of Debian's package listens once it is installed. */
 const NATS_PORT = 4223;
 const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/;
-const WILDCARDS = ['0.0.0.0', '::'];
 
 /** Returns what `--hosts` and `--name` mean, or null without them. Throws a usage error. */
 export function decideHosts(options: HostsOptions & ControlOptions): Hosts | null {
@@ -49,7 +47,8 @@ export function decideHosts(options: HostsOptions & ControlOptions): Hosts | nul
   }
   const environment = controlEnvironment(options);
   const listen = addressOf('--hosts', text);
-  const given = (variable: string): string | undefined => environment[variable]?.trim() || undefined;
+  const given = (variable: string): string | undefined =>
+    environment[variable]?.trim() || undefined;
   const at = (port: number): string => `${isIP(name) === 6 ? `[${name}]` : name}:${port}`;
   const url = given('PORTCULLIS_PUBLIC_URL') ?? `https://${at(listen.port)}`;
   const nats =

@@ -1,9 +1,11 @@
+import { isIP } from 'node:net';
 import { setDefaultCACertificates, getCACertificates } from 'node:tls';
 import { withDatabase } from '../../database.ts';
 import { saveFiles } from '../../commands/server-files.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
 import { certificateFolder, type Hosts } from './hosts-options.ts';
 import type { ProcessSpec } from '../../agents/processes.ts';
+import { addressOf, ownAddress, WILDCARDS } from '../../options.ts';
 import { unavailable } from '@portcullis/caller/exit.ts';
 import {
   giveFolder,
@@ -20,8 +22,8 @@ const OWN_NAMES = ['localhost', '127.0.0.1', '::1'];
 export interface PreparedHosts {
   /** SHA-256 of the installation's own authority, by which callers know control. */
   readonly fingerprint: string;
-  /** The NATS server, running; null if the operator named one. */
-  readonly nats: SupervisedProcess | null;
+  /** Of the control process, which reaches its NATS server by it whatever the name of this host resolves to here. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 export interface HostsToPrepare {
@@ -46,7 +48,7 @@ export async function prepareHosts(
   const { fingerprint, cert } = await makeFiles(hosts, dataDir);
   // This process calls the API of its own control plane too.
   setDefaultCACertificates([...getCACertificates('default'), cert]);
-  if (program === null || hosts.nats === null) return { fingerprint, nats: null };
+  if (program === null || hosts.nats === null) return { fingerprint, env: {} };
   const folder = natsFolder(dataDir);
   const account = natsAccount(dataDir, asked);
   giveFolder(folder, account);
@@ -56,11 +58,12 @@ export async function prepareHosts(
   await nats.start().catch((error: unknown) => {
     throw unavailable(natsFailure(folder, { listen, port }), error);
   });
-  return { fingerprint, nats };
+  const { host } = addressOf('--nats-listen', listen);
+  return { fingerprint, env: { PORTCULLIS_NATS_OWN: `tls://${ownAddress(host)}:${port}` } };
 }
 
 async function makeFiles(
-  { names: [first, ...more], nats }: Hosts,
+  { names: [first, ...more], listen: { host }, nats }: Hosts,
   dataDir: string,
 ): Promise<{ readonly fingerprint: string; readonly cert: string }> {
   const [{ makeCertificateFiles, makeServerFiles }, { ensureInstallation, fingerprintOf }] =
@@ -68,7 +71,9 @@ async function makeFiles(
       import('@portcullis/control/nats/server-files.ts'),
       import('@portcullis/control/nats/installation.ts'),
     ]);
-  const names = [first, ...more, ...OWN_NAMES] as const;
+  const hosts = [host, ...(nats === null ? [] : [addressOf('--nats-listen', nats.listen).host])];
+  const listened = hosts.filter((one) => isIP(one) !== 0 && !WILDCARDS.includes(one));
+  const names = [...new Set([first, ...more, ...OWN_NAMES, ...listened])] as [string, ...string[]];
   return withDatabase(
     { data: dataDir },
     async (db) => {

@@ -115,10 +115,16 @@ describe('three hosts in two commands', {
 
   it('has the edge live again when the control side was killed and started again', async (t) => {
     up.child.kill('SIGKILL');
-    await up.end();
-    await eventually('all that it started has ended', async () => pidsIn(control.namespace.name).length === 0, WAIT_MS);
+    await ended(up.child);
+    await eventually(
+      'all that it started has ended',
+      async () => pidsIn(control.namespace.name).length === 0,
+      WAIT_MS,
+    );
     await edge.prints(
-      new RegExp(`lost; enforcement continues[^\\n]*${CONTROL.replaceAll('.', '\\.')}:4223[^\\n]*ECONNREFUSED`),
+      new RegExp(
+        `lost; enforcement continues[^\\n]*${CONTROL.replaceAll('.', '\\.')}:4223[^\\n]*ECONNREFUSED`,
+      ),
       'err',
     );
     assert.match(other.namespace.run('nft', 'list', 'tables'), /inet portcullis/);
@@ -133,16 +139,33 @@ describe('three hosts in two commands', {
   it('lets callers of the other host trust it by a fingerprint', async () => {
     const url = `https://${CONTROL}:${PORT}`;
     const [, fingerprint = ''] = /login --url \S+ --ca ([0-9a-f]{64})$/m.exec(up.out) ?? [];
-    const made = await run(control, 'keys', 'create', '--organisation', 'default', '--name', 'k', '--ability', 'firewall.read');
+    const made = await run(
+      control,
+      'keys',
+      'create',
+      '--organisation',
+      'default',
+      '--name',
+      'k',
+      '--ability',
+      'firewall.read',
+    );
     const env = { PORTCULLIS_API_KEY: made.out.trim(), HOME: home };
     const call = async (...more: readonly string[]) =>
       run({ ...other, env: { ...other.env, ...env } }, 'whoami', '--url', url, ...more);
     assert.match((await call()).err, /does not trust.*--ca/);
     assert.match((await call('--ca', fingerprint)).out, /organisation +Default/);
-    const wrong = await call('--ca', fingerprint.replace(/^./, (digit) => (digit === '0' ? '1' : '0')));
+    const wrong = await call(
+      '--ca',
+      fingerprint.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+    );
     assert.match(wrong.err, /no authority with the fingerprint/);
     const doctor = await run(other, 'doctor', 'edge', '--url', url);
-    assert.match(doctor.out, new RegExp(`ok +control: ${url} answers`), 'its credential names the authority');
+    assert.match(
+      doctor.out,
+      new RegExp(`ok +control: ${url} answers`),
+      'its credential names the authority',
+    );
   });
 
   it('stops as a whole', async () => {
@@ -154,20 +177,23 @@ describe('three hosts in two commands', {
   async function live(): Promise<void> {
     await eventually(
       'edge-1 is in service',
-      async () => /edge-1 .*enforce/.test((await run(control, 'edges', 'list')).out),
+      async () => /^edge-1 .*in service/m.test((await run(control, 'edges', 'list')).out),
       WAIT_MS,
     );
   }
 });
 
 function commandFor(printed: string, kind: 'edge' | 'node'): string {
-  const [, command] = new RegExp(`^ +(portcullis ${kind} join \\S+ pcj_\\S+)$`, 'm').exec(printed) ?? [];
+  const [, command] =
+    new RegExp(`^ +(portcullis ${kind} join \\S+ pcj_\\S+)$`, 'm').exec(printed) ?? [];
   assert.ok(command !== undefined, printed);
   return command;
 }
 
 function natsIn({ namespace }: Host): number[] {
-  return pidsIn(namespace.name).filter((pid) => readlinkSync(`/proc/${pid}/exe`).endsWith('/nats-server'));
+  return pidsIn(namespace.name).filter((pid) =>
+    readlinkSync(`/proc/${pid}/exe`).endsWith('/nats-server'),
+  );
 }
 
 function ownerOf(pid: number): number {
