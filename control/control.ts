@@ -138,9 +138,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const { http } = areas;
   // The account that root is dropped for may not change the tables of an embedded server.
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
-  prepareLinkFolder(config.linkSocket, account);
-  prepareNodeFolder(config.nodeSocket, account);
-  keepPublicUrl(config, log);
+  prepareFolders(config, account, log);
   const listen = async () => {
     stops.push('API', () => http.close());
     return http.listen();
@@ -161,8 +159,15 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
 }
 
-/** Only commands that print links read it, so control starts without it too. */
-function keepPublicUrl({ dataDir, publicUrl }: ControlConfig, log: Logger): void {
+/** Makes what only root may make. */
+function prepareFolders(
+  { dataDir, publicUrl, linkSocket, nodeSocket }: ControlConfig,
+  account: Account | null,
+  log: Logger,
+): void {
+  prepareLinkFolder(linkSocket, account);
+  prepareNodeFolder(nodeSocket, account);
+  // Only commands that print links read it, so control starts without it too.
   try {
     savePublicUrl(dataDir, publicUrl);
   } catch (error) {

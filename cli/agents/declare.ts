@@ -1,5 +1,6 @@
 import type { Actor } from '@portcullis/control/access/index.ts';
 import type { Tx } from '@portcullis/control/db/database.ts';
+import type { Batch } from '@portcullis/control/fleet/batch.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
 
@@ -12,12 +13,13 @@ export async function declareAgent(
   { kind, name }: AgentRef,
   actor: Actor,
 ): Promise<boolean> {
-  const [{ agentExists }, { Batch }, { recordAudit }, { lockInstallation }] = await Promise.all([
-    import('@portcullis/control/agent-credential.ts'),
-    import('@portcullis/control/fleet/batch.ts'),
-    import('@portcullis/control/access/index.ts'),
-    import('@portcullis/control/db/locks.ts'),
-  ]);
+  const [{ agentExists }, { Batch: NewBatch }, { recordAudit }, { lockInstallation }] =
+    await Promise.all([
+      import('@portcullis/control/agent-credential.ts'),
+      import('@portcullis/control/fleet/batch.ts'),
+      import('@portcullis/control/access/index.ts'),
+      import('@portcullis/control/db/locks.ts'),
+    ]);
   await lockInstallation(tx);
   if (await agentExists(tx, { kind, name })) return false;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)) {
@@ -25,7 +27,7 @@ export async function declareAgent(
       `--name ${name} is not a name of letters, digits, dots, dashes and underscores, 63 at most`,
     );
   }
-  const batch = new Batch(tx, 'portal');
+  const batch = new NewBatch(tx, 'portal');
   if (kind === 'edge') await declareEdge(batch, name);
   else if (kind === 'node') await declareNode(batch, name);
   else throw usageError('a collector names its exporters: add it in the fleet file or the portal');
@@ -36,9 +38,7 @@ export async function declareAgent(
   return true;
 }
 
-type Declared = InstanceType<typeof import('@portcullis/control/fleet/batch.ts').Batch>;
-
-async function declareEdge(batch: Declared, name: string): Promise<void> {
+async function declareEdge(batch: Batch, name: string): Promise<void> {
   const [{ saveEdge }, { parsePart }, { parseEdges }] = await Promise.all([
     import('@portcullis/control/declared/edges.ts'),
     import('@portcullis/control/fleet-file/part.ts'),
@@ -49,7 +49,7 @@ async function declareEdge(batch: Declared, name: string): Promise<void> {
   if (edge !== undefined) await saveEdge(batch, edge);
 }
 
-async function declareNode(batch: Declared, name: string): Promise<void> {
+async function declareNode(batch: Batch, name: string): Promise<void> {
   const [{ saveNode }, { parsePart }, { parseNodes }] = await Promise.all([
     import('@portcullis/control/declared/nodes.ts'),
     import('@portcullis/control/fleet-file/part.ts'),

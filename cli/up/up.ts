@@ -102,20 +102,10 @@ export async function runUp(options: UpOptions): Promise<void> {
 }
 
 async function startPlatform(platform: Platform): Promise<Started> {
-  const { options, fleetFile, data, running } = platform;
+  const { options, data, running } = platform;
   await buildPortalIfNeeded();
   const hosts = await prepare(platform);
-  const [command, args] = programOf('control');
-  const controlProcess = supervise({
-    name: 'control',
-    command,
-    args,
-    env: {
-      ...controlEnvironment(controlOptions(platform)),
-      ...hosts?.env,
-      ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
-    },
-  });
+  const controlProcess = superviseControl(platform, hosts);
   step(platform, 'Starting the database and the control plane');
   const control = await startProcess(platform, controlProcess);
   step(platform, 'Preparing the fleet');
@@ -153,6 +143,20 @@ async function startPlatform(platform: Platform): Promise<Started> {
     node,
     server,
   };
+}
+
+function superviseControl(platform: Platform, hosts: PreparedHosts | null): SupervisedProcess {
+  const [command, args] = programOf('control');
+  return supervise({
+    name: 'control',
+    command,
+    args,
+    env: {
+      ...controlEnvironment(controlOptions(platform)),
+      ...hosts?.env,
+      ...(platform.fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
+    },
+  });
 }
 
 async function prepareAndShow(

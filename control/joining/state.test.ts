@@ -15,7 +15,7 @@ test('a node is live with its engine, and says why it is not', async (t) => {
   const { readAgentState } = createJoining().handlers;
   const state = async () => {
     const body = { ...agent, secret: secret ?? '' };
-    const answer = await readAgentState({ body } as never, db as never);
+    const answer = await readAgentState({ body } as never, db);
     return Object(answer.body).data as object;
   };
   const report = (engine: object | null) =>

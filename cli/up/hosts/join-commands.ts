@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { createJoinCommand } from '../../agents/join-command.ts';
 import { declareAgent } from '../../agents/declare.ts';
@@ -37,14 +36,16 @@ export function inviteHosts(
       const invitations: Invitation[] = [];
       for (const kind of ['edge', 'node'] as const) {
         const others = async () => {
-          const { rows } = await sql<{ name: string; hasJoined: boolean }>`
-            select name, credential_hash is not null as "hasJoined" from ${sql.table(`${kind}s`)}
-             where name is distinct from ${here[kind]} order by id`.execute(tx);
-          return rows;
+          const rows = await tx
+            .selectFrom(kind === 'edge' ? 'edges' : 'nodes')
+            .select(['name', 'enrolled_at as enrolledAt'])
+            .orderBy('id')
+            .execute();
+          return rows.filter(({ name }) => name !== here[kind]);
         };
         if (!hasFleetFile && (await others()).length === 0)
           await declareAgent(tx, { kind, name: `${kind}-1` }, operator());
-        const waiting = (await others()).filter(({ hasJoined }) => !hasJoined);
+        const waiting = (await others()).filter(({ enrolledAt }) => enrolledAt === null);
         for (const { name } of waiting.slice(0, MOST_OF_A_KIND)) {
           const agent: AgentRef = { kind, name };
           const made = await createJoinCommand(

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { setDefaultCACertificates, getCACertificates } from 'node:tls';
 import { withDatabase } from '../../database.ts';
 import { saveFiles } from '../../commands/server-files.ts';
-import { SupervisedProcess } from '../supervised-process.ts';
+import type { SupervisedProcess } from '../supervised-process.ts';
 import { certificateFolder, type Hosts } from './hosts-options.ts';
 import type { ProcessSpec } from '../../agents/processes.ts';
 import { addressOf, ownAddress, WILDCARDS } from '../../options.ts';
