@@ -21,9 +21,12 @@ const READY_POLL_MS = 20;
 /** Folders that the PATH of an ordinary account lacks. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/sbin'];
 
+function programFolders(): string[] {
+  return [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS];
+}
+
 /** Finds the program of the NATS server. Throws with what to install. */
-export function requireNatsServer(): string {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS];
+export function requireNatsServer(folders: readonly string[] = programFolders()): string {
   const found = folders
     .filter((folder) => folder !== '')
     .map((folder) => join(folder, 'nats-server'))
