@@ -85,9 +85,9 @@ export class AgentSession {
   /** Logs a failed request. Returns false if only a new connection helps: it starts the session anew by itself. */
   failed(error: unknown): boolean {
     if (this.#stopped) return false;
-    const { log, awayMessage, reset } = this.#options;
+    const { link, log, awayMessage, reset } = this.#options;
     if (error instanceof LinkError && error.code === 'disconnected') {
-      log.warn({}, awayMessage);
+      log.warn({ reason: link.awayReason ?? error.message }, awayMessage);
       return false;
     }
     if (error instanceof RefusedByControl && error.code === 'resync') {

@@ -1,5 +1,6 @@
 import { createClient } from '@portcullis/client/client.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
+import { findAuthority, trust } from './authority.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
 import type { CallOptions } from './options.ts';
 import { DEFAULT_PROFILE, loadProfiles, type Profile } from './profiles.ts';
@@ -42,7 +43,29 @@ export function accessOf(options: CallOptions): Access {
       `the key of the profile ${name} is for ${profile.url}, and is sent to no other`,
     );
   }
+  // One that was given was trusted before the command began.
+  if (profile.ca !== undefined && givenAuthority(options) === null) trust(profile.ca);
   return { ...profile, profile: name };
+}
+
+/** `--ca` or PORTCULLIS_CA; null without. */
+export function givenAuthority({ ca }: CallOptions): string | null {
+  return ca ?? (process.env['PORTCULLIS_CA'] || null);
+}
+
+/** Trusts what `--ca` or PORTCULLIS_CA names, and returns it in PEM; null without. Commands of callers begin with it. */
+export async function trustGiven(options: CallOptions): Promise<string | null> {
+  const text = givenAuthority(options);
+  if (text === null) return null;
+  const pem = await findAuthority(text, givenUrl(options) ?? profileUrl(options) ?? DEFAULT_URL);
+  trust(pem);
+  return pem;
+}
+
+function profileUrl(options: CallOptions): string | null {
+  const { current, profiles } = loadProfiles();
+  const name = options.profile ?? (process.env['PORTCULLIS_PROFILE'] || current || DEFAULT_PROFILE);
+  return Object.hasOwn(profiles, name) ? (profiles[name]?.url ?? null) : null;
 }
 
 /** The origin of `--url` or PORTCULLIS_URL; null without. */

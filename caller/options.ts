@@ -5,6 +5,7 @@ import { usageError } from './exit.ts';
 export interface CallOptions {
   readonly url?: string;
   readonly profile?: string;
+  readonly ca?: string;
   readonly json?: boolean;
   readonly quiet?: boolean;
 }
@@ -13,6 +14,10 @@ export function withCallOptions(command: Command): Command {
   return command
     .option('--url <url>', 'of the control plane (PORTCULLIS_URL, else that of the profile)')
     .option('--profile <name>', 'the profile of `portcullis login` (PORTCULLIS_PROFILE)')
+    .option(
+      '--ca <file|fingerprint>',
+      'an authority to trust beside those of the system (PORTCULLIS_CA)',
+    )
     .option('--json', 'as JSON')
     .option('--quiet', 'print only what was asked for, and errors');
 }

@@ -7,6 +7,8 @@ export interface Profile {
   /** The origin of a control plane. */
   readonly url: string;
   readonly key: string;
+  /** PEM of an authority that is trusted for it, beside those of the system. */
+  readonly ca?: string;
 }
 
 export interface Profiles {
@@ -50,7 +52,11 @@ function parse(text: string): Profiles | null {
     const isValid =
       (current === null || typeof current === 'string') &&
       Object.values(profiles).every(
-        ({ url, key }) => typeof key === 'string' && typeof url === 'string' && URL.canParse(url),
+        ({ url, key, ca }) =>
+          typeof key === 'string' &&
+          typeof url === 'string' &&
+          URL.canParse(url) &&
+          (ca === undefined || typeof ca === 'string'),
       );
     return isValid ? { current, profiles } : null;
   } catch {

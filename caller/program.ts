@@ -9,6 +9,8 @@ import {
   RateLimitError,
   ServiceError,
 } from '@portcullis/client/errors.ts';
+import { certificateProblem } from './authority.ts';
+import { trustGiven } from './connect.ts';
 import { describeProblem } from './file/describe-problem.ts';
 import {
   CliError,
@@ -51,7 +53,10 @@ export async function runCommandLine(
         write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
     })
     .showHelpAfterError(isJson ? false : '(use --help for more)')
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', async (_program, command) => {
+      if (command.options.some(({ long }) => long === '--ca')) await trustGiven(command.opts());
+    });
   for (const [group, commands] of Object.entries(groups)) {
     program.commandsGroup(group);
     for (const add of commands) add(program);
@@ -120,11 +125,14 @@ function describeRefusal(error: PortcullisError): string {
   return error instanceof ProblemError ? describeProblem(error) : error.message;
 }
 
-function describeConnection({ message }: ConnectionError): string {
+function describeConnection(error: ConnectionError): string {
+  const { message } = error;
+  const problem = certificateProblem(error);
+  if (problem !== null) return `The service cannot be used: ${problem}.`;
   // https://fetch.spec.whatwg.org/#port-blocking
   if (message.endsWith(': bad port'))
     return 'The service cannot be reached: programs refuse to connect to this port of --url.';
-  return `${message}. Is it up, and is --url right?`;
+  return `${message.replace(/[.?]?$/, '.')} Is it up, and is --url right?`;
 }
 
 /** A failed system call on a path, such as that of --data, as a sentence; null for any other error. */

@@ -130,6 +130,21 @@ export function controlEnvironment(options: ControlOptions): NodeJS.ProcessEnv {
   return { ...process.env, ...Object.fromEntries(given) };
 }
 
+/**
+ * The public URL of the control plane of a data directory: as it is given here, else as that of the control plane that was
+ * started last on it.
+ */
+export async function publicUrlOf(
+  options: Pick<ControlOptions, 'data' | 'publicUrl'>,
+): Promise<string> {
+  const { dataDir, publicUrl } = await controlConfig(options);
+  const environment = controlEnvironment(options);
+  const isGiven = [VARIABLES.publicUrl, VARIABLES.listen].some((name) => environment[name]?.trim());
+  if (isGiven) return publicUrl;
+  const { readPublicUrl } = await import('@portcullis/control/public-url.ts');
+  return readPublicUrl(dataDir) ?? publicUrl;
+}
+
 /** The data directory of this host: the one of `up` and of `control`. */
 export async function dataDirectory({ data }: { readonly data?: string }): Promise<string> {
   return (await controlConfig(data === undefined ? {} : { data })).dataDir;

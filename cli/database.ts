@@ -41,7 +41,7 @@ export async function onDatabase<T>(
   work: (target: DatabaseTarget) => Promise<T>,
   { create = false }: Creation = {},
 ): Promise<T> {
-  const { databaseUrl, migrationUrl, dataDir } = await controlConfig(
+  const { databaseUrl, migrationUrl, dataDir, account } = await controlConfig(
     data === undefined ? {} : { data },
   );
   if (databaseUrl !== null) return work({ url: databaseUrl, migrationUrl });
@@ -57,7 +57,11 @@ export async function onDatabase<T>(
   }
   const { createLogger } = await import('@portcullis/control/log.ts');
   const log = createLogger({ level: 'warn' });
-  const postgres = await startEmbeddedPostgres({ dataDir, log }).catch((error: unknown) => {
+  const postgres = await startEmbeddedPostgres({
+    dataDir,
+    log,
+    ...(account !== null && { account }),
+  }).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
     throw unavailable(`the database of ${dataDir} cannot be started: ${why}`, error);
   });

@@ -1,3 +1,4 @@
+import { usageError } from '@portcullis/caller/exit.ts';
 import type { Command } from 'commander';
 
 /** Options of the operator's commands, which work on the database. */
@@ -22,3 +23,31 @@ export const MANAGEMENT_HELP =
 export const LOCAL_NAME = 'local';
 /** The slug of the organisation of a first start. */
 export const FIRST_ORGANISATION = 'default';
+
+export interface HostAndPort {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Parses the HOST:PORT of an option. Throws a usage error that names the option. */
+export function addressOf(option: string, text: string): HostAndPort {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw usageError(`${option} ${text} is not HOST:PORT, such as 0.0.0.0:8443`);
+  }
+  return { host, port };
+}
+
+/** Addresses of all interfaces, which name no host. */
+export const WILDCARDS = ['0.0.0.0', '::'];
+
+/** The host of a URL by which this host reaches what listens at an address. */
+export function ownAddress(listened: string): string {
+  const host = listened.replaceAll(/^\[|\]$/g, '');
+  if (WILDCARDS.includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}

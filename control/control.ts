@@ -38,6 +38,7 @@ import type { HttpConfig, TlsConfig } from './http/server/config.ts';
 import { serveLinks } from './agents/links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
+import { savePublicUrl } from './public-url.ts';
 import { createReadiness } from './readiness.ts';
 import { StopStack } from './stop-stack.ts';
 import type { AutomaticTls } from './tls-auto/automatic-tls.ts';
@@ -137,8 +138,7 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   const { http } = areas;
   // The account that root is dropped for may not change the tables of an embedded server.
   if (database.pid !== undefined) await migrateWhenReachable(database, config, migrations, log);
-  prepareLinkFolder(config.linkSocket, account);
-  prepareNodeFolder(config.nodeSocket, account);
+  prepareFolders(config, account, log);
   const listen = async () => {
     stops.push('API', () => http.close());
     return http.listen();
@@ -157,6 +157,22 @@ async function startAll({ config, log, stops, options }: Start): Promise<Control
   await startFleet({ ...areas, config, databaseUrl, db: pools.agents, log, stops, onRestored });
   const { linkSocket, nodeSocket } = config;
   return { ...listening, databaseUrl, linkSocket, nodeSocket };
+}
+
+/** Makes what only root may make. */
+function prepareFolders(
+  { dataDir, publicUrl, linkSocket, nodeSocket }: ControlConfig,
+  account: Account | null,
+  log: Logger,
+): void {
+  prepareLinkFolder(linkSocket, account);
+  prepareNodeFolder(nodeSocket, account);
+  // Only commands that print links read it, so control starts without it too.
+  try {
+    savePublicUrl(dataDir, publicUrl);
+  } catch (error) {
+    log.info({ error }, 'the public URL could not be kept: commands need --url');
+  }
 }
 
 interface AreaDeps {

@@ -56,6 +56,7 @@ async function prepare(t: TestContext): Promise<Site> {
     trustedProxies: [],
     webhookNetworks: [],
     natsServers: [],
+    ownNats: null,
     mail: null,
     tlsFiles: null,
     tlsAuto: null,

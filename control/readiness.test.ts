@@ -4,6 +4,8 @@ import { sql } from 'kysely';
 import { openDatabase } from './db/database.ts';
 import { describeUnavailable } from './db/failure.ts';
 import { testDatabase } from './db/testing.ts';
+import { createReadReadiness } from './http/server/health.ts';
+import { createLogger } from './log.ts';
 import { createReadiness } from './readiness.ts';
 
 const enforcement = {
@@ -34,4 +36,17 @@ test('a full disk is named, also as a cause', () => {
   const full = Object.assign(new Error('could not extend file'), { code: '53100' });
   assert.match(describeUnavailable(new Error('failed', { cause: full })), /disk .* is full/);
   assert.match(describeUnavailable(new Error('gone')), /cannot be reached/);
+});
+
+test('an embedded PostgreSQL is spoken of only where there is one', async (t) => {
+  const { db } = await testDatabase(t);
+  const checks = async (more: { readonly postgresPid?: () => number | null }) => {
+    const readiness = createReadiness({ db, enforcement, isFleetApplied, ...more });
+    const hint = () => null;
+    const read = createReadReadiness({ readiness, log: createLogger({ level: 'silent' }), hint });
+    return Object(await read('public')).document.checks as Record<string, { ok: boolean }>;
+  };
+  assert.deepEqual(Object.keys(await checks({})), ['database', 'migrations', 'fleet']);
+  assert.deepEqual((await checks({ postgresPid: () => 7 }))['embedded_postgres'], { ok: true });
+  assert.equal((await checks({ postgresPid: () => null }))['embedded_postgres']?.ok, false);
 });

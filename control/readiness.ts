@@ -92,10 +92,8 @@ function checkFleet(isApplied: boolean): Check {
     : { ok: false, detail: 'The fleet file of this start is being applied.' };
 }
 
-function checkPostgres(pid: ReadinessDeps['postgresPid']): Check {
-  if (pid === undefined) {
-    return { ok: true, detail: "None: DATABASE_URL names the operator's PostgreSQL." };
-  }
+function checkPostgres(pid: ReadinessDeps['postgresPid']): Check | null {
+  if (pid === undefined) return null;
   const now = pid();
   return now === null
     ? { ok: false, detail: 'PostgreSQL is down and being started again.' }

@@ -4,7 +4,8 @@ import { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { PermissionError } from '@portcullis/client/errors.ts';
 import type { CallerView } from '@portcullis/client/generated/operations.ts';
-import { accessOf, clientOf, connect, DEFAULT_URL, givenUrl } from '../connect.ts';
+import { findAuthority } from '../authority.ts';
+import { accessOf, clientOf, connect, DEFAULT_URL, givenAuthority, givenUrl } from '../connect.ts';
 import { usageError } from '../exit.ts';
 import { type CallOptions, withCallOptions } from '../options.ts';
 import { print, printJson, warn } from '../output.ts';
@@ -28,6 +29,7 @@ export function addLogin(program: Command): void {
       `
   portcullis login --url https://portcullis.example.net              asks for the key
   portcullis login --url https://portcullis.example.net <key.txt     reads it from standard input
+  portcullis login --url https://10.0.0.1:8443 --ca FINGERPRINT      of an installation with an authority of its own
   portcullis login --profile staging --url https://staging.example.net
 
 A key is never an argument, because others can see those. PORTCULLIS_API_KEY is used before the profile.`,
@@ -54,7 +56,9 @@ async function login(options: CallOptions): Promise<void> {
   const key = await readKey(url);
   const data = await identify(url, key);
   const { profiles } = loadProfiles();
-  saveProfiles({ current: name, profiles: { ...profiles, [name]: { url, key } } });
+  const text = givenAuthority(options);
+  const ca = text === null ? {} : { ca: await findAuthority(text, url) };
+  saveProfiles({ current: name, profiles: { ...profiles, [name]: { url, key, ...ca } } });
   if (options.json === true) printJson({ profile: name, url, ...data });
   else if (options.quiet !== true) {
     print(`Signed in to ${url} as ${data.key} of ${data.organisation}; kept in ${profilesFile()}.`);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { createJoinKey } from '@portcullis/link/join-key.ts';
+import { parseJoinUrl } from '@portcullis/link/join-url.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { Command } from 'commander';
@@ -11,7 +11,7 @@ import { installService } from '../commands/service.ts';
 import { failed, unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
 import { print, warn } from '@portcullis/caller/output.ts';
-import { credentialFile, saveCredential } from './credential-file.ts';
+import { credentialFile, nameIn, readCredential, saveCredential } from './credential-file.ts';
 import { postToControl } from './pinned-request.ts';
 
 interface JoinOptions {
@@ -67,10 +67,13 @@ interface Join {
   readonly run: (file: string, options: never) => Promise<void>;
 }
 
-async function join({ kind, url, token, options, role, run }: Join): Promise<void> {
+async function join({ kind, url, token: pasted, options, role, run }: Join): Promise<void> {
+  // Terminals and mails break a long word into lines.
+  const token = pasted.replaceAll(/\s+/g, '');
   const dataDir = await dataDirectory(options);
   const file = credentialFile(dataDir, kind);
   if (existsSync(file) && options.replace !== true) {
+    if (options.foreground === true) return goOn({ kind, file, options, run });
     throw failed(`this host has a credential already, in ${file}: give --replace to replace it`);
   }
   const waitMs = parseDuration(options.wait, '--wait', LONGEST_WAIT_MS);
@@ -80,7 +83,7 @@ async function join({ kind, url, token, options, role, run }: Join): Promise<voi
       'this is not a token: copy the whole command that "portcullis tokens create" printed',
     );
   }
-  const control = { url: parseUrl(url), fingerprint };
+  const control = { url: requireUrl(url), fingerprint };
   requireHost(kind, options);
   const { name, credential } = await redeem(control, { kind, token }, waitMs);
   saveCredential(file, credential);
@@ -96,6 +99,20 @@ async function join({ kind, url, token, options, role, run }: Join): Promise<voi
   }
   print(installService(kind, serviceOptions(role, kind, file)));
   print(await live);
+}
+
+/** As the command of a container, which runs again with the state that is there: its token was used by the first run. */
+async function goOn({
+  kind,
+  file,
+  options,
+  run,
+}: Pick<Join, 'kind' | 'options' | 'run'> & { readonly file: string }): Promise<void> {
+  const name = nameIn(readCredential(file));
+  print(
+    `This host is ${withArticle(kind)} already${name === null ? '' : `, ${name}`}, by the credential in ${file}: the token is not used. --replace joins anew.`,
+  );
+  await run(file, options as never);
 }
 
 function withArticle(kind: AgentRef['kind']): string {
@@ -118,13 +135,9 @@ function requireHost(kind: AgentRef['kind'], { foreground, engine }: JoinOptions
   }
 }
 
-/** Plain HTTP would show the credential to the network. */
-function parseUrl(text: string): URL {
-  const url = URL.parse(text);
-  const isLocal = url?.protocol === 'http:' && isLoopbackHost(url.hostname);
-  if (url === null || (url.protocol !== 'https:' && !isLocal)) {
-    throw usageError(`${text} is not like https://portcullis.example.net`);
-  }
+function requireUrl(text: string): URL {
+  const url = parseJoinUrl(text);
+  if (url === null) throw usageError(`${text} is not like https://portcullis.example.net`);
   return url;
 }
 

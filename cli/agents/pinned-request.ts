@@ -1,9 +1,9 @@
-import type { X509Certificate } from 'node:crypto';
 import { request as requestPlain } from 'node:http';
 import { request as requestEncrypted } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { issuerOf } from '@portcullis/caller/authority.ts';
 import { failed, unavailable } from '@portcullis/caller/exit.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -74,26 +74,8 @@ function problemOf(socket: TLSSocket, host: string, fingerprint: string): string
   if (Date.parse(leaf.validFrom) > now || Date.parse(leaf.validTo) < now) {
     return `its certificate is valid from ${leaf.validFrom} to ${leaf.validTo}: is the clock of this host right?`;
   }
-  const isIssued = chainOf(leaf).some(
-    (issuer) =>
-      issuer.fingerprint256.replaceAll(':', '').toLowerCase() === fingerprint &&
-      issuer.ca &&
-      leaf.checkIssued(issuer) &&
-      leaf.verify(issuer.publicKey),
-  );
-  if (isIssued) return null;
+  if (issuerOf(leaf, fingerprint) !== null) return null;
   return 'its certificate is neither of an authority of this system nor of the one in the token: is this the right URL?';
-}
-
-/** The certificates that the server sent after its own. */
-function chainOf(leaf: X509Certificate): X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  for (let next = leaf.issuerCertificate; next !== undefined; next = next.issuerCertificate) {
-    // A certificate that signed itself is its own issuer.
-    if (chain.some(({ fingerprint256 }) => fingerprint256 === next.fingerprint256)) break;
-    chain.push(next);
-  }
-  return chain;
 }
 
 /** With a wrong clock no certificate could be checked, and the edge's reports would be of another time. */

@@ -23,6 +23,13 @@ export interface ProcessSpec {
   readonly args: readonly string[];
   /** Holds the configuration: arguments are visible in process lists. */
   readonly env: NodeJS.ProcessEnv;
+  /** Default: that of this process. */
+  readonly cwd?: string;
+  /**
+   * Resolves when a program that does not report is ready. It may reject, or stay pending, when the signal tells that the
+   * process ended.
+   */
+  readonly whenReady?: (pid: number, ended: AbortSignal) => Promise<void>;
 }
 
 /** For nftables, conntrack, raw sockets and the early drop. */

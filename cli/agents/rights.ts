@@ -29,6 +29,28 @@ export function withoutRights(program: string, args: readonly string[]): Launch 
   ]);
 }
 
+/**
+ * Runs a program that is none of ours, so that it ends with this process, however that ends. As root it has no rights, and
+ * runs under the account.
+ */
+export function endingWithUs(
+  account: { readonly uid: number; readonly gid: number } | null,
+  program: string,
+  args: readonly string[],
+): Launch {
+  const ending = ['--pdeathsig', 'TERM'];
+  if (account === null || process.getuid?.() !== 0) {
+    return { command: 'setpriv', args: [...ending, '--', program, ...args] };
+  }
+  return restrict([], program, args, (set) => [
+    ...ending,
+    `--reuid=${account.uid}`,
+    `--regid=${account.gid}`,
+    '--clear-groups',
+    ...['bounding-set', 'inh-caps', 'ambient-caps'].map((name) => `--${name}=${set}`),
+  ]);
+}
+
 /** Whether root with only these capabilities may enter (`-x`), write (`-w`) or read (`-r`) a path: the kernel is asked. */
 export function mayUse(
   capabilities: readonly string[],

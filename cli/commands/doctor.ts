@@ -1,4 +1,6 @@
+import { parseCredential } from '@portcullis/link/credential.ts';
 import { Argument, type Command } from 'commander';
+import { trust } from '@portcullis/caller/authority.ts';
 import { EXIT, QuietExit, usageError } from '@portcullis/caller/exit.ts';
 import { print, printJson, styled } from '@portcullis/caller/output.ts';
 import { credentialFile, readCredential } from '../agents/credential-file.ts';
@@ -10,6 +12,7 @@ interface DoctorOptions {
   readonly data?: string;
   readonly credentialFile?: string;
   readonly url?: string;
+  readonly ca?: string;
   readonly json?: boolean;
 }
 
@@ -22,6 +25,10 @@ export function addDoctor(program: Command): void {
     .option('--data <dir>', 'data directory of this host')
     .option('--credential-file <file>', "the agent's credential (default: in the data directory)")
     .option('--url <url>', 'of control: whether this host reaches it')
+    .option(
+      '--ca <file|fingerprint>',
+      "an authority to trust for --url (default: that of the agent's credential)",
+    )
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
@@ -33,6 +40,13 @@ export function addDoctor(program: Command): void {
 The exit code is 1 if the role does not work here.`,
     )
     .action(runDoctor);
+}
+
+/** A host that has joined knows the authority of its installation. */
+function trustAuthorityOf(credential: string | null): void {
+  const parsed = parseCredential(credential ?? '');
+  const authority = parsed.ok ? (parsed.value.remote?.nats.ca ?? null) : null;
+  if (authority !== null) trust(authority);
 }
 
 const MARKS = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
@@ -48,6 +62,7 @@ async function runDoctor(role: Role, options: DoctorOptions): Promise<void> {
     role === 'control'
       ? null
       : readCredential(options.credentialFile ?? credentialFile(dataDir, role));
+  if (options.ca === undefined) trustAuthorityOf(credential);
   const found = await examine(HOST, { role, dataDir, credential, url });
   const faults = found.filter(({ state }) => state === 'fault').length;
   if (options.json === true) printJson(found);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { withDatabase } from '../database.ts';
 import { usageError } from '@portcullis/caller/exit.ts';
-import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
+import { addressOf, type DatabaseOptions, withDatabaseOptions } from '../options.ts';
 import { print, printJson } from '@portcullis/caller/output.ts';
 import { append, saveFiles } from './server-files.ts';
 
@@ -84,15 +84,4 @@ async function writeConfig(options: ConfigOptions): Promise<void> {
   );
   print(`  cd ${folder} && nats-server -c nats.conf`);
   print(`  portcullis control --nats ${url}`);
-}
-
-function addressOf(option: string, text: string): { readonly host: string; readonly port: number } {
-  const [, bracketed, plain, digits] =
-    /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const port = Number(digits);
-  if (host === undefined || port < 1 || port > 65_535) {
-    throw usageError(`${option} ${text} is not HOST:PORT`);
-  }
-  return { host, port };
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { controlConfig } from '../control-options.ts';
+import { publicUrlOf } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
 import { failed } from '@portcullis/caller/exit.ts';
 import { type DatabaseOptions, withDatabaseOptions } from '../options.ts';
@@ -35,12 +35,12 @@ export function addPortal(program: Command): void {
 function withLinkOptions(command: Command): Command {
   return withDatabaseOptions(command).option(
     '--public-url <url>',
-    'where people reach the portal (PORTCULLIS_PUBLIC_URL)',
+    'where people reach the portal (default: PORTCULLIS_PUBLIC_URL, else that of control)',
   );
 }
 
 async function linkCommand(options: LinkOptions): Promise<void> {
-  const { publicUrl } = await controlConfig(options);
+  const publicUrl = await publicUrlOf(options);
   const { createOperatorLink } = await importAccounts();
   const link = await withTransaction(options, (tx, actor) =>
     createOperatorLink(tx, { actor, publicUrl }),
@@ -49,7 +49,7 @@ async function linkCommand(options: LinkOptions): Promise<void> {
 }
 
 async function resetCommand(email: string, options: LinkOptions): Promise<void> {
-  const { publicUrl } = await controlConfig(options);
+  const publicUrl = await publicUrlOf(options);
   const { createReset, findPersonByEmail } = await importAccounts();
   const link = await withTransaction(options, async (tx, actor) => {
     const person = await findPersonByEmail(tx, email);

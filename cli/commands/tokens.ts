@@ -1,6 +1,8 @@
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { Argument, type Command } from 'commander';
-import { controlConfig } from '../control-options.ts';
+import { createJoinCommand, remarkOn, requireJoinUrl } from '../agents/join-command.ts';
+import { declareAgent } from '../agents/declare.ts';
+import { publicUrlOf } from '../control-options.ts';
 import { withTransaction } from '../database.ts';
 import { failed } from '@portcullis/caller/exit.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
@@ -18,6 +20,7 @@ interface ApproveOptions extends TokenOptions {
 interface CreateOptions extends TokenOptions {
   readonly expires: string;
   readonly approve?: boolean;
+  readonly add?: boolean;
   readonly url?: string;
 }
 
@@ -31,6 +34,7 @@ export function addTokens(program: Command): void {
       'after',
       `
   portcullis tokens create edge --name fra1               prints the command for the new host
+  portcullis tokens create edge --name fra1 --add         the same where the fleet has no edge fra1 yet
   portcullis tokens create edge --name fra1 --approve     the host waits until you approve it
   portcullis tokens list                                  tokens that still work, and the hosts that wait
   portcullis tokens approve edge --name fra1 --fingerprint 1b9f-02c4-77de-a310-5c88-f0e2-94ab-6d13
@@ -51,6 +55,7 @@ A token works once, and only for the agent that it names. The credential that th
   add('create', 'make a token, and print the whole command for the new host')
     .option('--expires <time>', 'how long it works, such as 30m or 2d', '1h')
     .option('--approve', 'an operator must approve the host before it gets a credential')
+    .option('--add', 'add an edge or a node of this name to the fleet if there is none')
     .option('--url <url>', 'of control, as the new host reaches it (default: its public URL)')
     .action(create);
   withDatabaseOptions(
@@ -63,22 +68,29 @@ A token works once, and only for the agent that it names. The credential that th
 }
 
 async function create(kind: AgentRef['kind'], options: CreateOptions): Promise<void> {
-  const { name, expires, approve: needsApproval = false, data, json } = options;
+  const { name, expires, approve: needsApproval = false, json } = options;
   const lastsMs = parseDuration(expires, '--expires', LONGEST_MS);
-  const expiresAt = new Date(Date.now() + lastsMs);
-  const { publicUrl } = await controlConfig(data === undefined ? {} : { data });
-  const url = options.url ?? publicUrl;
-  const { createToken } = await import('@portcullis/control/joining/tokens.ts');
-  const token = await withTransaction(options, (tx, actor) =>
-    createToken(tx, { agent: { kind, name }, expiresAt, needsApproval }, actor),
-  );
-  if (token === null) throw failed(`the fleet has no ${kind} ${name}: add it to the fleet file`);
-  const command = `portcullis ${kind} join ${url} ${token}`;
+  const { data } = options;
+  const known = options.url ?? (await publicUrlOf(data === undefined ? {} : { data }));
+  const url = requireJoinUrl(known, '--url');
+  const agent = { kind, name };
+  const made = await withTransaction(options, async (tx, actor) => {
+    if (options.add === true) await declareAgent(tx, agent, actor);
+    return createJoinCommand(tx, { agent, url, lastsMs, needsApproval }, actor);
+  });
+  if (made === null) {
+    throw failed(
+      `the fleet has no ${kind} ${name}: add it to the fleet file${kind === 'collector' ? '' : ', or here with --add'}`,
+    );
+  }
+  const { token, command, expiresAt } = made;
   if (json === true) {
     printJson({ [kind]: name, token, command, expires_at: expiresAt.toISOString() });
     return;
   }
   warn(`Run this on the new host, as root, before ${expiresAt.toISOString()}. It works once.`);
+  const remark = remarkOn(url);
+  if (remark !== null) warn(remark);
   print(command);
 }
 

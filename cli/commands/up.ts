@@ -1,11 +1,22 @@
 import type { Command } from 'commander';
 import { MANAGEMENT_HELP } from '../options.ts';
+import { append } from './server-files.ts';
 import { withControlOptions } from '../control-options.ts';
 import type { UpOptions } from '../up/up.ts';
 
 export function addUp(program: Command): void {
   withControlOptions(program.command('up').description('the whole platform on this machine'))
     .option('--fleet <file>', 'apply this fleet file now and on every start')
+    .option(
+      '--hosts <host:port>',
+      'let other hosts join: control listens here with a certificate of its own, and NATS runs beside it',
+    )
+    .option(
+      '--name <host>',
+      'with --hosts: a name or address by which they reach this one; repeatable',
+      append,
+    )
+    .option('--nats-listen <host:port>', 'with --hosts: where NATS listens (default: port 4223)')
     .option('--edge <name>', "which of the fleet's edges this machine is (default: the first)")
     .option('--node <name>', "which of the fleet's nodes this machine is (default: the first)")
     .option(
@@ -35,6 +46,7 @@ which it starts and which needs no Docker. If it is interrupted before the key w
 another one. A key that was lost: portcullis keys create --organisation default --name NAME --ability ...
 
   portcullis up
+  sudo portcullis up --hosts 0.0.0.0:8443 --name control.example.net    prints what joins an edge and a node
   portcullis up --fleet fleet.yaml --listen 0.0.0.0:8080 --public-url https://edge.example.net
   sudo portcullis up --enforce --confirm-within 120s     then: sudo portcullis edge confirm`,
     )

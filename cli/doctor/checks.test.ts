@@ -183,7 +183,7 @@ const FAULTS: readonly (readonly [
   ],
   [
     'control',
-    { status: async (url) => (url.includes('127.0.0.1') ? null : 200) },
+    { status: async (url) => (url.includes('127.0.0.1') ? new Error('x') : 200) },
     'fault',
     /another program listens on 8080/,
   ],
@@ -204,12 +204,35 @@ const FAULTS: readonly (readonly [
   ],
   [
     'edge',
-    { status: async () => null },
+    {
+      status: async () =>
+        new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') }),
+    },
     'fault',
-    /https:\/\/portcullis\.example\.net does not answer/,
+    /https:\/\/portcullis\.example\.net does not answer: connect ECONNREFUSED/,
+  ],
+  [
+    'control',
+    {
+      status: async (url) =>
+        url.startsWith('https:') ? failedBy('SELF_SIGNED_CERT_IN_CHAIN') : 200,
+    },
+    'fault',
+    /example\.net: it answers with a certificate that this host does not trust. If .* --ca/,
+  ],
+  [
+    'edge',
+    { status: async () => failedBy('ERR_TLS_CERT_ALTNAME_INVALID') },
+    'fault',
+    /it answers with a certificate that is not valid here: the reason/,
   ],
   ['edge', { status: async () => 404 }, 'fault', /answers 404. is it a Portcullis/],
 ];
+
+function failedBy(code: string): Error {
+  const cause = Object.assign(new Error('the reason'), { code });
+  return new TypeError('fetch failed', { cause });
+}
 
 for (const [role, host, state, says, more] of FAULTS) {
   test(`${role}: ${says.source}`, async () => {

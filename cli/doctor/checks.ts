@@ -1,3 +1,4 @@
+import { certificateProblem } from '@portcullis/caller/authority.ts';
 import { parseCredential } from '@portcullis/link/credential.ts';
 import type { Host } from './host.ts';
 
@@ -267,6 +268,21 @@ const credential: Check = (_host, { role, credential: text }) => {
       );
 };
 
+function unreached(url: string, error: Error): Finding {
+  const problem = certificateProblem(error);
+  if (problem !== null) {
+    const [found = '', ...repair] = problem.split('. ');
+    return fault('control', `${url}: ${found}`, repair.join('. ') || 'is --url right?');
+  }
+  const { cause } = error;
+  const why = cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+  return fault(
+    'control',
+    `${url} does not answer: ${why}`,
+    'start control, or open its port between the hosts',
+  );
+}
+
 const reachable: Check = async (host, { credential: text, url }) => {
   const remote = text === null ? null : parseCredential(text);
   for (const server of remote?.ok && remote.value.remote !== null
@@ -283,12 +299,7 @@ const reachable: Check = async (host, { credential: text, url }) => {
   }
   if (url !== null) {
     const status = await host.status(new URL('/healthz', url).href);
-    if (status === null)
-      return fault(
-        'control',
-        `${url} does not answer`,
-        'start control, or open its port between the hosts',
-      );
+    if (status instanceof Error) return unreached(url, status);
     if (status !== 200)
       return fault('control', `${url} answers ${status}`, 'is it a Portcullis? Its log says more');
     return ok('control', `${url} answers`);

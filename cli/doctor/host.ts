@@ -17,8 +17,8 @@ export interface Host {
   /** Of the outside. */
   devices(): readonly string[];
   reaches(host: string, port: number): Promise<boolean>;
-  /** The HTTP status; null without an answer. */
-  status(url: string): Promise<number | null>;
+  /** The HTTP status, or why there is none. */
+  status(url: string): Promise<number | Error>;
   /** The JSON document at a URL; null without one. */
   document(url: string): Promise<unknown>;
 }
@@ -68,8 +68,8 @@ export const HOST: Host = {
   async status(url) {
     try {
       return (await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })).status;
-    } catch {
-      return null;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
     }
   },
   async document(url) {

@@ -5,6 +5,7 @@ import { print, styled } from '@portcullis/caller/output.ts';
 import type { NotInService } from './edge-in-service.ts';
 import type { FirstOperator } from './first-operator.ts';
 import type { FirstServer } from './first-server.ts';
+import { hostLines, hostsDocument, type StartedHosts } from './hosts/describe-hosts.ts';
 import type { PreparedFleet } from './prepare-fleet.ts';
 
 export interface Started {
@@ -14,6 +15,8 @@ export interface Started {
   /** The command that enforces. */
   readonly enforce: string;
   readonly firstOperator: FirstOperator;
+  /** Of --hosts; null without. */
+  readonly hosts: StartedHosts | null;
   readonly fleet: PreparedFleet;
   readonly mode: 'enforce' | 'observe';
   /** Why the edge only observes; of one that enforces, until when it is on trial. */
@@ -59,6 +62,7 @@ function documentOf(started: Started): object {
     addresses: fleet.addresses,
     node,
     server,
+    ...hostsDocument(started.hosts),
   };
 }
 
@@ -78,6 +82,7 @@ function linesOf(started: Started): string[] {
   return [
     ...lines,
     ...serverLines(started),
+    ...hostLines(started.hosts, started.dataDir),
     '',
     ...enforcementLines(started),
     '',

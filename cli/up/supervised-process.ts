@@ -66,9 +66,10 @@ export class SupervisedProcess {
     onReady: (facts: ReadyFacts) => void,
     onExitBeforeReady: ((reason: string) => void) | null,
   ): void {
-    const { command, args, env } = this.#spec;
+    const { command, args, env, cwd, whenReady } = this.#spec;
     const child = spawn(command, args, {
       env,
+      ...(cwd !== undefined && { cwd }),
       // In its own process group: Ctrl-C reaches only this process, which stops the others in order.
       detached: true,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -76,14 +77,26 @@ export class SupervisedProcess {
     this.#child = child;
     this.#startedAt = performance.now();
     let isReady = false;
-    child.on('message', (message) => {
-      const { kind, facts } = message as ReadyMessage;
-      if (kind !== 'ready' || isReady) return;
+    const becomeReady = (facts: ReadyFacts): void => {
+      if (isReady) return;
       isReady = true;
       if (this.#announcement !== null) child.send(this.#announcement);
       onReady(facts);
+    };
+    child.on('message', (message) => {
+      const { kind, facts } = message as ReadyMessage;
+      if (kind === 'ready') becomeReady(facts);
     });
+    const ended = new AbortController();
+    if (whenReady !== undefined && child.pid !== undefined) {
+      // Its exit is handled below.
+      whenReady(child.pid, ended.signal).then(
+        () => becomeReady({}),
+        () => {},
+      );
+    }
     const handleExit = (reason: string): void => {
+      ended.abort();
       if (this.#child !== child) return;
       this.#child = null;
       if (this.#isStopping) return;

@@ -15,6 +15,7 @@ import { unavailable, usageError } from '@portcullis/caller/exit.ts';
 import { buildPortalIfNeeded } from '../portal-build.ts';
 import { commandLine } from '../installation/command-line.ts';
 import { readFleet } from '../fleet-file.ts';
+import { ownAddress } from '../options.ts';
 import { parseDuration } from '@portcullis/caller/options.ts';
 import { styled, warn } from '@portcullis/caller/output.ts';
 import { adopt, decideAdoption, requireEdgeRights } from './adoption.ts';
@@ -25,10 +26,14 @@ import { UnseenKeys } from './first-key.ts';
 import { expectEdge } from './edge-in-service.ts';
 import { type FirstOperator, prepareFirstOperator } from './first-operator.ts';
 import { startFirstServer } from './first-server.ts';
+import type { StartedHosts } from './hosts/describe-hosts.ts';
+import { decideHosts, type Hosts, type HostsOptions } from './hosts/hosts-options.ts';
+import { inviteHosts } from './hosts/join-commands.ts';
+import { type PreparedHosts, prepareHosts } from './hosts/prepare-hosts.ts';
 import { type FleetOptions, type PreparedFleet, prepareFleet } from './prepare-fleet.ts';
 import { type ReadyFacts, SupervisedProcess } from './supervised-process.ts';
 
-export interface UpOptions extends ControlOptions, FleetOptions {
+export interface UpOptions extends ControlOptions, FleetOptions, HostsOptions {
   readonly adopt?: string;
   readonly engine?: string;
   readonly dockerHost?: string;
@@ -47,6 +52,8 @@ interface Platform {
   /** Of --fleet. */
   readonly fleetFile: FleetFile | null;
   readonly data: DataDirectory;
+  /** Of --hosts; null without. */
+  readonly hosts: Hosts | null;
   /** Undefined without --engine. */
   readonly engine: NodeConfig['engine'] | undefined;
   /** In the order of starting. */
@@ -61,6 +68,7 @@ export async function runUp(options: UpOptions): Promise<void> {
     if (options.enforce !== true) throw usageError('--confirm-within needs --enforce: give both');
     parseDuration(options.confirmWithin, '--confirm-within');
   }
+  const hosts = decideHosts(options);
   const { dataDir } = await controlConfig(options);
   // Mistakes in the file are reported before anything is started or created.
   const fleetFile = options.fleet === undefined ? null : await readFleet(options.fleet);
@@ -77,7 +85,8 @@ export async function runUp(options: UpOptions): Promise<void> {
   try {
     const upOptions = { ...options, data: data.path };
     const startedMs = performance.now();
-    const platform = { options: upOptions, fleetFile, data, engine, running, stopping, startedMs };
+    const facts = { options: upOptions, fleetFile, data, hosts, engine };
+    const platform = { ...facts, running, stopping, startedMs };
     const starting = startPlatform(platform);
     const started = await Promise.race([starting, stopped]);
     if (started !== null) {
@@ -93,22 +102,14 @@ export async function runUp(options: UpOptions): Promise<void> {
 }
 
 async function startPlatform(platform: Platform): Promise<Started> {
-  const { options, fleetFile, data, running } = platform;
+  const { options, data, running } = platform;
   await buildPortalIfNeeded();
-  const [command, args] = programOf('control');
-  const controlProcess = supervise({
-    name: 'control',
-    command,
-    args,
-    env: {
-      ...controlEnvironment(options),
-      ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
-    },
-  });
+  const hosts = await prepare(platform);
+  const controlProcess = superviseControl(platform, hosts);
   step(platform, 'Starting the database and the control plane');
   const control = await startProcess(platform, controlProcess);
   step(platform, 'Preparing the fleet');
-  const url = required(control, 'url');
+  const url = ownUrl(platform, required(control, 'url'));
   const databaseUrl = required(control, 'databaseUrl');
   const fleet = await prepareAndShow(platform, databaseUrl);
   controlProcess.announce({ kind: 'fleet-applied' });
@@ -131,8 +132,9 @@ async function startPlatform(platform: Platform): Promise<Started> {
   const isEnforcing = enforcement.mode === 'enforce' && edgeWait !== null;
   const unconfirmed = isEnforcing ? await edgeWait.whyNotInService(platform.stopping) : null;
   return {
-    url,
+    url: platform.hosts?.url ?? url,
     dataDir: data.path,
+    hosts: await invite(platform, hosts, { databaseUrl, fleet }),
     unconfirmed,
     enforce: enforceCommand(options, data.path),
     firstOperator,
@@ -141,6 +143,20 @@ async function startPlatform(platform: Platform): Promise<Started> {
     node,
     server,
   };
+}
+
+function superviseControl(platform: Platform, hosts: PreparedHosts | null): SupervisedProcess {
+  const [command, args] = programOf('control');
+  return supervise({
+    name: 'control',
+    command,
+    args,
+    env: {
+      ...controlEnvironment(controlOptions(platform)),
+      ...hosts?.env,
+      ...(platform.fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
+    },
+  });
 }
 
 async function prepareAndShow(
@@ -157,13 +173,46 @@ async function prepareAndShow(
   return prepareFleet(databaseUrl, { options, file, dataDir: data.path, unseen, show });
 }
 
+/** The options of the control process: those that were given, and those that follow from --hosts. */
+function controlOptions({ options, hosts, data }: Platform): ControlOptions {
+  return hosts === null ? options : { ...options, ...hosts.control(data.path) };
+}
+
+/** Makes the certificates and starts NATS for --hosts; null without. */
+async function prepare(platform: Platform): Promise<PreparedHosts | null> {
+  const { hosts, data, running } = platform;
+  if (hosts === null) return null;
+  step(platform, 'Making the certificates, and starting NATS for other hosts');
+  const { account } = await controlConfig(platform.options);
+  return prepareHosts(hosts, { dataDir: data.path, account, supervise, running });
+}
+
+async function invite(
+  { hosts, fleetFile }: Platform,
+  prepared: PreparedHosts | null,
+  { databaseUrl, fleet }: { readonly databaseUrl: string; readonly fleet: PreparedFleet },
+): Promise<StartedHosts | null> {
+  if (hosts === null || prepared === null) return null;
+  const here = { edge: fleet.edge?.name ?? null, node: fleet.node?.name ?? null };
+  const hasFleetFile = fleetFile !== null;
+  const invitations = await inviteHosts(databaseUrl, { url: hosts.url, here, hasFleetFile });
+  return { hosts, fingerprint: prepared.fingerprint, invitations };
+}
+
+/** By which this process reaches control: its certificate is for this address, whatever its name resolves to here. */
+function ownUrl({ hosts }: Platform, url: string): string {
+  if (hosts === null) return url;
+  const { port, hostname } = new URL(url);
+  return `https://${ownAddress(hostname)}:${port}`;
+}
+
 /** `url` is where control listens, for a start that leaves the port to the system. */
 async function firstOperatorOf(
-  { options }: Platform,
+  platform: Platform,
   databaseUrl: string,
   url: string,
 ): Promise<FirstOperator> {
-  const { publicUrl } = await controlConfig(options);
+  const { publicUrl } = await controlConfig(controlOptions(platform));
   return prepareFirstOperator(databaseUrl, publicUrl.endsWith(':0') ? url : publicUrl);
 }
 
@@ -171,8 +220,10 @@ async function firstOperatorOf(
 function enforceCommand(options: UpOptions, dataDir: string): string {
   const words = ['up', '--enforce', '--confirm-within', '120s'];
   const { json: _, enforce: __, confirmWithin: ___, data: ____, adopt: _____, ...kept } = options;
-  for (const [name, value] of Object.entries({ ...controlVariables(), ...kept }))
-    words.push(optionName(name), ...(value === true ? [] : [value]));
+  for (const [name, value] of Object.entries({ ...controlVariables(), ...kept })) {
+    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value])
+      words.push(optionName(name), ...(one === true ? [] : [String(one)]));
+  }
   if (process.getuid?.() === 0) return commandLine(words, { dataDir, asRoot: true });
   return commandLine([...words, '--adopt', dataDir], { asRoot: true });
 }

@@ -1,3 +1,4 @@
+import { parseJoinUrl } from '@portcullis/link/join-url.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
@@ -100,6 +101,12 @@ async function createJoin(
   tx: Tx,
   publicUrl: string,
 ): Promise<Answer> {
+  if (parseJoinUrl(publicUrl) === null) {
+    throw new Problem(
+      'invalid_request',
+      `Hosts join over HTTPS only, and control is at ${publicUrl}: start it with a certificate, such as by "portcullis up --hosts", and with the public URL by which hosts reach it.`,
+    );
+  }
   const agent = agentOf(call);
   const { approve: needsApproval = false, minutes = DEFAULT_MINUTES } = call.body;
   const expiresAt = new Date(Date.now() + minutes * 60_000);

@@ -17,7 +17,7 @@ import type { GameServers } from '../game-servers/index.ts';
 import type { StopStack } from '../stop-stack.ts';
 
 export interface LinkDeps {
-  readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket' | 'natsServers'>;
+  readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket' | 'natsServers' | 'ownNats'>;
   readonly db: Db;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;
@@ -116,6 +116,7 @@ async function serveNats(
     db,
     log,
     servers: config.natsServers,
+    connectTo: config.ownNats === null ? config.natsServers : [config.ownNats],
     handler: rates.limit(
       withRenewal(db, (from, request) => handlers[from.kind](from, request), true),
     ),

@@ -50,6 +50,7 @@ test('an empty environment means loopback and an embedded database', () => {
     trustedProxies: [],
     webhookNetworks: [],
     natsServers: [],
+    ownNats: null,
     mail: null,
     tlsFiles: null,
     tlsAuto: null,

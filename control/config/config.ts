@@ -46,6 +46,8 @@ export interface ControlConfig {
   readonly nodeSocket: string;
   /** `PORTCULLIS_NATS`: URLs of NATS servers, separated by commas; none: agents are served on the sockets alone. */
   readonly natsServers: readonly string[];
+  /** `PORTCULLIS_NATS_OWN`, set by `up`: by which this control reaches the server beside it, whatever its name resolves to here. */
+  readonly ownNats: string | null;
   /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
@@ -112,6 +114,7 @@ export function decideConfig(
       text('PORTCULLIS_NODE_SOCKET') ?? join(dataDir, 'node-link', 'control.sock'),
     ),
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
+    ownNats: text('PORTCULLIS_NATS_OWN'),
     account: text('PORTCULLIS_ACCOUNT'),
     awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),

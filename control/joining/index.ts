@@ -38,7 +38,7 @@ interface State {
   readonly reason: string | null;
 }
 
-/** An enrolment clears the instance, and the first hello sets it. */
+/** An enrolment clears the instance, and the first hello sets it. A node without its engine runs nothing, so it is not live. */
 async function loadState(db: Db | Tx, { kind, name }: AgentRef): Promise<State> {
   const { rows } = await (kind === 'edge'
     ? sql<State>`
@@ -46,9 +46,15 @@ async function loadState(db: Db | Tx, { kind, name }: AgentRef): Promise<State> 
                case when mode = 'observe' then coalesce(mode_reason, 'it was started without --enforce')
                     else mode_reason end as reason
           from edges where name = ${name}`
-    : sql<State>`
+    : kind === 'node'
+      ? sql<State>`
+        select instance is not null as connected,
+               instance is not null and engine is not null and engine->>'problem' is null as live,
+               engine->>'problem' as reason
+          from nodes where name = ${name}`
+      : sql<State>`
         select instance is not null as connected, instance is not null as live, null as reason
-          from ${sql.table(`${kind}s`)} where name = ${name}`
+          from collectors where name = ${name}`
   ).execute(db);
   return rows[0] ?? { connected: false, live: false, reason: null };
 }

@@ -33,7 +33,10 @@ const UPDATE_SUBJECT = '$SYS.REQ.CLAIMS.UPDATE';
 
 interface NatsLinkOptions extends ServeOptions {
   readonly db: Db;
+  /** For agents. */
   readonly servers: readonly string[];
+  /** By which this process reaches them. */
+  readonly connectTo: readonly string[];
   readonly log: Logger;
 }
 
@@ -128,12 +131,12 @@ export class NatsLink implements ControlSide, ReplicaRelay {
 
   /** Until control stops. The connections reconnect by themselves; the library closes one that it gives up. */
   async #serve(): Promise<void> {
-    const { db, servers, log } = this.#options;
+    const { db, servers, connectTo, log } = this.#options;
     const { signal } = this.#stopping;
     const installation = await ensureInstallation(db);
     await saveServers(db, servers);
     const access = (account: 'system' | 'replicas' | 'account') =>
-      controlAccess(installation, servers, account);
+      controlAccess(installation, connectTo, account);
     await requireAuthentication(access('account'));
     const system = await openConnection(access('system'), { name: 'control-system' });
     this.#system = { connection: system, installation };

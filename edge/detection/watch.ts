@@ -232,16 +232,18 @@ export class EdgeWatch {
 
   /** How long control has been answering. Null while it is away. */
   #controlMs(): number | null {
-    const { awayMs = AWAY_MS, log } = this.#options;
+    const { awayMs = AWAY_MS, link, log } = this.#options;
     const isPresent = (this.#sender?.silentMs ?? 0) <= awayMs;
     const wasPresent = this.#answeringSinceMs !== null;
     if (!isPresent) this.#answeringSinceMs = null;
     else this.#answeringSinceMs ??= performance.now();
     if (isPresent !== wasPresent) {
-      log.info(
-        {},
-        isPresent ? 'control is back' : 'control is away: this edge mitigates attacks by itself',
-      );
+      if (isPresent) log.info({}, 'control is back');
+      else
+        log.info(
+          { reason: link.awayReason },
+          'control is away: this edge mitigates attacks by itself',
+        );
     }
     return this.#answeringSinceMs === null ? null : performance.now() - this.#answeringSinceMs;
   }

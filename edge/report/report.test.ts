@@ -49,6 +49,7 @@ function reporting() {
     onCall() {},
     onConnect() {},
     onRefused() {},
+    awayReason: null,
     close: async () => {},
   };
   const reporter = new Reporter({

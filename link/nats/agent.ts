@@ -5,6 +5,7 @@ import {
   RequestError,
   type Subscription,
 } from '@nats-io/transport-node';
+import { describeError } from '@portcullis/core/log.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AgentRequest, ControlReply } from '../messages/messages.ts';
@@ -20,6 +21,7 @@ import {
   openConnection,
   retryMs,
   UnfitServer,
+  whyUnreachable,
 } from './connection.ts';
 import { CALL, NOTICE, SESSION } from './envelopes.ts';
 import { type AgentSubjects, subjectsOf } from './subjects.ts';
@@ -103,6 +105,7 @@ export class NatsAgent extends AgentEvents implements AgentSide {
         break;
       } catch (error) {
         this.#isRefused = error instanceof UnfitServer || error instanceof AuthorizationError;
+        this.away(`${this.#where}: ${describeError(error)}`);
         if (error instanceof UnfitServer) this.refused(error.message);
         else if (this.#isRefused) this.refused(REFUSED_BY_SERVER);
         await this.#pause(retryMs(this.#isRefused));
@@ -135,8 +138,10 @@ export class NatsAgent extends AgentEvents implements AgentSide {
 
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'disconnect') this.#lost('no NATS server', this.#replica);
-      else if (status.type === 'reconnect') {
+      if (status.type === 'disconnect') {
+        this.#lost(`no NATS server at ${this.#where}`, this.#replica);
+        void this.#explainAbsence();
+      } else if (status.type === 'reconnect') {
         this.#isRefused = false;
         void this.#greet(connection);
       } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
@@ -162,8 +167,10 @@ export class NatsAgent extends AgentEvents implements AgentSide {
         const { replica, refused } = decode(data);
         if (typeof replica === 'string') await this.#admitted(connection, replica);
         else if (typeof refused === 'string') this.refused(refused);
-      } catch {
+      } catch (error) {
         // No replica is there, or no server.
+        if (error instanceof RequestError && error.isNoResponders())
+          this.away(`the NATS server at ${this.#where} answers, and no control plane does over it`);
       }
       if (isCurrent()) await this.#pause(this.nextRetryMs());
     }
@@ -207,11 +214,23 @@ export class NatsAgent extends AgentEvents implements AgentSide {
     this.#calls = null;
   }
 
+  get #where(): string {
+    return this.#access.servers.join(', ');
+  }
+
+  /** The library reconnects without saying what it meets. */
+  async #explainAbsence(): Promise<void> {
+    const reasons = await Promise.all(this.#access.servers.map(whyUnreachable));
+    const found = reasons.filter((reason) => reason !== null);
+    if (!this.ready && found.length > 0) this.away(`${this.#where}: ${found.join(', ')}`);
+  }
+
   /** Does nothing if another replica admitted the agent meanwhile. */
   #lost(reason: string, replica: string | null): void {
     if (replica === null || replica !== this.#replica || this.closed) return;
     this.#replica = null;
     this.ready = false;
+    this.away(reason);
     this.#stopCalls();
     // The library delivers replies that arrived before this end later in the same turn: they still count.
     setImmediate(() => {

@@ -5,6 +5,7 @@ import {
   type NatsConnection,
   type TlsOptions,
 } from '@nats-io/transport-node';
+import { connect as connectTcp } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { LinkError, MAX_MESSAGE_BYTES } from '../transport/transport.ts';
 import type { NatsKey } from './keys.ts';
@@ -22,6 +23,7 @@ export interface NatsAccess {
   readonly ca: string | null;
 }
 
+const DEFAULT_PORT = 4222;
 const CONNECT_TIMEOUT_MS = 5_000;
 const PING_MS = 5_000;
 const RECONNECT_MS = 500;
@@ -67,6 +69,18 @@ export async function openConnection(
     );
   }
   return connection;
+}
+
+/** Why no TCP connection to a server can be opened, in words; null if one can. */
+export function whyUnreachable(url: string): Promise<string | null> {
+  const { hostname, port } = new URL(url);
+  const host = hostname.replaceAll(/^\[|\]$/g, '');
+  const socket = connectTcp({ host, port: Number(port || DEFAULT_PORT) });
+  socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  return new Promise<string | null>((resolve) => {
+    socket.once('connect', () => resolve(null));
+    socket.once('error', ({ message }) => resolve(message));
+  }).finally(() => socket.destroy());
 }
 
 function isEncrypted(servers: readonly string[]): boolean {

@@ -19,6 +19,7 @@ export abstract class AgentEvents {
   readonly #refusals: ((reason: string) => void)[] = [];
   #calls: CallHandler = async () => null;
   #retryMs = FIRST_RETRY_MS;
+  #awayReason: string | null = null;
   /** Admitted, and not disconnected since. */
   protected ready = false;
   protected closed = false;
@@ -40,13 +41,23 @@ export abstract class AgentEvents {
     this.#calls = handler;
   }
 
+  get awayReason(): string | null {
+    return this.#awayReason;
+  }
+
+  protected away(reason: string): void {
+    this.#awayReason = reason.slice(0, MAX_REASON_LENGTH);
+  }
+
   protected becomeReady(): void {
     this.ready = true;
+    this.#awayReason = null;
     this.#retryMs = FIRST_RETRY_MS;
     for (const listener of this.#connects) listener();
   }
 
   protected refused(reason: string): void {
+    this.away(reason);
     for (const listener of this.#refusals) listener(reason.slice(0, MAX_REASON_LENGTH));
   }
 

@@ -9,6 +9,8 @@ export interface AgentConnectOptions {
   readonly agent: AgentRef;
   /** Presented at every connection, for a control plane that requires one. */
   readonly credential?: string;
+  /** Where control is tried, for messages. */
+  readonly where?: string;
 }
 
 /** Connects to control over the streams of `open`, again and again until `close`. */
@@ -18,6 +20,8 @@ export class AgentConnection extends AgentEvents implements AgentSide {
   readonly #pending = new PendingRequests<ControlReply>('control');
   #stream: FramedStream | null = null;
   #retry: NodeJS.Timeout | undefined;
+  /** By control, on the present stream: that reason stays. */
+  #isRefused = false;
 
   /** When `open` returns null there is no control plane: the agent waits for the next call of `connect`. */
   constructor(options: AgentConnectOptions, open: () => Duplex | null) {
@@ -37,6 +41,7 @@ export class AgentConnection extends AgentEvents implements AgentSide {
       onEnd: (reason) => this.#lost(reason),
     });
     this.#stream = framed;
+    this.#isRefused = false;
     const { agent, credential } = this.#options;
     framed.send({ agent, ...(credential && { credential }) });
   }
@@ -63,6 +68,7 @@ export class AgentConnection extends AgentEvents implements AgentSide {
     if ('ready' in envelope) {
       if (!this.ready && !this.closed) this.becomeReady();
     } else if (typeof refused === 'string') {
+      this.#isRefused = true;
       this.refused(refused);
       stream.destroy('control refused this agent');
     } else if ('notice' in envelope) this.deliver(envelope['notice']);
@@ -82,6 +88,9 @@ export class AgentConnection extends AgentEvents implements AgentSide {
   }
 
   #lost(reason: string): void {
+    const { where = '' } = this.#options;
+    if (this.ready || !this.#isRefused)
+      this.away(reason.includes(where) ? reason : `${where}: ${reason}`);
     this.ready = false;
     this.#stream = null;
     if (this.closed) return;

@@ -21,7 +21,7 @@ export function connectIpc({
   path,
   ...options
 }: AgentConnectOptions & { readonly path: string }): AgentSide {
-  return new AgentConnection(options, () => connect(path));
+  return new AgentConnection({ ...options, where: path }, () => connect(path));
 }
 
 /** Serves agents of this host: those that may open the socket file and that `admit` admits. */

@@ -55,6 +55,8 @@ export interface AgentSide {
   onNotice(listener: (notice: Notice) => void): void;
   /** The listener is called at every connection, and at once if there is one. */
   onConnect(listener: () => void): void;
+  /** Why control is not connected, in words, with the address that was tried; null while it is, and before the first try. */
+  readonly awayReason: string | null;
   /** The listener gets the reason in words why control refused this agent. The agent tries again, ever less often. */
   onRefused(listener: (reason: string) => void): void;
   close(): Promise<void>;

@@ -11,8 +11,8 @@ export interface Check {
 export interface ReadinessReport {
   readonly database: Check;
   readonly migrations: Check;
-  /** The embedded PostgreSQL; none with DATABASE_URL. */
-  readonly embeddedPostgres: Check;
+  /** The embedded PostgreSQL; null with DATABASE_URL, and not shown then. */
+  readonly embeddedPostgres: Check | null;
   /** The fleet file with which the platform was started. */
   readonly fleet: Check;
   readonly enforcement: {
@@ -80,7 +80,12 @@ export function createReadReadiness(deps: {
   return async (detail) => {
     const report = await read();
     const { database, migrations, embeddedPostgres, fleet, enforcement } = report;
-    const checks = { database, migrations, embedded_postgres: embeddedPostgres, fleet };
+    const checks = {
+      database,
+      migrations,
+      ...(embeddedPostgres !== null && { embedded_postgres: embeddedPostgres }),
+      fleet,
+    };
     const ready = Object.values(checks).every(({ ok }) => ok);
     const status = ready ? 'ready' : 'not ready';
     const full = { status, checks, enforcement };
@@ -121,7 +126,7 @@ function unknownReport(): ReadinessReport {
   return {
     database: { ok: false, detail: 'The database does not answer.' },
     migrations: UNKNOWN,
-    embeddedPostgres: UNKNOWN,
+    embeddedPostgres: null,
     fleet: UNKNOWN,
     enforcement: { state: 'none', detail: UNKNOWN.detail, edges: [] },
   };

@@ -4,6 +4,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   statfsSync,
   unlinkSync,
   writeFileSync,
@@ -87,6 +88,7 @@ export function detachPinned(folder: string): void {
     // A running agent may do the same concurrently.
     unlinkIfPresent(join(folder, name));
   }
+  removeIfEmpty(folder);
   for (const name of listDevices()) {
     const ifindex = readDevice(name)?.ifindex;
     if (ifindex === undefined) continue;
@@ -106,20 +108,13 @@ export class Pins {
     this.#folder = folder;
   }
 
-  /** `folder` is created if needed; its parent must be in a bpffs. */
+  /** `folder` is made with the first pin, and removed with the last (`detachPinned`); its parent must be in a bpffs. */
   static open(folder: string): Pins {
-    // This check must come first: if no bpffs is mounted on sysfs, a recursive mkdir of Node never returns.
-    if (!isBpffs(dirname(folder))) return new Pins(null);
-    try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return new Pins(folder);
-    } catch {
-      return new Pins(null);
-    }
+    return new Pins(isBpffs(dirname(folder)) ? folder : null);
   }
 
   names(): string[] {
-    return this.#folder === null ? [] : readdirSync(this.#folder);
+    return this.#folder === null || !isBpffs(this.#folder) ? [] : readdirSync(this.#folder);
   }
 
   /** Also returns null if the bpffs became read-only: the kernel then opens no pins. */
@@ -137,10 +132,11 @@ export class Pins {
   put(name: string, descriptor: Descriptor): boolean {
     if (this.#folder === null || !this.remove(name)) return false;
     try {
+      makeFolder(this.#folder);
       pin(join(this.#folder, name), descriptor);
       return true;
     } catch (error) {
-      if (error instanceof SystemError) return false;
+      if (error instanceof SystemError || (error instanceof Error && 'code' in error)) return false;
       throw error;
     }
   }
@@ -176,6 +172,24 @@ export function succeeds(action: () => unknown): boolean {
   } catch (error) {
     if (error instanceof SystemError) return false;
     throw error;
+  }
+}
+
+/** Not recursive: where no bpffs is mounted on sysfs, that never returns. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+/** A running agent may have pinned something meanwhile, or another process removed it. */
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }
 

@@ -83,6 +83,7 @@ function link(
   const nats = new NatsLink({
     db,
     servers: [server.url],
+    connectTo: [server.url],
     log: createLogger({ level: 'silent' }),
     handler: async () => DONE,
     onError: (error) => assert.fail(String(error)),

@@ -67,7 +67,7 @@ describe('the platform in a checkout below a folder of mode 0700', {
 
   before(async () => {
     releasePort = await leaveUsualPort();
-    up = startBelowClosed(folder, env);
+    up = startBelowClosed(folder, env, ['up', '--json']);
     started = JSON.parse(await up.prints(/^\}\n$/m)) as Started;
     const may = ['--ability', 'operator.read', 'operator.manage'];
     const made = await session.run(['keys', 'create', '--operator', '--name', 'all', ...may]);
@@ -122,14 +122,36 @@ describe('the platform in a checkout below a folder of mode 0700', {
   });
 });
 
+describe('control with NATS in a checkout below a folder of mode 0700', {
+  skip: skipUnless(['root', 'netns', 'postgres']),
+}, () => {
+  it('serves agents over NATS, though it has dropped root when it loads what that needs', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'portcullis-closed-'));
+    const env = { PATH: process.env['PATH'], PORTCULLIS_DATA: join(folder, 'data') };
+    const control = startBelowClosed(folder, env, ['control', '--nats', 'nats://127.0.0.1:1']);
+    t.after(async () => {
+      await control.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await control.prints(/dropped root privileges/, 'err');
+    await control.prints(/"control is ready"/, 'err');
+    await control.prints(/ECONNREFUSED 127\.0\.0\.1:1\b.*NATS is not reachable yet/, 'err');
+  });
+});
+
 /** The checkout appears at another path for this process alone, and what is copied of it is gone with the process. */
-function startBelowClosed(folder: string, env: NodeJS.ProcessEnv): RunningCommand {
+function startBelowClosed(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  args: readonly string[],
+): RunningCommand {
   const script = `set -e
     mkdir -m 700 closed && mkdir closed/checkout && mount --bind "$REPOSITORY" closed/checkout
     mkdir -p /var/cache/portcullis && mount -t tmpfs -o mode=755 tmpfs /var/cache/portcullis
     chmod 711 .
-    exec "$NODE" closed/checkout/cli/main.ts up --json --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0`;
-  const child = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script], {
+    exec "$NODE" closed/checkout/cli/main.ts "$@" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0`;
+  const shell = ['sh', '-c', script, 'sh', ...args];
+  const child = spawn('unshare', ['--mount', '--propagation', 'private', ...shell], {
     cwd: folder,
     env: { ...env, REPOSITORY, NODE: process.execPath },
     stdio: ['ignore', 'pipe', 'pipe'],
