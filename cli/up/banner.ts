@@ -25,7 +25,7 @@ export interface Started {
   /** The node of this machine; null if the fleet has none. */
   readonly node: {
     readonly name: string;
-    readonly engine: 'docker' | 'process';
+    readonly engine: 'docker' | 'process' | 'both';
     /** Why it does not run; null if it runs. */
     readonly problem: string | null;
   } | null;

@@ -239,8 +239,7 @@ async function startNode(
 ): Promise<Started['node']> {
   const { options, data } = platform;
   if (node === null) return null;
-  // The server of a first start needs no Docker.
-  const engine = platform.engine ?? (options.fleet === undefined ? 'process' : 'docker');
+  const engine = platform.engine ?? 'both';
   const config: NodeConfig = {
     ...node,
     linkPath: required(control, 'nodeSocket'),
@@ -250,7 +249,7 @@ async function startNode(
       options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
     )),
     // Docker supervises containers while the node is stopped; nothing supervises plain processes.
-    onStop: engine === 'process' ? 'end' : 'leave',
+    onStop: engine === 'docker' ? 'leave' : 'end',
   };
   try {
     await startProcess(platform, supervise(nodeProcess(config, controlEnvironment(options))));

@@ -6,6 +6,7 @@ import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   NodeAnswer,
   NodeCall,
+  NodeEngine,
   NodeRequest,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
@@ -20,6 +21,8 @@ export class TestNode {
   readonly calls: NodeCall[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
+  /** What its engines can run. */
+  host: NodeEngine['host'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -55,7 +58,7 @@ export class TestNode {
     return this.say({
       kind: 'node.heartbeat',
       instance: this.instance,
-      engine: { kind: 'fake', version: '1', problem: null },
+      engine: { kind: 'fake', version: '1', problem: null, host: this.host },
       builds: builds.map((build) => ({
         epoch: 1,
         state: 'built',

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import {
@@ -63,7 +63,16 @@ export class ProcessEngine implements Engine {
   }
 
   async describe(): Promise<EngineFacts> {
-    return { version: process.version, apiVersion: 'none', warnings: [WARNING] };
+    const { kind } = this;
+    const programs = Object.keys(this.#images);
+    return {
+      kind,
+      version: process.version,
+      apiVersion: 'none',
+      warnings: [WARNING],
+      docker: null,
+      programs,
+    };
   }
 
   async pull(image: ImageRef): Promise<null> {
@@ -205,6 +214,11 @@ export class ProcessEngine implements Engine {
     this.#listeners.clear();
     for (const uuid of [...this.#watched.keys(), ...this.#tails.keys(), ...this.#usages.keys()])
       this.#forget(uuid);
+  }
+
+  /** Whether there is an instance, running or not. */
+  has(uuid: string): boolean {
+    return existsSync(this.#folder(uuid).path('spec.json'));
   }
 
   #folder(uuid: string): InstanceFolder {
