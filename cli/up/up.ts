@@ -102,6 +102,10 @@ async function startPlatform(platform: Platform): Promise<Started> {
     args,
     env: {
       ...controlEnvironment(options),
+      PORTCULLIS_PROGRAM: commandLine([]),
+      ...(options.enforce !== true && {
+        PORTCULLIS_ENFORCE_COMMAND: enforceCommand(options, data.path),
+      }),
       ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
     },
   });

@@ -50,6 +50,10 @@ export interface ControlConfig {
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
   readonly logLevel: string;
+  /** `PORTCULLIS_PROGRAM`, set by `up`: how its operator calls the command, such as `./portcullis`. */
+  readonly program: string;
+  /** `PORTCULLIS_ENFORCE_COMMAND`, set by `up`: the whole command that enforces what it observes. */
+  readonly enforceCommand: string | null;
   /** `PORTCULLIS_AWAIT_FLEET`, set by `up`: not ready before `up` has applied the fleet file. */
   readonly awaitsFleet: boolean;
 }
@@ -113,6 +117,8 @@ export function decideConfig(
     ),
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     account: text('PORTCULLIS_ACCOUNT'),
+    program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
+    enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
     awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };

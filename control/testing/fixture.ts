@@ -153,6 +153,7 @@ function serverDeps({
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
+  const webhooks = createWebhooks({ db, networks: [], registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {
@@ -170,9 +171,16 @@ function serverDeps({
       ...attacks.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
-      ...createAdministration({ publicUrl, eggs: SHIPPED_EGGS }).handlers,
+      ...createAdministration({
+        publicUrl,
+        enforceCommand: './portcullis up --enforce',
+        program: './portcullis',
+        eggs: SHIPPED_EGGS,
+        fetchText: webhooks.fetchText,
+        nodeImages: gameServers.images,
+      }).handlers,
       ...events.handlers,
-      ...createWebhooks({ db, networks: [], registry, log }).handlers,
+      ...webhooks.handlers,
     },
     registry,
     readiness: async () => ({

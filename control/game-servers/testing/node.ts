@@ -19,6 +19,8 @@ export class TestNode {
   readonly name: string;
   readonly instance: string;
   readonly calls: NodeCall[] = [];
+  /** Images that it was asked to make. */
+  readonly images: string[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
   /** What its engines can run. */
@@ -37,7 +39,12 @@ export class TestNode {
     this.name = name;
     this.instance = instance;
     this.link = nodes.connect({ kind: 'node', name }, credential);
-    this.link.onCall(async (call) => (call.kind === 'node.call' ? this.#take(call) : null));
+    this.link.onCall(async (call) => {
+      if (call.kind === 'node.call') return this.#take(call);
+      if (call.kind !== 'node.image') return null;
+      this.images.push(call.name);
+      return { kind: 'accepted' };
+    });
   }
 
   /** Connected and greeted. */
