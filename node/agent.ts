@@ -200,7 +200,6 @@ export class NodeAgent {
     this.#events.onChange();
   }
 
-
   async #describe(): Promise<void> {
     const { engine, images } = this.#options;
     try {
@@ -281,7 +280,8 @@ export class NodeAgent {
     }
     // Console lines are stored here; everything else needs an engine that answers. A kill is done when the engine is
     // back; it also waits for the ping, so that it does not overtake earlier calls.
-    const answers = call.kind === 'lines' || (await this.#engineAnswers(uuid, withinMs * PING_SHARE));
+    const answers =
+      call.kind === 'lines' || (await this.#engineAnswers(uuid, withinMs * PING_SHARE));
     if (!answers && !(call.kind === 'power' && call.signal === 'kill')) {
       return { kind: 'refused', reason: 'The engine of this node does not answer.' };
     }

@@ -36,7 +36,10 @@ export function addNode(program: Command): void {
       'socket of the control plane for nodes (default: in the data directory)',
     )
     .option('--data <dir>', 'data directory of this host')
-    .option('--engine <engine>', 'docker; process, which isolates nothing; or both, each server on the one that can run it (default: docker)')
+    .option(
+      '--engine <engine>',
+      'docker; process, which isolates nothing; or both, each server on the one that can run it (default: docker)',
+    )
     .option(
       '--docker-host <url>',
       "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",

@@ -66,7 +66,8 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     operationId: 'listImages',
     path: '/images',
     summary: 'List the images that nodes make',
-    description: 'Those of the shipped eggs, on each node, with the progress of what is being made.',
+    description:
+      'Those of the shipped eggs, on each node, with the progress of what is being made.',
     responses: readAnswer('The images.', HostImages),
   },
   {
@@ -118,7 +119,8 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     path: `${ONE}/egg`,
     params: SLICE,
     summary: 'Read the egg of a game server',
-    description: 'The one that it was made from, with its variables, which may have left the library since.',
+    description:
+      'The one that it was made from, with its variables, which may have left the library since.',
     responses: readAnswer('The egg.', ServerEgg),
   },
   {

@@ -92,7 +92,11 @@ test('other fields take no line ends beside a document, and a document nothing t
     startup: './run',
     config: { startup: '{\r\n\t"done": "up"\r\n}', stop: '^C', files: '{}' },
     scripts: {
-      installation: { script: '#!/bin/bash\n\techo "\u001b[1mdone"\n', container: 'alpine', entrypoint: 'ash' },
+      installation: {
+        script: '#!/bin/bash\n\techo "\u001b[1mdone"\n',
+        container: 'alpine',
+        entrypoint: 'ash',
+      },
     },
     variables: [],
   };
@@ -157,7 +161,11 @@ test('an image is made on its node by the operator alone, and its progress is li
   };
   await node.beat();
   assert.partialDeepStrictEqual(dataOf(await images()), [{ step: 'Packing it', percent: 75 }]);
-  assertRefused(await operator.post(path.replace('flying-squid', 'own'), undefined), 404, 'not_found');
+  assertRefused(
+    await operator.post(path.replace('flying-squid', 'own'), undefined),
+    404,
+    'not_found',
+  );
   assertRefused(await operator.post(path.replace('maker', 'none'), undefined), 404, 'not_found');
   const tenant = await environment.client();
   assert.ok([401, 403, 404].includes((await tenant.post(path, undefined)).status));

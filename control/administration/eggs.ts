@@ -1,11 +1,7 @@
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Db, Reader } from '../db/database.ts';
 import { loadGameServers } from '../declared/game-servers.ts';
-import {
-  type EggSource,
-  loadLibraryEgg,
-  parseEggText,
-} from '../fleet-file/read/egg-files.ts';
+import { type EggSource, loadLibraryEgg, parseEggText } from '../fleet-file/read/egg-files.ts';
 import { MAX_EGG_BYTES } from '../fleet-file/read/text-file.ts';
 import { loadNodeStatuses, type NodeImages } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';

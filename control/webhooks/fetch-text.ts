@@ -16,7 +16,10 @@ const MIB = 1024 * 1024;
  * Fetches a text from a public address that an operator named, in UTF-8 and of bounded size. Redirects are followed to
  * public addresses alone. A failure is a sentence; it never quotes what was answered.
  */
-export async function fetchPublicText(text: string, options: FetchOptions): Promise<Parsed<string>> {
+export async function fetchPublicText(
+  text: string,
+  options: FetchOptions,
+): Promise<Parsed<string>> {
   const signal = AbortSignal.timeout(options.timeoutMs);
   let next = text;
   try {

@@ -87,7 +87,8 @@ const WITHOUT_DOCKER: Refusal = {
 
 const LACKS: Readonly<Record<DockerLack, Refusal>> = {
   absent: {
-    reason: 'It runs in Docker, which is not installed on this host. Once it is, it is found by itself.',
+    reason:
+      'It runs in Docker, which is not installed on this host. Once it is, it is found by itself.',
     commands: ['sudo apt-get update', 'sudo apt-get install -y docker.io'],
   },
   stopped: {

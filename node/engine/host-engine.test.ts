@@ -61,7 +61,10 @@ test('each server runs on the engine of its image, and stays there until it is c
   await host.create(specOf(hearth, PROGRAM));
   await host.create(specOf(game, GAME));
   for (const uuid of [hearth, game]) await host.start(uuid);
-  assert.deepEqual((await host.list()).map(({ uuid }) => uuid).toSorted(), [hearth, game].toSorted());
+  assert.deepEqual(
+    (await host.list()).map(({ uuid }) => uuid).toSorted(),
+    [hearth, game].toSorted(),
+  );
   assert.equal((await docker.inspect(game))?.status, 'running');
   assert.equal((await process.inspect(hearth))?.status, 'running');
   // Another egg is assigned: what runs is still found where it runs.
@@ -84,7 +87,10 @@ test('what runs as a process goes on while Docker is away, which is said of its 
   const stop = host.onEvent((event) => events.push(event));
   await host.start(hearth);
   assert.equal((await host.inspect(hearth))?.status, 'running');
-  assert.deepEqual((await host.list()).map(({ uuid }) => uuid), [hearth]);
+  assert.deepEqual(
+    (await host.list()).map(({ uuid }) => uuid),
+    [hearth],
+  );
   await assert.rejects(host.create(specOf(game, GAME)), { code: 'unreachable' });
   assert.partialDeepStrictEqual(await host.describe(), {
     docker: { version: null, lack: 'stopped' },
