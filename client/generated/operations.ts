@@ -3545,7 +3545,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: EggSourceInput;
-    headers: never;
+    headers: 'idempotencyKey';
     result: ReadEgg;
   };
   /** List the images that nodes make. */
@@ -3827,7 +3827,7 @@ export const OPERATIONS = {
   createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
   revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
   listEggs: { method: 'GET', version: 'operator', path: '/eggs', idempotent: false },
-  readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: false },
+  readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
   listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
   makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
   listOperatedServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },

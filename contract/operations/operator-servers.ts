@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperatorEndpoint } from '../endpoint.ts';
+import { type OperatorEndpoint, WITH_BODY } from '../endpoint.ts';
 import {
   Eggs,
   EggSourceInput,
@@ -12,7 +12,6 @@ import {
   ServerQuery,
 } from '../schemas/operator-servers.ts';
 import { Done } from '../schemas/portal-account.ts';
-import { writeAnswers } from './portal-shared.ts';
 import {
   create,
   createAnswer,
@@ -48,10 +47,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
   },
   {
     ...create,
-    idempotent: false,
-    requestHeaders: [],
-    write: false,
-    waits: true,
+    write: 'instructs',
     operationId: 'readEgg',
     path: '/eggs/read',
     summary: 'Read an egg of your own',
@@ -59,7 +55,7 @@ export const OPERATOR_SERVER_ENDPOINTS = [
       'From a URL or a file, as it would be used: what it is, its variables, and the document that `createServer` takes. Nothing is stored.',
     body: EggSourceInput,
     bodyExamples: { url: { url: 'https://eggs.example.net/paper.json' } },
-    responses: writeAnswers(200, 'The egg.', ReadEgg, ['ability_missing']),
+    responses: doneAnswer('The egg.', ReadEgg, WITH_BODY),
   },
   {
     ...read,

@@ -4,9 +4,9 @@ import { loadGameServers } from '../declared/game-servers.ts';
 import { type EggSource, loadLibraryEgg, parseEggText } from '../fleet-file/read/egg-files.ts';
 import { MAX_EGG_BYTES } from '../fleet-file/read/text-file.ts';
 import { loadNodeStatuses, type NodeImages } from '../game-servers/index.ts';
-import type { CallOf, Handlers } from '../http/operations/handlers.ts';
+import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import type { Answer } from '../http/operations/operation.ts';
+import type { Answer, Call, Writing } from '../http/operations/operation.ts';
 import { invalidField, Problem } from '../problem.ts';
 import type { FetchText } from '../webhooks/index.ts';
 import { hostsOf, imagesOf, type ProgramName } from './hosts.ts';
@@ -58,13 +58,15 @@ async function listImages(db: Db | Reader) {
 }
 
 async function readEgg(
-  { body: { url, text } }: CallOf<'readEgg'>,
+  call: Parameters<Handlers['readEgg']>[0],
   db: Reader,
   { eggs, fetchText, program }: EggDeps,
 ): Promise<Answer> {
+  const { url, text } = call.body;
   if ((url === undefined) === (text === undefined)) {
     throw new Problem('invalid_request', 'Give one of the two: url or text.');
   }
+  if (url !== undefined) await auditAct(call, 'egg.fetch', 'eggs', { url });
   const fetched = url === undefined ? null : await fetchText(url, MAX_EGG_BYTES);
   if (fetched !== null && !fetched.ok) throw invalidField('/url', fetched.reason);
   const read = parseEggText(fetched === null ? (text ?? '') : fetched.value, eggs);
@@ -77,7 +79,7 @@ async function readEgg(
 }
 
 async function makeImage(
-  call: CallOf<'makeImage'> & Parameters<Handlers['makeImage']>[0],
+  call: Parameters<Handlers['makeImage']>[0],
   db: Reader,
   nodeImages: NodeImages,
 ): Promise<Answer> {
@@ -88,19 +90,24 @@ async function makeImage(
   if (!imagesOf(known).some(({ name }) => name === image)) {
     throw new Problem('not_found', `The node ${node} makes no such image.`);
   }
-  await call.write((tx) =>
-    recordAudit(tx, {
-      actor: operatorActor(call),
-      organisationId: null,
-      action: 'node.image',
-      target: `node:${node}`,
-      detail: { image },
-    }),
-  );
+  await auditAct(call, 'node.image', `node:${node}`, { image });
   const answer = await nodeImages.make(node, image);
   if (answer.kind === 'silent') {
     throw new Problem('unavailable', `The node ${node} does not answer.`);
   }
   if (answer.kind === 'refused') throw new Problem('invalid_request', answer.reason);
   return { status: 200, body: { data: await listImages(db) } };
+}
+
+/** Before it is done, as what leaves this host cannot be taken back. */
+async function auditAct(
+  call: Call & Writing,
+  action: string,
+  target: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const actor = operatorActor(call);
+  await call.write((tx) =>
+    recordAudit(tx, { actor, organisationId: null, action, target, detail }),
+  );
 }
