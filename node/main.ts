@@ -14,7 +14,7 @@ import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
 import { stopAll } from './server/stop-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
-import { parseDockerHost } from './engine/docker/api/client.ts';
+import { DockerClient, parseDockerHost } from './engine/docker/api/client.ts';
 import { loginFile } from './engine/docker/api/registry-login.ts';
 import { createGuard } from './engine/docker/network/guard.ts';
 import type { Engine } from './engine/engine.ts';
@@ -28,6 +28,8 @@ import { closeStateFolder } from './server-folder/server-folders.ts';
 
 /** Shorter than the time that a supervisor waits for a child. */
 const STOP_MS = 8_000;
+/** A start does not wait for a Docker that hangs. */
+const FIRST_LOOK_MS = 2_000;
 
 /**
  * The process of a node. Its servers keep running when it ends, unless `onStop` is `end`: the next agent finds them by its
@@ -49,7 +51,23 @@ await lockState({
 cancelExit();
 const agent = await startAgent();
 log.info({ name: config.name, engine: config.engine }, 'started');
-if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
+if (process.connected) {
+  const docker = config.engine === 'both' ? await dockerVersion() : null;
+  const facts = { engine: config.engine, ...(docker !== null && { docker }) };
+  process.send?.({ kind: 'ready', facts });
+}
+
+/** Null: it does not answer. For the operator who starts the platform; the agent looks again by itself. */
+async function dockerVersion(): Promise<string | null> {
+  const client = new DockerClient(parseDockerHost(config.dockerHost), FIRST_LOOK_MS);
+  try {
+    return (await client.version()).engine;
+  } catch {
+    return null;
+  } finally {
+    client.close();
+  }
+}
 
 function readConfigAndLog() {
   try {

@@ -256,12 +256,13 @@ async function startNode(
     onStop: engine === 'docker' ? 'leave' : 'end',
   };
   try {
-    await startProcess(platform, supervise(nodeProcess(config, controlEnvironment(options))));
-    return { name: node.name, engine, problem: null };
+    const spec = nodeProcess(config, controlEnvironment(options));
+    const { docker = null } = await startProcess(platform, supervise(spec));
+    return { name: node.name, engine, problem: null, docker };
   } catch (error) {
     // The firewall starts even if game servers cannot.
     const problem = error instanceof Error ? error.message : String(error);
-    return { name: node.name, engine, problem };
+    return { name: node.name, engine, problem, docker: null };
   }
 }
 

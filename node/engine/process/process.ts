@@ -238,7 +238,7 @@ export class ProcessEngine implements Engine {
     }
     throw new EngineError(
       'missing_image',
-      `There is no program ${reference} here: only those that come with Portcullis run without Docker.`,
+      `${reference} runs in Docker, which this node was started without (--engine process): only programs that come with Portcullis run here.`,
     );
   }
 

@@ -34,7 +34,7 @@ export const serverFormMessages = {
   node: 'Node',
   anyNode: 'any with room',
   memory: 'Memory, MiB',
-  cpu: 'Processor, % of a core',
+  cpu: 'Processor, %',
   disk: 'Disk, MiB',
   settings: 'Settings of the game',
   image: 'Version',

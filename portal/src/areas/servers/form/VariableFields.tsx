@@ -2,6 +2,14 @@ import { Select, TextInput } from '@mantine/core';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { choicesOf, describeRules, type EggVariable } from './draft.ts';
 
+/** Fields of one row begin at one height, also where only some have a description. */
+const FIELD_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
+  'label',
+  'input',
+  'description',
+  'error',
+];
+
 interface Props {
   readonly variables: readonly EggVariable[];
   readonly values: Readonly<Record<string, string>>;
@@ -20,6 +28,7 @@ export function VariableFields({ variables, values, inputProps }: Props) {
           className: 'field-m',
           label: name,
           description: about === '' ? null : about,
+          inputWrapperOrder: FIELD_ORDER,
           placeholder: text.defaultIs(standard),
           required: rules.includes('required'),
           ...inputProps(`variables.${env}`),
