@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Door, openDoor } from '../portal/browser.ts';
 import type { Namespace } from './netns.ts';
 
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'portcullis');
-const URL = 'http://127.0.0.1:8080';
+const INSIDE = 'http://127.0.0.1:8080';
+const BRIDGE = join(import.meta.dirname, 'bridge.ts');
+const PATIENCE_MS = 60_000;
 const LOG_END = 4_000;
 
 /** What `up --json` prints. */
@@ -18,16 +22,30 @@ interface Started {
   } | null;
 }
 
+interface Parts {
+  readonly namespace: Namespace;
+  readonly child: ChildProcess;
+  /** Carries connections into the namespace. */
+  readonly bridge: ChildProcess;
+  readonly door: Door;
+  readonly operatorKey: string;
+}
+
 /** `portcullis up` as on a first start, in a network namespace, and its API by `curl` there. */
 export class UpIn {
   readonly started: Started;
   readonly #namespace: Namespace;
   readonly #child: ChildProcess;
+  readonly #bridge: ChildProcess;
+  readonly #door: Door;
   readonly #operatorKey: string;
+  #browser: Browser | null = null;
 
   static async start(namespace: Namespace, folder: string, args: readonly string[]): Promise<UpIn> {
     const data = join(folder, 'data');
-    const words = [LAUNCHER, 'up', '--json', '--data', data, '--metrics-listen', 'off', ...args];
+    const door = await openDoor('127.0.0.1');
+    const given = ['--public-url', door.url, '--metrics-listen', 'off', ...args];
+    const words = [LAUNCHER, 'up', '--json', '--data', data, ...given];
     const child = namespace.spawn(words, { stdio: ['ignore', 'pipe', 'pipe'] });
     let printed = '';
     let log = '';
@@ -54,14 +72,44 @@ export class UpIn {
       '--data',
       data,
     );
-    return new UpIn(namespace, child, facts, made);
+    const socket = join(folder, 'api.sock');
+    const bridge = namespace.spawn([process.execPath, BRIDGE, socket, '8080'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(bridge.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+    door.lead(socket);
+    const operatorKey = /pcl_\w+/.exec(made)?.[0] ?? '';
+    return new UpIn({ namespace, child, bridge, door, operatorKey }, facts);
   }
 
-  private constructor(namespace: Namespace, child: ChildProcess, started: Started, made: string) {
+  private constructor({ namespace, child, bridge, door, operatorKey }: Parts, started: Started) {
     this.#namespace = namespace;
     this.#child = child;
+    this.#bridge = bridge;
+    this.#door = door;
     this.started = started;
-    this.#operatorKey = /pcl_\w+/.exec(made)?.[0] ?? '';
+    this.#operatorKey = operatorKey;
+  }
+
+  /** Where a browser of this machine reaches it. */
+  get url(): string {
+    return this.#door.url;
+  }
+
+  /** The same page of it, by that URL. */
+  linkOf(link: string): string {
+    return link.replace(/^https?:\/\/[^/]+/, this.url);
+  }
+
+  /** A page of a browser, which `stop` closes. */
+  async open(): Promise<Page> {
+    this.#browser ??= await chromium.launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--no-sandbox'],
+    });
+    const page = await this.#browser.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    return page;
   }
 
   /** An operation of the operator's API; its `data`. */
@@ -82,6 +130,9 @@ export class UpIn {
   }
 
   async stop(): Promise<void> {
+    await this.#browser?.close();
+    this.#door.close();
+    this.#bridge.kill();
     if (this.#child.exitCode !== null) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
@@ -101,7 +152,7 @@ export class UpIn {
       ...args,
       '-w',
       '\n%{http_code}',
-      `${URL}${path}`,
+      `${INSIDE}${path}`,
     );
     const said = execFileSync(program, rest, { encoding: 'utf8' });
     const [, text = '', status = ''] = /^(.*)\n(\d+)$/s.exec(said) ?? [];
