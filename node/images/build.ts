@@ -1,12 +1,9 @@
 import { basename, join } from 'node:path';
 import type { Image } from './archive.ts';
 import { type Cache, keepOnly } from './cache.ts';
-import { makeLayer } from './layer.ts';
+import { makeLayer, type Progress } from './layer.ts';
 import { type DebianPackage, fetchPackages } from './packages.ts';
 import { BASE, RECIPES, type Recipe, referenceOf } from './recipes.ts';
-
-/** Takes what is being done, and how much of the work is done before it, in percent. */
-export type Progress = (step: string, percent: number) => void;
 
 export interface BuildOptions {
   /** Default: all. */

@@ -15,11 +15,13 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Progress } from './build.ts';
 import { type Cache, digestOf } from './cache.ts';
 import type { DebianPackage } from './packages.ts';
 import { FILES, type Recipe, type RecipeNpm } from './recipes.ts';
 import { run } from './run.ts';
+
+/** Takes what is being done, and how much of the work is done before it, in percent. */
+export type Progress = (step: string, percent: number) => void;
 
 /** An uncompressed tar of files, the same for the same ingredients. */
 export interface Layer {
