@@ -82,7 +82,7 @@ function refuse({ reason, commands = [], image }: Refusal): Runnable {
 
 const WITHOUT_DOCKER: Refusal = {
   reason:
-    'It runs in Docker, and this host was started without: start it again without --engine process.',
+    'It runs in Docker, and this host was started without: start it again with --engine both.',
 };
 
 const LACKS: Readonly<Record<DockerLack, Refusal>> = {
