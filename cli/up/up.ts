@@ -93,22 +93,9 @@ export async function runUp(options: UpOptions): Promise<void> {
 }
 
 async function startPlatform(platform: Platform): Promise<Started> {
-  const { options, fleetFile, data, running } = platform;
+  const { options, data, running } = platform;
   await buildPortalIfNeeded();
-  const [command, args] = programOf('control');
-  const controlProcess = supervise({
-    name: 'control',
-    command,
-    args,
-    env: {
-      ...controlEnvironment(options),
-      PORTCULLIS_PROGRAM: commandLine([]),
-      ...(options.enforce !== true && {
-        PORTCULLIS_ENFORCE_COMMAND: enforceCommand(options, data.path),
-      }),
-      ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
-    },
-  });
+  const controlProcess = supervise(controlSpec(platform));
   step(platform, 'Starting the database and the control plane');
   const control = await startProcess(platform, controlProcess);
   step(platform, 'Preparing the fleet');
@@ -145,6 +132,19 @@ async function startPlatform(platform: Platform): Promise<Started> {
     node,
     server,
   };
+}
+
+function controlSpec({ options, fleetFile, data }: Platform): ProcessSpec {
+  const [command, args] = programOf('control');
+  const env = {
+    ...controlEnvironment(options),
+    PORTCULLIS_PROGRAM: commandLine([]),
+    ...(options.enforce !== true && {
+      PORTCULLIS_ENFORCE_COMMAND: enforceCommand(options, data.path),
+    }),
+    ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
+  };
+  return { name: 'control', command, args, env };
 }
 
 async function prepareAndShow(

@@ -10,7 +10,7 @@ export async function storedEgg(
   { eggDigest: digest }: Pick<CurrentGameServer, 'eggDigest'>,
 ): Promise<Extract<EggFile, { readonly ok: true }>> {
   const { rows } = await sql<{ egg: Egg }>`select egg from eggs where digest = ${digest}`.execute(
-    db as Db,
+    db,
   );
   const [row] = rows;
   if (row === undefined) throw new Error(`the egg ${digest} of a server is missing`);

@@ -117,12 +117,20 @@ export function decideConfig(
     ),
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     account: text('PORTCULLIS_ACCOUNT'),
-    program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
-    enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
-    awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
+    ...toldByUp(text),
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
+}
+
+type ToldByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
+
+function toldByUp(text: (name: string) => string | null): ToldByUp {
+  return {
+    program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
+    enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
+    awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
+  };
 }
 
 function dataDirectory(env: Environment, isRoot: boolean): string {

@@ -141,6 +141,12 @@ interface Ground {
   readonly gameServers: GameServers;
 }
 
+const ADMINISTRATION = {
+  enforceCommand: './portcullis up --enforce',
+  program: './portcullis',
+  eggs: SHIPPED_EGGS,
+} as const;
+
 function serverDeps({
   db,
   events,
@@ -172,10 +178,8 @@ function serverDeps({
       ...createAccounts({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
       ...createAdministration({
+        ...ADMINISTRATION,
         publicUrl,
-        enforceCommand: './portcullis up --enforce',
-        program: './portcullis',
-        eggs: SHIPPED_EGGS,
         fetchText: webhooks.fetchText,
         nodeImages: gameServers.images,
       }).handlers,

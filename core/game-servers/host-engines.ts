@@ -124,6 +124,9 @@ function unmade({ name, reference, state, step, problem }: LocalImage): Refusal 
         commands,
         image: name,
       };
+    case 'missing':
+    case 'ready':
+    case 'unknown':
     default:
       return {
         reason: `Its image ${reference} is made on the host, once, in about a minute. It is not made yet.`,

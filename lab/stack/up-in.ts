@@ -113,16 +113,13 @@ export class UpIn {
   }
 
   /** An operation of the operator's API; its `data`. */
-  operator<T>(method: string, path: string, body?: object): T {
-    return this.#call<T>(this.#operatorKey, method, `/api/operator${path}`, body).data;
+  operator(method: string, path: string, body?: object): unknown {
+    return this.#call(this.#operatorKey, method, `/api/operator${path}`, body);
   }
 
   server(uuid: string): { readonly provisioned: boolean; readonly state: string | null } {
-    return this.#call<{ provisioned: boolean; state: string | null }>(
-      this.#firstKey,
-      'GET',
-      `/api/v1/game-servers/${uuid}`,
-    ).data;
+    const path = `/api/v1/game-servers/${uuid}`;
+    return this.#call(this.#firstKey, 'GET', path) as ReturnType<UpIn['server']>;
   }
 
   power(uuid: string, signal: string): void {
@@ -143,7 +140,7 @@ export class UpIn {
     return this.started.keys[0]?.key ?? '';
   }
 
-  #call<T>(key: string, method: string, path: string, body?: object): { readonly data: T } {
+  #call(key: string, method: string, path: string, body?: object): unknown {
     const args = ['-sS', '-X', method, '-H', `Authorization: Bearer ${key}`];
     if (body !== undefined)
       args.push('-H', 'Content-Type: application/json', '-d', JSON.stringify(body));
@@ -157,6 +154,6 @@ export class UpIn {
     const said = execFileSync(program, rest, { encoding: 'utf8' });
     const [, text = '', status = ''] = /^(.*)\n(\d+)$/s.exec(said) ?? [];
     assert.ok(Number(status) < 300, `${method} ${path}: ${status} ${text}`);
-    return JSON.parse(text) as { readonly data: T };
+    return (JSON.parse(text) as { readonly data?: unknown }).data;
   }
 }

@@ -57,9 +57,9 @@ test('an image is made once at a time, with progress, and a failure stays until 
   const socketPath = await docker(t, tags);
   const begun: string[] = [];
   let finish = Promise.withResolvers<void>();
-  const provide: typeof provideImages = async (_socket, { names = [], progress } = {}) => {
-    begun.push(...names);
-    progress?.('Packing it', 75);
+  const provide: typeof provideImages = async (_socket, options) => {
+    begun.push(...(options?.names ?? []));
+    options?.progress?.('Packing it', 75);
     await finish.promise;
     return [];
   };

@@ -76,7 +76,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
   });
 
   const hostOf = (name: string): Host | undefined => {
-    const eggs = up.operator<Egg[]>('GET', '/eggs');
+    const eggs = up.operator('GET', '/eggs') as Egg[];
     return eggs.find((egg) => egg.name === `eggs/${name}.json`)?.hosts[0];
   };
   const until = async (what: string, isSo: () => boolean): Promise<void> => {
@@ -148,7 +148,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
   });
 
   it('does the same by program, and says why an egg of an unknown image is not built', async () => {
-    const [server] = up.operator<Server[]>('POST', '/game-servers', SERVER);
+    const [server] = up.operator('POST', '/game-servers', SERVER) as Server[];
     const { uuid = '', allocations = [] } = server ?? {};
     await until('it is built', () => up.server(uuid).provisioned);
     up.power(uuid, 'start');
@@ -156,7 +156,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
     assert.equal(await joined(allocations[0]?.port ?? 0), 'By program');
     const { egg: _, variables: __, ...plain } = SERVER;
     const own = { ...plain, name: 'Own', node: 'local', egg_document: OWN_EGG };
-    const [failed] = up.operator<Server[]>('POST', '/game-servers', own);
+    const [failed] = up.operator('POST', '/game-servers', own) as Server[];
     await page.goto(`${up.url}/servers/${failed?.uuid}`);
     await page.getByText(/it is a local image, which this node never pulls/).waitFor();
     await page.getByText('Not built yet').waitFor();
