@@ -10,6 +10,7 @@ import { addDoctor } from './commands/doctor.ts';
 import { addEdge } from './commands/edge/edge.ts';
 import { addEdges } from './commands/edges.ts';
 import { addFleet } from './commands/fleet.ts';
+import { addImages } from './commands/images.ts';
 import { addKeys } from './commands/keys.ts';
 import { addNats } from './commands/nats.ts';
 import { addNode } from './commands/node.ts';
@@ -23,7 +24,7 @@ import { addUp } from './commands/up.ts';
 import manifest from './package.json' with { type: 'json' };
 
 const GROUPS = {
-  'Run it:': [addSetup, addUp, addControl, addEdge, addNode, addCollector],
+  'Run it:': [addSetup, addUp, addControl, addEdge, addNode, addCollector, addImages],
   'For operators, on the database:': [
     addFleet,
     addPortal,

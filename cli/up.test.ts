@@ -112,7 +112,7 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
   });
 
   test('the first start builds and starts a game server, which all four operations can use', async () => {
-    assert.deepEqual(first.node, { name: 'local', engine: 'process', problem: null });
+    assert.partialDeepStrictEqual(first.node, { name: 'local', engine: 'both', problem: null });
     assert.equal(first.server?.problem, null);
     const listed = (await api('GET', '')).data as { uuid: string; provisioned: boolean }[];
     assert.deepEqual(

@@ -224,7 +224,7 @@ function composeAreas(deps: AreaDeps) {
     ...gameServers.handlers,
     ...attacks.handlers,
     ...accounts.handlers,
-    ...createAdministration({ publicUrl, eggs: SHIPPED_EGGS }).handlers,
+    ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,
     ...webhooks.handlers,
@@ -243,6 +243,15 @@ function composeAreas(deps: AreaDeps) {
     log,
   });
   return { access, fleet, gameServers, collectors, attacks, events, webhooks, http, rateLimiter };
+}
+
+function administrationOf(
+  { publicUrl, enforceCommand, program }: ControlConfig,
+  { fetchText }: Webhooks,
+  { images: nodeImages }: GameServers,
+): ReturnType<typeof createAdministration> {
+  const own = { publicUrl, enforceCommand, program };
+  return createAdministration({ ...own, eggs: SHIPPED_EGGS, fetchText, nodeImages });
 }
 
 /** Ports below it are root's. */

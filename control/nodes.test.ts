@@ -65,6 +65,8 @@ async function prepare(t: TestContext): Promise<Site> {
     account: null,
     awaitsFleet: false,
     logLevel: 'silent',
+    program: 'portcullis',
+    enforceCommand: null,
   };
   return { db, config, credential, key: secret };
 }

@@ -26,10 +26,13 @@ function inWords(value: unknown): string {
   return typeof said === 'string' ? said : JSON.stringify(value);
 }
 
-/** The message of an error and of its causes, without stacks. */
+/** The message of an error and of its causes, without stacks, each once. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined
-    ? error.message
-    : `${error.message}: ${describeError(error.cause)}`;
+  if (error.cause === undefined) return error.message;
+  const cause = describeError(error.cause);
+  // One that wraps another often has its message.
+  return cause === error.message || cause.startsWith(`${error.message}: `)
+    ? cause
+    : `${error.message}: ${cause}`;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AgentSession } from '@portcullis/agent/session.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
+import { imageOf } from '@portcullis/core/game-servers/host-engines.ts';
 import type {
   NodeAnswer,
   NodeCall,
@@ -11,6 +12,7 @@ import type { AgentSide } from '@portcullis/link/transport/transport.ts';
 import { ControlClient } from './control-client.ts';
 import { DiskGuard, type GuardOptions } from './disk/disk-guard.ts';
 import { describeFailure, type Engine, type EngineEvent, withTimeout } from './engine/engine.ts';
+import type { LocalImages } from './images/local-images.ts';
 import type { Journal } from './journal/journal.ts';
 import type { Assignments, ServerRecord } from './journal/record.ts';
 import type { Server, ServerEvents } from './server/server.ts';
@@ -31,6 +33,8 @@ export interface NodeAgentOptions {
   readonly engine: Engine;
   readonly journal: Journal;
   readonly log: Log;
+  /** Null: nothing runs in Docker here. */
+  readonly images: LocalImages | null;
   readonly createServer: (
     uuid: string,
     record: ServerRecord | undefined,
@@ -53,7 +57,7 @@ export class NodeAgent {
   #assignments: Assignments | null = null;
   /** Null until the engine has described itself; heartbeats wait for it. */
   #engine: NodeEngine | null = null;
-  #ping: Promise<boolean> | null = null;
+  readonly #pings = new Map<Engine, Promise<boolean>>();
   #reportTimer: NodeJS.Timeout | undefined;
   #compareTimer: NodeJS.Timeout | undefined;
   #unsubscribe: () => void = () => {};
@@ -87,7 +91,7 @@ export class NodeAgent {
 
   /** Loads the servers of the journal; neither control nor the engine need to answer. */
   start(): void {
-    const { journal, engine, link, createServer } = this.#options;
+    const { journal, engine, link, images, createServer } = this.#options;
     this.#assignments = journal.loadAssignments();
     for (const [uuid, record] of journal.loadRecords()) {
       this.#servers.set(uuid, createServer(uuid, record, this.#events));
@@ -98,7 +102,11 @@ export class NodeAgent {
     link.onNotice((notice) => {
       if (notice.kind === 'node.assignments') this.#session.poke();
     });
-    link.onCall(async (call) => (call.kind === 'node.call' ? this.#answer(call) : null));
+    link.onCall(async (call) => {
+      if (call.kind === 'node.image') return this.#makeImage(call.name);
+      return call.kind === 'node.call' ? this.#answer(call) : null;
+    });
+    if (images !== null) images.onChange = this.#events.onChange;
     this.#compareTimer = setInterval(() => void this.#compare(), COMPARE_MS);
     this.#session.start();
     this.#disk.start();
@@ -144,10 +152,14 @@ export class NodeAgent {
   }
 
   #assign({ servers, eggs }: Assignments): void {
+    const { engine } = this.#options;
     const assigned = new Set<string>();
     for (const assignment of servers) {
       assigned.add(assignment.uuid);
-      this.#serverOf(assignment.uuid).assign(assignment, eggs[assignment.egg] ?? null);
+      const egg = eggs[assignment.egg] ?? null;
+      const image = egg && imageOf(egg, assignment.image);
+      if (image !== null) engine.expect?.(assignment.uuid, image.reference);
+      this.#serverOf(assignment.uuid).assign(assignment, egg);
     }
     for (const [uuid, server] of this.#servers) if (!assigned.has(uuid)) server.retire();
   }
@@ -174,27 +186,31 @@ export class NodeAgent {
       this.#servers.get(event.uuid)?.onEngineEvent('changed');
       return;
     }
-    if (event.kind === 'lost') {
-      const { kind } = this.#options.engine;
-      this.#engine = { kind, version: null, problem: event.reason };
+    const { engine } = this.#options;
+    if (event.kind === 'lost' && event.from === undefined) {
+      this.#engine = silentEngine(engine, event.reason);
       this.#log.error({ reason: event.reason }, 'the engine does not answer');
     } else {
       void this.#describe();
     }
-    for (const server of this.#servers.values()) server.onEngineEvent(event.kind);
+    for (const server of this.#servers.values()) {
+      const isConcerned = event.from === undefined || engine.of?.(server.uuid) === event.from;
+      if (isConcerned) server.onEngineEvent(event.kind);
+    }
     this.#events.onChange();
   }
 
   async #describe(): Promise<void> {
-    const { engine } = this.#options;
-    const { kind } = engine;
+    const { engine, images } = this.#options;
     try {
       const facts = await withTimeout('describe itself', DESCRIBE_MS, engine.describe());
+      await images?.refresh();
+      const { kind, version, docker, programs } = facts;
       const problem = facts.warnings.length === 0 ? null : facts.warnings.join(' ');
-      this.#engine = { kind, version: facts.version, problem };
+      this.#engine = { kind, version, problem, host: { docker, programs, images: [] } };
       this.#log.info({ ...facts }, 'the engine answers');
     } catch (error) {
-      this.#engine = { kind, version: null, problem: describeFailure(error) };
+      this.#engine = silentEngine(engine, describeFailure(error));
     }
     this.#events.onChange();
   }
@@ -219,13 +235,25 @@ export class NodeAgent {
   }
 
   async #heartbeat(): Promise<void> {
-    const engine = this.#engine;
-    if (engine === null) return;
+    const { images } = this.#options;
+    await images?.refresh();
+    if (this.#engine === null) return;
+    const { host } = this.#engine;
+    const engine = {
+      ...this.#engine,
+      host: host && { ...host, images: images?.list() ?? [] },
+    };
     const assigned = new Set(this.#assignments?.servers.map(({ uuid }) => uuid));
     const builds = [...this.#servers.values()]
       .filter(({ uuid }) => assigned.has(uuid))
       .map((server) => server.report());
     await this.#control.heartbeat({ engine, builds: limitLogs(builds) });
+  }
+
+  #makeImage(name: string): NodeAnswer {
+    const { images } = this.#options;
+    const refusal = images === null ? 'Nothing runs in Docker on this node.' : images.begin(name);
+    return refusal === null ? { kind: 'accepted' } : { kind: 'refused', reason: refusal };
   }
 
   /** Does not start a call that is late, and does not answer one after its time: the caller has given up. */
@@ -252,7 +280,8 @@ export class NodeAgent {
     }
     // Console lines are stored here; everything else needs an engine that answers. A kill is done when the engine is
     // back; it also waits for the ping, so that it does not overtake earlier calls.
-    const answers = call.kind === 'lines' || (await this.#engineAnswers(withinMs * PING_SHARE));
+    const answers =
+      call.kind === 'lines' || (await this.#engineAnswers(uuid, withinMs * PING_SHARE));
     if (!answers && !(call.kind === 'power' && call.signal === 'kill')) {
       return { kind: 'refused', reason: 'The engine of this node does not answer.' };
     }
@@ -271,19 +300,33 @@ export class NodeAgent {
   }
 
   /**
-   * Pings the engine; calls at the same time share one ping. The event stream reports an engine that hangs only after
+   * Pings the engine of a server; calls at the same time share one ping. The event stream reports an engine that hangs only after
    * seconds, and callers must not get an old state until then.
    */
-  async #engineAnswers(withinMs: number): Promise<boolean> {
-    this.#ping ??= this.#options.engine
-      .ping()
-      .then(
-        () => true,
-        () => false,
-      )
-      .finally(() => (this.#ping = null));
-    return withTimeout('answer', withinMs, this.#ping).catch(() => false);
+  async #engineAnswers(uuid: string, withinMs: number): Promise<boolean> {
+    const { engine: all } = this.#options;
+    const engine = all.of?.(uuid) ?? all;
+    const ping =
+      this.#pings.get(engine) ??
+      engine
+        .ping()
+        .then(
+          () => true,
+          () => false,
+        )
+        .finally(() => this.#pings.delete(engine));
+    this.#pings.set(engine, ping);
+    return withTimeout('answer', withinMs, ping).catch(() => false);
   }
+}
+
+function silentEngine({ kind }: Engine, problem: string): NodeEngine {
+  return {
+    kind: kind === 'host' ? 'docker' : kind,
+    version: null,
+    problem,
+    host: { docker: { version: null, lack: 'silent' }, programs: [], images: [] },
+  };
 }
 
 /** Leaves out the logs of failed builds that do not fit into one report; the reasons stay. */

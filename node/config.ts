@@ -12,7 +12,8 @@ const configSchema = object({
   credential: filled,
   /** The node's own directory: its journal, and the folders of its servers. */
   stateDir: filled,
-  engine: oneOf('docker', 'process'),
+  /** `both`: what comes with Portcullis runs as a plain process, everything else in Docker. */
+  engine: oneOf('docker', 'process', 'both'),
   /** In the form of `DOCKER_HOST`, `unix:///run/docker.sock`; used by the Docker engine only. */
   dockerHost: filled,
   /** Whether a present image is requested from its registry: at each start, or never. Docker engine only. */

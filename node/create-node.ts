@@ -5,6 +5,7 @@ import type { ApplyConfigFiles } from './config-files/apply.ts';
 import { freeSpace } from './disk/free-space.ts';
 import { createMeasureDisk, type MeasureDisk } from './disk/measure.ts';
 import type { Engine } from './engine/engine.ts';
+import type { LocalImages } from './images/local-images.ts';
 import { Journal } from './journal/journal.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
 import { Server } from './server/server.ts';
@@ -19,6 +20,8 @@ export interface NodeOptions {
   readonly name: string;
   readonly link: AgentSide;
   readonly engine: Engine;
+  /** Default: none, nothing runs in Docker. */
+  readonly images?: LocalImages | null;
   /** The node's own directory: its journal, and the folders of its servers. */
   readonly stateDir: string;
   /** The range of the servers' accounts, one each; null: all run as the agent's own. */
@@ -51,6 +54,7 @@ export function createNode(options: NodeOptions): NodeAgent {
     engine,
     journal,
     log,
+    images: options.images ?? null,
     disk: {
       measure: options.measure ?? createMeasureDisk(),
       freeBytes: () => freeSpace(stateDir),

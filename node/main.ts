@@ -14,18 +14,22 @@ import { createNode } from './create-node.ts';
 import { createApplyConfigFiles } from './config-files/apply.ts';
 import { stopAll } from './server/stop-all.ts';
 import { DockerEngine } from './engine/docker/docker.ts';
-import { parseDockerHost } from './engine/docker/api/client.ts';
+import { DockerClient, parseDockerHost } from './engine/docker/api/client.ts';
 import { loginFile } from './engine/docker/api/registry-login.ts';
 import { createGuard } from './engine/docker/network/guard.ts';
 import type { Engine } from './engine/engine.ts';
+import { HostEngine } from './engine/host-engine.ts';
 import { ProcessEngine } from './engine/process/process.ts';
 import { openProcessImages } from './examples/images.ts';
+import { LocalImages } from './images/local-images.ts';
 import { Journal } from './journal/journal.ts';
 import { serversFolder } from './server-folder/folder.ts';
 import { closeStateFolder } from './server-folder/server-folders.ts';
 
 /** Shorter than the time that a supervisor waits for a child. */
 const STOP_MS = 8_000;
+/** A start does not wait for a Docker that hangs. */
+const FIRST_LOOK_MS = 2_000;
 
 /**
  * The process of a node. Its servers keep running when it ends, unless `onStop` is `end`: the next agent finds them by its
@@ -47,7 +51,23 @@ await lockState({
 cancelExit();
 const agent = await startAgent();
 log.info({ name: config.name, engine: config.engine }, 'started');
-if (process.connected) process.send?.({ kind: 'ready', facts: { engine: config.engine } });
+if (process.connected) {
+  const docker = config.engine === 'both' ? await dockerVersion() : null;
+  const facts = { engine: config.engine, ...(docker !== null && { docker }) };
+  process.send?.({ kind: 'ready', facts });
+}
+
+/** Null: it does not answer. For the operator who starts the platform; the agent looks again by itself. */
+async function dockerVersion(): Promise<string | null> {
+  const client = new DockerClient(parseDockerHost(config.dockerHost), FIRST_LOOK_MS);
+  try {
+    return (await client.version()).engine;
+  } catch {
+    return null;
+  } finally {
+    client.close();
+  }
+}
 
 function readConfigAndLog() {
   try {
@@ -82,6 +102,10 @@ async function startAgent(): Promise<NodeAgent> {
       name,
       link,
       engine: openEngine(config, isRoot),
+      images:
+        config.engine === 'process'
+          ? null
+          : new LocalImages({ socketPath: parseDockerHost(config.dockerHost), log }),
       stateDir: resolve(stateDir),
       accounts: isRoot ? config.accounts : null,
       applyConfigFiles: createApplyConfigFiles(),
@@ -107,28 +131,42 @@ function checkMount(): void {
   }
 }
 
-function openEngine(
+function openEngine(node: NodeConfig, isRoot: boolean): Engine {
+  const { engine, closedNetworks: closed } = node;
+  if (closed.length > 0 && (engine === 'process' || !isRoot))
+    throw new Error(
+      'networks can only be closed to servers in Docker, and by a node that runs as root',
+    );
+  switch (engine) {
+    case 'process':
+      return openProcesses(node);
+    case 'docker':
+      return openDocker(node, isRoot);
+    case 'both':
+    default:
+      return new HostEngine(
+        openDocker(node, isRoot),
+        openProcesses(node),
+        Object.keys(openProcessImages()),
+      );
+  }
+}
+
+function openProcesses({ stateDir }: NodeConfig): ProcessEngine {
+  return new ProcessEngine({ stateDir: resolve(stateDir), images: openProcessImages() });
+}
+
+function openDocker(
   {
     name,
     stateDir,
-    engine,
     dockerHost,
     imagePull,
     closedNetworks: closed,
     openNetworks: opened,
   }: NodeConfig,
   isRoot: boolean,
-): Engine {
-  if (closed.length > 0 && (engine === 'process' || !isRoot))
-    throw new Error(
-      'networks can only be closed to servers in Docker, and by a node that runs as root',
-    );
-  if (engine === 'process') {
-    return new ProcessEngine({
-      stateDir: resolve(stateDir),
-      images: openProcessImages(),
-    });
-  }
+): DockerEngine {
   // Two installations on one host may use the same node name, and each removes instances that it does not know.
   const digest = createHash('sha256').update(resolve(stateDir)).digest('hex').slice(0, 12);
   return new DockerEngine({
@@ -157,8 +195,11 @@ async function stop(reason: string): Promise<void> {
   );
   await agent.stop();
   if (stopsServers) {
-    // The agent has closed its engine.
-    const engine = openEngine(config, process.getuid?.() === 0);
+    // The agent has closed its engine. Docker supervises containers also while the node is stopped.
+    const engine =
+      config.engine === 'both'
+        ? openProcesses(config)
+        : openEngine(config, process.getuid?.() === 0);
     await stopAll(engine, new Journal(resolve(config.stateDir), log), STOP_MS);
   }
   process.exit(0);

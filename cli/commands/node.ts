@@ -36,7 +36,10 @@ export function addNode(program: Command): void {
       'socket of the control plane for nodes (default: in the data directory)',
     )
     .option('--data <dir>', 'data directory of this host')
-    .option('--engine <engine>', 'docker, or process, which isolates nothing (default: docker)')
+    .option(
+      '--engine <engine>',
+      'docker; process, which isolates nothing; or both, each server on the one that can run it (default: docker)',
+    )
     .option(
       '--docker-host <url>',
       "the engine's socket (default: DOCKER_HOST, else unix:///var/run/docker.sock)",
@@ -138,8 +141,8 @@ async function nodeConfig(options: NodeOptions): Promise<NodeConfig> {
 }
 
 export function parseEngine(text: string): NodeConfig['engine'] {
-  if (text === 'docker' || text === 'process') return text;
-  throw usageError(`--engine ${text} is none of docker and process`);
+  if (text === 'docker' || text === 'process' || text === 'both') return text;
+  throw usageError(`--engine ${text} is none of both, docker and process`);
 }
 
 type EngineSettings = Pick<

@@ -21,7 +21,7 @@ export function addUp(program: Command): void {
     .option('--node <name>', "which of the fleet's nodes this machine is (default: the first)")
     .option(
       '--engine <engine>',
-      'what runs game servers: docker, or process, which isolates nothing (default: docker with --fleet, else process)',
+      'what runs game servers: docker, process, which isolates nothing, or both: Docker if it answers, and only what comes with Portcullis as a process (default: both)',
     )
     .option(
       '--docker-host <url>',
@@ -42,7 +42,7 @@ export function addUp(program: Command): void {
       'after',
       `
 The first start creates an organisation, an edge, a node, a key, which it prints once, and a small game server,
-which it starts and which needs no Docker. If it is interrupted before the key was printed, the next start makes
+which it starts and which needs no Docker. Other games run in Docker, which is found when it is there. If it is interrupted before the key was printed, the next start makes
 another one. A key that was lost: portcullis keys create --organisation default --name NAME --ability ...
 
   portcullis up

@@ -133,6 +133,7 @@ Maintainer: The Portcullis authors <maintainers@portcullis.invalid>
 Installed-Size: ${kib}
 Depends: libc6, libnftables1, nftables, iproute2, adduser
 Recommends: docker.io, nats-server, chrony
+Suggests: npm
 Section: net
 Priority: optional
 Description: ${manifest.description}

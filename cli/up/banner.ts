@@ -28,9 +28,11 @@ export interface Started {
   /** The node of this machine; null if the fleet has none. */
   readonly node: {
     readonly name: string;
-    readonly engine: 'docker' | 'process';
+    readonly engine: 'docker' | 'process' | 'both';
     /** Why it does not run; null if it runs. */
     readonly problem: string | null;
+    /** The version of Docker there; null: it does not answer, or is not used. */
+    readonly docker: string | null;
   } | null;
   /** The server of a first start; null on later starts. */
   readonly server: (FirstServer & { readonly problem: string | null }) | null;
@@ -133,6 +135,13 @@ function serverLines({ url, fleet, node, server }: Started): string[] {
   }
   if (node !== null && node.problem !== null) {
     lines.push('', styled(['yellow', 'bold'], `NO GAME SERVERS RUN HERE: ${node.problem}.`));
+  } else if (node?.engine === 'both') {
+    lines.push(
+      node.docker === null
+        ? 'Docker does not answer here, so only games that come with Portcullis run. Once it does it is found: sudo apt-get install -y docker.io'
+        : `Docker ${node.docker} runs game servers here; the portal makes the images of the shipped ones.`,
+      `To create one: ${url}/servers`,
+    );
   } else if (node?.engine === 'process') {
     lines.push(
       styled(

@@ -105,7 +105,7 @@ async function startPlatform(platform: Platform): Promise<Started> {
   const { options, data, running } = platform;
   await buildPortalIfNeeded();
   const hosts = await prepare(platform);
-  const controlProcess = superviseControl(platform, hosts);
+  const controlProcess = supervise(controlSpec(platform, hosts));
   step(platform, 'Starting the database and the control plane');
   const control = await startProcess(platform, controlProcess);
   step(platform, 'Preparing the fleet');
@@ -145,18 +145,19 @@ async function startPlatform(platform: Platform): Promise<Started> {
   };
 }
 
-function superviseControl(platform: Platform, hosts: PreparedHosts | null): SupervisedProcess {
+function controlSpec(platform: Platform, hosts: PreparedHosts | null): ProcessSpec {
+  const { options, fleetFile, data } = platform;
   const [command, args] = programOf('control');
-  return supervise({
-    name: 'control',
-    command,
-    args,
-    env: {
-      ...controlEnvironment(controlOptions(platform)),
-      ...hosts?.env,
-      ...(platform.fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
-    },
-  });
+  const env = {
+    ...controlEnvironment(controlOptions(platform)),
+    ...hosts?.env,
+    PORTCULLIS_PROGRAM: commandLine([]),
+    ...(options.enforce !== true && {
+      PORTCULLIS_ENFORCE_COMMAND: enforceCommand(options, data.path),
+    }),
+    ...(fleetFile !== null && { PORTCULLIS_AWAIT_FLEET: '1' }),
+  };
+  return { name: 'control', command, args, env };
 }
 
 async function prepareAndShow(
@@ -290,8 +291,7 @@ async function startNode(
 ): Promise<Started['node']> {
   const { options, data } = platform;
   if (node === null) return null;
-  // The server of a first start needs no Docker.
-  const engine = platform.engine ?? (options.fleet === undefined ? 'process' : 'docker');
+  const engine = platform.engine ?? 'both';
   const config: NodeConfig = {
     ...node,
     linkPath: required(control, 'nodeSocket'),
@@ -301,15 +301,16 @@ async function startNode(
       options.dockerHost === undefined ? {} : { dockerHost: options.dockerHost },
     )),
     // Docker supervises containers while the node is stopped; nothing supervises plain processes.
-    onStop: engine === 'process' ? 'end' : 'leave',
+    onStop: engine === 'docker' ? 'leave' : 'end',
   };
   try {
-    await startProcess(platform, supervise(nodeProcess(config, controlEnvironment(options))));
-    return { name: node.name, engine, problem: null };
+    const spec = nodeProcess(config, controlEnvironment(options));
+    const { docker = null } = await startProcess(platform, supervise(spec));
+    return { name: node.name, engine, problem: null, docker };
   } catch (error) {
     // The firewall starts even if game servers cannot.
     const problem = error instanceof Error ? error.message : String(error);
-    return { name: node.name, engine, problem };
+    return { name: node.name, engine, problem, docker: null };
   }
 }
 

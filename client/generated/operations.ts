@@ -901,7 +901,29 @@ export type Egg = {
   /** Their labels. */
   readonly images: readonly string[];
   readonly variables: readonly EggVariable[];
+  /** With the first of its images. */
+  readonly hosts: readonly EggHost[];
   readonly title: string;
+};
+
+/** A node of the fleet, and whether it can run the egg now. */
+export type EggHost = {
+  readonly node: string;
+  readonly ok: boolean;
+  /** Why not; null: it can. */
+  readonly reason: string | null;
+  /** What to run on its host, in order. */
+  readonly commands: readonly string[];
+  /** The image that has to be made first (`makeImage`). */
+  readonly image: string | null;
+};
+
+/** One of the two. */
+export type EggSourceInput = {
+  /** Where the file is. Only public addresses are fetched from. */
+  readonly url?: string;
+  /** The file itself, JSON or YAML. */
+  readonly text?: string;
 };
 
 export type EggVariable = {
@@ -913,6 +935,13 @@ export type EggVariable = {
 
 export type Eggs = {
   readonly data: readonly Egg[];
+};
+
+export type EnforceCommand = {
+  readonly data: {
+    /** Null: the hosts of the fleet are started one by one, not by `portcullis up`. */
+    readonly command: string | null;
+  };
 };
 
 export type Event = {
@@ -1568,6 +1597,25 @@ export type HoldingInput = {
   readonly allow_losses?: boolean;
 };
 
+export type HostImage = {
+  readonly node: string;
+  readonly name: string;
+  /** How eggs name it. */
+  readonly reference: string;
+  /** `unknown`: Docker does not answer there. Later versions may add values. */
+  readonly state: 'unknown' | 'missing' | 'building' | 'ready' | 'failed' | (string & {});
+  /** What is being done. Null unless it is being built. */
+  readonly step: string | null;
+  /** Of the work. Null unless it is being built. */
+  readonly percent: number | null;
+  /** Why the last build failed. */
+  readonly problem: string | null;
+};
+
+export type HostImages = {
+  readonly data: readonly HostImage[];
+};
+
 /** One thing that is wrong with the input, and where. */
 export type InputError = {
   /** JSON pointer (RFC 6901) to the place in the body. */
@@ -2093,6 +2141,18 @@ export type PropagationTime = {
   readonly text: string;
 };
 
+export type ReadEgg = {
+  readonly data: {
+    readonly egg: Egg;
+    /** What `egg_document` of a server takes. */
+    readonly document: {
+      readonly [name: string]: unknown;
+    };
+    /** What of the file has no effect here. */
+    readonly notes: readonly string[];
+  };
+};
+
 /** Shown this once; each works once. */
 export type RecoveryCodes = {
   readonly data: {
@@ -2257,9 +2317,9 @@ export type ServerChange = {
   readonly name?: string;
   /** Null or left out: one that has room, is connected and has the addresses. */
   readonly node?: string | null;
-  /** A name of the library (`listEggs`); with `egg_document` any name. */
+  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
   readonly egg?: string;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON. */
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
   readonly egg_document?: {
     readonly [name: string]: unknown;
   };
@@ -2281,6 +2341,12 @@ export type ServerChange = {
   readonly allow_losses?: boolean;
 };
 
+export type ServerEgg = {
+  readonly data: {
+    readonly egg: Egg;
+  };
+};
+
 export type ServerHappening = {
   readonly at: string;
   /** Later versions may add values. */
@@ -2298,14 +2364,14 @@ export type ServerInput = {
   /** A service of it. */
   readonly service_id: number;
   readonly name: string;
-  /** A name of the library (`listEggs`); with `egg_document` any name. */
-  readonly egg: string;
   readonly limits: ServerLimits;
   /** What a billing system calls it; unique in its organisation. */
   readonly external_id?: string | null;
   /** Null or left out: one that has room, is connected and has the addresses. */
   readonly node?: string | null;
-  /** An egg as Pterodactyl or Pelican exports it, as JSON. */
+  /** A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it. */
+  readonly egg?: string;
+  /** An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. */
   readonly egg_document?: {
     readonly [name: string]: unknown;
   };
@@ -3586,6 +3652,30 @@ export interface OperatorOperations {
     headers: never;
     result: Eggs;
   };
+  /** Read an egg of your own. */
+  readEgg: {
+    params: {};
+    query: never;
+    body: EggSourceInput;
+    headers: 'idempotencyKey';
+    result: ReadEgg;
+  };
+  /** List the images that nodes make. */
+  listImages: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: HostImages;
+  };
+  /** Make an image on a node. */
+  makeImage: {
+    params: { name: string; image: string };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: HostImages;
+  };
   /** List game servers. */
   listOperatedServers: {
     params: {};
@@ -3626,6 +3716,14 @@ export interface OperatorOperations {
     headers: 'idempotencyKey';
     result: Done;
   };
+  /** Read the egg of a game server. */
+  readServerEgg: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ServerEgg;
+  };
   /** Suspend a game server. */
   suspendServer: {
     params: { slice: string };
@@ -3657,6 +3755,14 @@ export interface OperatorOperations {
     body: never;
     headers: never;
     result: FleetHealth;
+  };
+  /** Read the command that starts enforcement. */
+  readEnforceCommand: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: EnforceCommand;
   };
   /** Create or change an edge. */
   saveEdge: {
@@ -3833,15 +3939,20 @@ export const OPERATIONS = {
   createOrganisationKey: { method: 'POST', version: 'operator', path: '/organisations/{slug}/keys', idempotent: true },
   revokeOrganisationKey: { method: 'DELETE', version: 'operator', path: '/organisations/{slug}/keys/{key}', idempotent: true },
   listEggs: { method: 'GET', version: 'operator', path: '/eggs', idempotent: false },
+  readEgg: { method: 'POST', version: 'operator', path: '/eggs/read', idempotent: true },
+  listImages: { method: 'GET', version: 'operator', path: '/images', idempotent: false },
+  makeImage: { method: 'POST', version: 'operator', path: '/nodes/{name}/images/{image}', idempotent: true },
   listOperatedServers: { method: 'GET', version: 'operator', path: '/game-servers', idempotent: false },
   createServer: { method: 'POST', version: 'operator', path: '/game-servers', idempotent: true },
   readOperatedServer: { method: 'GET', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
   changeServer: { method: 'PUT', version: 'operator', path: '/game-servers/{slice}', idempotent: false },
   deleteServer: { method: 'DELETE', version: 'operator', path: '/game-servers/{slice}', idempotent: true },
+  readServerEgg: { method: 'GET', version: 'operator', path: '/game-servers/{slice}/egg', idempotent: false },
   suspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/suspend', idempotent: true },
   unsuspendServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/unsuspend', idempotent: true },
   reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
+  readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
   saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
   saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
   saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },

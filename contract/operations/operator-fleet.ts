@@ -7,6 +7,7 @@ import {
   AuditTrail,
   CollectorInput,
   EdgeInput,
+  EnforceCommand,
   FleetHealth,
   JoinCommand,
   JoinInput,
@@ -36,6 +37,15 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     summary: 'Read the health of the fleet',
     description: 'Edges, nodes and collectors, with their last reports.',
     responses: readAnswer('The fleet.', FleetHealth),
+  },
+  {
+    ...read,
+    operationId: 'readEnforceCommand',
+    path: '/fleet/enforce-command',
+    summary: 'Read the command that starts enforcement',
+    description:
+      'As it is run on the host of `portcullis up`, whose edge only observes until then.',
+    responses: readAnswer('The command.', EnforceCommand),
   },
   {
     ...save,

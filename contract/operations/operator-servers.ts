@@ -1,9 +1,13 @@
 import { Type } from 'typebox';
-import type { OperatorEndpoint } from '../endpoint.ts';
+import { type OperatorEndpoint, WITH_BODY } from '../endpoint.ts';
 import {
   Eggs,
+  EggSourceInput,
+  HostImages,
   OperatedServers,
+  ReadEgg,
   ServerChange,
+  ServerEgg,
   ServerInput,
   ServerQuery,
 } from '../schemas/operator-servers.ts';
@@ -38,8 +42,43 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     operationId: 'listEggs',
     path: '/eggs',
     summary: 'List the eggs of the library',
-    description: 'With their variables.',
+    description: 'With their variables, and the nodes that can run them now.',
     responses: readAnswer('The eggs.', Eggs),
+  },
+  {
+    ...create,
+    write: 'instructs',
+    operationId: 'readEgg',
+    path: '/eggs/read',
+    summary: 'Read an egg of your own',
+    description:
+      'From a URL or a file, as it would be used: what it is, its variables, and the document that `createServer` takes. Nothing is stored.',
+    body: EggSourceInput,
+    bodyExamples: { url: { url: 'https://eggs.example.net/paper.json' } },
+    responses: doneAnswer('The egg.', ReadEgg, WITH_BODY),
+  },
+  {
+    ...read,
+    operationId: 'listImages',
+    path: '/images',
+    summary: 'List the images that nodes make',
+    description:
+      'Those of the shipped eggs, on each node, with the progress of what is being made.',
+    responses: readAnswer('The images.', HostImages),
+  },
+  {
+    ...create,
+    write: 'instructs',
+    operationId: 'makeImage',
+    path: '/nodes/{name}/images/{image}',
+    params: {
+      name: Type.String({ description: 'Its name.' }),
+      image: Type.String({ description: 'The name of an image (`listImages`).' }),
+    },
+    summary: 'Make an image on a node',
+    description:
+      'Of packages of Debian and npm, in a minute or so. The answer comes at once; `listImages` has the progress. One that is being made goes on.',
+    responses: doneAnswer('It is being made.', HostImages),
   },
   {
     ...read,
@@ -69,6 +108,16 @@ export const OPERATOR_SERVER_ENDPOINTS = [
     summary: 'Read a game server',
     description: 'As the list has it.',
     responses: readAnswer('The server.', OperatedServers),
+  },
+  {
+    ...read,
+    operationId: 'readServerEgg',
+    path: `${ONE}/egg`,
+    params: SLICE,
+    summary: 'Read the egg of a game server',
+    description:
+      'The one that it was made from, with its variables, which may have left the library since.',
+    responses: readAnswer('The egg.', ServerEgg),
   },
   {
     ...save,

@@ -90,6 +90,12 @@ export const FleetHealth = answer('FleetHealth', {
   collectors: Type.Array(FleetCollector),
 });
 
+export const EnforceCommand = answer('EnforceCommand', {
+  command: textOrNull({
+    description: 'Null: the hosts of the fleet are started one by one, not by `portcullis up`.',
+  }),
+});
+
 const AuditEntry = object('AuditEntry', {
   id: id(),
   at: timestamp(),

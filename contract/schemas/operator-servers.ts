@@ -1,9 +1,11 @@
 import { type TProperties, Type } from 'typebox';
 import { owner } from './operator.ts';
 import {
+  answer,
   choice,
   CLOSED,
   integer,
+  integerOrNull,
   natural,
   object,
   openChoice,
@@ -55,10 +57,13 @@ const settings = {
   egg: sentText({
     minLength: 1,
     maxLength: 1_000,
-    description: 'A name of the library (`listEggs`); with `egg_document` any name.',
+    description:
+      'A name of the library (`listEggs`); with `egg_document` any name. Left out with a document: the name in it.',
   }),
   egg_document: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'An egg as Pterodactyl or Pelican exports it, as JSON.',
+    'x-document': true,
+    description:
+      'An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it.',
   }),
   image: sentTextOrNull({
     maxLength: 255,
@@ -98,7 +103,7 @@ function optional<T extends TProperties>(fields: T) {
   return Type.Partial(Type.Object(fields)).properties;
 }
 
-const { service_id, name, egg, limits: serverLimits, ...others } = settings;
+const { service_id, name, limits: serverLimits, ...others } = settings;
 
 export const ServerInput = sent(
   'ServerInput',
@@ -107,7 +112,6 @@ export const ServerInput = sent(
     organisation: sentText({ minLength: 1, maxLength: 63, description: 'Its slug.' }),
     service_id,
     name,
-    egg,
     limits: serverLimits,
     ...optional(others),
   },
@@ -176,14 +180,62 @@ const EggVariable = object('EggVariable', {
   rules: Type.Array(Type.String()),
 });
 
-export const Eggs = object('Eggs', {
-  data: Type.Array(
-    object('Egg', {
-      name: Type.String({ description: 'What `egg` of a server takes.' }),
-      title: Type.String(),
-      description: Type.String(),
-      images: Type.Array(Type.String(), { description: 'Their labels.' }),
-      variables: Type.Array(EggVariable),
+const EggHost = object('EggHost', 'A node of the fleet, and whether it can run the egg now.', {
+  node: Type.String(),
+  ok: Type.Boolean(),
+  reason: textOrNull({ description: 'Why not; null: it can.' }),
+  commands: Type.Array(Type.String(), { description: 'What to run on its host, in order.' }),
+  image: textOrNull({ description: 'The image that has to be made first (`makeImage`).' }),
+});
+
+const Egg = object('Egg', {
+  name: Type.String({ description: 'What `egg` of a server takes.' }),
+  title: Type.String(),
+  description: Type.String(),
+  images: Type.Array(Type.String(), { description: 'Their labels.' }),
+  variables: Type.Array(EggVariable),
+  hosts: Type.Array(EggHost, { description: 'With the first of its images.' }),
+});
+
+export const Eggs = object('Eggs', { data: Type.Array(Egg) });
+
+export const EggSourceInput = sent('EggSourceInput', 'One of the two.', {
+  url: Type.Optional(
+    sentText({
+      minLength: 1,
+      maxLength: 2_000,
+      description: 'Where the file is. Only public addresses are fetched from.',
+    }),
+  ),
+  text: Type.Optional(
+    Type.String({
+      maxLength: 400_000,
+      'x-document': true,
+      description: 'The file itself, JSON or YAML.',
     }),
   ),
 });
+
+export const ReadEgg = answer('ReadEgg', {
+  egg: Egg,
+  document: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'What `egg_document` of a server takes.',
+  }),
+  notes: Type.Array(Type.String(), { description: 'What of the file has no effect here.' }),
+});
+
+export const ServerEgg = answer('ServerEgg', { egg: Egg });
+
+const HostImage = object('HostImage', {
+  node: Type.String(),
+  name: Type.String(),
+  reference: Type.String({ description: 'How eggs name it.' }),
+  state: openChoice(['unknown', 'missing', 'building', 'ready', 'failed'], {
+    description: '`unknown`: Docker does not answer there.',
+  }),
+  step: textOrNull({ description: 'What is being done. Null unless it is being built.' }),
+  percent: integerOrNull({ description: 'Of the work. Null unless it is being built.' }),
+  problem: textOrNull({ description: 'Why the last build failed.' }),
+});
+
+export const HostImages = object('HostImages', { data: Type.Array(HostImage) });

@@ -14,9 +14,15 @@ import { operate } from './organisation-write.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
 
 /** Edges, nodes and collectors. */
-export function createFleetHandlers(): Pick<Handlers, 'readFleetHealth' | 'removeAgent'> {
+export function createFleetHandlers(
+  enforceCommand: string | null,
+): Pick<Handlers, 'readFleetHealth' | 'removeAgent' | 'readEnforceCommand'> {
   return {
     readFleetHealth: async (_call, db) => ({ status: 200, body: { data: await readFleet(db) } }),
+    readEnforceCommand: async () => ({
+      status: 200,
+      body: { data: { command: enforceCommand } },
+    }),
     removeAgent: (call, tx) => operate(tx, (batch) => removeAgent(call, batch)),
   };
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { sql } from 'kysely';
 import { operatorActor, recordAudit } from '../access/index.ts';
@@ -29,14 +28,14 @@ import { reinstallServer } from '../game-servers/index.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
-import { conflict, Problem } from '../problem.ts';
+import { conflict, invalidField, Problem } from '../problem.ts';
 import { operate, requireOrganisation } from './organisation-write.ts';
 import { placeServer, requireFreePorts } from './places.ts';
 import { findService } from './store.ts';
-import { eggView, operatedServerView } from './views.ts';
+import { storedEgg } from './stored-egg.ts';
+import { operatedServerView } from './views.ts';
 
 type Names =
-  | 'listEggs'
   | 'listOperatedServers'
   | 'readOperatedServer'
   | 'createServer'
@@ -49,15 +48,6 @@ type Names =
 /** Game servers as an operator makes and changes them: by the rules of the fleet file, one at a time. */
 export function createServerHandlers(eggs: EggSource): Pick<Handlers, Names> {
   return {
-    async listEggs() {
-      const loaded = await Promise.all(
-        eggs.names().map(async (name) => ({ name, file: await loadLibraryEgg(name, eggs) })),
-      );
-      const data = loaded.flatMap(({ name, file }) =>
-        file.ok ? [eggView(name, file.found.egg)] : [],
-      );
-      return { status: 200, body: { data } };
-    },
     async listOperatedServers({ query }, db) {
       const { organisation, external_id: externalId, node } = query;
       const servers = await loadGameServers(db, { organisation, externalId, node });
@@ -181,11 +171,13 @@ async function create(
     externalId === null ? [] : await loadGameServers(tx, { organisation: slug, externalId });
   if (same !== undefined) return answerSame(call, { batch, row: same }, eggs);
   await requireService(tx, organisationId, body.service_id);
-  const place = await placeServer(tx, body);
+  const named = { ...body, egg: eggNameOf(body) };
+  const egg = await eggOf(named, eggs);
+  const place = await placeServer(tx, body, egg.ok ? egg.found.egg : null);
   const uuid = randomUUID();
   // What a file requires, the schema of the body does too.
-  const text = { ...serverText(body), ...place, uuid } as ServerText;
-  const content = await contentOf(text, await eggOf(body, eggs), eggs);
+  const text = { ...serverText(named), ...place, uuid } as ServerText;
+  const content = await contentOf(text, egg, eggs);
   await requireFreePorts(tx, content);
   await createGameServer(batch, content, organisationId);
   await setExternalId(tx, uuid, externalId);
@@ -228,11 +220,15 @@ async function change(
     const { memory, disk } = wanted.limits;
     // What it has already is its own on the node that it stays on.
     const own = move.rebuild ? { memory: 0, disk: 0 } : row;
-    await placeServer(tx, {
-      node: wanted.node,
-      limits: { memory: memory - own.memory, disk: disk - own.disk },
-      allocations: [wanted],
-    });
+    await placeServer(
+      tx,
+      {
+        node: wanted.node,
+        limits: { memory: memory - own.memory, disk: disk - own.disk },
+        allocations: [wanted],
+      },
+      null,
+    );
     await requireFreePorts(tx, wanted);
     await changeGameServer(batch, wanted, move);
     await sweepEggs(tx);
@@ -249,6 +245,8 @@ async function suspend({ batch, row }: Written, suspended: boolean): Promise<str
 }
 
 type Settings = BodyOf<'changeServer'>;
+
+const EGG_NAME_LENGTH = 200;
 
 /** Of bodies only. */
 const NOT_OF_A_FILE = new Set(['organisation', 'external_id', 'egg_document', 'allow_losses']);
@@ -317,20 +315,19 @@ async function contentOf(
   return parsePart(text, (scope) => parseGameServer(text, eggs, scope));
 }
 
+/** A document has a name of its own. */
+function eggNameOf({ egg, egg_document: document }: Settings): string {
+  if (egg !== undefined) return egg;
+  const { name } = Object(document) as { readonly name?: unknown };
+  if (typeof name === 'string' && name.trim() !== '') return name.trim().slice(0, EGG_NAME_LENGTH);
+  throw invalidField('/egg', 'A server needs an egg: a name of the library, or egg_document.');
+}
+
 async function eggOf(
   { egg, egg_document: document }: Pick<Settings, 'egg_document'> & { readonly egg: string },
   source: EggSource,
 ): Promise<EggFile> {
   return document === undefined ? loadLibraryEgg(egg, source) : parseEggDocument(document, source);
-}
-
-async function storedEgg(tx: Tx, { eggDigest: digest }: CurrentGameServer): Promise<EggFile> {
-  const { rows } = await sql<{ egg: Egg }>`select egg from eggs where digest = ${digest}`.execute(
-    tx,
-  );
-  const [row] = rows;
-  if (row === undefined) throw new Error(`the egg ${digest} of a server is missing`);
-  return { ok: true, found: { egg: row.egg, digest, notes: [] } };
 }
 
 async function requireService(tx: Tx, organisationId: number, id: number): Promise<void> {

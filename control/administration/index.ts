@@ -1,6 +1,6 @@
 import type { OPERATOR_ENDPOINTS } from '@portcullis/contract/operator-endpoints.ts';
-import type { EggSource } from '../fleet-file/read/egg-files.ts';
 import { createAgentHandlers } from './agents.ts';
+import { createEggHandlers, type EggDeps } from './eggs.ts';
 import { createServerHandlers } from './game-servers.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { createAuditHandlers } from './audit.ts';
@@ -12,16 +12,18 @@ import { createServiceHandlers } from './services.ts';
 
 type OperatorOperation = (typeof OPERATOR_ENDPOINTS)[number]['operationId'];
 
-export interface AdministrationDeps {
+export interface AdministrationDeps extends EggDeps {
   /** Where new hosts reach control. */
   readonly publicUrl: string;
-  readonly eggs: EggSource;
+  /** The command that enforces what the edge of this host observes; null: it is not run by `up`. */
+  readonly enforceCommand: string | null;
 }
 
 /** API keys of organisations, and what the operator sees and changes, by the API and in the portal. */
-export function createAdministration({ publicUrl, eggs }: AdministrationDeps): {
+export function createAdministration(deps: AdministrationDeps): {
   readonly handlers: KeyHandlers & Pick<Handlers, OperatorOperation>;
 } {
+  const { publicUrl, eggs, enforceCommand } = deps;
   return {
     handlers: {
       ...createKeyHandlers(),
@@ -29,7 +31,8 @@ export function createAdministration({ publicUrl, eggs }: AdministrationDeps): {
       ...createServiceHandlers(),
       ...createHoldingHandlers(),
       ...createServerHandlers(eggs),
-      ...createFleetHandlers(),
+      ...createEggHandlers(deps),
+      ...createFleetHandlers(enforceCommand),
       ...createAgentHandlers(publicUrl),
       ...createAuditHandlers(),
     },

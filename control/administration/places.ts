@@ -1,3 +1,4 @@
+import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { choosePlace, type PlaceNode } from '@portcullis/core/game-servers/placement.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
@@ -6,11 +7,14 @@ import type { Tx } from '../db/database.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
+import { hostsOf } from './hosts.ts';
 
 interface Wish {
   readonly node?: string | null;
   readonly limits: { readonly memory: number; readonly disk: number };
   readonly allocations?: readonly { readonly ip: string }[];
+  /** The label of an image of the egg; null or left out: the first. */
+  readonly image?: string | null;
 }
 
 /**
@@ -19,7 +23,8 @@ interface Wish {
  */
 export async function placeServer(
   tx: Tx,
-  { node = null, limits, allocations }: Wish,
+  { node = null, limits, allocations, image }: Wish,
+  egg: Pick<Egg, 'images'> | null,
 ): Promise<{ readonly node: string; readonly allocation?: { ip: string; port: number } }> {
   const nodes = await loadNodeStatuses(tx);
   if (node !== null && !nodes.some(({ name }) => name === node)) {
@@ -29,7 +34,7 @@ export async function placeServer(
   const { memory, disk } = limits;
   const placed = choosePlace(
     { node, memory, disk, addresses },
-    nodes.map(placeNodeOf),
+    nodes.map((one) => placeNodeOf(one, egg, image ?? null)),
     addresses === null ? await loadTaken(tx) : new Set(),
   );
   if (placed.ok) {
@@ -41,11 +46,20 @@ export async function placeServer(
   throw new Problem('no_capacity', detail);
 }
 
-function placeNodeOf({ engine, ports, ...node }: NodeStatus): PlaceNode {
+/** Without an egg it is where it is already. */
+function placeNodeOf(
+  status: NodeStatus,
+  egg: Pick<Egg, 'images'> | null,
+  image: string | null,
+): PlaceNode {
+  const { engine, ports, ...node } = status;
   const ranges = parsePortExpression(ports);
   // An engine that answers may have a problem too, which is a warning.
   const answers = typeof engine?.version === 'string';
-  const problem = answers ? null : (engine?.problem ?? 'its engine does not answer');
+  const [host] = answers && egg !== null ? hostsOf(egg, [status], 'portcullis', image) : [];
+  const problem = answers
+    ? (host?.reason ?? null)
+    : (engine?.problem ?? 'its engine does not answer');
   return { ...node, problem, ports: ranges.ok ? ranges.value : [] };
 }
 

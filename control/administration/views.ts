@@ -6,6 +6,7 @@ import {
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { KnownCollector } from '../collectors/index.ts';
 import type { EdgeStatus } from '../fleet/index.ts';
+import type { EggHost } from './hosts.ts';
 import type { NodeStatus } from '../game-servers/index.ts';
 import { viewOf } from '../http/operations/view.ts';
 import type { OrganisationRow } from './store.ts';
@@ -40,8 +41,9 @@ export function edgeView({
   return { ...viewOf(edge), refused: refused.map(viewOf) };
 }
 
-export function nodeView({ id: _id, ...node }: NodeStatus) {
-  return viewOf(node);
+export function nodeView({ id: _id, engine, ...node }: NodeStatus) {
+  const { kind, version, problem } = engine ?? {};
+  return viewOf({ ...node, engine: engine && { kind, version, problem } });
 }
 
 export function collectorView({ id: _id, listed: exporters, ...collector }: KnownCollector) {
@@ -72,7 +74,7 @@ export function operatedServerView(row: CurrentGameServer) {
   };
 }
 
-export function eggView(name: string, egg: Egg) {
+export function eggView(name: string, egg: Egg, hosts: readonly EggHost[]) {
   return {
     name,
     title: egg.name,
@@ -84,5 +86,6 @@ export function eggView(name: string, egg: Egg) {
       default: defaultValue,
       rules,
     })),
+    hosts,
   };
 }

@@ -52,6 +52,10 @@ export interface ControlConfig {
   readonly account: string | null;
   /** `PORTCULLIS_LOG_LEVEL`. */
   readonly logLevel: string;
+  /** `PORTCULLIS_PROGRAM`, set by `up`: how its operator calls the command, such as `./portcullis`. */
+  readonly program: string;
+  /** `PORTCULLIS_ENFORCE_COMMAND`, set by `up`: the whole command that enforces what it observes. */
+  readonly enforceCommand: string | null;
   /** `PORTCULLIS_AWAIT_FLEET`, set by `up`: not ready before `up` has applied the fleet file. */
   readonly awaitsFleet: boolean;
 }
@@ -116,10 +120,20 @@ export function decideConfig(
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     ownNats: text('PORTCULLIS_NATS_OWN'),
     account: text('PORTCULLIS_ACCOUNT'),
-    awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
+    ...toldByUp(text),
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
+}
+
+type ToldByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
+
+function toldByUp(text: (name: string) => string | null): ToldByUp {
+  return {
+    program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
+    enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),
+    awaitsFleet: text('PORTCULLIS_AWAIT_FLEET') !== null,
+  };
 }
 
 function dataDirectory(env: Environment, isRoot: boolean): string {

@@ -1,18 +1,24 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { NodeAnswer } from '@portcullis/link/messages/node.ts';
 import { isOfNode } from '@portcullis/link/messages/messages.ts';
 import type { Admit, AgentHandler, ControlSide } from '@portcullis/link/transport/transport.ts';
 import type { Db } from '../db/database.ts';
 import { createGameServerEvents } from './events.ts';
 import { createHandlers, type GameServerHandlers } from './handlers.ts';
 import { startLostNodes } from './openings/lost-nodes.ts';
-import { NodeCalls, type Timeouts } from './nodes/calls.ts';
+import { NodeCalls, type Silence, type Timeouts } from './nodes/calls.ts';
 import { admitAgent } from '../agent-credential.ts';
 import { NodeHandler } from './nodes/node-handler.ts';
 import { PowerStates } from './nodes/power-states.ts';
 
 export { reinstallServer } from './reinstall.ts';
 export { deleteNode, loadNodeStatuses, type NodeStatus } from './nodes/status.ts';
+
+export interface NodeImages {
+  /** Begins to make one; never rejects. */
+  make(node: string, image: string): Promise<NodeAnswer | Silence>;
+}
 
 export interface GameServerDeps {
   readonly db: Db;
@@ -29,6 +35,8 @@ export interface GameServers {
   readonly agentHandler: AgentHandler;
   /** Admits nodes by their credential. */
   readonly admit: Admit;
+  /** Images of the shipped eggs on nodes. */
+  readonly images: NodeImages;
   /** Called when the link is up and nodes can be called. */
   speakThrough(link: ControlSide): void;
   /** Starts what closes ports of lost nodes; returns what stops it. */
@@ -59,6 +67,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       if (!admission.ok) events.nodeTurnedAway(name);
       return admission;
     },
+    images: { make: (node, image) => calls.makeImage(node, image) },
     speakThrough: (link) => calls.speakThrough(link),
     startTimers: () => startLostNodes({ db, events }),
     failed: (what, error) => events.failed(what, error),

@@ -141,6 +141,12 @@ interface Ground {
   readonly gameServers: GameServers;
 }
 
+const ADMINISTRATION = {
+  enforceCommand: './portcullis up --enforce',
+  program: './portcullis',
+  eggs: SHIPPED_EGGS,
+} as const;
+
 function serverDeps({
   db,
   events,
@@ -153,6 +159,7 @@ function serverDeps({
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });
+  const webhooks = createWebhooks({ db, networks: [], registry, log });
   const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {
@@ -170,9 +177,14 @@ function serverDeps({
       ...attacks.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
-      ...createAdministration({ publicUrl, eggs: SHIPPED_EGGS }).handlers,
+      ...createAdministration({
+        ...ADMINISTRATION,
+        publicUrl,
+        fetchText: webhooks.fetchText,
+        nodeImages: gameServers.images,
+      }).handlers,
       ...events.handlers,
-      ...createWebhooks({ db, networks: [], registry, log }).handlers,
+      ...webhooks.handlers,
     },
     registry,
     readiness: async () => ({

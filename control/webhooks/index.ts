@@ -1,9 +1,11 @@
 import type { Cidr } from '@portcullis/core/net/cidr.ts';
+import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Db } from '../db/database.ts';
 import { type Dispatcher, startDispatcher } from './dispatcher.ts';
 import { createWebhookEvents } from './events.ts';
+import { fetchPublicText } from './fetch-text.ts';
 import { createWebhookHandlers, type WebhookHandlers } from './handlers.ts';
 import { installationAddresses } from './own-addresses.ts';
 import { resolveName } from './resolve.ts';
@@ -26,7 +28,14 @@ export interface Webhooks {
   readonly handlers: WebhookHandlers;
   /** Starts to deliver once the database is available. */
   startDeliveries(): Dispatcher;
+  /** Fetches a text that an operator named, from where webhooks may go too. */
+  readonly fetchText: FetchText;
 }
+
+/** A failure is a sentence. */
+export type FetchText = (url: string, maxBytes: number) => Promise<Parsed<string>>;
+
+const FETCH_MS = 10_000;
 
 export function createWebhooks(deps: WebhookDeps): Webhooks {
   const { db, networks, ownHosts = [], registry, log } = deps;
@@ -39,5 +48,7 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
   return {
     handlers: createWebhookHandlers(networks),
     startDeliveries: () => startDispatcher({ db, events, networks, own }),
+    fetchText: (url, maxBytes) =>
+      fetchPublicText(url, { networks, own, maxBytes, timeoutMs: FETCH_MS }),
   };
 }

@@ -1,18 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
 import { once } from 'node:events';
-import { type Address, formatAddress } from '@portcullis/core/net/address.ts';
-import type { Cidr } from '@portcullis/core/net/cidr.ts';
-import { mayReach } from '@portcullis/core/net/public-address.ts';
-import { literalAddress, parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
-import {
-  addressesOf,
-  deliveredHere,
-  interfaceAddresses,
-  type LoadAddresses,
-} from './own-addresses.ts';
-import { type Resolve, resolveName } from './resolve.ts';
+import { findPublicTarget, type PublicTarget, type Reach } from './public-target.ts';
 
 export interface SendResult {
   /** Null: there was no answer. */
@@ -23,15 +12,9 @@ export interface SendResult {
   readonly detail: string | null;
 }
 
-export interface SendOptions {
-  /** Networks that are reached though they are not public. */
-  readonly networks: readonly Cidr[];
+export interface SendOptions extends Reach {
   /** The time for everything, from the name to the end of the answer. */
   readonly timeoutMs: number;
-  /** The addresses of a name; default: of DNS. */
-  readonly resolve?: Resolve | undefined;
-  /** Addresses that are not reached, beside those of this host's interfaces; default: none. */
-  readonly own?: LoadAddresses | undefined;
 }
 
 export interface Message {
@@ -42,15 +25,10 @@ export interface Message {
 
 /** An answer is read to this size and thrown away, so that a receiver need not see its connection break. */
 const ANSWER_BYTES = 64 * 1024;
-const MOST_ADDRESSES = 4;
-/** Of a name, whose owner chooses how many it has. */
-const MOST_FOUND = 16;
 const TEXT_LENGTH = 400;
 
 /**
- * Posts a message; any 2xx is a success. The name is resolved here and the connection goes to an address that was
- * checked, so a name that changes its address between check and use gains nothing. Redirects are not followed. Without
- * an answer, the result is one sentence at the end of the time, whatever the reason: otherwise a webhook would tell which
+ * Posts a message; any 2xx is a success. It goes to an address that was checked. Redirects are not followed. Without an answer, the result is one sentence at the end of the time, whatever the reason: otherwise a webhook would tell which
  * ports are open where only this host can look. Throws nothing but the reason of the signal.
  */
 export async function sendMessage(
@@ -61,7 +39,8 @@ export async function sendMessage(
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const both = AbortSignal.any([signal, timeout]);
   try {
-    const status = await attempt(message, options, both);
+    const target = await findPublicTarget(message.url, options, both);
+    const status = await post(target, message, both);
     return { status, error: describeStatus(status), detail: null };
   } catch (error) {
     const detail = timeout.aborted ? 'the time was over' : describeError(error);
@@ -69,24 +48,6 @@ export async function sendMessage(
     signal.throwIfAborted();
     return { status: null, error: unanswered(message, options), detail };
   }
-}
-
-/** Rejects when there is no answer, or none may be asked for. */
-async function attempt(
-  { url: text, headers, body }: Message,
-  { networks, resolve = resolveName, own = async () => [] }: SendOptions,
-  signal: AbortSignal,
-): Promise<number> {
-  const url = parseWebhookUrl(text, networks);
-  if (!url.ok) throw new Error(`the URL ${url.reason}`);
-  const literal = literalAddress(url.value);
-  const names = literal === null ? resolve(url.value.hostname) : [literal];
-  const [texts, installation] = await unless(signal, Promise.all([names, own()]));
-  const found = addressesOf(texts.slice(0, MOST_FOUND));
-  const here = [...installation, ...interfaceAddresses(), ...(await deliveredHere(found))];
-  const usable = found.filter((address) => mayReach(address, { opened: networks, own: here }));
-  if (usable.length === 0) throw new Error(`none of its addresses may be reached: ${texts}`);
-  return post(url.value, usable.slice(0, MOST_ADDRESSES), headers, body, signal);
 }
 
 /** The same for a closed port, a silent one, a name without an address and an address of this host. */
@@ -98,18 +59,10 @@ function unanswered({ url }: Message, { timeoutMs }: SendOptions): string {
 
 /** The status of the answer, when it was read or is too long. */
 function post(
-  url: URL,
-  addresses: readonly Address[],
-  headers: Message['headers'],
-  body: string,
+  { url, lookup }: PublicTarget,
+  { headers, body }: Message,
   signal: AbortSignal,
 ): Promise<number> {
-  const found = addresses.map((one) => ({ address: formatAddress(one), family: one.family }));
-  const lookup: LookupFunction = (_name, { all }, done) => {
-    const [first = { address: '', family: 4 }] = found;
-    if (all === true) done(null, found);
-    else done(null, first.address, first.family);
-  };
   const { request } = url.protocol === 'https:' ? https : http;
   return new Promise((resolve, reject) => {
     const sent = request(url, {
@@ -153,16 +106,4 @@ function describeError(error: unknown): string {
     .replaceAll(/\p{Cc}/gu, ' ')
     .toWellFormed()
     .slice(0, TEXT_LENGTH);
-}
-
-/** Rejects when the signal is aborted first; the promise goes on without a reader. */
-async function unless<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

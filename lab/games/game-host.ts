@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { PowerSignal, ServerState } from '@portcullis/core/game-servers/power.ts';
 import type { ApiAnswer } from '../stack/api-client.ts';
 import { Dockerd } from '../docker/dockerd.ts';
-import { provideImages } from '../images/provide.ts';
+import { provideImages } from '@portcullis/node/images/provide.ts';
 import { createInternet, type Internet } from '../stack/internet.ts';
 import type { Namespace } from '../stack/netns.ts';
 import { type Stack, startStack } from '../stack/stack.ts';

@@ -35,7 +35,7 @@ test('no dependency may be another version than the one that was read', () => {
   const { workspaces } = read('package.json') as { readonly workspaces: readonly string[] };
   const files = ['package.json', ...workspaces.map((room) => `${room}/package.json`)];
   let count = 0;
-  for (const file of [...files, ...globSync('lab/images/files/*/package.json', { cwd: ROOT })]) {
+  for (const file of [...files, ...globSync('node/images/files/*/package.json', { cwd: ROOT })]) {
     const found = read(file) as Record<string, Readonly<Record<string, string>> | undefined>;
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies', 'overrides']) {
       for (const [name, version] of Object.entries(found[kind] ?? {})) {

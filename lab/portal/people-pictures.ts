@@ -56,7 +56,7 @@ export async function takePeople(visit: Visit, url: string, take: Take): Promise
   const { page } = visit;
   await page.goto(url);
   await signInAs(page, ADA);
-  await page.getByText('Choose an organisation').waitFor();
+  await page.getByRole('tab', { name: /^Fleet/, selected: true }).waitFor();
   await callAs(visit, `${url}/api/portal/operator/acting`, 'PUT', { organisation: 'acme' });
   const show = async (path: string, row: string | RegExp): Promise<void> => {
     await page.goto(`${url}${path}`);

@@ -156,7 +156,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     const other = await browser.open('light');
     await other.page.goto(browser.url);
     await signInAs(other.page, ADA);
-    await other.page.getByText('Choose an organisation').waitFor();
+    await other.page.getByRole('tab', { name: /^Fleet/, selected: true }).waitFor();
     const { page } = ada;
     await page.goto(`${browser.url}/account`);
     await page.getByRole('button', { name: 'End', exact: true }).first().click();
@@ -434,7 +434,7 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
       const { page } = visit;
       await page.goto(browser.url);
       await signInAs(page, ADA);
-      await page.getByText('Choose an organisation').waitFor();
+      await page.getByRole('tab', { name: /^Fleet/, selected: true }).waitFor();
       await callAs(visit, api('/operator/acting'), 'PUT', { organisation: 'acme' });
       const found: string[] = [];
       for (const path of PAGES) {

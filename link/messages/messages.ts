@@ -24,6 +24,7 @@ import {
   NODE_REQUESTS,
   type NodeAnswer,
   type NodeCall,
+  type NodeImageCall,
   type NodeRequest,
 } from './node.ts';
 import {
@@ -89,10 +90,10 @@ export type Refused = Static<(typeof REPLIES)['refused']>;
 
 /** Calls of control to one agent: each has one answer. */
 const CALLS = { ...EDGE_CALLS, ...NODE_CALLS };
-export type AgentCall = EdgeCall | NodeCall;
+export type AgentCall = EdgeCall | NodeCall | NodeImageCall;
 const ANSWERS: Readonly<
   Record<AgentCall['kind'], Readonly<Record<string, Schema<EdgeAnswer | NodeAnswer>>>>
-> = { 'edge.explain': EDGE_ANSWERS, 'node.call': NODE_ANSWERS };
+> = { 'edge.explain': EDGE_ANSWERS, 'node.call': NODE_ANSWERS, 'node.image': NODE_ANSWERS };
 export type AgentAnswer = EdgeAnswer | NodeAnswer;
 export type AnswerTo<C extends AgentCall> = C extends EdgeCall ? EdgeAnswer : NodeAnswer;
 

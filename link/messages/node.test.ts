@@ -71,7 +71,7 @@ const BUILD: ServerBuild = {
 const BEAT: NodeHeartbeat = {
   kind: 'node.heartbeat',
   instance: 'one',
-  engine: { kind: 'docker', version: '20.10', problem: null },
+  engine: { kind: 'docker', version: '20.10', problem: null, host: null },
   builds: [BUILD],
 };
 

@@ -1,3 +1,4 @@
+import type { DockerStatus, LocalImage } from '@portcullis/core/game-servers/host-engines.ts';
 import type {
   ServerAssignment,
   ServerPort,
@@ -22,6 +23,7 @@ import {
   type StaticUnion,
   text,
   union,
+  withDefault,
 } from './schema.ts';
 import {
   address,
@@ -55,11 +57,37 @@ const consoleCommand = matching(
   'one line of at most 2048 characters',
 );
 
+const MAX_IMAGES = 100;
+const imageName = matching(/^[a-z0-9][a-z0-9-]{0,62}$/, 'the name of an image');
+const docker = object<DockerStatus>({
+  version: nullable(prose(255)),
+  lack: nullable(oneOf('absent', 'stopped', 'forbidden', 'silent')),
+});
+const localImage = object<LocalImage>({
+  name: imageName,
+  reference: text(255),
+  state: oneOf('unknown', 'missing', 'building', 'ready', 'failed'),
+  step: nullable(prose(255)),
+  percent: nullable(integer(0, 100)),
+  problem: nullable(reason),
+});
+
 const engine = object({
   kind: oneOf('docker', 'process', 'fake'),
   /** Null when the engine does not answer; `problem` says why. */
   version: nullable(prose(255)),
   problem: nullable(reason),
+  /** `HostEngines`; older agents do not say them, and then nothing is refused for what it needs of them. */
+  host: withDefault(
+    nullable(
+      object({
+        docker: nullable(docker),
+        programs: array(text(255), MAX_IMAGES),
+        images: array(localImage, MAX_IMAGES),
+      }),
+    ),
+    null,
+  ),
 });
 export type NodeEngine = Static<typeof engine>;
 
@@ -196,5 +224,8 @@ export const NODE_CALLS = kinds({
     uuid,
     call: union<StaticUnion<typeof INSTRUCTIONS>>(INSTRUCTIONS),
   },
+  /** Begins to make an image of a shipped egg; heartbeats report how far it is. */
+  'node.image': { name: imageName },
 });
-export type NodeCall = StaticUnion<typeof NODE_CALLS>;
+export type NodeCall = Static<(typeof NODE_CALLS)['node.call']>;
+export type NodeImageCall = Static<(typeof NODE_CALLS)['node.image']>;

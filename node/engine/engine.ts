@@ -1,14 +1,15 @@
+import type { DockerStatus } from '@portcullis/core/game-servers/host-engines.ts';
 import type { ServerLimits } from '@portcullis/core/game-servers/power.ts';
 
 /**
- * What runs game servers: Docker, plain processes, or the fake of tests. `suite.ts` tests all three.
+ * What runs game servers: Docker, plain processes, both of them (`host`), or the fake of tests. `suite.ts` tests them all.
  *
  * - An instance is identified by its server's uuid, and is recognised as ours after a restart without memory (a label).
  * - `inspect` is authoritative; the end of a console stream says nothing about the instance.
  * - Every call is bounded in time and rejects with `EngineError`, whose message is for operators.
  */
 export interface Engine {
-  readonly kind: 'docker' | 'process' | 'fake';
+  readonly kind: 'docker' | 'process' | 'host' | 'fake';
   /** Resolves when the engine answers; costs the engine nothing. */
   ping(): Promise<void>;
   /** Rejects with `unreachable` while the engine does not answer. */
@@ -60,13 +61,22 @@ export interface Engine {
     signal: AbortSignal,
   ): Promise<{ readonly exitCode: number }>;
   close(): Promise<void>;
+  /** Of an engine that consists of several: the one that has this server, or will have it. */
+  of?(uuid: string): Engine;
+  /** Says which image a server will be launched with, before anything else is asked about the server. */
+  expect?(uuid: string, reference: string): void;
 }
 
 export interface EngineFacts {
+  readonly kind: 'docker' | 'process' | 'fake';
   readonly version: string;
   readonly apiVersion: string;
   /** Facts that the operator should know, such as that processes are not isolated. */
   readonly warnings: readonly string[];
+  /** Null: the host is told to do without Docker. */
+  readonly docker: DockerStatus | null;
+  /** References of images that are run as plain processes. */
+  readonly programs: readonly string[];
 }
 
 export interface ImageRef {
@@ -123,10 +133,11 @@ export interface Instance {
 
 export type ListedInstance = Pick<Instance, 'uuid' | 'status'>;
 
+/** `from`: the one of several engines that the event is about; missing: the only one. */
 export type EngineEvent =
-  | { readonly kind: 'gap' }
+  | { readonly kind: 'gap'; readonly from?: Engine }
   /** The engine does not answer; `gap` follows when it does again. */
-  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'lost'; readonly reason: string; readonly from?: Engine }
   /** The instance was started, paused or removed, or it ended. */
   | { readonly kind: 'changed'; readonly uuid: string };
 

@@ -116,7 +116,14 @@ export class FakeEngine implements Engine {
 
   async describe(): Promise<EngineFacts> {
     await this.#begin('describe', null);
-    return { version: 'fake', apiVersion: 'fake', warnings: [] };
+    return {
+      kind: 'fake',
+      version: 'fake',
+      apiVersion: 'fake',
+      warnings: [],
+      docker: null,
+      programs: [],
+    };
   }
 
   async pull(

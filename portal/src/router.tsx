@@ -3,10 +3,10 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
 } from '@tanstack/react-router';
 import { readSearch } from './areas/attacks/attack-search.ts';
 import { Loading } from './components/Loading.tsx';
+import { Home } from './shell/Home.tsx';
 import { NotFound } from './shell/NotFound.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { tabSearch } from './tabs.ts';
@@ -16,7 +16,7 @@ const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFoun
 const home = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
-  beforeLoad: () => redirect({ to: '/addresses', throw: true }),
+  component: Home,
 });
 
 /** Each page is a file of its own, loaded when it is visited first. */

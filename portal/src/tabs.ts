@@ -2,7 +2,7 @@
 export const TABS = {
   '/addresses/$ip': ['rules', 'filters', 'geo', 'drops', 'explain', 'history', 'edges'],
   '/operator': ['organisations', 'people', 'fleet', 'audit'],
-  '/servers/$uuid': ['console', 'resources', 'history', 'ports', 'build'],
+  '/servers/$uuid': ['console', 'resources', 'history', 'ports', 'build', 'settings'],
   '/settings': ['keys', 'members', 'webhooks', 'organisation'],
 } as const;
 

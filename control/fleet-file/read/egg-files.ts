@@ -78,6 +78,18 @@ export function parseEggDocument(value: unknown, source: EggSource): EggFile {
   return eggOf({ ok: true, value }, source);
 }
 
+export type ReadEgg =
+  | { readonly ok: true; readonly found: FoundEgg; readonly document: object }
+  | Extract<EggFile, { readonly ok: false }>;
+
+/** An egg that came as a text, JSON or YAML, with the document of it. */
+export function parseEggText(text: string, source: EggSource): ReadEgg {
+  const document = documentOf(text);
+  const read = eggOf(document, source);
+  if (!read.ok || !document.ok) return read.ok ? { ok: false, reason: NO_EGG } : read;
+  return { ...read, document: Object(document.value) as object };
+}
+
 function eggOf(document: ReturnType<typeof documentOf>, source: EggSource): EggFile {
   if (document.ok && !isEgg(document.value)) return { ok: false, reason: NO_EGG };
   const parsed = document.ok ? parseEgg(document.value, source.compile) : document;

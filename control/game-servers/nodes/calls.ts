@@ -1,4 +1,4 @@
-import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { NodeAnswer, NodeCall, NodeImageCall } from '@portcullis/link/messages/node.ts';
 import { type ControlSide, LinkError } from '@portcullis/link/transport/transport.ts';
 import type { GameServerEvents } from '../events.ts';
 
@@ -47,16 +47,22 @@ export class NodeCalls {
     withinMs: number,
   ): Promise<NodeAnswer | Silence> {
     const startMs = performance.now();
-    const outcome = await this.#send(place, call, withinMs);
+    const { node, uuid } = place;
+    const outcome = await this.#send(node, { kind: 'node.call', withinMs, uuid, call }, withinMs);
     const isSilent = outcome.kind === 'silent';
     const tookMs = isSilent ? null : performance.now() - startMs;
     this.#events.called(place.node, call.kind, isSilent ? outcome.why : outcome.kind, tookMs);
     return outcome;
   }
 
+  /** Asks a node to begin to make an image. Never rejects. */
+  makeImage(node: string, name: string): Promise<NodeAnswer | Silence> {
+    return this.#send(node, { kind: 'node.image', name }, this.timeouts.instructMs);
+  }
+
   async #send(
-    { node, uuid }: ServerPlace,
-    call: NodeCall['call'],
+    node: string,
+    request: NodeCall | NodeImageCall,
     withinMs: number,
   ): Promise<NodeAnswer | Silence> {
     const ofNode = this.#ofNode.get(node) ?? 0;
@@ -64,7 +70,6 @@ export class NodeCalls {
     if (this.#link === null) return { kind: 'silent', why: 'absent' };
     this.#ofNode.set(node, ofNode + 1);
     try {
-      const request = { kind: 'node.call', withinMs, uuid, call } as const;
       return await this.#link.call({ kind: 'node', name: node }, request, withinMs);
     } catch (error) {
       const isLate = error instanceof LinkError && error.code === 'timeout';

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
+import type { HostEngines } from '@portcullis/core/game-servers/host-engines.ts';
 import { AWAY_AFTER_SECONDS } from '../store.ts';
 
 /** A node: its configuration and its last report. */
@@ -31,6 +32,8 @@ export interface EngineStatus {
   /** Null if it does not answer; `problem` says why. */
   readonly version: string | null;
   readonly problem: string | null;
+  /** Missing or null: an agent of an older version does not say it. */
+  readonly host?: HostEngines | null;
 }
 export interface FailedBuild {
   readonly uuid: string;

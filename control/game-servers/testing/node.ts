@@ -6,6 +6,7 @@ import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type {
   NodeAnswer,
   NodeCall,
+  NodeEngine,
   NodeRequest,
   ServerBuild,
 } from '@portcullis/link/messages/node.ts';
@@ -18,8 +19,12 @@ export class TestNode {
   readonly name: string;
   readonly instance: string;
   readonly calls: NodeCall[] = [];
+  /** Images that it was asked to make. */
+  readonly images: string[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
+  /** What its engines can run. */
+  host: NodeEngine['host'] = null;
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
@@ -34,7 +39,12 @@ export class TestNode {
     this.name = name;
     this.instance = instance;
     this.link = nodes.connect({ kind: 'node', name }, credential);
-    this.link.onCall(async (call) => (call.kind === 'node.call' ? this.#take(call) : null));
+    this.link.onCall(async (call) => {
+      if (call.kind === 'node.call') return this.#take(call);
+      if (call.kind !== 'node.image') return null;
+      this.images.push(call.name);
+      return { kind: 'accepted' };
+    });
   }
 
   /** Connected and greeted. */
@@ -55,7 +65,7 @@ export class TestNode {
     return this.say({
       kind: 'node.heartbeat',
       instance: this.instance,
-      engine: { kind: 'fake', version: '1', problem: null },
+      engine: { kind: 'fake', version: '1', problem: null, host: this.host },
       builds: builds.map((build) => ({
         epoch: 1,
         state: 'built',

@@ -12,9 +12,10 @@ export type Validate = (value: unknown) => Validated;
 export function bodyValidator(schema: object): Validate {
   const validator = createValidator(schema);
   // Decided by the schema, so that no other field gets line ends.
-  const hasLines = JSON.stringify(schema).includes('"x-multiline":true');
+  const texts = { lines: namesOf(schema, 'x-multiline'), documents: namesOf(schema, 'x-document') };
+  const isPlain = texts.lines.size === 0 && texts.documents.size === 0;
   return (value) => {
-    const badText = findBadText(hasLines ? withoutLineEnds(value) : value);
+    const badText = findBadText(isPlain ? value : withoutAllowed(value, texts));
     if (badText.length > 0) return { ok: false, errors: badText, tooMany: false };
     if (validator.fits(value)) return { ok: true, value };
     const errors = validator.explain(value);
@@ -27,18 +28,50 @@ export function bodyValidator(schema: object): Validate {
   };
 }
 
-/** Fields of a body that may have several lines; the schema marks them with `x-multiline`. */
-const MULTILINE = new Set(['note']);
+/** Names of fields whose text may have control characters. */
+interface Texts {
+  /** Line ends and tabs. */
+  readonly lines: ReadonlySet<string>;
+  /** Whatever a file of others has, in the field and all below it; its parser decides on the rest. */
+  readonly documents: ReadonlySet<string>;
+}
 
-function withoutLineEnds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutLineEnds);
+/** Names of the properties that a schema marks with a keyword. */
+function namesOf(schema: unknown, keyword: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  const visit = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [name, property] of Object.entries(Object(Object(part).properties)))
+      if (Object(property)[keyword] === true) names.add(name);
+    for (const inner of Object.values(part)) visit(inner);
+  };
+  visit(schema);
+  return names;
+}
+
+function withoutAllowed(value: unknown, texts: Texts): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutAllowed(item, texts));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) => [
-    key,
-    MULTILINE.has(key) && typeof item === 'string'
-      ? item.replaceAll(/\r?\n|\t/g, ' ')
-      : withoutLineEnds(item),
-  ]);
+  const entries = Object.entries(value).map(([key, item]) => {
+    if (texts.documents.has(key)) return [key, unstorable(item)];
+    return [
+      key,
+      texts.lines.has(key) && typeof item === 'string'
+        ? item.replaceAll(/\r?\n|\t/g, ' ')
+        : withoutAllowed(item, texts),
+    ];
+  });
+  return Object.fromEntries(entries) as unknown;
+}
+
+/** Of a document: its texts that no database takes, with everything else left out. */
+function unstorable(value: unknown): unknown {
+  if (typeof value === 'string') {
+    return value.includes('\0') || !value.isWellFormed() ? value : '';
+  }
+  if (Array.isArray(value)) return value.map(unstorable);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, unstorable(item)]);
   return Object.fromEntries(entries) as unknown;
 }
 

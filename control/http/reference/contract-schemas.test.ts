@@ -154,6 +154,7 @@ function strictAjv(): Ajv2020 {
   addFormats.default(ajv);
   ajv.addKeyword('x-extensible-enum');
   ajv.addKeyword('x-multiline');
+  ajv.addKeyword('x-document');
   return ajv;
 }
 

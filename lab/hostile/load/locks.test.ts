@@ -137,7 +137,7 @@ async function operationsOf(environment: TestEnvironment): Promise<readonly Oper
     await recordHeartbeat(db, {
       name: 'node-1',
       instance,
-      engine: { kind: 'docker', version: '1', problem: null },
+      engine: { kind: 'docker', version: '1', problem: null, host: null },
       builds: [],
     });
     return 200;

@@ -94,7 +94,15 @@ export class DockerEngine implements Engine {
         warnings.push(
           'Servers can reach this host and what listens on it: run the agent as root, with nftables installed.',
         );
-      return { version: engine, apiVersion: api, warnings };
+      const docker = { version: engine, lack: null };
+      return {
+        kind: this.kind,
+        version: engine,
+        apiVersion: api,
+        warnings,
+        docker,
+        programs: [],
+      };
     });
   }
 

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import {
@@ -63,7 +63,16 @@ export class ProcessEngine implements Engine {
   }
 
   async describe(): Promise<EngineFacts> {
-    return { version: process.version, apiVersion: 'none', warnings: [WARNING] };
+    const { kind } = this;
+    const programs = Object.keys(this.#images);
+    return {
+      kind,
+      version: process.version,
+      apiVersion: 'none',
+      warnings: [WARNING],
+      docker: null,
+      programs,
+    };
   }
 
   async pull(image: ImageRef): Promise<null> {
@@ -207,6 +216,11 @@ export class ProcessEngine implements Engine {
       this.#forget(uuid);
   }
 
+  /** Whether there is an instance, running or not. */
+  has(uuid: string): boolean {
+    return existsSync(this.#folder(uuid).path('spec.json'));
+  }
+
   #folder(uuid: string): InstanceFolder {
     return new InstanceFolder(this.#root, uuid);
   }
@@ -224,7 +238,7 @@ export class ProcessEngine implements Engine {
     }
     throw new EngineError(
       'missing_image',
-      `There is no program ${reference} here: only those that come with Portcullis run without Docker.`,
+      `${reference} runs in Docker, which this node was started without (--engine process): only programs that come with Portcullis run here.`,
     );
   }
 

@@ -11,13 +11,23 @@ interface Props<Path extends TabbedPath> {
   readonly counts?: Readonly<Partial<Record<TabOf<Path>, number>>>;
   /** Only the chosen one is rendered; those of a file of their own are loaded then. */
   readonly panels: Readonly<Record<TabOf<Path>, ReactNode>>;
+  /** Tabs that are not for who is signed in. */
+  readonly hidden?: readonly TabOf<Path>[];
 }
 
 /** The tabs of a page, of which its address names one. */
-export function TabShell<Path extends TabbedPath>({ path, titles, counts, panels }: Props<Path>) {
-  const { tab = TABS[path][0] } = useSearch({ strict: false });
+export function TabShell<Path extends TabbedPath>({
+  path,
+  titles,
+  counts,
+  panels,
+  hidden = [],
+}: Props<Path>) {
+  const { tab: named = TABS[path][0] } = useSearch({ strict: false });
   const show = useShowTab(path);
-  const tabs: readonly TabOf<Path>[] = TABS[path];
+  const all: readonly TabOf<Path>[] = TABS[path];
+  const tabs = all.filter((each) => !hidden.includes(each));
+  const tab = tabs.find((each) => each === named) ?? TABS[path][0];
   return (
     <Tabs value={tab} onChange={(next) => isTabOf(path, next) && show(next)} keepMounted={false}>
       <Tabs.List mb="md">

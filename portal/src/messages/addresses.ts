@@ -11,7 +11,7 @@ export const addressMessages = {
     filter: 'Show',
     filters: { all: 'All', attacked: 'Attacked', configured: 'With rules', bare: 'Without' },
     notEnforced:
-      'No edge enforces these rules now: what you see is accepted, drops nothing, and waits for an edge. The operator starts enforcement.',
+      'No edge enforces these rules now: what you see is accepted, drops nothing, and waits for an edge.',
     partlyEnforced: 'Some of the edges that serve you enforce nothing now. Ask the operator.',
     facts: {
       addresses: 'Addresses',
@@ -324,7 +324,7 @@ export const addressMessages = {
     applying: 'Applying',
     none: {
       title: 'No edge enforces for this address',
-      text: 'What you change is accepted and waits. The operator adds an edge that serves its prefix, or starts enforcement on one that observes.',
+      text: 'What you change is accepted and waits for an edge that serves its prefix and enforces.',
     },
   },
 } as const;

@@ -19,6 +19,7 @@ const STATE_EVENTS: Readonly<Record<string, string>> = {
 export const serverMessages = {
   servers: {
     title: 'Game servers',
+    create: 'Create a server',
     lead: 'The state of each server, as its node reports it.',
     search: 'Search: name, address:port, service, node, game',
     filter: 'Show',
@@ -46,7 +47,8 @@ export const serverMessages = {
         : `${formatCount(shown)} of ${many(all, 'server', 'servers')}`,
     empty: {
       title: 'No game servers yet',
-      text: 'The operator adds a server to the fleet file with a game, a node and an address. It appears here while it is still being built.',
+      text: 'The operator of this installation creates servers. One appears here while it is still being built.',
+      operatorText: 'Create one: choose a game and a name.',
     },
     none: { title: 'No server matches', text: 'Change the search, or show all.' },
     states: {
@@ -68,6 +70,7 @@ export const serverMessages = {
       history: 'Crashes and attacks',
       ports: 'Ports',
       build: 'Build',
+      settings: 'Settings',
     },
     facts: {
       memory: 'Memory',
@@ -134,6 +137,8 @@ export const serverMessages = {
       command: 'Command',
       placeholder: 'A line for the game, such as: say Restart in five minutes',
       send: 'Send',
+      notBuilt: 'Not built yet',
+      notBuiltYet: 'It is not built yet: the tab “Build” says how far it is.',
       notRunning: 'Only a running server accepts commands. Start it first.',
       forMembers: {
         title: 'The console is for members',

@@ -4,6 +4,12 @@ export const shellMessages = {
   close: 'Close',
   loading: 'Loading',
   copied: 'Copied',
+  copyCommand: 'Copy the commands',
+  enforce: {
+    byOperator: 'The operator of this installation starts enforcement.',
+    byCommand: 'To enforce, stop Portcullis on its host, then run there:',
+    onHost: 'To enforce, start its edge on its host with: portcullis edge --enforce',
+  },
   secret: {
     once: 'This is shown once. Copy it now.',
     copy: 'Copy it',
@@ -37,11 +43,13 @@ export const shellMessages = {
   },
   link: {
     title: (kind: string | undefined, organisation: string | null) => {
-      if (kind === 'operator') return 'Become an operator';
+      if (kind === 'operator') return 'Create your account';
       if (kind === 'reset') return 'Choose a new password';
       return organisation === null ? 'Accept the link' : `Join ${organisation}`;
     },
     lead: 'This link works once.',
+    operatorLead:
+      'You will run this installation: its hosts, its organisations and its game servers. The link works once.',
     name: 'Your name',
     newPassword: 'At least 12 characters.',
     ownPassword: 'The one of your account.',

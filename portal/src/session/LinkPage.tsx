@@ -35,7 +35,7 @@ export function LinkPage({ onSignedIn }: { onSignedIn(identity: Identity): void 
           {messages.product}
         </div>
         <h1>{text.title(about?.kind, about?.organisation ?? null)}</h1>
-        <p>{about?.email ?? text.lead}</p>
+        <p>{about?.email ?? (about?.kind === 'operator' ? text.operatorLead : text.lead)}</p>
         <WriteForm
           initial={{ email: '', name: '', password: '', code: '' }}
           refusal={() => about === undefined}

@@ -83,7 +83,7 @@ export function Shell() {
 function Content() {
   const { person, organisation, actFor } = useSession();
   const { pathname } = useLocation();
-  const isOwn = isOfOrganisation(pathname);
+  const isOwn = pathname !== '/' && isOfOrganisation(pathname);
   if (isOwn && person !== null && organisation === null) {
     return (
       <Suspense>

@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
 import { EngineError, type ImageRef } from '../../engine.ts';
+import { openProcessImages } from '../../../examples/images.ts';
+import { RECIPES, referenceOf } from '../../../images/recipes.ts';
 import type { DockerClient } from '../api/client.ts';
 import { DockerRefusal } from '../api/errors.ts';
 import { readJsonLines } from '../api/json-lines.ts';
@@ -66,7 +68,7 @@ export async function pullImage(
   const isHere = (await inspectImage(client, reference)) !== null;
   // What a digest names never changes.
   if (isHere && (local || settings.policy === 'missing' || reference.includes('@'))) return null;
-  if (local) throw missingImage(reference, 'it is a local image, which this node never pulls');
+  if (local) throw missingImage(reference, describeLocal(reference));
   let isNewer = false;
   const watch = (line: string): void => {
     isNewer ||= line.startsWith('Status: Downloaded newer');
@@ -84,6 +86,17 @@ export async function pullImage(
     throw error instanceof EngineError ? error : missingImage(reference, error.message, error);
   }
   return isNewer ? `A newer image ${reference} was fetched.` : null;
+}
+
+/** What to do about a local image, which is never pulled. */
+function describeLocal(reference: string): string {
+  if (Object.hasOwn(openProcessImages(), reference)) {
+    return 'it comes with Portcullis and needs no Docker, but this node was started with --engine docker: start it with --engine both';
+  }
+  const recipe = RECIPES.find((one) => referenceOf(one) === reference);
+  return recipe === undefined
+    ? 'it is a local image, which this node never pulls: build or load it here under this name'
+    : `it is made on this host: in the portal where a server is created, or with "portcullis images ${recipe.name}"; then install the server again`;
 }
 
 export function missingImage(reference: string, why: string, cause?: unknown): EngineError {

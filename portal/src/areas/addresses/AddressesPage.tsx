@@ -5,6 +5,7 @@ import { useDeferredValue, useMemo, useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { Facts } from '../../components/figures/Facts.tsx';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
+import { EnforceCommand } from '../../components/EnforceCommand.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
@@ -38,7 +39,11 @@ function HeldFacts({ held }: { readonly held: Addresses }) {
   const { used, limit } = held.configured;
   return (
     <>
-      {enforcement === 'none' && <Notice kind="info">{text.notEnforced}</Notice>}
+      {enforcement === 'none' && (
+        <Notice kind="info">
+          {text.notEnforced} <EnforceCommand />
+        </Notice>
+      )}
       {enforcement === 'partial' && <Notice kind="warn">{text.partlyEnforced}</Notice>}
       <Facts
         facts={[

@@ -10,12 +10,14 @@ import { BuildPanel } from './BuildPanel.tsx';
 import { placeOf } from './place.ts';
 import { PowerButtons } from './PowerButtons.tsx';
 import { useBuild, useServer } from './queries.ts';
+import { useSession } from '../../session/session.ts';
 import { ServerFacts } from './ServerFacts.tsx';
 import { StatePill } from './StatePill.tsx';
 
 const HistoryPanel = lazy(() => import('./history/HistoryPanel.tsx'));
 const PortsPanel = lazy(() => import('./ports/PortsPanel.tsx'));
 const ResourcesPanel = lazy(() => import('./history/ResourcesPanel.tsx'));
+const ServerSettings = lazy(() => import('./form/ServerSettings.tsx'));
 const ConsolePanel = lazy(() => import('./console/ConsolePanel.tsx'));
 
 const text = messages.server;
@@ -50,6 +52,7 @@ interface Props {
 
 function Shown({ server, build }: Props) {
   const { uuid, name } = server;
+  const { person } = useSession();
   return (
     <>
       <PageHeader
@@ -78,12 +81,20 @@ function Shown({ server, build }: Props) {
       <TabShell
         path="/servers/$uuid"
         titles={text.tabs}
+        hidden={person?.operator === true ? [] : ['settings']}
         panels={{
-          console: <ConsolePanel uuid={uuid} isRunning={server.state === 'running'} />,
+          console: (
+            <ConsolePanel
+              uuid={uuid}
+              isBuilt={server.provisioned}
+              isRunning={server.state === 'running'}
+            />
+          ),
           resources: <ResourcesPanel server={server} />,
           history: <HistoryPanel uuid={uuid} ip={build.allocation.ip} />,
           ports: <PortsPanel build={build} />,
           build: <BuildPanel server={server} build={build} />,
+          settings: <ServerSettings uuid={uuid} />,
         }}
       />
     </>

@@ -1,17 +1,21 @@
 import { SegmentedControl } from '@mantine/core';
 import { Server } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { lazy, useMemo, useState } from 'react';
 import { Facts } from '../../components/figures/Facts.tsx';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { formatCount } from '../../format.ts';
 import { messages } from '../../messages/index.ts';
 import { useAttacksOfDay } from '../attacks/queries.ts';
+import { useSession } from '../../session/session.ts';
 import { useServers } from './queries.ts';
 import { COLUMNS } from './server-columns.tsx';
 import { fieldsOf, FILTERS, rowsOf, type ServerFilter, type ServerRow } from './server-rows.ts';
 
+const CreateServer = lazy(() => import('./form/CreateServer.tsx'));
+
 const text = messages.servers;
+
 const SEARCH = { label: text.search, fieldsOf };
 const CHOICES = (['all', 'running', 'offline', 'troubled'] as const).map((value) => ({
   value,
@@ -26,6 +30,8 @@ export function ServersPage() {
     () => rowsOf(servers.data ?? [], attacks.data ?? []),
     [servers.data, attacks.data],
   );
+  const { person, organisation } = useSession();
+  const isOperator = person?.operator === true && organisation !== null;
   const rows = useMemo(() => all.filter(FILTERS[filter]), [all, filter]);
   const count = (matches: (row: ServerRow) => boolean): string =>
     formatCount(all.filter(matches).length);
@@ -57,8 +63,18 @@ export function ServersPage() {
             onChange={setFilter}
           />
         }
-        hidesEmptyTools
-        empty={{ icon: Server, ...text.empty }}
+        hidesEmptyTools={!isOperator}
+        {...(isOperator && {
+          add: {
+            label: text.create,
+            form: (close) => <CreateServer organisation={organisation} onClose={close} />,
+          },
+        })}
+        empty={{
+          icon: Server,
+          title: text.empty.title,
+          text: isOperator ? text.empty.operatorText : text.empty.text,
+        }}
         none={text.none}
         columns={COLUMNS}
         minWidth={900}

@@ -33,7 +33,8 @@ export function useBuild(uuid: string) {
     queryKey: ['server', uuid, 'build'],
     queryFn: async ({ signal }) =>
       (await client.readGameServerBuild({ slice: uuid }, { signal })).data,
-    refetchInterval: ({ state }) => (state.data?.state === 'built' ? LIST_MS : LIVE_MS),
+    // Why a start failed comes without an event: it never became another state.
+    refetchInterval: LIVE_MS,
   });
 }
 

@@ -2,6 +2,7 @@ import { NumberInput, SegmentedControl, TextInput } from '@mantine/core';
 import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
+import { freeName } from './free-name.ts';
 import { type AgentKind, joinCommandOf, type MadeCommand } from './join.ts';
 
 const text = operatorMessages.fleet;
@@ -29,12 +30,14 @@ const EMPTY: Draft = {
 };
 
 interface Props {
+  /** Names of hosts that there are. */
+  readonly taken: Readonly<Record<AgentKind, readonly string[]>>;
   onClose(): void;
   onMade(made: MadeCommand): void;
 }
 
 /** Makes an edge, a node or a collector, and the command by which its host joins. */
-export function AgentForm({ onClose, onMade }: Props) {
+export function AgentForm({ taken, onClose, onMade }: Props) {
   return (
     <WriteForm
       label={text.add}
@@ -62,12 +65,17 @@ export function AgentForm({ onClose, onMade }: Props) {
       }}
       onCancel={onClose}
     >
-      {(form) => <AgentFields form={form} />}
+      {(form) => <AgentFields form={form} taken={taken} />}
     </WriteForm>
   );
 }
 
-function AgentFields({ form: { values, getInputProps } }: { readonly form: Fields<Draft> }) {
+interface FieldsProps {
+  readonly form: Fields<Draft>;
+  readonly taken: Props['taken'];
+}
+
+function AgentFields({ form: { values, getInputProps }, taken }: FieldsProps) {
   return (
     <>
       <SegmentedControl
@@ -83,7 +91,7 @@ function AgentFields({ form: { values, getInputProps } }: { readonly form: Field
           className="field-s"
           autoFocus
           label={text.name}
-          placeholder={text.namePlaceholder[values.kind]}
+          placeholder={freeName(text.nameBeginnings[values.kind], taken[values.kind])}
           maxLength={63}
           required
           {...getInputProps('name')}

@@ -1,4 +1,5 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
+import { EnforceCommand } from '../../../components/EnforceCommand.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';
@@ -36,6 +37,11 @@ export function EdgeCard({ edge, onJoin }: Props) {
       </div>
       <div className="stack card-pad edge-body">
         {edge.mode_reason !== null && <Notice kind="warn">{edge.mode_reason}</Notice>}
+        {edge.mode === 'observe' && (
+          <Notice kind="info">
+            <EnforceCommand />
+          </Notice>
+        )}
         {report.lastError !== null && <Notice kind="bad">{report.lastError}</Notice>}
         {report.problems.map((problem) => (
           <Notice key={problem} kind="warn">

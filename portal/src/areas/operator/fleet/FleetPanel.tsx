@@ -39,7 +39,15 @@ export function FleetPanel() {
           <FleetFacts health={health} />
           {isAdding ? (
             <Card title={text.add}>
-              <AgentForm onClose={() => setAdding(false)} onMade={setMade} />
+              <AgentForm
+                taken={{
+                  nodes: health.nodes.map(({ name }) => name),
+                  edges: health.edges.map(({ name }) => name),
+                  collectors: health.collectors.map(({ name }) => name),
+                }}
+                onClose={() => setAdding(false)}
+                onMade={setMade}
+              />
             </Card>
           ) : (
             <div className="row">

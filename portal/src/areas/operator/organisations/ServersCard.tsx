@@ -1,14 +1,13 @@
-import { NumberInput, Select, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { OperatedServers } from '@portcullis/client/index.ts';
 import { Gamepad2 } from 'lucide-react';
 import { ConfirmButton } from '../../../components/forms/ConfirmButton.tsx';
-import { type Fields, WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill, type Tone } from '../../../components/Pill.tsx';
 import { formatCount } from '../../../format.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
+import { ServerForm } from '../../servers/form/ServerForm.tsx';
 import { OwnerPill } from '../OwnerPill.tsx';
 import { LIST_MS, type Organisation } from '../queries.ts';
 
@@ -100,129 +99,4 @@ function ServerButtons({
       {text[verb]}
     </ConfirmButton>
   ));
-}
-
-interface Draft {
-  readonly name: string;
-  readonly egg: string | null;
-  readonly service: string | null;
-  readonly node: string | null;
-  readonly memory: number;
-  readonly cpu: number;
-  readonly disk: number;
-}
-
-const EMPTY: Draft = {
-  name: '',
-  egg: null,
-  service: null,
-  node: null,
-  memory: 1_024,
-  cpu: 100,
-  disk: 2_048,
-};
-
-interface FormProps {
-  readonly organisation: Organisation;
-  onClose(): void;
-}
-
-function ServerForm({ organisation: { slug, services }, onClose }: FormProps) {
-  const [service] = services;
-  return (
-    <WriteForm
-      label={text.add}
-      layout="panel"
-      initial={{ ...EMPTY, service: service === undefined ? null : String(service.id) }}
-      submit={text.add}
-      refusal={({ name, egg, service: chosen }) =>
-        services.length === 0
-          ? text.noService
-          : name.trim() === '' || egg === null || chosen === null
-      }
-      pointers={{ '/service_id': 'service' }}
-      write={({ name, egg, service: chosen, node, memory, cpu, disk }) =>
-        personClient.createServer({
-          body: {
-            organisation: slug,
-            service_id: Number(chosen),
-            name: name.trim(),
-            egg: egg ?? '',
-            node,
-            limits: { memory, cpu, disk },
-          },
-        })
-      }
-      onDone={onClose}
-      onCancel={onClose}
-    >
-      {(form) => <ServerFields form={form} services={services} />}
-    </WriteForm>
-  );
-}
-
-interface FieldsProps {
-  readonly form: Fields<Draft>;
-  readonly services: Organisation['services'];
-}
-
-function ServerFields({ form: { getInputProps }, services }: FieldsProps) {
-  const eggs = useQuery({
-    queryKey: ['operator', 'eggs'],
-    queryFn: async ({ signal }) => (await personClient.listEggs({}, { signal })).data,
-  });
-  const fleet = useQuery({
-    queryKey: ['operator', 'fleet'],
-    queryFn: async ({ signal }) => (await personClient.readFleetHealth({}, { signal })).data,
-  });
-  return (
-    <>
-      <div className="form-row">
-        <TextInput
-          className="field"
-          autoFocus
-          label={text.name}
-          maxLength={200}
-          required
-          {...getInputProps('name')}
-        />
-        <Select
-          className="field"
-          label={text.egg}
-          data={(eggs.data ?? []).map(({ name, title }) => ({ value: name, label: title }))}
-          searchable
-          required
-          {...getInputProps('egg')}
-        />
-        <Select
-          className="field-s"
-          label={text.service}
-          data={services.map(({ id, name }) => ({ value: String(id), label: name }))}
-          required
-          {...getInputProps('service')}
-        />
-        <Select
-          className="field-s"
-          label={text.node}
-          placeholder={text.anyNode}
-          data={(fleet.data?.nodes ?? []).map(({ name }) => name)}
-          clearable
-          {...getInputProps('node')}
-        />
-      </div>
-      <div className="form-row">
-        {(['memory', 'cpu', 'disk'] as const).map((limit) => (
-          <NumberInput
-            key={limit}
-            className="field-s"
-            label={text[limit]}
-            min={1}
-            allowDecimal={false}
-            thousandSeparator=","
-            {...getInputProps(limit)}
-          />
-        ))}
-      </div>
-    </>
-  );
 }

@@ -13,14 +13,16 @@ const MAX_LENGTH = 2048;
 
 interface Props {
   readonly uuid: string;
+  readonly isBuilt: boolean;
   readonly isRunning: boolean;
   /** The game may have answered. */
   onSent(): void;
 }
 
 /** A line for the game. The arrow keys bring back what was sent before. */
-export function CommandLine({ uuid, isRunning, onSent }: Props) {
+export function CommandLine({ uuid, isBuilt, isRunning, onSent }: Props) {
   const { client } = useSession();
+  const why = isBuilt ? text.notRunning : text.notBuiltYet;
   const [typed, setTyped] = useState('');
   const [history, setHistory] = useState(NO_HISTORY);
   const send = useMutation({
@@ -54,7 +56,7 @@ export function CommandLine({ uuid, isRunning, onSent }: Props) {
       <div className="command">
         <TextInput
           aria-label={text.command}
-          placeholder={isRunning ? text.placeholder : text.notRunning}
+          placeholder={isRunning ? text.placeholder : why}
           value={typed}
           maxLength={MAX_LENGTH}
           spellCheck={false}
@@ -65,7 +67,7 @@ export function CommandLine({ uuid, isRunning, onSent }: Props) {
         />
         <RoleButton
           needs="member"
-          refusal={isRunning ? null : text.notRunning}
+          refusal={isRunning ? null : why}
           loading={send.isPending}
           leftSection={<CornerDownLeft size={15} aria-hidden="true" />}
           onClick={submit}

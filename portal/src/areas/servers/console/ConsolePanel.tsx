@@ -17,6 +17,7 @@ const text = messages.server.console;
 
 interface Props {
   readonly uuid: string;
+  readonly isBuilt: boolean;
   readonly isRunning: boolean;
 }
 
@@ -34,7 +35,7 @@ export default function ConsolePanel(props: Props) {
 }
 
 /** What the server wrote, as it writes it, and a line to type to it. */
-function Console({ uuid, isRunning }: Props) {
+function Console({ uuid, isBuilt, isRunning }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const terminal = useRef<ConsoleTerminal>(null);
   const scheme = useComputedColorScheme('light');
@@ -90,7 +91,7 @@ function Console({ uuid, isRunning }: Props) {
           </>
         )}
         <div className="row-end">
-          <StatusPill status={status} />
+          <StatusPill status={status} isBuilt={isBuilt} />
           <CopyIcon label={text.copy} value={() => terminal.current?.text() ?? ''} />
           <RoleIcon label={text.newest} onClick={() => terminal.current?.toNewest()}>
             <ArrowDownToLine size={16} />
@@ -98,12 +99,18 @@ function Console({ uuid, isRunning }: Props) {
         </div>
       </div>
       <div className="console" ref={host} />
-      <CommandLine uuid={uuid} isRunning={isRunning} onSent={readNow} />
+      <CommandLine uuid={uuid} isBuilt={isBuilt} isRunning={isRunning} onSent={readNow} />
     </>
   );
 }
 
-function StatusPill({ status }: { readonly status: Exclude<ConsoleStatus, Error> }) {
+interface StatusProps {
+  readonly status: Exclude<ConsoleStatus, Error>;
+  readonly isBuilt: boolean;
+}
+
+function StatusPill({ status, isBuilt }: StatusProps) {
+  if (!isBuilt) return <Pill tone="neutral">{text.notBuilt}</Pill>;
   if (status === 'live') return <Pill tone="ok">{text.live}</Pill>;
   return <Pill tone="warn">{status === 'silent' ? text.silent : text.loading}</Pill>;
 }

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { require } from '../requirements.ts';
-import { type Cache, openCache, withCache } from './cache.ts';
-import { type Layer, makeLayer } from './layer.ts';
-import { fetchPackages } from './packages.ts';
-import { RECIPES } from './recipes.ts';
+import { type Cache, openCache, withCache } from '@portcullis/node/images/cache.ts';
+import { type Layer, makeLayer } from '@portcullis/node/images/layer.ts';
+import { fetchPackages } from '@portcullis/node/images/packages.ts';
+import { RECIPES } from '@portcullis/node/images/recipes.ts';
 
 describe('a layer of an image', () => {
   it('is the same, to the byte, whenever it is made of the same, and gives nobody rights', async (t) => {

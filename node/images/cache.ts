@@ -5,8 +5,11 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
+/** Where root's services may write: their units close homes. */
+const OF_ROOT = '/var/cache';
+
 /**
- * What is kept between builds, below the user's cache folder: Debian's lists, the packages and the layers of the
+ * What is kept between builds, below the cache folder of the account: Debian's lists, the packages and the layers of the
  * present set. It never holds more: what no recipe names any more is removed.
  */
 export interface Cache {
@@ -19,7 +22,8 @@ export interface Cache {
 }
 
 export function openCache(
-  home = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  home = process.env['XDG_CACHE_HOME'] ??
+    (process.getuid?.() === 0 ? OF_ROOT : join(homedir(), '.cache')),
 ): Cache {
   const root = join(home, 'portcullis', 'images');
   const cache = {

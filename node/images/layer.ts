@@ -20,6 +20,9 @@ import type { DebianPackage } from './packages.ts';
 import { FILES, type Recipe, type RecipeNpm } from './recipes.ts';
 import { run } from './run.ts';
 
+/** Takes what is being done, and how much of the work is done before it, in percent. */
+export type Progress = (step: string, percent: number) => void;
+
 /** An uncompressed tar of files, the same for the same ingredients. */
 export interface Layer {
   readonly path: string;
@@ -38,6 +41,7 @@ export async function makeLayer(
   cache: Cache,
   recipe: Recipe,
   packages: readonly DebianPackage[],
+  progress: Progress = () => {},
 ): Promise<Layer> {
   const ingredients = recipe.files.map(({ from }) => readFileSync(join(FILES, from)));
   const lock =
@@ -45,24 +49,34 @@ export async function makeLayer(
   const names = packages.map(({ file }) => file).join('\n');
   const key = digestOf(WAY, process.arch, JSON.stringify(recipe), names, lock, ...ingredients);
   const path = join(cache.layers, `${recipe.name}-${key.slice(0, 16)}.tar`);
-  if (!existsSync(path)) await buildLayer(cache, recipe, packages, path);
+  if (!existsSync(path)) await buildLayer(cache, { recipe, packages, path }, progress);
   return { path, digest: await fileDigest(path) };
+}
+
+interface LayerOrder {
+  readonly recipe: Recipe;
+  readonly packages: readonly DebianPackage[];
+  readonly path: string;
 }
 
 async function buildLayer(
   cache: Cache,
-  recipe: Recipe,
-  packages: readonly DebianPackage[],
-  path: string,
+  { recipe, packages, path }: LayerOrder,
+  progress: Progress,
 ): Promise<void> {
   const work = mkdtempSync(join(cache.work, `${recipe.name}-`));
   try {
     const root = join(work, 'root');
     mergedUsr(root);
+    progress('Unpacking its packages', 40);
     for (const { path: deb } of packages) await unpack(deb, root);
     if (recipe.name === 'base') furnish(root);
     for (const file of recipe.files) placeFile(root, file.from, file.to, file.executable);
-    if (recipe.npm !== null) await installNpm(recipe.npm, join(root, 'opt', recipe.name));
+    if (recipe.npm !== null) {
+      progress('Installing its packages from npm', 50);
+      await installNpm(recipe.npm, join(root, 'opt', recipe.name));
+    }
+    progress('Packing it', 75);
     const made = join(work, 'layer.tar');
     await packLayer(root, made);
     renameSync(made, path);
@@ -119,9 +133,13 @@ async function installNpm(npm: RecipeNpm, target: string): Promise<void> {
   mkdirSync(target, { recursive: true });
   for (const name of ['package.json', 'package-lock.json'])
     copyFileSync(join(npmFolder(npm), name), join(target, name));
-  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev'], {
-    cwd: target,
-  });
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--omit=dev'];
+  try {
+    await run('npm', args, { cwd: target });
+  } catch (error) {
+    if (Object(error).code !== 'ENOENT') throw error;
+    throw new Error('it needs npm on this host: sudo apt-get install -y npm', { cause: error });
+  }
   for (const pattern of npm.without)
     for (const path of globSync(join('node_modules', pattern), { cwd: target }))
       rmSync(join(target, path), { recursive: true });

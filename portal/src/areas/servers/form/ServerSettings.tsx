@@ -1,0 +1,105 @@
+import { Switch, TextInput } from '@mantine/core';
+import type { OperatedServers } from '@portcullis/client/index.ts';
+import { useQuery } from '@tanstack/react-query';
+import { WriteForm } from '../../../components/forms/WriteForm.tsx';
+import { Loaded } from '../../../components/Loaded.tsx';
+import { Notice } from '../../../components/Notice.tsx';
+import { serverFormMessages as text } from '../../../messages/server-form.ts';
+import { personClient } from '../../../session/session.ts';
+import { type EggVariable, givenVariables, limitsOf } from './draft.ts';
+import { LimitFields } from './LimitFields.tsx';
+import { VariableFields } from './VariableFields.tsx';
+
+type Server = OperatedServers['data'][number];
+
+/** Name, limits, variables and opening of a server, as an operator changes them. */
+export default function ServerSettings({ uuid }: { readonly uuid: string }) {
+  const settings = useQuery({
+    queryKey: ['server', uuid, 'settings'],
+    queryFn: async ({ signal }) => {
+      const [servers, egg] = await Promise.all([
+        personClient.readOperatedServer({ slice: uuid }, { signal }),
+        personClient.readServerEgg({ slice: uuid }, { signal }),
+      ]);
+      return { server: servers.data[0], variables: egg.data.egg.variables };
+    },
+  });
+  return (
+    <section className="card card-pad" aria-label={text.change.title}>
+      <h2>{text.change.title}</h2>
+      <p>{text.change.lead}</p>
+      <Loaded query={settings} rows={6}>
+        {({ server, variables }) =>
+          server === undefined ? null : (
+            <SettingsForm key={uuid} server={server} variables={variables} />
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+interface FormProps {
+  readonly server: Server;
+  readonly variables: readonly EggVariable[];
+}
+
+function SettingsForm({ server, variables }: FormProps) {
+  const { uuid: slice, name, limits, owner, open_while_running: open } = server;
+  if (owner === 'fleet') return <Notice kind="info">{text.change.ofFleet}</Notice>;
+  return (
+    <WriteForm
+      label={text.change.title}
+      initial={{ name, ...limits, variables: { ...server.variables }, open: open !== false }}
+      submit={text.change.save}
+      saved={text.change.saved}
+      pointers={{
+        '/limits/memory': 'memory',
+        '/limits/cpu': 'cpu',
+        '/limits/disk': 'disk',
+      }}
+      refusal={(draft) => draft.name.trim() === ''}
+      write={(draft) =>
+        personClient.changeServer({
+          slice,
+          body: {
+            name: draft.name.trim(),
+            limits: limitsOf(draft),
+            variables: givenVariables(variables, draft.variables),
+            // Single ports that are named elsewhere stay as they are.
+            ...(typeof open === 'boolean' && { open_while_running: draft.open }),
+          },
+        })
+      }
+    >
+      {(form) => (
+        <>
+          <div className="form-row">
+            <TextInput
+              className="field"
+              label={text.name}
+              maxLength={200}
+              required
+              {...form.getInputProps('name')}
+            />
+          </div>
+          {variables.length > 0 && (
+            <VariableFields
+              variables={variables}
+              values={form.values.variables}
+              inputProps={(path) => form.getInputProps(path)}
+            />
+          )}
+          <LimitFields inputProps={(limit) => form.getInputProps(limit)} />
+          {typeof open === 'boolean' && (
+            <Switch
+              label={text.open}
+              description={text.openText}
+              {...form.getInputProps('open', { type: 'checkbox' })}
+            />
+          )}
+        </>
+      )}
+    </WriteForm>
+  );
+}

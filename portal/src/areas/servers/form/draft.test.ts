@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { choicesOf, describeRules, type Egg, EMPTY, hostOf, serverInput } from './draft.ts';
+
+const HOST = { node: 'local', ok: true, reason: null, commands: [], image: null };
+const EGG: Egg = {
+  name: 'eggs/flying-squid.json',
+  title: 'Minecraft',
+  description: '',
+  images: ['main'],
+  variables: [
+    {
+      env: 'MOTD',
+      name: 'Message of the day',
+      default: 'Hello',
+      rules: ['required', 'string', 'max:100'],
+    },
+    { env: 'MAX_PLAYERS', name: 'Players', default: '20', rules: ['integer', 'between:1,200'] },
+  ],
+  hosts: [],
+};
+
+test('the host shown is one that runs the egg, else one that can make its image, else any', () => {
+  const off = { ...HOST, node: 'a', ok: false, reason: 'no Docker' };
+  const unmade = { ...off, node: 'b', image: 'flying-squid' };
+  assert.equal(hostOf({ hosts: [off, unmade, HOST] }, null)?.node, 'local');
+  assert.equal(hostOf({ hosts: [off, unmade] }, null)?.node, 'b');
+  assert.equal(hostOf({ hosts: [off, unmade] }, 'a')?.node, 'a');
+  assert.equal(hostOf({ hosts: [] }, null), null);
+});
+
+test('a server is sent with what was typed, and without what is the default or free', () => {
+  const draft = {
+    ...EMPTY,
+    name: ' Survival ',
+    egg: EGG.name,
+    service: '1',
+    variables: { MOTD: 'Hello', MAX_PLAYERS: '8', OF_ANOTHER_EGG: 'x' },
+  };
+  const sent = serverInput('default', draft, { egg: EGG, document: null });
+  assert.deepEqual(sent, {
+    organisation: 'default',
+    service_id: 1,
+    name: 'Survival',
+    egg: EGG.name,
+    node: null,
+    image: null,
+    variables: { MAX_PLAYERS: '8' },
+    limits: { memory: 1_024, cpu: 100, disk: 2_048 },
+    open_while_running: true,
+  });
+  const placed = { ...draft, address: '192.0.2.1', port: 25_565 };
+  assert.deepEqual(serverInput('default', placed, { egg: EGG, document: null }).allocations, [
+    { ip: '192.0.2.1', port: 25_565 },
+  ]);
+  const document = { name: 'Own' };
+  const own = serverInput('default', { ...draft, egg: 'own' }, { egg: EGG, document });
+  assert.equal(own.egg, undefined);
+  assert.equal(own.egg_document, document);
+});
+
+test('rules are words, and lists of values are choices', () => {
+  assert.equal(
+    describeRules(['required', 'string', 'max:100']),
+    'must be given, at most 100 characters',
+  );
+  assert.equal(describeRules(['integer', 'between:1,200']), 'a whole number, from 1 to 200');
+  assert.equal(describeRules(['numeric', 'max:5']), 'a number, at most 5');
+  assert.equal(describeRules(['nullable', 'regex:/^a:b,c$/']), '');
+  assert.deepEqual(choicesOf(['required', 'in:true,false']), ['true', 'false']);
+  assert.deepEqual(choicesOf(['boolean']), ['1', '0']);
+  assert.equal(choicesOf(['string']), null);
+});

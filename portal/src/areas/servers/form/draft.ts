@@ -1,0 +1,129 @@
+import type { Eggs, ServerInput } from '@portcullis/client/index.ts';
+import { serverFormMessages as text } from '../../../messages/server-form.ts';
+
+export type Egg = Eggs['data'][number];
+export type EggHost = Egg['hosts'][number];
+export type EggVariable = Egg['variables'][number];
+
+/** The name by which the form knows an egg of its own. */
+export const OWN_EGG = 'own';
+
+/** What the form of a new server holds. */
+export interface Draft {
+  readonly name: string;
+  /** A name of the library, or `OWN_EGG`; '': none is chosen. */
+  readonly egg: string;
+  readonly service: string | null;
+  readonly node: string | null;
+  readonly image: string | null;
+  /** Those of the chosen egg that differ from their default, by environment name. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly memory: number | string;
+  readonly cpu: number | string;
+  readonly disk: number | string;
+  readonly address: string | null;
+  readonly port: number | string;
+  readonly open: boolean;
+}
+
+export const EMPTY: Draft = {
+  name: '',
+  egg: '',
+  service: null,
+  node: null,
+  image: null,
+  variables: {},
+  memory: 1_024,
+  cpu: 100,
+  disk: 2_048,
+  address: null,
+  port: '',
+  open: true,
+};
+
+/** The host that decides whether an egg can be chosen: of a node, else the one nearest to running it. Null: there is none. */
+export function hostOf({ hosts }: Pick<Egg, 'hosts'>, node: string | null): EggHost | null {
+  const considered = hosts.filter((host) => node === null || host.node === node);
+  return (
+    considered.find(({ ok }) => ok) ??
+    considered.find(({ image }) => image !== null) ??
+    considered[0] ??
+    null
+  );
+}
+
+/** The variables that differ from their defaults: the egg's defaults may change later. */
+export function givenVariables(
+  variables: readonly EggVariable[],
+  typed: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const given = variables.flatMap(({ env, default: value }) => {
+    const wanted = typed[env];
+    return wanted === undefined || wanted === value ? [] : [[env, wanted] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+/** What `createServer` takes. `document`: that of an egg of its own. */
+export function serverInput(
+  organisation: string,
+  draft: Draft,
+  { egg, document }: { readonly egg: Egg; readonly document: object | null },
+): ServerInput {
+  const { address, port } = draft;
+  const isPlaced = address !== null && port !== '';
+  return {
+    organisation,
+    service_id: Number(draft.service),
+    name: draft.name.trim(),
+    ...(document === null
+      ? { egg: draft.egg }
+      : { egg_document: document as Record<string, unknown> }),
+    node: draft.node,
+    image: draft.image,
+    variables: givenVariables(egg.variables, draft.variables),
+    limits: limitsOf(draft),
+    open_while_running: draft.open,
+    ...(isPlaced && { allocations: [{ ip: address, port: Number(port) }] }),
+  };
+}
+
+export function limitsOf({ memory, cpu, disk }: Pick<Draft, 'memory' | 'cpu' | 'disk'>) {
+  return { memory: Number(memory), cpu: Number(cpu), disk: Number(disk) };
+}
+
+/** What a variable takes, in words, by the rules of its egg. */
+export function describeRules(rules: readonly string[]): string {
+  const isNumber = rules.includes('integer') || rules.includes('numeric');
+  const words = rules.flatMap((rule) => {
+    const [name = '', value = ''] = rule.split(/:(.*)/s);
+    const [low = '', high = ''] = value.split(',');
+    switch (name) {
+      case 'required':
+        return [text.required];
+      case 'integer':
+        return [text.rules.integer];
+      case 'numeric':
+        return [text.rules.numeric];
+      case 'between':
+        return [text.rules.between(low, high)];
+      case 'min':
+        return [text.rules.min(value)];
+      case 'max':
+        return [isNumber ? text.rules.max(value) : text.rules.longest(value)];
+      default:
+        return [];
+    }
+  });
+  return words.join(', ');
+}
+
+/** The values that a variable may have by its rules; null: any. */
+export function choicesOf(rules: readonly string[]): string[] | null {
+  const listed = rules
+    .find((rule) => rule.startsWith('in:'))
+    ?.slice('in:'.length)
+    .split(',');
+  if (listed !== undefined) return listed;
+  return rules.includes('boolean') ? ['1', '0'] : null;
+}
