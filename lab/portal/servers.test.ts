@@ -145,14 +145,6 @@ describe('game servers in a browser, over a node that runs one', {
     await visit.page.goto(`${browser.url}/servers/${GAME.uuid}?tab=ports`);
     const port = page.getByRole('row', { name: /7777 TCP/ });
     await port.getByText('Open', { exact: true }).waitFor();
-    for (const width of [390, 1440]) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.waitForTimeout(800);
-      await page.screenshot({ path: `/tmp/honest-ports-${width}.png` });
-    }
-    await page.goto(`${browser.url}/addresses/${'203.0.113.10'}?tab=explain`);
-    await page.waitForTimeout(1500);
-    await page.screenshot({ path: `/tmp/honest-explain.png` });
     await port.getByRole('link', { name: 'Rules' }).click();
     await page.getByRole('heading', { name: GAME.ip, level: 1 }).waitFor();
     assert.deepEqual(visit.faults, []);
