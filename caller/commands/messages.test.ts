@@ -7,7 +7,6 @@ import { CommandSession, RunningCommand } from '@portcullis/cli/testing/run.ts';
 import { TestNode } from '@portcullis/control/game-servers/testing/node.ts';
 import { addNode, addServer, uuidOf } from '@portcullis/control/game-servers/testing/servers.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
-import { sql } from 'kysely';
 
 const IP = '203.0.113.10';
 
@@ -89,7 +88,7 @@ test('servers have their state in the list, and to whom their ports are open', a
   const node = await new TestNode(world.nodes, 'node-1', await addNode(world.db, 'node-1')).join();
   t.after(() => node.link.close());
   await addServer(world.db, { number: 1 });
-  await sql`update game_servers set open_while_running = true`.execute(world.db);
+  await world.db.updateTable('game_servers').set({ open_while_running: true }).execute();
   const uuid = uuidOf(1);
   assert.match((await run('servers', 'list')).out, /^NAME +UUID +STATE +ADDRESS/);
   const openOf = async () => {

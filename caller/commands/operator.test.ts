@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { sql } from 'kysely';
 import { RunningCommand } from '@portcullis/cli/testing/run.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
 
@@ -45,15 +44,22 @@ test('the order of the docs works as it stands there', { timeout: 120_000 }, asy
   const offered = await shell(node);
   assert.equal(offered.code, 0, offered.err);
   // The agent of the node connects, which is no command of the order.
-  await sql`
-    update nodes set last_seen_at = now(),
-           engine = '{"kind": "docker", "version": "27", "problem": null}'::jsonb
-     where name = 'node-1'`.execute(world.db);
+  await world.db
+    .updateTable('nodes')
+    .set({
+      last_seen_at: new Date(),
+      engine: JSON.stringify({ kind: 'docker', version: '27', problem: null }),
+    })
+    .where('name', '=', 'node-1')
+    .execute();
   const ordered = await shell(`${node}${rest}`);
   assert.equal(ordered.code, 0, ordered.err);
-  const { rows } = await sql<{ name: string }>`
-    select g.name from game_servers g join organisations o on o.id = g.organisation_id
-     where o.slug = 'hive'`.execute(world.db);
+  const rows = await world.db
+    .selectFrom('game_servers as g')
+    .innerJoin('organisations as o', 'o.id', 'g.organisation_id')
+    .select('g.name')
+    .where('o.slug', '=', 'hive')
+    .execute();
   assert.deepEqual(rows, [{ name: 'Survival' }]);
 });
 

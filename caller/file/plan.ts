@@ -85,25 +85,17 @@ export function planAddress(
   const filters = planFilters(wanted.filters, data, prune);
   const fallback =
     wanted.default === undefined || wanted.default === data.default ? null : wanted.default;
-  const block = (wanted.blocked ?? []).filter((source) => !blocked.includes(source));
-  const unneeded =
-    wanted.blocked === undefined
-      ? []
-      : blocked.filter((source) => !wanted.blocked?.includes(source));
-  const unblock = prune ? unneeded : [];
+  const sources = planBlocked(wanted.blocked, blocked, prune);
   const replaced = [...rules.changes, ...filters.changes];
-  const left = [
-    ...rules.left,
-    ...filters.left,
-    ...(prune ? [] : unneeded.map((one) => `blocked ${one}`)),
-  ];
+  const left = [...rules.left, ...filters.left, ...sources.left.map((one) => `blocked ${one}`)];
   const changes = [
     ...replaced,
     ...(fallback === null ? [] : [defaultChange(data.default, fallback)]),
-    ...listed('+', 'closes', 'blocks', block),
-    ...listed('-', 'opens', 'unblocks', unblock),
+    ...listed('+', 'closes', 'blocks', sources.block),
+    ...listed('-', 'opens', 'unblocks', sources.unblock),
   ];
-  const nowBlocked = [...blocked.filter((source) => !unblock.includes(source)), ...block];
+  const { block, unblock } = sources;
+  const sent = { rules: rules.sent, filters: filters.sent };
   return {
     ip: wanted.ip,
     changes,
@@ -118,21 +110,39 @@ export function planAddress(
           ]),
     ],
     problem: overLimit(meta.limits, rules.count, filters.count),
-    replacement: replaced.length === 0 ? null : { rules: rules.sent, filters: filters.sent },
+    replacement: replaced.length === 0 ? null : sent,
     etag,
     default: fallback,
     block,
     unblock,
-    change:
-      changes.length === 0
-        ? null
-        : {
-            rules: rules.sent,
-            filters: filters.sent,
-            ...(fallback !== null && { default: fallback }),
-            ...(wanted.blocked !== undefined && { blocked: nowBlocked }),
-          },
+    change: changes.length === 0 ? null : changeOf(sent, fallback, wanted.blocked && sources.after),
   };
+}
+
+/** The change as one that explain evaluates. */
+function changeOf(
+  sent: Pick<AddressReplacement, 'rules' | 'filters'>,
+  fallback: 'accept' | 'deny' | null,
+  blocked: readonly string[] | undefined,
+): ExplainedChange {
+  return {
+    ...sent,
+    ...(fallback !== null && { default: fallback }),
+    ...(blocked !== undefined && { blocked }),
+  };
+}
+
+/** Sources to block and to unblock, those that stay although the file lacks them, and all of them afterwards. */
+function planBlocked(
+  wanted: readonly string[] | undefined,
+  blocked: readonly string[],
+  prune: boolean,
+) {
+  const block = (wanted ?? []).filter((source) => !blocked.includes(source));
+  const unneeded = wanted === undefined ? [] : blocked.filter((source) => !wanted.includes(source));
+  const unblock = prune ? unneeded : [];
+  const after = [...blocked.filter((source) => !unblock.includes(source)), ...block];
+  return { block, unblock, left: prune ? [] : unneeded, after };
 }
 
 /** Wide of what a person reads in one line. */

@@ -21,7 +21,7 @@ import {
   loadLibraryEgg,
   parseEggDocument,
 } from '../fleet-file/read/egg-files.ts';
-import { findClosedPorts } from '../firewall/explain/index.ts';
+import { findClosedPorts } from '../firewall/index.ts';
 import type { Batch } from '../fleet/batch.ts';
 import { loadSourceSets } from '../fleet/index.ts';
 import { reinstallServer } from '../game-servers/index.ts';

@@ -16,6 +16,8 @@ import {
 } from './portal/address-handlers.ts';
 import { createGroupPortalHandlers, type GroupPortalHandlers } from './portal/group-handlers.ts';
 
+export { findClosedPorts } from './explain/closed-ports.ts';
+
 export interface FirewallDeps {
   /** Contents of the source sets that geo rules name. */
   readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;

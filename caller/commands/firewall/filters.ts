@@ -59,8 +59,8 @@ async function describeType(ip: string, type: string, options: CallOptions): Pro
   if (all.some((one) => one.type === type)) {
     return failed(`the service of ${ip} manages ${type} itself; nothing was changed`);
   }
-  const near = names.filter((name) => name.startsWith(`${type}-`) || name.includes(type));
-  const meant = near[0] ?? nearest(type, names);
+  const near = names.find((name) => name.includes(type));
+  const meant = near ?? nearest(type, names);
   const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
   return usageError(
     `there is no filter "${type}".${hint} "portcullis firewall catalogue ${ip}" lists what there is`,

@@ -7,7 +7,8 @@ import type { Db } from '../../db/database.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { ANY_EDGE } from '../explain/any-edge.ts';
-import { type ExplainDeps, packetOf, loadSetsOf } from '../explain/explain.ts';
+import { packetOf } from '../explain/packet.ts';
+import { loadSetsOf, type SourceSetLoader } from '../explain/policy-sets.ts';
 import {
   inTurns,
   loadSamples,
@@ -43,7 +44,7 @@ const NONE: Counts = { samples: 0, sources: 0 };
  * now. Throws 404.
  */
 export async function previewDefault(
-  deps: Pick<ExplainDeps, 'loadSourceSets'>,
+  deps: SourceSetLoader,
   db: Db,
   call: Call,
 ): Promise<DefaultPreview> {

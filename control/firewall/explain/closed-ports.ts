@@ -5,7 +5,8 @@ import type { Policy } from '@portcullis/core/firewall/policy.ts';
 import type { Tx } from '../../db/database.ts';
 import { loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import { ANY_EDGE } from './any-edge.ts';
-import { type ExplainDeps, loadSetsOf, packetOf } from './explain.ts';
+import { packetOf } from './packet.ts';
+import { loadSetsOf, type SourceSetLoader } from './policy-sets.ts';
 
 /** A port of an address. */
 export interface PortOfAddress {
@@ -21,7 +22,7 @@ export interface ClosedPort extends PortOfAddress {
 
 /** Ports that the policy of their address closes to everyone. `policy` null: the accepted one of each address. */
 export async function findClosedPorts(
-  deps: Pick<ExplainDeps, 'loadSourceSets'>,
+  deps: SourceSetLoader,
   tx: Tx,
   ports: readonly PortOfAddress[],
   policy: Policy | null = null,

@@ -1,34 +1,24 @@
 import { explainVerdict } from '@portcullis/core/firewall/decide/explain.ts';
 import { decide, type Verdict } from '@portcullis/core/firewall/decide/decide.ts';
 import { FIRST_PACKET } from '@portcullis/core/firewall/decide/first-packet.ts';
-import type { Packet } from '@portcullis/core/firewall/packet.ts';
 import type { Policy, SourceSets } from '@portcullis/core/firewall/policy.ts';
 import { createPolicyTable } from '@portcullis/core/firewall/policy-table.ts';
-import type { BodyOf } from '@portcullis/contract/operation-types.ts';
-import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import type { Db, Tx } from '../../db/database.ts';
-import { loadBlockedSets } from '../../fleet/policies/blocked-sets.ts';
 import { inSnapshot, loadAddressPolicy } from '../../fleet/policies/policies.ts';
 import type { QueryEdges } from '../../fleet/index.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
-import { Problem } from '../../problem.ts';
 import { type DropTotal, loadLastHour } from '../drops/store.ts';
 import { changePolicy, withBlockedSet } from './changed-policy.ts';
 import { openPort, type PortOpening } from './open-port.ts';
 import { ANY_EDGE } from './any-edge.ts';
+import { invalid, type PacketRequest, readPacket } from './packet.ts';
+import { loadSetsOf, type SourceSetLoader } from './policy-sets.ts';
 import { queryServingEdges, differences, type EdgeVerdict } from './edge-verdicts.ts';
 import { loadServingEdges } from '../held-store.ts';
 import { resolvePorts } from '../named-ports/index.ts';
-import { type AddressState, enforcedGeneration, familyOf } from '../objects.ts';
+import { type AddressState, enforcedGeneration } from '../objects.ts';
 import { loadAddress } from '../store.ts';
-
-export type PacketRequest = BodyOf<'explainPacket'>;
-/** With the port that it names, as a number. */
-type NumberedRequest = Omit<PacketRequest, 'destination_port' | 'source_ip'> & {
-  readonly source_ip: string;
-  readonly destination_port?: number | null;
-};
 
 export interface Explained {
   /** From where packets pass, of a request without a source. */
@@ -45,20 +35,12 @@ export interface Explained {
   readonly dropped: readonly DropTotal[];
 }
 
-export interface ExplainDeps {
+export interface ExplainDeps extends SourceSetLoader {
   readonly queryEdges: QueryEdges;
-  /** Loads sets such as `country:DE` and `asn:64496`. */
-  readonly loadSourceSets: (names: readonly string[]) => Promise<SourceSets>;
 }
 
-/** Protocol numbers: https://www.iana.org/assignments/protocol-numbers */
-const NUMBERS = { tcp: 6, udp: 17, gre: 47, esp: 50 } as const;
-const ICMP = 1;
-const ICMPV6 = 58;
 const NOTHING_ENFORCED =
   'No edge enforces rules for this address at the moment, so the packet is not dropped, whatever the rules say.';
-/** An arbitrary client port; no rule matches on it. */
-const ANY_PORT = 49_152;
 
 /**
  * Evaluates the packet with the reference evaluator, over the accepted, live or changed policy, and queries the edges,
@@ -165,93 +147,4 @@ export function namedPortOf(ref: string | null, { rules }: AddressState): string
     return ref === `${group === null ? 'rule' : 'group-rule'}:${id}`;
   });
   return rule?.namedPort?.shown ?? null;
-}
-
-/** The source sets of a policy. `generation` null: its lists of blocked sources as accepted. */
-export async function loadSetsOf(
-  { loadSourceSets }: Pick<ExplainDeps, 'loadSourceSets'>,
-  db: Db | Tx,
-  { geo, blocked }: Policy,
-  generation: number | null,
-): Promise<SourceSets> {
-  const { version, sets } = await loadSourceSets([...new Set(geo.flatMap((rule) => rule.sets))]);
-  const lists = blocked.length === 0 ? {} : await loadBlockedSets(db, blocked, generation);
-  return { version, sets: { ...sets, ...lists } };
-}
-
-/** Returns the packet of the request; throws 422 when its fields contradict each other. */
-export function readPacket(ip: string, request: NumberedRequest): Packet {
-  const family = familyOf(ip);
-  const source = canonicalAddress(request.source_ip);
-  if (source === null || familyOf(source) !== family) {
-    throw invalid('/source_ip', `must be an IPv${family} address, as the destination is`);
-  }
-  const protocol = numberOf(request.protocol, family);
-  const hasPorts = protocol === NUMBERS.tcp || protocol === NUMBERS.udp;
-  const isIcmp = protocol === ICMP || protocol === ICMPV6;
-  for (const field of ['source_port', 'destination_port'] as const) {
-    if ((request[field] ?? null) !== null && !hasPorts)
-      throw invalid(`/${field}`, 'belongs to tcp and udp only');
-  }
-  for (const field of ['icmp_type', 'icmp_code'] as const) {
-    if (request[field] !== undefined && !isIcmp) throw invalid(`/${field}`, 'belongs to icmp only');
-  }
-  if (hasPorts && (request.destination_port ?? null) === null) {
-    throw invalid('/destination_port', 'is required with tcp and udp');
-  }
-  return {
-    family,
-    source,
-    destination: ip,
-    protocol,
-    sourcePort: hasPorts ? (request.source_port ?? ANY_PORT) : null,
-    destinationPort: hasPorts ? (request.destination_port ?? null) : null,
-    icmp: isIcmp
-      ? { type: request.icmp_type ?? echoOf(family), code: request.icmp_code ?? 0 }
-      : null,
-    hopLimit: 64,
-    fragment: 'none',
-  };
-}
-
-/** A whole packet of which no more is known: from an arbitrary port, or an echo request. */
-export function packetOf(
-  ip: string,
-  known: { readonly protocol: number; readonly port: number | null; readonly source: string },
-): Packet {
-  const { protocol, port, source } = known;
-  const family = familyOf(ip);
-  const isIcmp = protocol === ICMP || protocol === ICMPV6;
-  return {
-    family,
-    source,
-    destination: ip,
-    protocol,
-    sourcePort: port === null ? null : ANY_PORT,
-    destinationPort: port,
-    icmp: isIcmp ? { type: echoOf(family), code: 0 } : null,
-    hopLimit: 64,
-    fragment: 'none',
-  };
-}
-
-function echoOf(family: 4 | 6): number {
-  return family === 4 ? 8 : 128;
-}
-
-function numberOf(protocol: PacketRequest['protocol'], family: 4 | 6): number {
-  if (typeof protocol === 'number') return protocol;
-  if (protocol === 'icmp') return family === 4 ? ICMP : ICMPV6;
-  for (const [name, number] of Object.entries(NUMBERS)) if (name === protocol) return number;
-  throw new Error(`the contract has a protocol that is unknown here: ${protocol}`);
-}
-
-function invalid(pointer: string, detail: string): Problem {
-  return new Problem(
-    'invalid_request',
-    `The packet is not possible: ${pointer.slice(1)} ${detail}.`,
-    {
-      errors: [{ pointer, detail }],
-    },
-  );
 }

@@ -13,7 +13,8 @@ import type { Call } from '../../http/operations/operation.ts';
 import { timeView } from '../../http/operations/view.ts';
 import { findHeldTarget, planDefault } from '../defaults/service.ts';
 import { ANY_EDGE } from '../explain/any-edge.ts';
-import { type ExplainDeps, loadSetsOf, packetOf } from '../explain/explain.ts';
+import { packetOf } from '../explain/packet.ts';
+import { loadSetsOf, type SourceSetLoader } from '../explain/policy-sets.ts';
 import { portOf } from '../named-ports/index.ts';
 import type { AddressState } from '../objects.ts';
 import { requireConfiguredWith } from '../writes/configured.ts';
@@ -50,11 +51,7 @@ const MAX_TOP = 20;
  * What a change would do to the packets that edges sampled in the last day. The change is made in memory, over a
  * snapshot that locks nothing; whatever would refuse it refuses it here. Throws 404, 409 and 422.
  */
-export async function dryRun(
-  deps: Pick<ExplainDeps, 'loadSourceSets'>,
-  db: Db,
-  call: DryRunCall,
-): Promise<DryRun> {
+export async function dryRun(deps: SourceSetLoader, db: Db, call: DryRunCall): Promise<DryRun> {
   const { before, after, ...samples } = await inSnapshot(db, async (tx) => {
     const loaded = await loadSamples(tx, call);
     return { ...loaded, ...(await planPolicy(tx, call, loaded.state)) };

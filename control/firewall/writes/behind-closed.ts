@@ -2,7 +2,7 @@ import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Tx } from '../../db/database.ts';
 import { type ChangedAddress, loadChangedPolicy } from '../../fleet/policies/policies.ts';
 import { findClosedPorts } from '../explain/closed-ports.ts';
-import type { ExplainDeps } from '../explain/explain.ts';
+import type { SourceSetLoader } from '../explain/policy-sets.ts';
 import type { FilterContent } from '../objects.ts';
 import { portList } from './messages.ts';
 
@@ -11,7 +11,7 @@ const MAX_FILTERS = 101;
 
 /** A sentence on new filters whose ports are closed to everyone once the change is made. */
 export async function explainBehindClosed(
-  deps: Pick<ExplainDeps, 'loadSourceSets'>,
+  deps: SourceSetLoader,
   tx: Tx,
   ip: string,
   created: readonly FilterContent[],

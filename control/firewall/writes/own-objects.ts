@@ -7,7 +7,7 @@ import { currentGeneration } from '../../fleet/generations.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { explainBehindClosed } from './behind-closed.ts';
-import type { ExplainDeps } from '../explain/explain.ts';
+import type { SourceSetLoader } from '../explain/policy-sets.ts';
 import { requireConfiguredLimit } from './configured.ts';
 import {
   type AddressState,
@@ -84,7 +84,7 @@ export function createFirewallEvents(registry: Registry, log: Logger): FirewallE
   };
 }
 
-export interface ServiceDeps extends Pick<ExplainDeps, 'loadSourceSets'> {
+export interface ServiceDeps extends SourceSetLoader {
   readonly events: FirewallEvents;
 }
 
@@ -357,34 +357,46 @@ interface Placed extends PlannedOwn {
   readonly scope: AddressWriteScope;
 }
 
-async function applyDifference(
+/** A change for its message. */
+async function describeChange(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  { ip }: Call,
   { scope, change, wanted }: Placed,
-): Promise<Written> {
+): Promise<messages.Change> {
   const { rules, filters } = change;
-  const { enforcement } = scope.state;
-  const createdCount = rules.created.length + filters.created.length;
-  const deletedCount = rules.deleted.length + filters.deleted.length;
   // A filter that gets other settings makes nobody reconnect.
   const replaced = new Set(filters.deleted.map(filterKey));
-  const marked = changedMarks(scope.state.rules, wanted.rules);
-  const message = wanted.message({
-    marked: marked.length,
-    created: createdCount,
-    deleted: deletedCount,
+  return {
+    marked: changedMarks(scope.state.rules, wanted.rules).length,
+    created: rules.created.length + filters.created.length,
+    deleted: rules.deleted.length + filters.deleted.length,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
-    enforcement,
+    enforcement: scope.state.enforcement,
     noEffect: [
       ...explainCreated(scope, change),
-      ...(await explainBehindClosed(deps, tx, call.ip, filters.created, {
+      ...(await explainBehindClosed(deps, tx, ip, filters.created, {
         holdingId: scope.state.holdingId,
         own: ownTuples(stateAfter(scope.state, { change, wanted })),
       })),
     ],
     propagation: wanted.isMeasured === true ? await measuredPropagation(tx) : '',
-  });
+  };
+}
+
+async function applyDifference(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  placed: Placed,
+): Promise<Written> {
+  const { scope, change, wanted } = placed;
+  const { rules, filters } = change;
+  const { enforcement } = scope.state;
+  const createdCount = rules.created.length + filters.created.length;
+  const deletedCount = rules.deleted.length + filters.deleted.length;
+  const marked = changedMarks(scope.state.rules, wanted.rules);
+  const message = wanted.message(await describeChange(deps, tx, call, placed));
   const count = wanted.rules.length + wanted.filters.length;
   const answer = { unchanged: count - createdCount, enforcement, message };
   if (createdCount + deletedCount === 0) {

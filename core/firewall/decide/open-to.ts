@@ -85,20 +85,15 @@ function nearPolicy(policy: Policy, packet: Packet): Policy {
 function countDeciding(policy: Policy, { stage, action }: Verdict): number {
   const of = (rules: readonly PolicyRule[]): PolicyRule[] =>
     rules.filter((rule) => (rule.action === 'allow') === (action === 'pass'));
-  switch (stage) {
-    case 'baseline':
-      return of(policy.baseline).length;
-    case 'blocked-sources':
-      return policy.blocked.length;
-    case 'named-allows':
-      return of(policy.rules).filter(({ source }) => source !== null).length;
-    case 'geo':
-      return policy.geo.length;
-    case 'rules':
-      return of(policy.rules).filter(({ source }) => action === 'drop' || source === null).length;
-    default:
-      return 0;
-  }
+  const counts: Partial<Record<Verdict['stage'], () => number>> = {
+    baseline: () => of(policy.baseline).length,
+    'blocked-sources': () => policy.blocked.length,
+    'named-allows': () => of(policy.rules).filter(({ source }) => source !== null).length,
+    geo: () => policy.geo.length,
+    rules: () =>
+      of(policy.rules).filter(({ source }) => action === 'drop' || source === null).length,
+  };
+  return counts[stage]?.() ?? 0;
 }
 
 /** Networks that a policy treats alike: rules of a list with the same action are one kind. */

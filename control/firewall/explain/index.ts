@@ -1,2 +1,0 @@
-/** To whom ports are open. */
-export { findClosedPorts } from './closed-ports.ts';
