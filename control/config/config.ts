@@ -96,7 +96,6 @@ export function decideConfig(
     decideTlsAuto(text, { listen, publicUrl: publicUrl.ok ? publicUrl.value : '', tlsFiles }),
     null,
   );
-  const mail = decideMail(text('PORTCULLIS_SMTP_URL'), text('PORTCULLIS_MAIL_FROM'));
   const config: ControlConfig = {
     dataDir,
     databaseUrl: take(decideDatabase('DATABASE_URL', text('DATABASE_URL')), null),
@@ -110,7 +109,7 @@ export function decideConfig(
     publicUrl: take(publicUrl, ''),
     trustedProxies: take(decideProxies(text('PORTCULLIS_TRUSTED_PROXY')), []),
     webhookNetworks: take(decideWebhookNetworks(text('PORTCULLIS_WEBHOOK_NETWORKS')), []),
-    mail: take(mail, null),
+    mail: take(decideMail(text('PORTCULLIS_SMTP_URL'), text('PORTCULLIS_MAIL_FROM')), null),
     tlsFiles,
     tlsAuto,
     linkSocket: resolve(text('PORTCULLIS_LINK_SOCKET') ?? join(dataDir, 'link', 'control.sock')),
