@@ -59,6 +59,8 @@ test('an empty environment means loopback and an embedded database', () => {
     account: null,
     logLevel: 'info',
     awaitsFleet: false,
+    program: 'portcullis',
+    enforceCommand: null,
   });
   assert.equal(must({ HOME: '/root' }, true).dataDir, '/var/lib/portcullis');
 });
