@@ -1,5 +1,6 @@
 import { replaceMade } from '../../detection/page.ts';
 import { FLOOD_PPS, FLOOD_SECONDS, THRESHOLDS } from '../../floods/attacks/attack.ts';
+import { ATTACKS } from '../../floods/attacks/table.ts';
 import { goalTable, groupsOf, tableOf } from './tables.ts';
 import type { Judged } from './results.ts';
 
@@ -7,7 +8,14 @@ const COMMAND = 'npm run bench -- mitigation --docs';
 
 /** docs/detection.md with the tables of mitigations made anew; everything else in it is written by hand. */
 export function renderMitigations(page: string, runs: readonly Judged[]): string {
-  return replaceMade(page, COMMAND, tables(runs));
+  return replaceMade(page, COMMAND, tables(runs.toSorted((a, b) => placeOf(a) - placeOf(b))));
+}
+
+/** By setting, then as the attacks stand in the table. */
+function placeOf({ plane, family, control, killsAgent, verdict }: Judged): number {
+  const flags = [killsAgent, plane === 'nftables', control === 'away', family === 6];
+  const setting = flags.reduce((sum, flag) => 2 * sum + Number(flag), 0);
+  return setting * 1_000 + ATTACKS.findIndex(({ name }) => name === verdict.name);
 }
 
 function tables(runs: readonly Judged[]): string {

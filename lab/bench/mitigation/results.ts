@@ -10,20 +10,20 @@ export interface Judged extends Setting {
   readonly verdict: Verdict;
 }
 
-/** Below the root of the repository. */
-const FILE = join('bench', 'results', 'mitigation-runs.json');
+/** Below the root of the repository: a run a line. */
+const FILE = join('bench', 'results', 'mitigation-runs.jsonl');
 
 export function loadJudged(root: string): readonly Judged[] {
   const path = join(root, FILE);
   if (!existsSync(path)) return [];
-  return (JSON.parse(readFileSync(path, 'utf8')) as { readonly runs: readonly Judged[] }).runs;
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as Judged);
 }
 
-/** Those of the same attack in the same setting are replaced; a run a line. */
+/** Those of the same attack in the same setting are replaced. */
 export function saveJudged(root: string, runs: readonly Judged[]): readonly Judged[] {
   const all = new Map([...loadJudged(root), ...runs].map((run) => [keyOf(run), run]));
-  const lines = [...all.values()].map((run) => `    ${JSON.stringify(run)}`);
-  const text = `{\n  "command": "npm run bench -- mitigation",\n  "runs": [\n${lines.join(',\n')}\n  ]\n}\n`;
+  const text = [...all.values()].map((run) => `${JSON.stringify(run)}\n`).join('');
   writeFileSync(join(root, FILE), text);
   return [...all.values()];
 }

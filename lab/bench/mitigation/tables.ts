@@ -41,7 +41,7 @@ export function goalTable(runs: readonly Judged[]): string[] {
       String(members.filter(({ verdict }) => verdict.misses.length === 0).length),
       ...MEASURES.map(({ met }) => {
         const known = members.flatMap(({ verdict }) => met(verdict) ?? []);
-        return `${known.filter(Boolean).length} of ${known.length}`;
+        return known.length === 0 ? '' : `${known.filter(Boolean).length} of ${known.length}`;
       }),
     ]),
   );

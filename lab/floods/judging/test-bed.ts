@@ -55,7 +55,7 @@ const SNAPSHOT_MS = 100;
 const COUNTED_MS = 40_000;
 /** The detector learns the usual traffic of a prefix for 30 s, in which no attack on it begins. */
 const LEARNT_MS = 32_000;
-const REMEMBERED_MS = 60_000;
+const REMEMBERED_MS = 120_000;
 /** Longer than a supervised process must run until it counts as healthy. */
 const HEALTHY_MS = 33_000;
 /** Longer than any attack that is ended. */
@@ -203,6 +203,11 @@ export class TestBed {
   }
 
   async #killAgent(attack: DrawnAttack): Promise<void> {
+    const passed = async (): Promise<number> =>
+      (await this.#snapshot(attack)).packets.reduce((sum, count) => sum + count, 0);
+    const before = await passed();
+    if (attack.vectors.length > 0)
+      await eventually('the attack begins', async () => (await passed()) > before);
     await pause(secondsOf(attack) * 500);
     process.kill(this.stack.pidOf('edge/main.ts'), 'SIGKILL');
     this.#agentStartedMs = performance.now();
