@@ -155,7 +155,7 @@ export class ConnectionCounters {
     this.#written = null;
     this.#isClean = false;
     const elements = renderKeys('add', [...wanted.values()].flat());
-    const render = (): string => `${renderConnections(this.#devices, this.#hasLabels)}${elements}\n`;
+    const render = (): string => `${renderConnections(this.#hasLabels)}${elements}\n`;
     try {
       await this.#options.apply(render());
     } catch (error) {
@@ -246,7 +246,8 @@ function connectionsOf(
   return {
     strayData: of('stray_data'),
     strayAcks: of('stray_acks'),
-    answers: Math.max(answers.packets, Math.floor(answers.bytes / SEGMENT_BYTES)),
+    answers:
+      Math.max(answers.packets, Math.floor(answers.bytes / SEGMENT_BYTES)) * ANSWERED_ONE_IN,
     served: of('served').packets,
   };
 }
