@@ -332,6 +332,8 @@ export type AttackEvidence = {
   readonly threshold: AttackThreshold | null;
   readonly peak_pps_bounds: Bounds | null;
   readonly peak_bps_bounds: Bounds | null;
+  /** The packets of which the lists below are the largest parts; null: unknown. */
+  readonly counted_packets: number | null;
   readonly top_sources: ReadonlyArray<{
     readonly source_ip: IpAddress;
     /** As far as they were counted; may be of samples. */
@@ -1386,6 +1388,8 @@ export type HeldAddress = {
   readonly ip: IpAddress;
   /** The service it is assigned to; null: it lies in a held prefix. */
   readonly service_id: number | null;
+  /** The name of that service. */
+  readonly service_name: string | null;
   /** Since when the organisation holds it. */
   readonly since: string;
   /** When the holding ends; null: no end is known. */

@@ -135,6 +135,7 @@ export const X1_ATTACK_ENDPOINTS = [
             threshold: { pps: 20_000, bps: 1_000_000_000 },
             peak_pps_bounds: { low: 812_400, high: 812_400 },
             peak_bps_bounds: { low: 1_250_000_000, high: 1_250_000_000 },
+            counted_packets: 152_330,
             top_sources: [{ source_ip: '198.51.100.53', packets: 40_211 }],
             top_source_ports: [{ port: 53, protocol: 'udp', packets: 801_930 }],
             top_destination_ports: [{ port: 27_015, protocol: 'udp', packets: 700_113 }],

@@ -11,6 +11,7 @@ export const HELD = {
       {
         ip: '198.51.100.10',
         service_id: 501,
+        service_name: 'survival-1',
         since: SINCE,
         until: null,
         rules_count: 0,
@@ -20,6 +21,7 @@ export const HELD = {
       {
         ip: '203.0.113.10',
         service_id: null,
+        service_name: null,
         since: SINCE,
         until: null,
         rules_count: 2,

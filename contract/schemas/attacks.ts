@@ -237,6 +237,10 @@ const AttackEvidence = object('AttackEvidence', {
   threshold: orNull(AttackThreshold),
   peak_pps_bounds: orNull(Bounds),
   peak_bps_bounds: orNull(Bounds),
+  counted_packets: integerOrNull({
+    minimum: 0,
+    description: 'The packets of which the lists below are the largest parts; null: unknown.',
+  }),
   top_sources: arrayOf({ source_ip: IpAddress, packets }),
   top_source_ports: Type.Array(TopPort),
   top_destination_ports: Type.Array(TopPort),

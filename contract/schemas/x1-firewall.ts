@@ -407,6 +407,7 @@ const HeldAddress = object(
       minimum: 0,
       description: 'The service it is assigned to; null: it lies in a held prefix.',
     }),
+    service_name: textOrNull({ description: 'The name of that service.' }),
     since: heldSince,
     until: heldUntil,
     rules_count: natural({ description: 'Accepted rules, those of groups included.' }),

@@ -48,6 +48,7 @@ export async function loadEvidence(
     threshold: thresholdOf(evidence.limits),
     peak_pps_bounds: boundsOf(evidence.peakPps),
     peak_bps_bounds: boundsOf(evidence.peakBps),
+    counted_packets: countedOf(tops['sampled']),
     top_sources: sourcesOf(tops['sources']),
     top_source_ports: portsOf(tops['sourcePorts']),
     top_destination_ports: portsOf(tops['destinationPorts']),
@@ -81,6 +82,11 @@ function listOf(value: unknown): Json[] {
 function natural(value: unknown): number {
   const number = typeof value === 'number' && Number.isFinite(value) ? Math.round(value) : 0;
   return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, number));
+}
+
+function countedOf(sampled: unknown): number | null {
+  const { packets } = objectOf(sampled);
+  return typeof packets === 'number' ? natural(packets) : null;
 }
 
 function boundsOf(value: unknown) {

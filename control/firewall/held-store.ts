@@ -9,6 +9,7 @@ import { notEnforced } from './writes/messages.ts';
 export interface HeldAddress {
   readonly ip: string;
   readonly serviceId: number | null;
+  readonly serviceName: string | null;
   readonly since: Date;
   readonly until: Date | null;
   readonly rulesCount: number;
@@ -35,7 +36,8 @@ export async function loadHeldAddresses(
     ), listed as (
       ${listedAddresses(holder)}
     )
-    select host(l.ip) as ip, m.service_id as "serviceId", m.since, m.until,
+    select host(l.ip) as ip, m.service_id as "serviceId",
+           (select name from services where id = m.service_id) as "serviceName", m.since, m.until,
            (select count(*) from rules r join addresses a on a.id = r.address_id
              where a.holding_id = m.id and a.ip = l.ip and r.deleted_generation is null)
          + (select count(*) from group_rules r

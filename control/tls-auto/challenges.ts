@@ -65,6 +65,6 @@ export class Challenges {
       done: (error: Error | null, context?: SecureContext) => void,
     ): void => done(null, this.#certificates.get(name)),
     ALPNCallback: ({ protocols }: { readonly protocols: readonly string[] }): string | undefined =>
-      [ACME_PROTOCOL, 'http/1.1'].find((protocol) => protocols.includes(protocol)),
+      [ACME_PROTOCOL, 'h2', 'http/1.1'].find((protocol) => protocols.includes(protocol)),
   };
 }

@@ -12,6 +12,12 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'sh
 const whole = new Intl.NumberFormat(undefined);
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 
+/** A part of a whole: `97 %`, `0.4 %`. */
+export function formatShare(share: number): string {
+  const percent = Math.min(100, share * 100);
+  return `${percent === 0 || percent >= 1 ? Math.round(percent) : Math.max(0.1, Math.round(percent * 10) / 10)} %`;
+}
+
 export function formatMoment(date: Date): string {
   return moment.format(date);
 }

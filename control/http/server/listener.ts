@@ -7,10 +7,10 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createServer as createTlsServer } from 'node:https';
 import { Socket } from 'node:net';
 import * as limits from './config.ts';
 import type { HttpConfig } from './config.ts';
+import { createSecureListener } from './secure-listener.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 
 /** The answers to bytes that are no valid request: [status, reason phrase, detail]. */
@@ -76,6 +76,8 @@ const SINGLE = ['Host', 'Authorization', 'Content-Type'] as const;
 /** Why a well-formed head is ambiguous. Null if it is not. */
 function headProblem(request: IncomingMessage): Refusal | null {
   const { httpVersion, headers, headersDistinct } = request;
+  // Its layer below has refused what is ambiguous, and there are no such headers.
+  if (httpVersion === '2.0') return null;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return [505, 'HTTP Version Not Supported', 'This server speaks HTTP/1.1.'];
   }
@@ -131,14 +133,15 @@ export function createListener(config: HttpConfig, handler: RequestListener): Se
   const server =
     config.tls === null
       ? createServer(options, serve)
-      : createTlsServer({ ...options, ...config.tls, minVersion: 'TLSv1.2' }, serve);
+      : createSecureListener(options, config.tls, timeouts, serve);
   // body.ts requests the body, so that no caller sends one before a 401.
   server.on('checkContinue', serve);
   // Other expectations may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
-  server.on('connect', (_request, socket) =>
-    refuseSocket(Object.assign(new Error('CONNECT'), { code: 'CONNECT' }), socket),
-  );
+  server.on('connect', (_request, there: Duplex | ServerResponse) => {
+    if ('setHeader' in there) there.writeHead(405).end();
+    else refuseSocket(Object.assign(new Error('CONNECT'), { code: 'CONNECT' }), there);
+  });
   server.on('tlsClientError', explainToPlainClient);
   return server;
 }

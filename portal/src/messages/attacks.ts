@@ -137,12 +137,14 @@ export const attackMessages = {
     vectors: 'What it was made of',
     vectorsLead: 'Share of the traffic above the usual level.',
     sources: 'Top sources',
-    sourcesLead: 'Source addresses may be forged. Packets are counted as far as they were sampled.',
+    sourcesLead:
+      'Source addresses may be forged. Each with its part of the packets that were sampled.',
     noVectors: 'Not known.',
     noSources: 'No sources are known.',
     sourcePorts: 'From ports',
     destinationPorts: 'To ports',
     noPorts: 'No ports are known.',
+    counted: (count: number) => many(count, 'packet', 'packets'),
     port: (port: number, protocol: string | null) =>
       protocol === null ? `${port}` : `${protocol.toUpperCase()} ${port}`,
     noEvidence: 'No further details of this attack were kept.',

@@ -82,6 +82,7 @@ export const groupMessages = {
     },
   },
   preview: {
+    typing: 'Add the rule or filter that you type, or close its form: it is not in the group yet.',
     title: 'What will change',
     lead: 'Updated while you type. Nothing happens until you save.',
     unnamed: 'Give the group a name to see what it changes.',

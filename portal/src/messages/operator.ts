@@ -73,7 +73,10 @@ export const operatorMessages = {
     pps: 'Packets a second',
     mbps: 'Megabits a second',
     hold: 'Hold, seconds',
-    inherited: 'inherited',
+    inherited: (known: { readonly value: unknown; readonly from: string | null } | null) =>
+      known === null
+        ? 'as of the fleet'
+        : `${Number(known.value).toLocaleString()} of ${known.from ?? 'the organisation'}`,
     mitigation: 'Mitigation',
     modes: { inherit: 'Inherited', off: 'Off', observe: 'Observe', on: 'On' },
     safelist: 'Safelist',

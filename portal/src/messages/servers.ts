@@ -146,7 +146,8 @@ export const serverMessages = {
       cpu: 'CPU',
       disk: 'Disk',
       network: 'Network',
-      networkLead: 'Solid blue: received. Dotted green: sent.',
+      received: 'Received',
+      sent: 'Sent',
       limit: (limit: string) => `The dashed line is the limit, ${limit}.`,
       chart: (what: string, now: string | null) =>
         now === null ? `${what} over the last day` : `${what} over the last day, ${now} at last`,

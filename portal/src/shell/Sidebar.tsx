@@ -67,7 +67,7 @@ export function Sidebar({ isOpen, onPalette, onHelp, onVisit }: Props) {
           <BookOpen size={16} aria-hidden="true" />
           {text.reference}
         </a>
-        <button type="button" onClick={onHelp}>
+        <button type="button" className="keys-help" onClick={onHelp}>
           <Keyboard size={16} aria-hidden="true" />
           {text.keys}
         </button>

@@ -1,4 +1,4 @@
-import { useDocumentVisibility } from '@mantine/hooks';
+import { useDocumentVisibility, useWindowEvent } from '@mantine/hooks';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useHasOrganisation, useSession } from '../session/session.ts';
@@ -24,12 +24,15 @@ export function useLive(): { readonly isLost: boolean } {
   const [isLost, setLost] = useState(false);
   const hasEvents = useHasOrganisation();
   const isVisible = useDocumentVisibility() === 'visible';
+  const shows = useShows();
   /** Whose events were received before. */
   const connected = useRef<typeof client>(null);
   useEffect(() => {
     if (!hasEvents || !isVisible) return undefined;
     const stop = new AbortController();
     const { signal } = stop;
+    // At once, not with the next rendering: the browser may keep a page that is left, which renders nothing, with its connections.
+    window.addEventListener('pagehide', () => stop.abort(), { signal });
     const reader = createReader(queries);
     let lossTimer: number | undefined;
     let isConnected = false;
@@ -66,8 +69,17 @@ export function useLive(): { readonly isLost: boolean } {
       window.clearTimeout(lossTimer);
       setLost(false);
     };
-  }, [client, queries, hasEvents, isVisible]);
+  }, [client, queries, hasEvents, isVisible, shows]);
   return { isLost };
+}
+
+/** How often the browser has shown this page again that it had kept. */
+function useShows(): number {
+  const [shows, setShows] = useState(0);
+  useWindowEvent('pageshow', ({ persisted }) => {
+    if (persisted) setShows((before) => before + 1);
+  });
+  return shows;
 }
 
 type Key = readonly string[];

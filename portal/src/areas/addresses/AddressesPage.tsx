@@ -180,8 +180,8 @@ function columnsOf(maySeeAttacks: boolean, hasTags: boolean): readonly Column<Ad
     {
       title: text.columns.service,
       width: 'minmax(110px, 1fr)',
-      cell: ({ service_id }) =>
-        service_id === null ? <span className="dim">{text.prefix}</span> : `#${service_id}`,
+      cell: ({ service_id: id, service_name: name }) =>
+        id === null ? <span className="dim">{text.prefix}</span> : (name ?? `#${id}`),
     },
     ...(hasTags ? [TAGS] : []),
     {

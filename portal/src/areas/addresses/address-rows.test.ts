@@ -6,7 +6,8 @@ import { type AddressFilter, rowsOf, searchRows, type Wanted } from './address-r
 function held(ip: string, rules = 0, service: number | null = null): HeldAddress {
   const since = '2026-01-01T00:00:00Z';
   const counts = { rules_count: rules, filters_count: 0, dropped_packets: 100 - rules };
-  return { ip, service_id: service, since, until: null, ...counts };
+  const name = service === null ? null : `Survival ${service}`;
+  return { ip, service_id: service, service_name: name, since, until: null, ...counts };
 }
 
 function attack(ip: string, bps: number, status: string): Attack {
@@ -42,6 +43,7 @@ describe('the rows of the address table', () => {
     assert.deepEqual(find('113.20'), ['203.0.113.20']);
     assert.deepEqual(find('203.0.113.0/28'), ['203.0.113.1']);
     assert.deepEqual(find('501'), ['203.0.113.20']);
+    assert.deepEqual(find('surv'), ['203.0.113.20']);
     assert.deepEqual(find('', 'attacked'), ['203.0.113.20']);
     assert.deepEqual(find('', 'bare'), ['203.0.113.20']);
   });

@@ -64,8 +64,8 @@ export interface Wanted {
 }
 
 /**
- * A search is a part of an address, a CIDR block that contains it, the number of its service, or a part of a tag or a
- * note of its rules.
+ * A search is a part of an address, a CIDR block that contains it, the number of its service, or a part of that
+ * service's name, of a tag or of a note of its rules.
  */
 export function searchRows(
   rows: readonly AddressRow[],
@@ -82,6 +82,7 @@ export function searchRows(
     return (
       row.ip.includes(wanted) ||
       String(row.service_id ?? '') === wanted ||
+      row.service_name?.toLowerCase().includes(wanted) === true ||
       row.tags.some((each) => each.toLowerCase().includes(wanted)) ||
       noted.has(row.ip)
     );

@@ -21,11 +21,17 @@ interface Props {
   readonly filters: readonly FilterInput[];
   readonly isLocked: boolean;
   onChange(filters: readonly FilterInput[]): void;
+  /** Whether a form is open, whose filter is in no group yet. */
+  onTyping(isTyping: boolean): void;
 }
 
-export function FiltersSection({ filters, isLocked, onChange }: Props) {
+export function FiltersSection({ filters, isLocked, onChange, onTyping }: Props) {
   const types = useFilters();
   const [isAdding, setAdding] = useState(false);
+  const open = (isOpen: boolean): void => {
+    setAdding(isOpen);
+    onTyping(isOpen);
+  };
   const nameOf = (type: string): string => types.find((each) => each.type === type)?.name ?? type;
   const columns: readonly Column<FilterInput>[] = [
     { title: messages.filters.filter, cell: ({ type }) => nameOf(type) },
@@ -55,7 +61,7 @@ export function FiltersSection({ filters, isLocked, onChange }: Props) {
           <Button
             variant="default"
             leftSection={<Plus size={15} aria-hidden="true" />}
-            onClick={() => setAdding(true)}
+            onClick={() => open(true)}
           >
             {text.addFilter}
           </Button>
@@ -70,8 +76,8 @@ export function FiltersSection({ filters, isLocked, onChange }: Props) {
             refusal={isIncomplete}
             isLocal
             write={async (draft) => onChange([...filters, filterOf(draft)])}
-            onDone={() => setAdding(false)}
-            onCancel={() => setAdding(false)}
+            onDone={() => open(false)}
+            onCancel={() => open(false)}
             submit={text.addFilter}
           >
             {(form) => (

@@ -25,6 +25,8 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
   const [edited, setEdited] = useState<GroupInput | null>(null);
   const draft = edited ?? stored;
   const change = (part: Partial<GroupInput>): void => setEdited({ ...draft, ...part });
+  const [typing, setTyping] = useState({ rules: false, filters: false });
+  const isTyping = typing.rules || typing.filters;
   const refusal = useRefusal('admin', true);
   const locked = group?.owner === 'fleet' ? text.locked.fleet : refusal;
   const isSame = isSameGroup(draft, stored);
@@ -71,11 +73,13 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
             rules={draft.rules}
             isLocked={locked !== null}
             onChange={(rules) => change({ rules })}
+            onTyping={(rules) => setTyping((before) => ({ ...before, rules }))}
           />
           <FiltersSection
             filters={draft.filters}
             isLocked={locked !== null}
             onChange={(filters) => change({ filters })}
+            onTyping={(filters) => setTyping((before) => ({ ...before, filters }))}
           />
         </div>
         {locked === null && (
@@ -83,6 +87,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
             group={group?.id ?? null}
             draft={draft}
             isSame={isSame}
+            isTyping={isTyping}
             isValid={wrong === null && draft.name.trim() !== ''}
             save={save}
             onSave={() => save.mutate({ ...draft, name: draft.name.trim() })}
@@ -90,7 +95,7 @@ export function GroupEditor({ group }: { readonly group: Group | null }) {
           />
         )}
       </div>
-      <LeaveGuard isDirty={!isSame && !save.isPending} />
+      <LeaveGuard isDirty={(!isSame || isTyping) && !save.isPending} />
     </>
   );
 }

@@ -18,6 +18,8 @@ interface Props {
   readonly group: number | null;
   readonly draft: GroupInput;
   readonly isSame: boolean;
+  /** A form with a rule or a filter is open. */
+  readonly isTyping: boolean;
   readonly isValid: boolean;
   readonly save: { readonly error: Error | null; readonly isPending: boolean };
   onSave(): void;
@@ -26,11 +28,12 @@ interface Props {
 
 /** What saving would do, tried by the service while it is typed, and the button that does it. */
 export function PreviewPanel(props: Props) {
-  const { group, draft, isSame, isValid, save, onSave, onDiscard } = props;
+  const { group, draft, isSame, isTyping, isValid, save, onSave, onDiscard } = props;
   const preview = usePreview(group, isSame || !isValid ? null : draft);
   const isTried = preview.isCurrent && preview.data !== undefined;
   const conflicts = preview.data?.conflicts ?? [];
   const refusal = (): string | null => {
+    if (isTyping) return text.typing;
     if (isSame) return text.unchanged;
     if (draft.name.trim() === '') return text.unnamed;
     if (preview.error !== null) return preview.error.message;

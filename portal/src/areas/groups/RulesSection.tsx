@@ -17,15 +17,21 @@ interface Props {
   readonly rules: readonly RuleInput[];
   readonly isLocked: boolean;
   onChange(rules: readonly RuleInput[]): void;
+  /** Whether a form is open, whose rules are in no group yet. */
+  onTyping(isTyping: boolean): void;
 }
 
 interface Row extends RuleInput {
   readonly index: number;
 }
 
-export function RulesSection({ rules, isLocked, onChange }: Props) {
+export function RulesSection({ rules, isLocked, onChange, onTyping }: Props) {
   const [adding, setAdding] = useState<'one' | 'many' | null>(null);
-  const close = (): void => setAdding(null);
+  const open = (form: 'one' | 'many' | null): void => {
+    setAdding(form);
+    onTyping(form !== null);
+  };
+  const close = (): void => open(null);
   const target: RuleTarget = {
     ip: null,
     async write(added) {
@@ -57,14 +63,14 @@ export function RulesSection({ rules, isLocked, onChange }: Props) {
             <Button
               variant="default"
               leftSection={<ClipboardPaste size={15} aria-hidden="true" />}
-              onClick={() => setAdding(adding === 'many' ? null : 'many')}
+              onClick={() => open(adding === 'many' ? null : 'many')}
             >
               {messages.paste.button}
             </Button>
             <Button
               variant="default"
               leftSection={<Plus size={15} aria-hidden="true" />}
-              onClick={() => setAdding('one')}
+              onClick={() => open('one')}
             >
               {text.addRule}
             </Button>

@@ -12,7 +12,7 @@ test('what the service refused stands below the field that it is about, and only
     '/name': 'is taken',
     '/limits/rules': 'is too large',
     '/events/1': 'is an element of a list',
-    '/rules/0/source_ip': 'is no network',
+    '/rules/0/source_ip': 'Needs a network.',
     '/port': 'is shown by no field',
     '/': 'is wrong',
   };
@@ -20,9 +20,9 @@ test('what the service refused stands below the field that it is about, and only
   const failure = { status: 422, code: 'invalid_request', requestId: null, message: 'Wrong.' };
   const error = new ProblemError(failure, { detail: 'Wrong.', errors }, null);
   assert.deepEqual(errorsByField(error, fieldOf), {
-    name: 'is taken',
-    'limits.rules': 'is too large',
-    source: 'is no network',
+    name: 'It is taken.',
+    'limits.rules': 'It is too large.',
+    source: 'Needs a network.',
   });
   assert.deepEqual(errorsByField(new Error('offline'), fieldOf), {});
 });

@@ -6,14 +6,21 @@ import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { OwnerPill } from '../OwnerPill.tsx';
 import type { Organisation } from '../queries.ts';
-import { bodyOf, draftOf, isSet, scopesOf, type ThresholdScope } from './thresholds-draft.ts';
+import {
+  bodyOf,
+  draftOf,
+  inheritedOf,
+  isSet,
+  scopesOf,
+  type ThresholdScope,
+} from './thresholds-draft.ts';
 
 const text = operatorMessages.thresholds;
 const MODES = ['inherit', 'off', 'observe', 'on'] as const;
 const FIELDS = [
-  ['pps', text.pps],
-  ['mbps', text.mbps],
-  ['holdSeconds', text.hold],
+  ['pps', 'pps', text.pps],
+  ['mbps', 'mbps', text.mbps],
+  ['holdSeconds', 'hold_seconds', text.hold],
 ] as const;
 
 /** When traffic is an attack: for the organisation, a service, or a prefix or address. */
@@ -40,7 +47,7 @@ export function ThresholdsCard({ organisation }: { readonly organisation: Organi
           onChange={(key) => key !== null && setChosen(key)}
           searchable
         />
-        <ThresholdsForm key={scope.key} slug={organisation.slug} scope={scope} />
+        <ThresholdsForm key={scope.key} slug={organisation.slug} scope={scope} all={scopes} />
       </div>
     </Card>
   );
@@ -49,9 +56,10 @@ export function ThresholdsCard({ organisation }: { readonly organisation: Organi
 interface FormProps {
   readonly slug: string;
   readonly scope: ThresholdScope;
+  readonly all: readonly ThresholdScope[];
 }
 
-function ThresholdsForm({ slug, scope }: FormProps) {
+function ThresholdsForm({ slug, scope, all }: FormProps) {
   const isReadOnly = scope.owner === 'fleet';
   return (
     <>
@@ -65,11 +73,11 @@ function ThresholdsForm({ slug, scope }: FormProps) {
         {({ getInputProps }) => (
           <>
             <div className="limits">
-              {FIELDS.map(([field, label]) => (
+              {FIELDS.map(([field, sent, label]) => (
                 <NumberInput
                   key={field}
                   label={label}
-                  placeholder={text.inherited}
+                  placeholder={text.inherited(inheritedOf(scope, sent, all))}
                   min={1}
                   max={2_147_483_647}
                   allowDecimal={false}

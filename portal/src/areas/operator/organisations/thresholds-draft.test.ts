@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Organisation } from '../queries.ts';
-import { bodyOf, draftOf, isSet, scopesOf } from './thresholds-draft.ts';
+import { bodyOf, draftOf, inheritedOf, isSet, scopesOf } from './thresholds-draft.ts';
 
 const NOTHING = { pps: null, mbps: null, hold_seconds: null, mitigation: null, safelist: [] };
 const ORGANISATION: Organisation = {
@@ -53,4 +53,36 @@ test('thresholds of each scope are edited by themselves, and empty ones are as o
     mitigation: 'observe',
     safelist: ['192.0.2.1/32'],
   });
+});
+
+test('what a scope does not set is shown with where it comes from', () => {
+  const holding = { since: '2026-01-01T00:00:00Z', until: null, asn: null, owner: 'portal' };
+  const scopes = scopesOf({
+    ...ORGANISATION,
+    holdings: [
+      {
+        ...holding,
+        id: 1,
+        prefix: '203.0.0.0/16',
+        service_id: null,
+        thresholds: { ...NOTHING, pps: 9, mbps: 80 },
+      },
+      {
+        ...holding,
+        id: 2,
+        prefix: '203.0.113.0/24',
+        service_id: null,
+        thresholds: { ...NOTHING, pps: 7 },
+      },
+      { ...holding, id: 3, prefix: '203.0.113.9/32', service_id: 501, thresholds: NOTHING },
+    ],
+  });
+  const inner = scopes.find(({ key }) => key === 'holding 3');
+  assert.ok(inner);
+  assert.deepEqual(inheritedOf(inner, 'pps', scopes), { value: 7, from: '203.0.113.0/24' });
+  assert.deepEqual(inheritedOf(inner, 'mbps', scopes), { value: 80, from: '203.0.0.0/16' });
+  assert.equal(inheritedOf(inner, 'hold_seconds', scopes), null);
+  const service = scopes.find(({ key }) => key === 'service 501');
+  assert.ok(service);
+  assert.deepEqual(inheritedOf(service, 'pps', scopes), { value: 5_000, from: null });
 });

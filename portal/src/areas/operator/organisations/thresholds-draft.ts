@@ -1,4 +1,5 @@
 import type { ThresholdsInput } from '@portcullis/client/index.ts';
+import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Organisation } from '../queries.ts';
 
 /** What thresholds are set for. */
@@ -11,6 +12,8 @@ export interface ThresholdScope {
   readonly name: string | null;
   readonly owner: string;
   readonly set: Organisation['thresholds'];
+  /** The keys of what it is in, innermost first; what none of them sets is as of the fleet. */
+  readonly within: readonly string[];
 }
 
 /** From the outermost to the innermost: each stands for what is within it and sets nothing itself. */
@@ -21,7 +24,15 @@ export function scopesOf({
   holdings,
 }: Organisation): ThresholdScope[] {
   return [
-    { key: 'organisation', scope: 'organisation', id: null, name: null, owner, set: thresholds },
+    {
+      key: 'organisation',
+      scope: 'organisation',
+      id: null,
+      name: null,
+      owner,
+      set: thresholds,
+      within: [],
+    },
     ...services.map(
       (each): ThresholdScope => ({
         key: `service ${each.id}`,
@@ -30,6 +41,7 @@ export function scopesOf({
         name: `#${each.id} ${each.name}`,
         owner: each.owner,
         set: each.thresholds,
+        within: ['organisation'],
       }),
     ),
     ...holdings.map(
@@ -40,9 +52,49 @@ export function scopesOf({
         name: each.prefix,
         owner: each.owner,
         set: each.thresholds,
+        within: [
+          ...(each.service_id === null ? [] : [`service ${each.service_id}`]),
+          ...prefixesAround(each, holdings),
+          'organisation',
+        ],
       }),
     ),
   ];
+}
+
+type Holding = Organisation['holdings'][number];
+
+/** The keys of the prefixes that contain a holding, the longest first. */
+function prefixesAround(holding: Holding, all: readonly Holding[]): string[] {
+  const inner = parseCidr(holding.prefix);
+  return all
+    .flatMap(({ id, prefix }) => {
+      const outer = parseCidr(prefix);
+      const isAround = id !== holding.id && inner.ok && outer.ok;
+      return isAround && containsCidr(outer.value, inner.value)
+        ? [{ id, length: outer.value.length }]
+        : [];
+    })
+    .toSorted((a, b) => b.length - a.length)
+    .map(({ id }) => `holding ${id}`);
+}
+
+/** What a scope has that does not set it itself, and the name of where that is set; null: nowhere in the organisation. */
+export function inheritedOf<Field extends keyof ThresholdScope['set']>(
+  scope: ThresholdScope,
+  field: Field,
+  all: readonly ThresholdScope[],
+): {
+  readonly value: NonNullable<ThresholdScope['set'][Field]>;
+  readonly from: string | null;
+} | null {
+  for (const key of scope.within) {
+    const outer = all.find((each) => each.key === key);
+    const value = outer?.set[field];
+    if (outer !== undefined && value !== null && value !== undefined)
+      return { value, from: outer.name };
+  }
+  return null;
 }
 
 export function isSet({ set }: ThresholdScope): boolean {

@@ -1,6 +1,6 @@
 import type { GameServerDetail, GameServerHistory } from '@portcullis/client/index.ts';
 import { ChartLine } from 'lucide-react';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { Card } from '../../../components/Card.tsx';
 import { Chart } from '../../../components/figures/Chart.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
@@ -32,7 +32,7 @@ type Sample = GameServerHistory['data']['samples'][number];
 
 interface Drawn {
   readonly title: string;
-  readonly lead: string;
+  readonly lead: ReactNode;
   /** The first is drawn through, the second dotted. */
   readonly lines: readonly ((sample: Sample) => number | null)[];
   readonly limit: number | null;
@@ -74,7 +74,12 @@ function Charts({ history: { data, meta }, limits }: ChartsProps) {
     limited(text.disk, DISK, limits.disk * MIB),
     {
       title: text.network,
-      lead: text.networkLead,
+      lead: (
+        <span className="row">
+          <span className="key key-line">{text.received}</span>
+          <span className="key key-dots">{text.sent}</span>
+        </span>
+      ),
       lines: NETWORK,
       limit: null,
       isBinary: false,

@@ -11,7 +11,7 @@ import { formatMoment } from '../../../format.ts';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
-import { EVENTS } from './queries.ts';
+import { EVENTS, isSigned } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
 const text = messages.webhooks;
@@ -70,15 +70,7 @@ export function WebhookCard({ webhook, onSecret }: Props) {
             >
               {enabled ? text.disable : text.enable}
             </Button>
-            <ConfirmButton
-              size="compact-sm"
-              title={text.rotateTitle(name)}
-              question={text.rotateText}
-              write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
-              onDone={onSecret}
-            >
-              {text.rotate}
-            </ConfirmButton>
+            {isSigned(format) && <NewSecret webhook={webhook} onSecret={onSecret} />}
             <Button
               variant="subtle"
               color="red"
@@ -112,6 +104,21 @@ export function WebhookCard({ webhook, onSecret }: Props) {
   );
 }
 
+function NewSecret({ webhook: { id, name }, onSecret }: Props) {
+  const client = usePeopleClient();
+  return (
+    <ConfirmButton
+      size="compact-sm"
+      title={text.rotateTitle(name)}
+      question={text.rotateText}
+      write={async () => (await client.rotateWebhookSecret({ webhook: id })).data}
+      onDone={onSecret}
+    >
+      {text.rotate}
+    </ConfirmButton>
+  );
+}
+
 interface DeleteProps {
   readonly webhook: Webhook;
   onDone(): void;
@@ -135,7 +142,14 @@ function Delete({ webhook: { id, name }, onDone, onClose }: DeleteProps) {
 }
 
 function Description({ webhook }: { readonly webhook: Webhook }) {
-  const { url, events, enabled, disabled_reason: reason, previous_secret_until: until } = webhook;
+  const {
+    url,
+    format,
+    events,
+    enabled,
+    disabled_reason: reason,
+    previous_secret_until: until,
+  } = webhook;
   return (
     <>
       <div className="mono dim wrap">{url}</div>
@@ -147,7 +161,7 @@ function Description({ webhook }: { readonly webhook: Webhook }) {
         ))}
       </div>
       {!enabled && reason !== null && <Notice kind="warn">{text.why(reason)}</Notice>}
-      {until !== null && (
+      {until !== null && isSigned(format) && (
         <Notice kind="info">{text.twoSecrets(formatMoment(new Date(until)))}</Notice>
       )}
     </>

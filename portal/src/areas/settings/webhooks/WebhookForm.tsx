@@ -1,11 +1,13 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import type { Webhook, WebhookSecret } from '@portcullis/client/index.ts';
 import { parseCidr } from '@portcullis/core/net/cidr.ts';
+import { webhookFormat } from '@portcullis/core/webhooks/format.ts';
 import { parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
+import { sentenceOf } from '../../../components/forms/field-errors.ts';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
 import { messages } from '../../../messages/index.ts';
 import { usePeopleClient } from '../../../session/session.ts';
-import { EVENTS } from './queries.ts';
+import { EVENTS, isSigned } from './queries.ts';
 
 const text = messages.webhooks;
 /** The service knows which addresses are allowed, and says so. */
@@ -41,7 +43,10 @@ export function WebhookForm({ webhook, onClose, onSaved }: Props) {
       }
       write={async ({ name, url, events }) => {
         const body = { name: name.trim(), url: url.trim(), events };
-        if (webhook === null) return (await client.createWebhook({ body })).data;
+        if (webhook === null) {
+          const { data } = await client.createWebhook({ body });
+          return isSigned(webhookFormat(body.url)) ? data : null;
+        }
         const { id, enabled } = webhook;
         await client.saveWebhook({ webhook: id, body: { ...body, enabled } });
         return null;
@@ -100,5 +105,5 @@ export function WebhookForm({ webhook, onClose, onSaved }: Props) {
 
 function mistakeOf(url: string): string | null {
   const parsed = parseWebhookUrl(url.trim(), ANYWHERE);
-  return parsed.ok ? null : parsed.reason;
+  return parsed.ok ? null : sentenceOf(parsed.reason);
 }

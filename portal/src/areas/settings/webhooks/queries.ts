@@ -16,6 +16,11 @@ export const EVENTS = [
   'server.crashed',
   'propagation.failed',
 ] as const;
+/** Chats check no signature, so their webhooks have no secret that people need. */
+export function isSigned(format: string): boolean {
+  return format === 'standard';
+}
+
 export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'skipped';
 
 export function useWebhooks() {
