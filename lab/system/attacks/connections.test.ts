@@ -32,7 +32,9 @@ describe('an edge that sees both directions of connections', () => {
     if (fixture === null) return;
     const { client, edge } = fixture.internet;
     const mac = linkOf(edge, EDGE_DEVICE).address;
-    const sent = Number(await outputOf(client, ['python3', FLOOD, 'eth0', mac, target, '6000', '6']));
+    const sent = Number(
+      await outputOf(client, ['python3', FLOOD, 'eth0', mac, target, '6000', '6']),
+    );
     assert.equal(sent, 36_000);
     await fixture.comeControl();
     await eventually('control receives it', async () => fixture.reported.length > 0, 60_000);
