@@ -2,7 +2,7 @@ import type { FilterType } from '../../filters/catalogue.ts';
 import type { MitigationLimit, RuleProtocol } from '../../firewall/policy.ts';
 import { keyOf, type MitigationAction } from './actions.ts';
 import type { Attack, PresentType, Thresholds } from '../attack.ts';
-import type { SourceProtocol, TopSource } from '../top-talkers.ts';
+import type { Sampled, SourceProtocol, TopSource } from '../top-talkers.ts';
 import { REFLECTORS, type Reflector } from '../vectors.ts';
 
 /** The top sources and ports of an attack, largest first. Counts may be sampled. */
@@ -12,12 +12,6 @@ export interface AttackTops {
   readonly sources: readonly TopSource[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
-}
-/** The sampled packets, listed or not. */
-export interface Sampled {
-  readonly samples: number;
-  /** The packets that they stand for. */
-  readonly packets: number;
 }
 interface TopPort {
   readonly port: number;
