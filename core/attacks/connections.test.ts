@@ -173,7 +173,10 @@ describe('traffic by its connections', () => {
         assert.equal(sum(after, 'bytes'), before.bytes);
         assert.ok(after.vectors.every(({ packets, bytes }) => packets >= 0 && bytes >= 0));
         const data = after.vectors.find(({ vector }) => vector === VECTOR_INDEX.tcp_data);
-        assert.deepEqual([after.dataPackets, after.dataBytes], [data?.packets ?? 0, data?.bytes ?? 0]);
+        assert.deepEqual(
+          [after.dataPackets, after.dataBytes],
+          [data?.packets ?? 0, data?.bytes ?? 0],
+        );
         assert.equal(after.receiptPackets, 0);
       }),
     );

@@ -1,5 +1,3 @@
-import type { Sampled } from './mitigation/plan-mitigations.ts';
-
 /** The top sources and ports of a subject, largest first. May be estimated from samples. */
 export interface SubjectTops {
   readonly subject: string;
@@ -7,6 +5,12 @@ export interface SubjectTops {
   readonly sources: readonly TopSource[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
+}
+/** The sampled packets, listed or not. */
+export interface Sampled {
+  readonly samples: number;
+  /** The packets that they stand for. */
+  readonly packets: number;
 }
 /** What a source sent by one protocol. */
 export interface TopSource {

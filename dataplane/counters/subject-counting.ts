@@ -145,7 +145,8 @@ export class SubjectCounting {
 
   *#withVectors(): Generator<string> {
     const { followed, networks } = this.#priorities;
-    for (const [name, { countsVectors }] of [...followed, ...networks]) if (countsVectors) yield name;
+    for (const [name, { countsVectors }] of [...followed, ...networks])
+      if (countsVectors) yield name;
   }
 
   async #updatePriorities(reading: CounterReading, seconds: number): Promise<void> {

@@ -1,5 +1,9 @@
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
-import { type Attack, type AttackEvent, DEFAULT_THRESHOLDS } from '@portcullis/core/attacks/attack.ts';
+import {
+  type Attack,
+  type AttackEvent,
+  DEFAULT_THRESHOLDS,
+} from '@portcullis/core/attacks/attack.ts';
 import {
   replanMitigations,
   typesOf,

@@ -1,5 +1,5 @@
 import type { AttackType } from '@portcullis/core/attacks/attack.ts';
-import { REFLECTORS, type Vector } from '@portcullis/core/attacks/vectors.ts';
+import { REFLECTORS, type Reflector, type Vector } from '@portcullis/core/attacks/vectors.ts';
 import { beside } from './beside.ts';
 import {
   attacked,
@@ -36,17 +36,22 @@ const oneVector = PLAIN.flatMap(([vector, type]) =>
   ),
 );
 
-const amplified = (Object.keys(REFLECTORS) as (keyof typeof REFLECTORS)[])
-  .filter((name) => name !== 'dns' && name !== 'ntp')
-  .map((name) =>
-    attacked(
-      `${name}_amplification, 2 x`,
-      `${name}_amplification`,
-      2,
-      [burst(`udp_${name}`, 2 * THRESHOLDS.pps)],
-      { group: 'reflectors' },
-    ),
+const LATER: readonly Reflector[] = ['arms', 'plex'];
+const amplified = (Object.keys(REFLECTORS) as Reflector[])
+  .filter((name) => name !== 'dns' && name !== 'ntp' && !LATER.includes(name))
+  .map(amplifiedBy);
+/** Behind all others, whose chance depends on their places. */
+const later = LATER.map(amplifiedBy);
+
+function amplifiedBy(name: Reflector): Trace {
+  return attacked(
+    `${name}_amplification, 2 x`,
+    `${name}_amplification`,
+    2,
+    [burst(`udp_${name}`, 2 * THRESHOLDS.pps)],
+    { group: 'reflectors' },
   );
+}
 
 const ipv6 = (['udp', 'tcp_syn', 'icmp', 'udp_dns'] as const).flatMap((vector) =>
   PLAIN.filter(([one]) => one === vector).map(([, type]) =>
@@ -270,4 +275,5 @@ export const TRACES: readonly Trace[] = [
   ...peaceful,
   ...hard,
   ...beside,
+  ...later,
 ];

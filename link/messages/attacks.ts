@@ -1,6 +1,5 @@
 import type { MitigationAction } from '@portcullis/core/attacks/mitigation/actions.ts';
 import type { Attack, AttackType, Measured, Share } from '@portcullis/core/attacks/attack.ts';
-import type { Sampled } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { SubjectSample, VectorCount } from '@portcullis/core/attacks/sample.ts';
 import {
   MITIGATION_MODES,
@@ -8,6 +7,7 @@ import {
 } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import {
   MAX_TOPS,
+  type Sampled,
   SOURCE_PROTOCOLS,
   type SubjectTops,
   type TopPort,

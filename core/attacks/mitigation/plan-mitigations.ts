@@ -2,7 +2,7 @@ import type { FilterType } from '../../filters/catalogue.ts';
 import type { MitigationLimit, RuleProtocol } from '../../firewall/policy.ts';
 import { keyOf, type MitigationAction } from './actions.ts';
 import type { Attack, PresentType, Thresholds } from '../attack.ts';
-import type { SourceProtocol, TopSource } from '../top-talkers.ts';
+import type { Sampled, SourceProtocol, TopSource } from '../top-talkers.ts';
 import { REFLECTORS, type Reflector } from '../vectors.ts';
 
 /** The top sources and ports of an attack, largest first. Counts may be sampled. */
@@ -12,12 +12,6 @@ export interface AttackTops {
   readonly sources: readonly TopSource[];
   readonly sourcePorts: readonly TopPort[];
   readonly destinationPorts: readonly TopPort[];
-}
-/** The sampled packets, listed or not. */
-export interface Sampled {
-  readonly samples: number;
-  /** The packets that they stand for. */
-  readonly packets: number;
 }
 interface TopPort {
   readonly port: number;
@@ -195,22 +189,23 @@ function actionsAgainst(type: PresentType, facts: Facts): MitigationAction[] {
   return (ACTIONS_AGAINST[type] ?? againstOthers)(facts);
 }
 
-const ACTIONS_AGAINST: Readonly<Partial<Record<PresentType, (facts: Facts) => MitigationAction[]>>> =
-  {
-    udp_flood: againstUdp,
-    tcp_syn_flood: againstTcp,
-    tcp_syn_ack_flood: againstTcp,
-    tcp_ack_flood: againstTcp,
-    tcp_rst_flood: againstTcp,
-    tcp_other_flood: againstTcp,
-    icmp_flood: ({ subject }) => limitActions(subject, 'icmp', null, ICMP_PPS),
-    gre_flood: (facts) => [...sources('gre', facts), ...limitUnknownSources(facts, 'gre')],
-    ip_fragment_flood: ({ subject }) =>
-      limitActions(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({
-        ...one,
-        fragment: 'later',
-      })),
-  };
+const ACTIONS_AGAINST: Readonly<
+  Partial<Record<PresentType, (facts: Facts) => MitigationAction[]>>
+> = {
+  udp_flood: againstUdp,
+  tcp_syn_flood: againstTcp,
+  tcp_syn_ack_flood: againstTcp,
+  tcp_ack_flood: againstTcp,
+  tcp_rst_flood: againstTcp,
+  tcp_other_flood: againstTcp,
+  icmp_flood: ({ subject }) => limitActions(subject, 'icmp', null, ICMP_PPS),
+  gre_flood: (facts) => [...sources('gre', facts), ...limitUnknownSources(facts, 'gre')],
+  ip_fragment_flood: ({ subject }) =>
+    limitActions(subject, 'any', null, FRAGMENTS_PPS).map((one) => ({
+      ...one,
+      fragment: 'later',
+    })),
+};
 
 function againstOthers(facts: Facts): MitigationAction[] {
   return limitUnknownSources(facts, 'any');
@@ -292,9 +287,7 @@ function sources(protocol: SourceProtocol & RuleProtocol, facts: Facts): Mitigat
 /** Whether a source sends a large share of the attack in connections that the subject has answered. */
 function hasLargeConnections({ tops }: Facts): boolean {
   const least = leastOfSource(tops);
-  return tops.sources.some(
-    ({ protocol, answered = 0 }) => protocol === 'tcp' && answered >= least,
-  );
+  return tops.sources.some(({ protocol, answered = 0 }) => protocol === 'tcp' && answered >= least);
 }
 
 /**

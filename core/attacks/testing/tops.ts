@@ -33,7 +33,8 @@ export function sampledTops(
   const ports = new Map<string, { port: number; protocol: 'tcp' | 'udp'; packets: number }>();
   for (let index = 0; index < samples; index += 1) {
     let left = random() * total;
-    const one = all.find(({ packets }) => (left -= packets) < 0) ?? (all.at(-1) as Sent);
+    const one = all.find(({ packets }) => (left -= packets) < 0) ?? all.at(-1);
+    if (one === undefined) break;
     const { protocol, port = 0 } = one;
     const source = one.source ?? `11.${[0, 0, 0].map(() => Math.floor(random() * 256)).join('.')}`;
     const key = `${protocol} ${source}`;

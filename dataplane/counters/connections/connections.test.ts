@@ -56,7 +56,7 @@ test('reads what each busy subject got since the last reading, an address apart 
   assert.deepEqual(first.get(ONE), {
     strayData: { packets: 10, bytes: 5_520 },
     strayAcks: { packets: 0, bytes: 0 },
-    answers: 4,
+    answers: 4 * 8,
     served: 3,
   });
   assert.equal(first.get(NET)?.strayData.packets, 12);

@@ -155,7 +155,7 @@ export class ConnectionCounters {
     this.#written = null;
     this.#isClean = false;
     const elements = renderKeys('add', [...wanted.values()].flat());
-    const render = (): string => `${renderConnections(this.#devices, this.#hasLabels)}${elements}\n`;
+    const render = (): string => `${renderConnections(this.#hasLabels)}${elements}\n`;
     try {
       await this.#options.apply(render());
     } catch (error) {
@@ -200,9 +200,7 @@ export class ConnectionCounters {
     return found;
   }
 
-  #answered(
-    sources: readonly (readonly [AnsweredSource, Count])[],
-  ): ConnectionReading['answered'] {
+  #answered(sources: readonly (readonly [AnsweredSource, Count])[]): ConnectionReading['answered'] {
     const before = this.#sources;
     this.#sources = new Map();
     return sources.flatMap(([one, now]) => {
@@ -229,10 +227,7 @@ function firstOf(key: string): string {
   return key.includes('-') ? `networks ${key.split('-')[0]}` : `addresses ${key}`;
 }
 
-function connectionsOf(
-  keys: readonly string[],
-  counts: ReadonlyMap<string, Count>,
-): Connections {
+function connectionsOf(keys: readonly string[], counts: ReadonlyMap<string, Count>): Connections {
   const of = (counted: CountedKind): Count => {
     const sum = { packets: 0, bytes: 0 };
     for (const key of keys) {
@@ -246,7 +241,7 @@ function connectionsOf(
   return {
     strayData: of('stray_data'),
     strayAcks: of('stray_acks'),
-    answers: Math.max(answers.packets, Math.floor(answers.bytes / SEGMENT_BYTES)),
+    answers: Math.max(answers.packets, Math.floor(answers.bytes / SEGMENT_BYTES)) * ANSWERED_ONE_IN,
     served: of('served').packets,
   };
 }

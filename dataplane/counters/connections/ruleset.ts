@@ -1,11 +1,10 @@
 import { DATA_BYTES } from '@portcullis/core/attacks/vectors.ts';
 import type { Family } from '@portcullis/core/net/address.ts';
-import { skipOtherDevices } from '../../nftables/table/base-chain.ts';
 import { ADDRESS_TYPE, CONNECTIONS_TABLE as TABLE, IP } from '../../nftables/names.ts';
 
 /** After conntrack (-200), before the policies (-150). */
 const AFTER_CONNTRACK = -160;
-/** One in this number of packets of answered flows is counted by its source. */
+/** One in this number of packets in answered flows is counted, by its source or as an answer: they are the most packets. */
 export const ANSWERED_ONE_IN = 8;
 const MAX_SOURCES = 2048;
 const SOURCE_SECONDS = 10;
@@ -37,28 +36,31 @@ export function sourceSet(family: Family): { readonly name: string; readonly typ
 
 /**
  * Renders the whole table without subjects, replacing an existing one. `hasLabels`: the kernel has conntrack labels; without
- * them served connections are not counted. Throws `PolicyError` on an invalid device name.
+ * them served connections are not counted. Packets of all devices count: their vectors are known of the edge's own alone.
  */
-export function renderConnections(devices: readonly string[], hasLabels: boolean): string {
+export function renderConnections(hasLabels: boolean): string {
   const hook = (name: string) =>
     `{ type filter hook ${name} priority ${AFTER_CONNTRACK}; policy accept; }`;
   const chains: Record<string, readonly string[]> = {
     enter: [
-      skipOtherDevices(devices),
-      'tcp flags & (syn|ack) == ack ct state { invalid, new, untracked } goto stray',
       // Of TCP: the handshake is complete. Of UDP: both sides have sent for seconds.
-      `ct status & assured == assured numgen random mod ${ANSWERED_ONE_IN} == 0 goto answered`,
+      'ct status & assured == assured goto answered',
+      'tcp flags & (syn|ack) == ack ct state { invalid, new, untracked } goto stray',
     ],
     stray: [`meta length > ${DATA_BYTES} goto stray_data`, ...counting('stray_acks', 'to')],
     stray_data: counting('stray_data', 'to'),
-    answered: FAMILIES.flatMap((family) =>
-      KINDS.map((kind) => `${FIELDS.to(family)} @${kind}${family} ${noteSource(family)} return`),
-    ),
+    answered: [
+      NOT_SAMPLED,
+      ...FAMILIES.flatMap((family) =>
+        KINDS.map((kind) => `${FIELDS.to(family)} @${kind}${family} ${noteSource(family)} return`),
+      ),
+    ],
     leave: ['meta l4proto tcp ct status & assured == assured goto answers'],
     answers: [
+      ...(hasLabels ? [serveRule()] : []),
+      NOT_SAMPLED,
       'ct direction original goto opened',
       ...counting('answers', 'accepted'),
-      ...(hasLabels ? [serveRule()] : []),
     ],
     opened: counting('answers', 'opened'),
     served: counting('served', 'accepted'),
@@ -77,6 +79,8 @@ export function renderConnections(devices: readonly string[], hasLabels: boolean
   ];
   return `${REMOVE_CONNECTIONS}${lines.join('\n')}\n`;
 }
+
+const NOT_SAMPLED = `numgen random mod ${ANSWERED_ONE_IN} != 0 return`;
 
 /** `keys`: an address, or the ranges of a network. */
 export function renderKeys(verb: 'add' | 'delete', keys: readonly string[]): string {
@@ -116,9 +120,9 @@ function noteSource(family: Family): string {
  * connections from before this table, it never counts.
  */
 function serveRule(): string {
-  const isPayload = 'tcp flags & psh == psh';
+  const isPayload = 'tcp flags & psh == psh ct direction reply';
   const label = `ct label & ${SERVED_LABEL}`;
-  return `${isPayload} ${label} == 0 ct label set ${SERVED_LABEL} ${label} != 0 goto served`;
+  return `${isPayload} ${label} == 0 ct label set ${SERVED_LABEL} ${label} != 0 jump served`;
 }
 
 function declareSets(family: Family): string[] {

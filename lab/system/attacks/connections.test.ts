@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setPriority } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -23,7 +24,7 @@ const SCOPE: WatchScope = {
   subject: true,
 };
 const target = SERVER[4];
-const CROWD = join(import.meta.dirname, 'crowd.ts');
+const CROWD = join(import.meta.dirname, 'crowd-process.ts');
 const FLOOD = join(import.meta.dirname, 'ack_flood.py');
 
 describe('an edge that sees both directions of connections', () => {
@@ -32,7 +33,9 @@ describe('an edge that sees both directions of connections', () => {
     if (fixture === null) return;
     const { client, edge } = fixture.internet;
     const mac = linkOf(edge, EDGE_DEVICE).address;
-    const sent = Number(await outputOf(client, ['python3', FLOOD, 'eth0', mac, target, '6000', '6']));
+    const sent = Number(
+      await outputOf(client, ['python3', FLOOD, 'eth0', mac, target, '6000', '6']),
+    );
     assert.equal(sent, 36_000);
     await fixture.comeControl();
     await eventually('control receives it', async () => fixture.reported.length > 0, 60_000);
@@ -53,7 +56,7 @@ describe('an edge that sees both directions of connections', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => serving.kill('SIGKILL'));
-    await once(createInterface({ input: serving.stdout! }), 'line');
+    await once(createInterface({ input: serving.stdout as Readable }), 'line');
     const args = [sources.join(','), target, '700', '8'];
     const result = await outputOf(client, [process.execPath, CROWD, ...args]);
     const { opened, served } = JSON.parse(result) as Record<'opened' | 'served', number>;

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 
 /*
- * Short connections as of a proxy or a school: `crowd.ts serve` answers on port 80, and `crowd.ts SOURCES TARGET RATE
+ * Short connections as of a proxy or a school: `crowd-process.ts serve` answers on port 80, and `crowd-process.ts SOURCES TARGET RATE
  * SECONDS` (sources separated by commas) makes RATE connections a second in turn from each source, and prints how many were
  * opened and how many were served.
  */
