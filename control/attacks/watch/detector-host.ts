@@ -339,14 +339,8 @@ export class DetectorHost implements RecordedDetector {
     if (isNews) {
       this.#traced.set(subject, worthSamples(this.evidence.topsOf(subject), 0) ?? 0);
       const busyAtMs = atMs - quietMs;
-      this.#options.recorder.note({
-        attack,
-        openedAtMs,
-        busyAtMs,
-        resumable,
-        isNews,
-        isPart: false,
-      });
+      const noted = { attack, openedAtMs, busyAtMs, resumable, isNews, isPart: false };
+      this.#options.recorder.note(noted);
     }
     if (kind !== 'changed')
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));

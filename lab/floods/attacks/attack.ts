@@ -59,8 +59,6 @@ export interface DrawnAttack {
   readonly records?: number;
   /** Without: both. */
   readonly family?: 4 | 6;
-  /** The fault of issue 41 that it shows, where a mend is not on the main branch yet. */
-  readonly awaits?: 'W3' | 'W8' | 'W9';
 }
 
 /** When a vector has passed a threshold by itself, in seconds after its start; null: never. */

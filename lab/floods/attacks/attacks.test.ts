@@ -27,7 +27,7 @@ describe('the attacks that mitigations are measured by', () => {
     assert.deepEqual(named(4, 'SYN to 80'), ['SYN to 80']);
     assert.deepEqual(named(4, 'neighbour'), []);
     assert.deepEqual(named(6, 'neighbour'), ['neighbour solicitation']);
-    assert.equal(named(4, 'w9').length, 2);
+    assert.equal(named(4, 'forged players', 'sources').length > 4, true);
     assert.ok(attacksOf(6).length > attacksOf(4).length);
   });
 });

@@ -71,7 +71,6 @@ const UDP: readonly DrawnAttack[] = [
       name: `UDP, forged players: ${count}`,
       type: 'udp_flood',
       vectors: [{ kind: 'udp', ...game, sources: { clients: 'old', count } }],
-      awaits: 'W3',
     }),
   ),
 ];
@@ -93,13 +92,11 @@ const TCP: readonly DrawnAttack[] = [
     name: 'PSH+ACK 400 B',
     type: 'tcp_ack_flood',
     vectors: [{ kind: 'psh-ack', ...web, bytes: 400 }],
-    awaits: 'W9',
   },
   {
     name: 'ACK 512 B',
     type: 'tcp_ack_flood',
     vectors: [{ kind: 'ack', ...web, bytes: 512 }],
-    awaits: 'W9',
   },
   { name: 'SYN to random ports', type: 'tcp_syn_flood', vectors: [{ kind: 'syn', ...any }] },
   { name: 'SYN to port 0', type: 'tcp_syn_flood', vectors: [{ kind: 'syn', ports: [0] }] },
@@ -265,14 +262,12 @@ const CROWDS: readonly DrawnAttack[] = [
     type: null,
     vectors: [],
     crowd: { sources: 4_000, connectionsPerSecond: 900, seconds: 8 },
-    awaits: 'W8',
   },
   {
     name: '12 real sources, 700 connections/s',
     type: null,
     vectors: [],
     crowd: { sources: 12, connectionsPerSecond: 700, seconds: 8 },
-    awaits: 'W8',
   },
 ];
 
@@ -284,7 +279,6 @@ const CARPETS: readonly DrawnAttack[] = [
     over: 'prefix',
     vectors: [{ ...UDP_VECTOR, pps: 3_000 }],
     busyClientPps: 144,
-    awaits: 'W3',
   },
   { name: 'carpet: SYN', type: 'tcp_syn_flood', over: 'prefix', vectors: [SYN_VECTOR] },
   {
@@ -324,10 +318,9 @@ export const ATTACKS: readonly DrawnAttack[] = [
 export function attacksOf(family: 4 | 6, words: readonly string[] = []): readonly DrawnAttack[] {
   const wanted = words.map((word) => word.toLowerCase());
   return ATTACKS.filter(
-    ({ name, family: only = family, awaits = '' }) =>
+    ({ name, family: only = family }) =>
       only === family &&
-      (wanted.length === 0 ||
-        wanted.some((word) => `${name} ${awaits}`.toLowerCase().includes(word))),
+      (wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word))),
   );
 }
 

@@ -16,7 +16,7 @@ import { skipUnless } from '../../requirements.ts';
  * `npm run bench -- mitigation`.
  */
 interface Judged {
-  /** Of `lab/floods/attacks/table.ts`; it is left out while it awaits a mend there. */
+  /** Of `lab/floods/attacks/table.ts`. */
   readonly name: string;
   /** Least shares of what these clients sent since then, or during all of the attack. */
   readonly since: Readonly<Partial<Record<ClientKind, number>>>;
@@ -52,7 +52,6 @@ describe('a mitigation', { skip: skipUnless([...NEEDS, 'bpf', 'ethtool']) }, () 
 
   for (const judged of JUDGED) {
     const attack = attackNamed(judged.name);
-    if (attack.awaits !== undefined) continue;
     it(`holds back the attack and serves clients: ${attack.name}`, async (t) => {
       let heldMs = Number.NaN;
       const hasFlood = attack.vectors.length > 0;
