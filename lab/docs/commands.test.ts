@@ -17,6 +17,7 @@ const UNFINISHED = [
   'commander.missingMandatoryOptionValue',
   'commander.optionMissingArgument',
 ];
+const IN_MESSAGE = /\bportcullis((?: [a-z][a-z-]*)+(?: (?:[A-Z]{2,}|--[a-z-]+))+)(?![\w-])/g;
 /** Mentions that are no command: the subject of a mail, and the placeholder of a command. */
 const NO_COMMANDS = ['portcullis security', 'portcullis COMMAND --help'];
 
@@ -87,6 +88,24 @@ function argsOf(text: string): readonly string[] | null {
   const [first] = rehearse([`${line ?? `portcullis ${short}`}\n`]);
   return first?.args ?? [];
 }
+
+test('every command that a message names with a placeholder or an option exists', async () => {
+  const sources = globSync('{core,control,agent,edge,collector,node,caller,cli,link,portal/src}/**/*.{ts,tsx}', {
+    cwd: root,
+    exclude: ['**/*.test.ts', '**/node_modules'],
+  });
+  const wrong: string[] = [];
+  let count = 0;
+  for (const file of sources)
+    for (const [, words = ''] of read(file).matchAll(IN_MESSAGE)) {
+      const mistake = await mistakeIn(PROGRAM, words.trim().split(' '));
+      count += 1;
+      if (mistake !== null && !isUnfinished(mistake))
+        wrong.push(`${file}: portcullis${words}: ${mistake.message}`);
+    }
+  assert.deepEqual(wrong, []);
+  assert.ok(count > 20, `only ${count}`);
+});
 
 /** Each example in the help says what it does, after two spaces. */
 const HELP = helpOf(PROGRAM);

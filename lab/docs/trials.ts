@@ -84,7 +84,9 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
     { test: 'lab/system/first-start/tls-auto.test.ts', named: '--tls-auto' },
   ],
   pasted('docs/operating.md#Backup and restore'),
+  pasted('docs/operating.md#Backup and restore (2)'),
   pasted('docs/operating.md#Which addresses are attacked'),
   pasted('docs/operating.md#Upgrade'),
   pasted('docs/operating.md#Upgrade (2)'),
+  pasted('docs/operating.md#Upgrade (3)'),
 ]);
