@@ -35,15 +35,17 @@ function npmProblemOf(args: readonly string[]): string | null {
   if (['ci', 'pack', 'install'].includes(verb)) return null;
   const script = verb === 'run' ? name : verb;
   const at = args.indexOf('-w');
-  const { scripts } = JSON.parse(read(join(at < 0 ? '.' : (args[at + 1] ?? ''), 'package.json'))) as {
+  const { scripts } = JSON.parse(
+    read(join(at < 0 ? '.' : (args[at + 1] ?? ''), 'package.json')),
+  ) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
   if (!Object.hasOwn(scripts, script)) return `no script ${script}`;
   if (script !== 'test' || !args.includes('--')) return null;
   const tests = globSync('*/**/*.test.ts', { cwd: root, exclude: ['node_modules'] });
-  const unfit = args.slice(args.indexOf('--') + 1).filter(
-    (filter) => !tests.some((file) => file.includes(filter)),
-  );
+  const unfit = args
+    .slice(args.indexOf('--') + 1)
+    .filter((filter) => !tests.some((file) => file.includes(filter)));
   return unfit.length === 0 ? null : `no test fits ${unfit.join(', ')}`;
 }
 
@@ -57,7 +59,9 @@ test('every command of every block exists, with its options and arguments', asyn
       const block = blocks[one.script];
       count += 1;
       if (problem !== null)
-        wrong.push(`${block?.page}:${block?.line}: ${one.program} ${one.args.join(' ')}: ${problem}`);
+        wrong.push(
+          `${block?.page}:${block?.line}: ${one.program} ${one.args.join(' ')}: ${problem}`,
+        );
     }
   }
   assert.deepEqual(wrong, []);
@@ -90,10 +94,13 @@ function argsOf(text: string): readonly string[] | null {
 }
 
 test('every command that a message names with a placeholder or an option exists', async () => {
-  const sources = globSync('{core,control,agent,edge,collector,node,caller,cli,link,portal/src}/**/*.{ts,tsx}', {
-    cwd: root,
-    exclude: ['**/*.test.ts', '**/node_modules'],
-  });
+  const sources = globSync(
+    '{core,control,agent,edge,collector,node,caller,cli,link,portal/src}/**/*.{ts,tsx}',
+    {
+      cwd: root,
+      exclude: ['**/*.test.ts', '**/node_modules'],
+    },
+  );
   const wrong: string[] = [];
   let count = 0;
   for (const file of sources)

@@ -47,7 +47,12 @@ export function readPage(page: string, text: string): Page {
       else {
         const { line } = open;
         if (SHELLS.includes(open.language))
-          blocks.push({ id: idOf(page, heading, blocks), page, line, text: `${held.join('\n')}\n` });
+          blocks.push({
+            id: idOf(page, heading, blocks),
+            page,
+            line,
+            text: `${held.join('\n')}\n`,
+          });
         open = null;
       }
     } else if (fence !== '') {

@@ -65,14 +65,19 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   ],
   [
     'docs/operating.md#Separate processes',
-    { untried: 'needs a PostgreSQL of another host; lab/system/upgrade has each process on its own' },
+    {
+      untried: 'needs a PostgreSQL of another host; lab/system/upgrade has each process on its own',
+    },
   ],
   [
     'docs/operating.md#Separate processes (2)',
     { untried: 'needs Docker; lab/system/upgrade/upgrade.test.ts runs a node by its credential' },
   ],
   pasted('docs/operating.md#Many hosts'),
-  ['docs/operating.md#Many hosts (2)', { test: TWO_COMMANDS, named: 'has a live edge on the second' }],
+  [
+    'docs/operating.md#Many hosts (2)',
+    { test: TWO_COMMANDS, named: 'has a live edge on the second' },
+  ],
   pasted('docs/operating.md#Many hosts (3)'),
   pasted('docs/operating.md#Many hosts (4)'),
   [

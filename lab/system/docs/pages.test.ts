@@ -12,8 +12,12 @@ import { Clone } from '../first-start/clone.ts';
 const ADDRESS = '203.0.113.10';
 const LOCAL = 'http://127.0.0.1:8080';
 const IS_UP = /Ctrl-C stops it/;
-/** Run until they are interrupted. */
+/** Run until they are interrupted, as they are after a while. */
 const ENDLESS = /^portcullis (?:attacks watch|collector )/gm;
+const INTERRUPTED = `interrupted() {
+  timeout --preserve-status --signal=INT 2 "$@" || test $? -eq 130
+}
+`;
 const REFUSED = /"errors"|"detail"|^portcullis: /m;
 
 const blocks = new Map(readPages().flatMap((page) => page.blocks.map((one) => [one.id, one])));
@@ -45,12 +49,12 @@ describe('the blocks of the docs, on a fresh host', {
   };
   /** Runs a script as root, with the key to be asked for; its output. Fails if a line of it does. */
   const paste = (script: string, ...more: readonly (readonly [string, string])[]): string => {
-    let text = script.replaceAll(ENDLESS, 'timeout --preserve-status --signal=INT 3 $&');
+    let text = script.replaceAll(ENDLESS, 'interrupted $&');
     const names = [['https://portcullis.example.net', LOCAL], ['pcl_...', key], ...more] as const;
     for (const [from, to] of names) text = text.replaceAll(from, to);
-    const { status, said } = clone.runAsRoot(`printf '%s\\n' '${key}' | {\n${text}}`);
+    const { status, said } = clone.runAsRoot(`${INTERRUPTED}printf '%s\\n' '${key}' | {\n${text}}`);
     assert.equal(status, 0, `${text}\n${said}`);
-    assert.doesNotMatch(said, REFUSED, text);
+    assert.doesNotMatch(said, REFUSED, `${text}\n${said}`);
     return said;
   };
   const start = async (line: string): Promise<string> => {
@@ -64,7 +68,7 @@ describe('the blocks of the docs, on a fresh host', {
   };
 
   it('first start to fleet file: the example keeps what was made, and a key is replaced', async () => {
-    const printed = await start('sudo portcullis up');
+    const printed = await start('sudo portcullis up --enforce');
     key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
     const page = 'docs/from-first-start-to-fleet-file.md';
     const text = readFileSync(join(root, page), 'utf8');
@@ -74,21 +78,35 @@ describe('the blocks of the docs, on a fresh host', {
     paste(`cat >fleet.yaml <<'END'\n${yaml}END\n`);
     assert.match(paste(`${plan}\n`), /local/);
     paste(`${apply} --yes\n`);
-    paste(block('docs/from-first-start-to-fleet-file.md#A lost key').text, ['revoke 1', 'revoke 2']);
+    paste(block('docs/from-first-start-to-fleet-file.md#A lost key').text, [
+      'revoke 1',
+      'revoke 2',
+    ]);
   });
 
   it('the command: signs in, and changes rules', () => {
     paste(block('docs/command.md#Signing in').text);
-    const said = paste(block('docs/command.md#Rules').text);
-    assert.match(said, /25565/);
-    const [install = '', ...rest] = block('caller/README.md#The portcullis command').text.split(/^/m);
+    // Nobody is there to answer its question.
+    paste(block('docs/command.md#Rules').text, ['lockdown', 'lockdown --yes']);
+    const shown = paste(`portcullis firewall show ${ADDRESS}\n`);
+    assert.match(shown, /no rule matches is dropped/);
+    for (const line of [/deny +tcp +25565/, /allow +tcp +22\b/, /teamspeak3/, /192\.0\.2\.7/])
+      assert.match(shown, line);
+    const [install = '', ...rest] = block('caller/README.md#The portcullis command').text.split(
+      /^/m,
+    );
     assert.match(install, /^npm install/);
     paste('cp examples/callers/rules.yaml .\n');
-    paste(rest.join(''));
+    paste(rest.join(''), ['apply -f', 'apply --yes -f']);
+    // The cookbook has a filter of its own on this port.
+    paste(`portcullis firewall filter remove ${ADDRESS} source 27015-27016\n`);
   });
 
   it('the cookbook: every call', () => {
-    const [first, second] = ['docs/cookbook.md#Cookbook of the API', 'docs/cookbook.md#Cookbook of the API (2)'];
+    const [first, second] = [
+      'docs/cookbook.md#Cookbook of the API',
+      'docs/cookbook.md#Cookbook of the API (2)',
+    ];
     const rows = readFileSync(join(root, 'docs/cookbook.md'), 'utf8').matchAll(
       /^\| .* \| `(call .*)` \|$/gm,
     );
@@ -107,8 +125,11 @@ describe('the blocks of the docs, on a fresh host', {
   });
 
   it('filters, game servers, attacks, the operator', () => {
-    paste(block('docs/filters/README.md#Settings').text);
-    paste(block('docs/game-servers.md#With a fleet file (2)').text, ['Blocks:query', 'Hearth:primary']);
+    paste(`export PORTCULLIS_API_KEY=pcl_...\n${block('docs/filters/README.md#Settings').text}`);
+    paste(
+      `export PORTCULLIS_API_KEY=pcl_...\n${block('docs/game-servers.md#With a fleet file (2)').text}`,
+      ['Blocks:query', 'Hearth:primary'],
+    );
     // No attack is recorded.
     paste(block('docs/attacks.md#Records').text.replace(/^portcullis attacks show 311.*\n/m, ''));
     assert.match(paste(block('docs/operator-api.md#The key').text), /pcl_/);
@@ -118,7 +139,9 @@ describe('the blocks of the docs, on a fresh host', {
   it('operating, Backup and restore: over what there is, and on a host that has nothing', async () => {
     paste(block('docs/operating.md#Backup and restore').text);
     await stop();
-    paste('mv /var/lib/portcullis /var/lib/before\ncp /var/backups/portcullis-*.gz portcullis-2026-11-25.gz\n');
+    paste(
+      'mv /var/lib/portcullis /var/lib/before\ncp /var/backups/portcullis-*.gz portcullis-2026-11-25.gz\n',
+    );
     paste(block('docs/operating.md#Backup and restore (2)').text);
     await start('sudo portcullis up');
     assert.match(paste('portcullis whoami\n'), /organisation +Default/);
@@ -146,7 +169,10 @@ describe('the blocks of the docs, on a fresh host', {
     paste(`echo '127.0.0.1 control.example.net' >>/etc/hosts
 portcullis certificate --name control.example.net --out /etc/portcullis\n`);
     const fingerprint = /[0-9a-f]{64}/.exec(paste('portcullis certificate\n'))?.[0] ?? '';
-    const said = paste(block('docs/operating.md#Many hosts (4)').text, ['FINGERPRINT', fingerprint]);
+    const said = paste(block('docs/operating.md#Many hosts (4)').text, [
+      'FINGERPRINT',
+      fingerprint,
+    ]);
     assert.match(said, /organisation +Default/);
   });
 });
