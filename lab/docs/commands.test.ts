@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { helpOf, type Mistake, mistakeIn } from '@portcullis/caller/program.ts';
 import { PROGRAM } from '@portcullis/cli/program.ts';
 import { root } from '../structure/sources.ts';
-import { readPage, readPages } from './pages.ts';
+import { type Mention, readPage, readPages } from './pages.ts';
 import { type Rehearsed, rehearse } from './rehearse.ts';
 import { TRIALS } from './trials.ts';
 
@@ -71,26 +71,33 @@ test('every command of every block exists, with its options and arguments', asyn
 test('every command that a sentence or a table names exists, with its options', async () => {
   const wrong: string[] = [];
   let count = 0;
-  for (const { mentions } of pages)
-    for (const { page, line, text } of mentions) {
-      const args = argsOf(text);
-      if (args === null || NO_COMMANDS.includes(text)) continue;
-      count += 1;
-      const mistake = await mistakeIn(PROGRAM, args);
-      if (mistake !== null && !isUnfinished(mistake))
-        wrong.push(`${page}:${line}: ${text}: ${mistake.message}`);
-    }
+  const commands = pages
+    .flatMap(({ mentions }) => mentions)
+    .flatMap((mention) => {
+      const line = NO_COMMANDS.includes(mention.text) ? null : lineOf(mention.text);
+      return line === null ? [] : [{ mention, line }];
+    });
+  const rehearsed = rehearse(commands.map(({ line }) => `${line}\n`));
+  for (const { script, args } of rehearsed) {
+    const mistake = await mistakeIn(PROGRAM, args);
+    count += 1;
+    if (mistake !== null && !isUnfinished(mistake))
+      wrong.push(`${placeOf(commands[script]?.mention)}: ${mistake.message}`);
+  }
   assert.deepEqual(wrong, []);
   assert.ok(count > 100, `only ${count}`);
 });
 
-/** The words behind `portcullis`; null if the text is no command. Without that word, a command and something more. */
-function argsOf(text: string): readonly string[] | null {
-  const [, line, short = ''] = /^(?:sudo )?(?:\.\/)?(portcullis\b.*)$|^(\S+ .*)$/.exec(text) ?? [];
-  const isShort = COMMANDS.has(short.split(' ')[0] ?? '') && !/^node (--test|\S+\/)/.test(short);
-  if (line === undefined && !isShort) return null;
-  const [first] = rehearse([`${line ?? `portcullis ${short}`}\n`]);
-  return first?.args ?? [];
+function placeOf(mention: Mention | undefined): string {
+  return `${mention?.page}:${mention?.line}: ${mention?.text}`;
+}
+
+/** The command line that a text is, or null. It may lack the word `portcullis` if something follows the command. */
+function lineOf(text: string): string | null {
+  if (/^(?:sudo )?(?:\.\/)?portcullis\b/.test(text)) return text;
+  const [first = '', next = ''] = text.split(' ');
+  const isNode = first === 'node' && /^--test|\//.test(next);
+  return next !== '' && COMMANDS.has(first) && !isNode ? `portcullis ${text}` : null;
 }
 
 test('every command that a message names with a placeholder or an option exists', async () => {
@@ -131,12 +138,12 @@ test('every example in a help is a command line', async () => {
     .matchAll(/^ +((?:sudo )?(?:\.\/)?portcullis [a-z].*?)(?: {2,}.*)?$/gm);
   const wrong: string[] = [];
   let count = 0;
-  for (const [, line = ''] of examples)
-    for (const one of rehearse([`${line}\n`])) {
-      const problem = await problemOf(one);
-      count += 1;
-      if (problem !== null) wrong.push(`${line}: ${problem}`);
-    }
+  const lines = [...examples].map(([, line = '']) => line);
+  for (const one of rehearse(lines.map((line) => `${line}\n`))) {
+    const problem = await problemOf(one);
+    count += 1;
+    if (problem !== null) wrong.push(`${lines[one.script]}: ${problem}`);
+  }
   assert.deepEqual(wrong, []);
   assert.ok(count > 60, `only ${count}`);
 });
