@@ -48,7 +48,7 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   ],
   [
     'docs/game-servers.md#With a fleet file',
-    { untried: 'installs Docker and makes an image; lab/system/nodes/games.test.ts plays on them' },
+    { untried: `installs Docker and makes an image; ${PASTED} plans its fleet file` },
   ],
   pasted('docs/game-servers.md#With a fleet file (2)'),
   [

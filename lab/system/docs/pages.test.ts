@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TerminalCommand } from '@portcullis/cli/testing/run.ts';
-import { type Block, readPages } from '../../docs/pages.ts';
+import { readPages } from '../../docs/pages.ts';
 import { skipUnless } from '../../requirements.ts';
 import { root } from '../../structure/sources.ts';
 import { Clone } from '../first-start/clone.ts';
@@ -42,19 +42,21 @@ describe('the blocks of the docs, on a fresh host', {
     await clone.destroy();
   });
 
-  const block = (id: string): Block => {
+  const text = (id: string): string => {
     const found = blocks.get(id);
     assert.ok(found, id);
-    return found;
+    return found.text;
   };
   /** Runs a script as root, with the key to be asked for; its output. Fails if a line of it does. */
   const paste = (script: string, ...more: readonly (readonly [string, string])[]): string => {
-    let text = script.replaceAll(ENDLESS, 'interrupted $&');
+    let pasted = script.replaceAll(ENDLESS, 'interrupted $&');
     const names = [['https://portcullis.example.net', LOCAL], ['pcl_...', key], ...more] as const;
-    for (const [from, to] of names) text = text.replaceAll(from, to);
-    const { status, said } = clone.runAsRoot(`${INTERRUPTED}printf '%s\\n' '${key}' | {\n${text}}`);
-    assert.equal(status, 0, `${text}\n${said}`);
-    assert.doesNotMatch(said, REFUSED, `${text}\n${said}`);
+    for (const [from, to] of names) pasted = pasted.replaceAll(from, to);
+    const { status, said } = clone.runAsRoot(
+      `${INTERRUPTED}printf '%s\\n' '${key}' | {\n${pasted}}`,
+    );
+    assert.equal(status, 0, `${pasted}\n${said}`);
+    assert.doesNotMatch(said, REFUSED, `${pasted}\n${said}`);
     return said;
   };
   const start = async (line: string): Promise<string> => {
@@ -71,30 +73,25 @@ describe('the blocks of the docs, on a fresh host', {
     const printed = await start('sudo portcullis up --enforce');
     key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
     const page = 'docs/from-first-start-to-fleet-file.md';
-    const text = readFileSync(join(root, page), 'utf8');
-    const [, yaml = ''] = /^ +```yaml\n([^]*?)^ +```/m.exec(text) ?? [];
-    const steps = [...text.matchAll(/`(portcullis fleet (?:plan|apply) [^`]+)`/g)];
+    const whole = readFileSync(join(root, page), 'utf8');
+    const [, yaml = ''] = /^ +```yaml\n([^]*?)^ +```/m.exec(whole) ?? [];
+    const steps = [...whole.matchAll(/`(portcullis fleet (?:plan|apply) [^`]+)`/g)];
     const [plan = '', apply = ''] = steps.map(([, line = '']) => line);
     paste(`cat >fleet.yaml <<'END'\n${yaml}END\n`);
     assert.match(paste(`${plan}\n`), /local/);
     paste(`${apply} --yes\n`);
-    paste(block('docs/from-first-start-to-fleet-file.md#A lost key').text, [
-      'revoke 1',
-      'revoke 2',
-    ]);
+    paste(text('docs/from-first-start-to-fleet-file.md#A lost key'), ['revoke 1', 'revoke 2']);
   });
 
   it('the command: signs in, and changes rules', () => {
-    paste(block('docs/command.md#Signing in').text);
+    paste(text('docs/command.md#Signing in'));
     // Nobody is there to answer its question.
-    paste(block('docs/command.md#Rules').text, ['lockdown', 'lockdown --yes']);
+    paste(text('docs/command.md#Rules'), ['lockdown', 'lockdown --yes']);
     const shown = paste(`portcullis firewall show ${ADDRESS}\n`);
     assert.match(shown, /no rule matches is dropped/);
     for (const line of [/deny +tcp +25565/, /allow +tcp +22\b/, /teamspeak3/, /192\.0\.2\.7/])
       assert.match(shown, line);
-    const [install = '', ...rest] = block('caller/README.md#The portcullis command').text.split(
-      /^/m,
-    );
+    const [install = '', ...rest] = text('caller/README.md#The portcullis command').split(/^/m);
     assert.match(install, /^npm install/);
     paste('cp examples/callers/rules.yaml .\n');
     paste(rest.join(''), ['apply -f', 'apply --yes -f']);
@@ -117,51 +114,55 @@ describe('the blocks of the docs, on a fresh host', {
     assert.deepEqual(none, []);
     const others = calls.filter((call) => call !== accept);
     assert.ok(others.length > 10);
-    const opening = block(first ?? '').text;
+    const opening = text(first ?? '');
     paste(`${opening}${others.join('\n')}\n`, ['UUID', uuid]);
     const { said } = clone.runAsRoot(`${opening}${accept}\n`.replace('pcl_...', key));
     assert.match(said, /"code":"not_found"/);
-    assert.match(paste(`${opening}${block(second ?? '').text}`), /"created"|"data"/);
+    assert.match(paste(`${opening}${text(second ?? '')}`), /"created"|"data"/);
   });
 
   it('filters, game servers, attacks, the operator', () => {
-    paste(`export PORTCULLIS_API_KEY=pcl_...\n${block('docs/filters/README.md#Settings').text}`);
+    paste(`export PORTCULLIS_API_KEY=pcl_...\n${text('docs/filters/README.md#Settings')}`);
     paste(
-      `export PORTCULLIS_API_KEY=pcl_...\n${block('docs/game-servers.md#With a fleet file (2)').text}`,
+      `export PORTCULLIS_API_KEY=pcl_...\n${text('docs/game-servers.md#With a fleet file (2)')}`,
       ['Blocks:query', 'Hearth:primary'],
     );
+    // Without Docker, its file is planned alone.
+    const [file] =
+      /^cat >fleet\.yaml [^]*?^END\n/m.exec(text('docs/game-servers.md#With a fleet file')) ?? [];
+    assert.match(paste(`${file}portcullis fleet plan fleet.yaml\n`), /Blocks/);
     // No attack is recorded.
-    paste(block('docs/attacks.md#Records').text.replace(/^portcullis attacks show 311.*\n/m, ''));
-    assert.match(paste(block('docs/operator-api.md#The key').text), /pcl_/);
-    paste(block('docs/operating.md#Which addresses are attacked').text);
+    paste(text('docs/attacks.md#Records').replace(/^portcullis attacks show 311.*\n/m, ''));
+    assert.match(paste(text('docs/operator-api.md#The key')), /pcl_/);
+    paste(text('docs/operating.md#Which addresses are attacked'));
   });
 
   it('operating, Backup and restore: over what there is, and on a host that has nothing', async () => {
-    paste(block('docs/operating.md#Backup and restore').text);
+    paste(text('docs/operating.md#Backup and restore'));
     await stop();
     paste(
       'mv /var/lib/portcullis /var/lib/before\ncp /var/backups/portcullis-*.gz portcullis-2026-11-25.gz\n',
     );
-    paste(block('docs/operating.md#Backup and restore (2)').text);
+    paste(text('docs/operating.md#Backup and restore (2)'));
     await start('sudo portcullis up');
     assert.match(paste('portcullis whoami\n'), /organisation +Default/);
   });
 
   it('operating, Upgrade: by git pull, and back', async () => {
     clone.publishNewer();
-    paste(block('docs/operating.md#Upgrade').text);
+    paste(text('docs/operating.md#Upgrade'));
     await stop();
-    await start(block('docs/operating.md#Upgrade (2)').text);
+    await start(text('docs/operating.md#Upgrade (2)'));
     paste('test -e NEWER\n');
     assert.match(paste('portcullis whoami\n'), /organisation +Default/);
     await stop();
-    paste(block('docs/operating.md#Upgrade (3)').text);
+    paste(text('docs/operating.md#Upgrade (3)'));
   });
 
   it('operating, Many hosts: the control side starts in one command, and adds a host', async () => {
-    const [, line = ''] = block('docs/operating.md#Many hosts').text.split('\n');
+    const [, line = ''] = text('docs/operating.md#Many hosts').split('\n');
     await start(line);
-    const added = paste(block('docs/operating.md#Many hosts (3)').text);
+    const added = paste(text('docs/operating.md#Many hosts (3)'));
     assert.match(added, /portcullis edge join https:\/\/control\.example\.net:8443 pcj_/);
   });
 
@@ -169,10 +170,7 @@ describe('the blocks of the docs, on a fresh host', {
     paste(`echo '127.0.0.1 control.example.net' >>/etc/hosts
 portcullis certificate --name control.example.net --out /etc/portcullis\n`);
     const fingerprint = /[0-9a-f]{64}/.exec(paste('portcullis certificate\n'))?.[0] ?? '';
-    const said = paste(block('docs/operating.md#Many hosts (4)').text, [
-      'FINGERPRINT',
-      fingerprint,
-    ]);
+    const said = paste(text('docs/operating.md#Many hosts (4)'), ['FINGERPRINT', fingerprint]);
     assert.match(said, /organisation +Default/);
   });
 });
