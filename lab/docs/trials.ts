@@ -48,12 +48,12 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   ],
   [
     'docs/game-servers.md#With a fleet file',
-    { untried: `installs Docker and makes an image; ${PASTED} plans its fleet file` },
+    { untried: `installs Docker and makes an image; ${PASTED} pastes the rest of it` },
   ],
   pasted('docs/game-servers.md#With a fleet file (2)'),
   [
     'docs/game-servers.md#With a fleet file (3)',
-    { untried: 'a server in Docker; the README has the same commands for its first server' },
+    { untried: 'starts a server in Docker; the README has the same commands for its first server' },
   ],
   [
     'docs/operating.md#As a package',

@@ -69,6 +69,19 @@ describe('the blocks of the docs, on a fresh host', {
     up = null;
   };
 
+  it('game servers: a first start with the fleet file, on a host without Docker', async () => {
+    const whole = text('docs/game-servers.md#With a fleet file');
+    // Docker and the image stay away, and `npm ci` is over.
+    const script = whole.replaceAll(/^(?:apt-get|npm ci|\.\/portcullis images).*\n/gm, '');
+    const printed = await start(script);
+    key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
+    const [access, show] = text('docs/game-servers.md#With a fleet file (3)').split('\n');
+    const { said } = clone.run(`${access}\n${show}`.replace('pcl_...', key));
+    assert.match(said, /Blocks/);
+    await stop();
+    paste('rm -r /home/ada/.local\n');
+  });
+
   it('first start to fleet file: the example keeps what was made, and a key is replaced', async () => {
     const printed = await start('sudo portcullis up --enforce');
     key = /^ *(pcl_\w+)\s*$/m.exec(printed)?.[1] ?? '';
@@ -127,10 +140,6 @@ describe('the blocks of the docs, on a fresh host', {
       `export PORTCULLIS_API_KEY=pcl_...\n${text('docs/game-servers.md#With a fleet file (2)')}`,
       ['Blocks:query', 'Hearth:primary'],
     );
-    // Without Docker, its file is planned alone.
-    const [file] =
-      /^cat >fleet\.yaml [^]*?^END\n/m.exec(text('docs/game-servers.md#With a fleet file')) ?? [];
-    assert.match(paste(`${file}portcullis fleet plan fleet.yaml\n`), /Blocks/);
     // No attack is recorded.
     paste(text('docs/attacks.md#Records').replace(/^portcullis attacks show 311.*\n/m, ''));
     assert.match(paste(text('docs/operator-api.md#The key')), /pcl_/);
