@@ -15,7 +15,7 @@ test('rejects a database newer than the code with an explanation', () => {
   assert.equal(refuse([one], [one, two]), null);
   assert.match(
     refuse([one, two], [one]) ?? '',
-    /newer than this Portcullis: it has migration 0002.*empty database.*"portcullis backup restore FILE"/,
+    /newer than this Portcullis: it has migration 0002.*empty database.*"portcullis restore FILE"/,
   );
 });
 

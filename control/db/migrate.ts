@@ -132,7 +132,7 @@ export function refuse(
   for (const [index, done] of applied.entries()) {
     const ours = wanted[index];
     if (ours === undefined) {
-      return `The database is newer than this Portcullis: it has migration ${done.name}, which this version does not know. Start the version that made it, or a newer one. To go back, give this version an empty database (the embedded server: move the folder postgres out of the data folder) and restore the backup that was made before the upgrade, with "portcullis backup restore FILE". Nothing was changed.`;
+      return `The database is newer than this Portcullis: it has migration ${done.name}, which this version does not know. Start the version that made it, or a newer one. To go back, give this version an empty database (the embedded server: move the folder postgres out of the data folder) and restore the backup that was made before the upgrade, with "portcullis restore FILE". Nothing was changed.`;
     }
     if (ours.name !== done.name) {
       return `The database has migration ${done.name} where this Portcullis has ${ours.name}: another version, or another program, made it. Nothing was changed.`;

@@ -111,7 +111,7 @@ async function migrates({ now, url }: Site): Promise<void> {
   );
   await assert.rejects(
     migrateDatabase({ url, migrationUrl: null }, then),
-    /newer than this Portcullis.*empty database.*portcullis backup restore FILE/,
+    /newer than this Portcullis.*empty database.*portcullis restore FILE/,
   );
 }
 
