@@ -15,7 +15,7 @@ test('rejects a database newer than the code with an explanation', () => {
   assert.equal(refuse([one], [one, two]), null);
   assert.match(
     refuse([one, two], [one]) ?? '',
-    /newer than this Portcullis: it has migration 0002.*empty database.*"portcullis backup restore FILE"/,
+    /newer than this Portcullis: it has migration 0002.*empty database.*"portcullis restore FILE"/,
   );
 });
 
@@ -99,6 +99,38 @@ test('people of before links had makers go on: accounts are proven, and links be
     db,
   );
   assert.deepEqual(rows, [{ proven: true, makers: [1, null], tokens: true }]);
+});
+
+test('a migration that a backup holds up holds up nobody else', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const shipped = await loadMigrations();
+  const wanted = [...shipped, { name: '9999-wait.sql', text: 'alter table people add x int', hash: 'w' }];
+  const [others, newer] = [openDatabase({ url }), openDatabase({ url })];
+  t.after(() => Promise.all([others.destroy(), newer.destroy()]));
+  const busy = Promise.withResolvers<undefined>();
+  const migrated = await db.transaction().execute(async (backup) => {
+    await sql`lock table people in access share mode`.execute(backup);
+    const migrated = migrate(newer, wanted, () => busy.resolve(undefined));
+    await Promise.race([busy.promise, migrated]);
+    const read = sql`select from people`.execute(others);
+    assert.equal((await read).rows.length, 0, 'while the backup and the migration go on');
+    return { migrated };
+  });
+  await migrated.migrated;
+  await sql`select x from people`.execute(others);
+});
+
+test('a database with a migration that this version lacks is left as it is', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const shipped = await loadMigrations();
+  const seen = () =>
+    sql`select (select json_agg(m order by name) from migrations m) as migrations,
+               (select sum(xmin::text::bigint) from pg_class) as tables`.execute(db);
+  const before = await seen();
+  const older = shipped.slice(0, -1);
+  await assert.rejects(migrateDatabase({ url, migrationUrl: null }, older), /Nothing was changed/);
+  await assert.rejects(migrate(db, older), /newer than this Portcullis/);
+  assert.deepEqual((await seen()).rows, before.rows);
 });
 
 test('a failing migration rolls back itself and the ones before it', async (t) => {

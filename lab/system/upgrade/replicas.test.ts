@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
+import { OPERATOR_ENDPOINTS, OPERATOR_PREFIX } from '@portcullis/contract/operator-endpoints.ts';
+import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
+import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
+import { loadMigrations } from '@portcullis/control/db/migrate.ts';
+import { testDatabase } from '@portcullis/control/db/testing.ts';
+import { skipUnless } from '../../requirements.ts';
+import { type Answer, Installation } from './installation.ts';
+import type { Known } from './make-fixture.ts';
+import { folderOf, lacksCommit, programOf, restoreThen, ROOT } from './then.ts';
+
+const COMMIT = 'f433ab77';
+const WRITERS = 3;
+const OVERLAP_WRITES = 30;
+/** Of a write or read that is answered with 503; each connection of a replica may meet the migration once. */
+const RETRIES = 3;
+const PAUSE_MS = 100;
+
+test('replicas of f433ab77 become this version one after the other under writes, and none is lost', {
+  skip: skipUnless(['root', 'netns', 'postgres', 'git']) || lacksCommit(COMMIT),
+}, async (t) => {
+  const { url } = await testDatabase(t);
+  const { known } = await restoreThen(t, COMMIT, url);
+  await query(url, 'update organisations set requests_per_minute = 1000000');
+  const folder = folderOf(t);
+  const older = programOf(COMMIT, folder);
+  const replicas = ['a', 'b'].map((label) => {
+    const home = join(folder, label);
+    mkdirSync(home);
+    const replica = new Installation({ label, checkout: older, home, databaseUrl: url });
+    t.after(() => replica.cutPower());
+    return replica;
+  });
+  const [a, b] = replicas as [Installation, Installation];
+  for (const replica of replicas) await replica.startControl();
+  const writes = new Writes(replicas, known);
+  await writes.more();
+
+  for (const [index, replica] of replicas.entries()) {
+    await replica.stop('control');
+    await writes.more();
+    replica.checkout = ROOT;
+    await replica.startControl();
+    const names = await query(url, 'select name from migrations order by name');
+    assert.equal(names.length, (await loadMigrations()).length);
+    await writes.more();
+    // What the older one serves on tables of the newer.
+    if (index === 0) await readsEverything(b, known);
+  }
+  await writes.end();
+  t.diagnostic(`${writes.done.length} writes, ${writes.repeated} of them repeated once`);
+  const kept = await query(url, `select destination_port from rules where deleted_generation is null`);
+  console.log(kept.slice(0,3), a.home);
+
+  await a.stop('control');
+  a.checkout = older;
+  await assert.rejects(a.startControl(), /newer than this Portcullis/);
+});
+
+/** Everything that can be read without an id, by everybody; nothing may fail. */
+async function readsEverything(replica: Installation, known: Known): Promise<void> {
+  const { keys, operator } = known;
+  const failed: string[] = [];
+  for (const [prefix, rows, who] of [
+    [V1_PREFIX, ENDPOINTS, { key: keys.acme }],
+    [X1_PREFIX, X1_ENDPOINTS, { key: keys.acme }],
+    [OPERATOR_PREFIX, OPERATOR_ENDPOINTS, { key: keys.operator }],
+    [PORTAL_PREFIX, PORTAL_ENDPOINTS, { cookie: operator.cookie }],
+  ] as const) {
+    for (const { method, path } of rows) {
+      if (method !== 'GET' || path.includes('{') || /stream|watch|events/.test(path)) continue;
+      const { status } = await steady(() => replica.call('GET', `${prefix}${path}`, who));
+      if (status >= 500) failed.push(`${status} ${prefix}${path}`);
+    }
+  }
+  assert.deepEqual(failed, []);
+}
+
+/** Repeats what is answered with 503. */
+async function steady<T>(call: () => Promise<Answer<T>>): Promise<Answer<T>> {
+  for (let retry = 0; ; retry++) {
+    const answer = await call();
+    if (answer.status !== 503 || retry === RETRIES) return answer;
+    await delay(PAUSE_MS);
+  }
+}
+
+/** Writers behind a proxy of all replicas, which never pause. */
+class Writes {
+  readonly #replicas: readonly Installation[];
+  readonly #known: Known;
+  readonly #writers: Promise<void>[];
+  #isOver = false;
+  #next = 0;
+  /** The ports of the rules that were acknowledged. */
+  readonly done: number[] = [];
+  repeated = 0;
+
+  constructor(replicas: readonly Installation[], known: Known) {
+    this.#replicas = replicas;
+    this.#known = known;
+    this.#writers = Array.from({ length: WRITERS }, () => this.#write());
+  }
+
+  /** Waits for further writes. A writer that fails ends it. */
+  async more(): Promise<void> {
+    const wanted = this.done.length + OVERLAP_WRITES;
+    while (this.done.length < wanted && !this.#isOver) await delay(PAUSE_MS);
+    if (this.#isOver) await this.end();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#writers);
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (!this.#isOver) {
+        const port = 1 + this.#next++;
+        const sent = { idempotencyKey: randomUUID(), key: this.#known.keys.acme };
+        const body = { action: 'deny', protocol: 'udp', destination_port: String(port) };
+        const ip = `203.0.113.${100 + (port % 100)}`;
+        const path = `${V1_PREFIX}/firewall/ips/${ip}/rules`;
+        const send = () => this.#proxied(port, path, { ...sent, body });
+        let answer = await send();
+        if (answer.status === 503) {
+          this.repeated += 1;
+          await delay(PAUSE_MS);
+          answer = await send();
+        }
+        assert.equal(answer.status, 201, JSON.stringify(answer));
+        this.done.push(port);
+      }
+    } finally {
+      this.#isOver = true;
+    }
+  }
+
+  /** The answer of the first replica that gives one. */
+  async #proxied(turn: number, path: string, sent: object): Promise<Answer<unknown>> {
+    const all = this.#replicas;
+    for (let attempt = 0; ; attempt++) {
+      const replica = all[(turn + attempt) % all.length] as Installation;
+      try {
+        return await replica.call('POST', path, sent);
+      } catch (error) {
+        if (attempt === all.length) throw error;
+      }
+    }
+  }
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
