@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,47 +22,62 @@ const OVERLAP_WRITES = 30;
 /** Of a write or read that is answered with 503; each connection of a replica may meet the migration once. */
 const RETRIES = 3;
 const PAUSE_MS = 100;
+/** Of acme, without rules so far. */
+const ADDRESSES = Array.from({ length: 20 }, (_, index) => `203.0.113.${100 + index}`);
 
 test('replicas of f433ab77 become this version one after the other under writes, and none is lost', {
   skip: skipUnless(['root', 'netns', 'postgres', 'git']) || lacksCommit(COMMIT),
 }, async (t) => {
   const { url } = await testDatabase(t);
-  const { known } = await restoreThen(t, COMMIT, url);
-  await query(url, 'update organisations set requests_per_minute = 1000000');
+  const { home, known } = await restoreThen(t, COMMIT, url);
+  await query(url, 'update organisations set requests_per_minute = 1e6, rules_per_ip = 1e5');
+  const [{ last }] = (await query(url, 'select max(id) as last from rules')) as [{ last: number }];
   const folder = folderOf(t);
   const older = programOf(COMMIT, folder);
-  const replicas = ['a', 'b'].map((label) => {
-    const home = join(folder, label);
-    mkdirSync(home);
-    const replica = new Installation({ label, checkout: older, home, databaseUrl: url });
+  const start = async (label: string): Promise<Installation> => {
+    const replica = new Installation({
+      label,
+      checkout: older,
+      home: join(folder, label),
+      databaseUrl: url,
+    });
     t.after(() => replica.cutPower());
+    await replica.startControl();
     return replica;
-  });
-  const [a, b] = replicas as [Installation, Installation];
-  for (const replica of replicas) await replica.startControl();
-  const writes = new Writes(replicas, known);
+  };
+  const [first, second] = [await start('a'), await start('b')];
+  const writes = new Writes([first, second], known);
   await writes.more();
 
-  for (const [index, replica] of replicas.entries()) {
-    await replica.stop('control');
-    await writes.more();
-    replica.checkout = ROOT;
-    await replica.startControl();
-    const names = await query(url, 'select name from migrations order by name');
-    assert.equal(names.length, (await loadMigrations()).length);
-    await writes.more();
-    // What the older one serves on tables of the newer.
-    if (index === 0) await readsEverything(b, known);
-  }
+  await upgrade(first, writes);
+  const migrated = await query(url, 'select name from migrations');
+  assert.equal(migrated.length, (await loadMigrations()).length);
+  await readsEverything(second, known);
+  // Until its control is new, one of exporters without prefixes may have to ask again.
+  copyFileSync(join(home, 'flows.credential'), join(second.home, 'flows.credential'));
+  second.startCollector('flows');
+  await upgrade(second, writes);
+  await second.logged('flows', 'detection settings received');
   await writes.end();
   t.diagnostic(`${writes.done.length} writes, ${writes.repeated} of them repeated once`);
-  const kept = await query(url, `select destination_port from rules where deleted_generation is null`);
-  console.log(kept.slice(0,3), a.home);
+  const kept = await query(url, `select port from rules where id > ${last} order by port`);
+  assert.deepEqual(
+    kept.map(({ port }) => port),
+    writes.done.toSorted((one, other) => one - other),
+  );
 
-  await a.stop('control');
-  a.checkout = older;
-  await assert.rejects(a.startControl(), /newer than this Portcullis/);
+  await first.stop('control');
+  first.checkout = older;
+  await assert.rejects(first.startControl(), /newer than this Portcullis/);
 });
+
+async function upgrade(replica: Installation, writes: Writes): Promise<void> {
+  await replica.stop('control');
+  await writes.more();
+  replica.checkout = ROOT;
+  await replica.startControl();
+  await writes.more();
+}
 
 /** Everything that can be read without an id, by everybody; nothing may fail. */
 async function readsEverything(replica: Installation, known: Known): Promise<void> {
@@ -127,7 +142,7 @@ class Writes {
         const port = 1 + this.#next++;
         const sent = { idempotencyKey: randomUUID(), key: this.#known.keys.acme };
         const body = { action: 'deny', protocol: 'udp', destination_port: String(port) };
-        const ip = `203.0.113.${100 + (port % 100)}`;
+        const ip = ADDRESSES[port % ADDRESSES.length];
         const path = `${V1_PREFIX}/firewall/ips/${ip}/rules`;
         const send = () => this.#proxied(port, path, { ...sent, body });
         let answer = await send();
