@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,26 +35,29 @@ export class Installation {
   readonly #network: Network;
   readonly #programs = new Map<string, ChildProcess>();
   readonly #host: Namespace;
-  readonly #databaseUrl: string;
+  readonly #databaseUrl: string | null;
   readonly #env: NodeJS.ProcessEnv;
   #bridge: ChildProcess | null = null;
   readonly home: string;
   /** The repository whose programs are started from now on. */
   checkout: string;
 
-  /** `home`: may be entered by the account of control. `label`: tells the hosts of one test apart. */
+  /**
+   * `home`: may be entered by the account of control. `label`: tells the hosts of one test apart. Without `databaseUrl`
+   * there is only what `startUp` starts.
+   */
   constructor(options: {
     readonly label?: string;
     readonly checkout: string;
     readonly home: string;
-    readonly databaseUrl: string;
+    readonly databaseUrl?: string;
     readonly env?: NodeJS.ProcessEnv;
   }) {
     this.#network = new Network(options.label ?? 'upgrade');
     this.#host = this.#network.create('host');
     this.checkout = options.checkout;
     this.home = options.home;
-    this.#databaseUrl = options.databaseUrl;
+    this.#databaseUrl = options.databaseUrl ?? null;
     this.#env = options.env ?? {};
     for (const name of ['control', 'edge', 'node', 'nats']) {
       mkdirSync(join(this.home, name), { recursive: true });
@@ -71,10 +74,30 @@ export class Installation {
     const listen = ['--listen', API, '--metrics-listen', 'off'];
     const nats = ['--nats', `tls://127.0.0.1:${PORTS.nats}`];
     this.#launch('control', ['control', '--data', join(this.home, 'control'), ...listen, ...nats], {
-      DATABASE_URL: this.#databaseUrl,
+      ...(this.#databaseUrl !== null && { DATABASE_URL: this.#databaseUrl }),
     });
     await this.logged('control', 'control is ready');
     this.#bridge ??= await startBridge(this.#host, join(this.home, 'api.sock'));
+  }
+
+  /** Everything by the command of the README; the folder is `data`. */
+  async startUp(): Promise<void> {
+    const env = { PORTCULLIS_DATA: join(this.home, 'data') };
+    this.#spawn('up', ['npm', 'start', '--', '--enforce'], env, this.checkout);
+    this.#bridge ??= await startBridge(this.#host, join(this.home, 'api.sock'));
+    await this.logged('up', 'Ctrl-C stops it');
+  }
+
+  /** As Ctrl-C does, which every process of the terminal gets. */
+  async stopUp(): Promise<void> {
+    const child = this.#programs.get('up');
+    if (child?.pid === undefined) throw new Error('it does not run');
+    process.kill(-child.pid, 'SIGINT');
+    await ended(child);
+    // npm does not wait for what it started.
+    const isOver = () => !existsSync(join(this.home, 'data', 'postgres', 'postmaster.pid'));
+    await this.until('the database has stopped', isOver);
+    await this.until('control has ended', () => !/:9464\b/.test(this.run('ss', '-Htln')));
   }
 
   async startNats(): Promise<void> {
@@ -132,7 +155,8 @@ export class Installation {
   /** Runs a command of the operator on the host; its standard output. */
   async command(...args: readonly string[]): Promise<string> {
     const [program, ...rest] = this.#host.command(join(this.checkout, 'portcullis'), ...args);
-    const env = { ...this.#environment(), DATABASE_URL: this.#databaseUrl };
+    const url = this.#databaseUrl;
+    const env = { ...this.#environment(), ...(url !== null && { DATABASE_URL: url }) };
     const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -240,6 +264,7 @@ export class Installation {
       env: { ...this.#environment(), ...env },
       cwd,
       stdio: ['ignore', file, file],
+      detached: true,
     });
     closeSync(file);
     this.#programs.set(name, child);
