@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { PROGRAM } from '@portcullis/cli/program.ts';
+
+/** A command with what it takes after its name. */
+export interface Known {
+  /** Such as `keys create`; empty: the program. */
+  readonly name: string;
+  readonly isGroup: boolean;
+  /** Arguments at most. */
+  readonly takes: number | null;
+}
+
+/** `commands-process.ts`: prints every command as a line of `Known`, null for any number of arguments. */
+const program = new Command('');
+for (const add of Object.values(PROGRAM.groups).flat()) add(program);
+list(program, '');
+
+function list(command: Command, name: string): void {
+  const isVariadic = command.registeredArguments.some(({ variadic }) => variadic);
+  const takes = isVariadic ? null : command.registeredArguments.length;
+  const known: Known = { name, isGroup: command.commands.length > 0, takes };
+  console.log(JSON.stringify(known));
+  for (const one of command.commands)
+    for (const word of [one.name(), ...one.aliases()]) list(one, `${name} ${word}`.trim());
+}
