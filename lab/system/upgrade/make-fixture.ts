@@ -78,7 +78,7 @@ baseline:
   - { prefixes: [203.0.113.0/24], rules: [{ action: deny, protocol: udp, destination_port: "1900" }] }
 edges: [{ name: edge-1, site: fra, devices: [ext0] }]
 collectors:
-  - { name: flows, listen: "127.0.0.1:${PORTS.flows}", exporters: [{ ip: 127.0.0.1, sampling_rate: 1 }] }
+  - { name: flows, listen: "127.0.0.1:${PORTS.flows}", exporters: [{ ip: 127.0.0.1, sampling_rate: 1, prefixes: [203.0.113.0/24] }] }
   - { name: far, listen: "127.0.0.1:${PORTS.farFlows}", exporters: [{ ip: 127.0.0.1, prefixes: [203.0.113.0/24] }] }
 nodes: [{ name: node-1 }, { name: node-2 }]
 game_servers:
