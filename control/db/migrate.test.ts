@@ -113,7 +113,10 @@ test('people of before links had makers go on: accounts are proven, and links be
 test('a migration that a backup holds up holds up nobody else', async (t) => {
   const { db, url } = await testDatabase(t);
   const shipped = await loadMigrations();
-  const wanted = [...shipped, { name: '9999-wait.sql', text: 'alter table people add x int', hash: 'w' }];
+  const wanted = [
+    ...shipped,
+    { name: '9999-wait.sql', text: 'alter table people add x int', hash: 'w' },
+  ];
   const [others, newer] = [openDatabase({ url }), openDatabase({ url })];
   t.after(() => Promise.all([others.destroy(), newer.destroy()]));
   const busy = Promise.withResolvers<undefined>();

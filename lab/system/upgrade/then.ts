@@ -1,6 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, globSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  globSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import pg from 'pg';
 import { readableProgram } from '@portcullis/link/program/readable-program.ts';
 import { findAccount } from '@portcullis/control/db/embedded/account.ts';
@@ -8,6 +20,10 @@ import { scratchRoot } from '@portcullis/control/db/scratch.ts';
 import type { Known } from './make-fixture.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
+/** The commits from which people upgrade: each COMMIT.tar.gz that is here. */
+export const FIXTURES: readonly string[] = globSync('*.tar.gz', { cwd: import.meta.dirname })
+  .map((name) => basename(name, '.tar.gz'))
+  .toSorted();
 const WORKSPACE = '@portcullis';
 /** Tests and their results, 20 MB. */
 const LEFT_OUT = [':(exclude)lab', ':(exclude)bench'];
@@ -55,6 +71,12 @@ export function programOf(commit: string, folder: string): string {
   mkdirSync(join(checkout, 'portal', 'dist'));
   writeFileSync(join(checkout, 'portal', 'dist', 'index.html'), '');
   return checkout;
+}
+
+/** Whether this version has migrations that an older one lacks. */
+export function migratesFrom(checkout: string): boolean {
+  const count = (root: string) => globSync('control/db/migrations/*.sql', { cwd: root }).length;
+  return count(ROOT) > count(checkout);
 }
 
 function git(...words: readonly string[]): string[] {

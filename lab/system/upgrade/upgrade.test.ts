@@ -1,23 +1,32 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import pg from 'pg';
 import { loadMigrations, migrateDatabase } from '@portcullis/control/db/migrate.ts';
 import { testDatabase } from '@portcullis/control/db/testing.ts';
 import { skipUnless } from '../../requirements.ts';
 import { Installation, PORTS } from './installation.ts';
 import type { Known } from './make-fixture.ts';
-import { restoreThen, ROOT } from './then.ts';
+import { FIXTURES, restoreThen, ROOT } from './then.ts';
 
 const IP = '203.0.113.10';
 const RULES = `/api/v1/firewall/ips/${IP}`;
 
-test('an installation of f433ab77 that lost power goes on under this version, and nothing is lost', {
-  skip: skipUnless(['root', 'netns', 'nft', 'postgres', 'nats-server']),
-}, async (t) => {
+const NEEDS = ['root', 'netns', 'nft', 'postgres', 'nats-server'] as const;
+
+for (const commit of FIXTURES)
+  test(
+    `an installation of ${commit} that lost power goes on under this version, and nothing is lost`,
+    {
+      skip: skipUnless(NEEDS),
+    },
+    (t) => goesOn(t, commit),
+  );
+
+async function goesOn(t: TestContext, commit: string): Promise<void> {
   const { url } = await testDatabase(t);
-  const { home, known } = await restoreThen(t, 'f433ab77', url);
+  const { home, known } = await restoreThen(t, commit, url);
   const now = new Installation({ checkout: ROOT, home, databaseUrl: url });
   t.after(() => now.cutPower());
   const site: Site = { now, known, url };
@@ -36,7 +45,7 @@ test('an installation of f433ab77 that lost power goes on under this version, an
   await t.test('a token of then makes a new agent', () => usesToken(site));
   await t.test('its server runs again, with its files', () => runsServer(site));
   await t.test('a new rule becomes live at its edge', () => becomesLive(site));
-});
+}
 
 interface Site {
   readonly now: Installation;
@@ -46,9 +55,10 @@ interface Site {
 
 async function migrates({ now, url }: Site): Promise<void> {
   const migrations = await loadMigrations();
-  const then = migrations.slice(0, 1);
+  const before = await applied(url);
+  const then = migrations.slice(0, before.length);
   assert.deepEqual(
-    await applied(url),
+    before,
     then.map(({ name }) => name),
   );
   await now.startControl();
@@ -56,6 +66,7 @@ async function migrates({ now, url }: Site): Promise<void> {
     await applied(url),
     migrations.map(({ name }) => name),
   );
+  if (then.length === migrations.length) return;
   await assert.rejects(
     migrateDatabase({ url, migrationUrl: null }, then),
     /newer than this Portcullis.*empty database.*portcullis restore FILE/,
@@ -105,7 +116,7 @@ async function readsHistory({ now, known }: Site): Promise<void> {
   const { body } = await now.call<{ data: Attack[] }>('GET', '/api/v1/attacks', { key });
   const attack = body.data.find(({ id }) => id === known.attack.id);
   assert.equal(attack?.attack_type, known.attack.type);
-  assert.equal(typeof attack?.mitigated_at, 'string');
+  assert.equal(typeof attack?.mitigated_at === 'string', known.attack.isMitigated ?? true);
   const { cookie } = known.owner;
   const path = `/api/portal/organisations/acme/firewall/ips/${IP}/history`;
   const history = await now.call('GET', path, { cookie });
