@@ -37,12 +37,8 @@ Exit codes: 0 success, 1 refused as things are, 2 a wrong command line, value or
 signed in or not allowed, 69 a needed service is not available.
 Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
-/** Runs one command line and returns its exit code. */
-export async function runCommandLine(
-  { description, version, groups }: Program,
-  args: readonly string[],
-): Promise<number> {
-  const isJson = args.includes('--json');
+/** Every command, below one that says mistakes in JSON or as text. */
+export function buildProgram({ description, version, groups }: Program, isJson: boolean): Command {
   const program = new Command('portcullis')
     .description(description)
     .version(version)
@@ -61,6 +57,16 @@ export async function runCommandLine(
     program.commandsGroup(group);
     for (const add of commands) add(program);
   }
+  return program;
+}
+
+/** Runs one command line and returns its exit code. */
+export async function runCommandLine(
+  definition: Program,
+  args: readonly string[],
+): Promise<number> {
+  const isJson = args.includes('--json');
+  const program = buildProgram(definition, isJson);
   try {
     requireKnown(program, args);
     await program.parseAsync([...args], { from: 'user' });

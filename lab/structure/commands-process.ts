@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { buildProgram } from '@portcullis/caller/program.ts';
 import { PROGRAM } from '@portcullis/cli/program.ts';
 
 /** A command with what it takes after its name. */
@@ -11,11 +11,9 @@ export interface Known {
 }
 
 /** `commands-process.ts`: prints every command as a line of `Known`, null for any number of arguments. */
-const program = new Command('');
-for (const add of Object.values(PROGRAM.groups).flat()) add(program);
-list(program, '');
+list(buildProgram(PROGRAM, false), '');
 
-function list(command: Command, name: string): void {
+function list(command: ReturnType<typeof buildProgram>, name: string): void {
   const isVariadic = command.registeredArguments.some(({ variadic }) => variadic);
   const takes = isVariadic ? null : command.registeredArguments.length;
   const known: Known = { name, isGroup: command.commands.length > 0, takes };

@@ -92,7 +92,7 @@ async function isWhole(site: Site, ports: readonly number[]): Promise<void> {
       data?: { rules: readonly { destination_port: number }[] };
     }>('GET', RULES, { key });
     const live = body.data?.rules.map((rule) => rule.destination_port) ?? [];
-    return JSON.stringify(live.toSorted()) === JSON.stringify(ports);
+    return JSON.stringify(live.toSorted((one, other) => one - other)) === JSON.stringify(ports);
   });
   const ruleset = host.run('nft', 'list', 'ruleset');
   for (const port of ports) assert.match(ruleset, new RegExp(`\\b${port}\\b`));
