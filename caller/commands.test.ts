@@ -111,7 +111,7 @@ test('with --json an error is one JSON line, and wrong input exits with 2', asyn
   const packet = ['explain', '203.0.113.10', '--protocol', 'udp', '--from', '192.0.2.1'];
   const refused = await run(...packet, '--json');
   assert.deepEqual(JSON.parse(refused.err), {
-    error: { message: 'The port is taken.', exit_code: 2 },
+    error: { message: 'The port is taken.', exit_code: 2, code: 'invalid_request' },
   });
   assert.deepEqual([refused.code, refused.out], [2, '']);
   const unknown = await run(...packet, '--json', '--colour');
@@ -146,7 +146,7 @@ test("operator calls an operation of the operator's API by its name", async (t) 
   const names = (JSON.parse(listed.out) as { data: { operation: string }[] }).data;
   assert.ok(names.some(({ operation }) => operation === 'createServer'));
   const found = await run('operator', 'listOrganisations', 'external_id=whmcs-17');
-  assert.deepEqual([found.code, JSON.parse(found.out)], [0, [{ slug: 'acme' }]]);
+  assert.deepEqual([found.code, JSON.parse(found.out)], [0, { data: [{ slug: 'acme' }] }]);
   const body = join(tmpdir(), `operator-${process.pid}.json`);
   writeFileSync(body, '{"name":"panel","abilities":["firewall.read"]}');
   t.after(() => rmSync(body));

@@ -131,7 +131,7 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
       (await run('firewall', 'filter', 'remove', IP, 'udp-stateful', '7001')).out,
       /1 deleted/,
     );
-    assert.equal((await run('firewall', 'filter', 'add', IP, 'tcp-syn-prox', '80')).code, 1);
+    assert.equal((await run('firewall', 'filter', 'add', IP, 'tcp-syn-prox', '80')).code, 2);
     assert.match((await run('firewall', 'show', IP)).out, /udp-stateful +7000 +pending/);
     assert.equal((await run('firewall', 'lockdown', IP)).code, 2);
     assert.match(
@@ -274,7 +274,10 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
     assert.equal((await session.run(['firewall', 'show', IP], limited)).code, 0);
     const refused = await session.run(['firewall', 'open', IP, 'tcp', '1', '--json'], limited);
     assert.equal(refused.code, 4);
-    assert.match(refused.err, /^\{"error":\{"message":"This key lacks .*","exit_code":4\}\}\n$/);
+    assert.match(
+      refused.err,
+      /^\{"error":\{"message":"This key lacks .*","exit_code":4,"code":"ability_missing"\}\}\n$/,
+    );
     const away = { ...env, PORTCULLIS_URL: 'http://127.0.0.1:1' };
     assert.equal((await session.run(['firewall', 'open', IP, 'tcp', '1'], away)).code, 69);
   });

@@ -52,6 +52,12 @@ interface Started {
   readonly operator_link: string | null;
 }
 
+interface OperatedServer {
+  readonly uuid: string;
+  readonly node: string;
+  readonly build: { readonly state: string };
+}
+
 interface ListedCollector {
   readonly connected: boolean;
   readonly report: {
@@ -236,7 +242,8 @@ suite('one `up`, used through the commands', { timeout: 170_000 }, () => {
       const asOperator = { ...access, PORTCULLIS_API_KEY: made.trim() };
       const { code, out, err: why } = await session.run(['operator', ...args], asOperator);
       assert.equal(code, 0, why);
-      return JSON.parse(out) as { uuid: string; node: string; build: { state: string } }[];
+      const { data } = JSON.parse(out) as { data: OperatedServer | OperatedServer[] };
+      return [data].flat();
     };
     const order = join(folder, 'order.json');
     const wanted = {

@@ -69,6 +69,8 @@ const CODES = {
   precondition_failed: 412,
   filter_exists: 422,
   filter_unavailable: 422,
+  conflict: 422,
+  no_capacity: 422,
   limit_exceeded: 422,
   managed_by_group: 422,
   managed_by_fleet_file: 422,

@@ -11,7 +11,7 @@ export function savePublicUrl(dataDir: string, url: string): void {
   const file = fileIn(dataDir);
   if (url.endsWith(':0')) return rmSync(file, { force: true });
   mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  writeFileSync(`${file}.new`, `${url}\n`, { mode: 0o644 });
+  writeFileSync(`${file}.new`, `${url}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 

@@ -136,7 +136,7 @@ test('an egg says on which nodes it runs, and what to do on the others, in comma
   const refused = assertRefused(
     await operator.post(`${API}/game-servers`, placed),
     422,
-    'invalid_request',
+    'no_capacity',
   );
   assert.match(String(refused['detail']), /big cannot build: Its image .* not made yet/);
   await report(db, { ...READY, images: [{ ...IMAGE, state: 'ready' }] });

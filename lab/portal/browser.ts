@@ -137,7 +137,7 @@ async function visit(
       await page.getByLabel('Password', { exact: false }).first().fill(password);
       await page.getByRole('button', { name: 'Continue' }).click();
       await page.getByRole('tab', { name: /^Fleet/, selected: true }).waitFor();
-      await page.getByRole('link', { name: 'Addresses' }).click();
+      await page.goto(`${url}/addresses`);
       await page.getByPlaceholder('Choose one').click();
       await page.getByRole('option', { name: `(${slug})` }).click();
       await page.getByRole('button', { name: 'Open the organisation' }).click();

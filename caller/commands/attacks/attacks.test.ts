@@ -95,9 +95,12 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     assert.equal(limit.code, 2);
     const prefix = await run('list', '--prefix', '203.0.113.1/24');
     assert.equal(prefix.code, 2);
-    assert.match(prefix.err, /^portcullis: prefix must be .*203\.0\.113\.0\/24 is probably meant/);
+    assert.match(
+      prefix.err,
+      /^portcullis: The parameter prefix must be .*203\.0\.113\.0\/24 is probably meant/,
+    );
     const from = await run('list', '--from', 'yesterday');
-    assert.match(from.err, /^portcullis: from must be a valid date-time$/m);
+    assert.match(from.err, /^portcullis: --from yesterday is not a time: /);
   });
 
   await t.test('watch retries while control is unavailable and reports that once', async (t2) => {
@@ -115,7 +118,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     await watching.prints(new RegExp(`^${id} .* ended `, 'm'));
     await watching.prints(/Control is available again\.\n/, 'err');
     const { err } = await watching.stop();
-    assert.equal(err.trim().split('\n').length, 2, err);
+    assert.match(err, /^Watching; .*\n.* retrying: .*\n.* again\.\n$/);
     // The first request fails: the URL may be wrong.
     proxy.state = 'closing';
     const failed = await session.run(['attacks', 'watch'], proxied);
@@ -152,7 +155,7 @@ test('portcullis attacks', { timeout: 60_000 }, async (t) => {
     const { out, err } = await watching.stop();
     const all = new Set([first, ...ids]);
     assert.equal(records(out).filter(({ id }) => all.has(id)).length, 502);
-    assert.equal(err, '');
+    assert.match(err, /^Watching; [^\n]*\n$/);
   });
 });
 

@@ -76,8 +76,8 @@ const SINGLE = ['Host', 'Authorization', 'Content-Type'] as const;
 /** Why a well-formed head is ambiguous. Null if it is not. */
 function headProblem(request: IncomingMessage): Refusal | null {
   const { httpVersion, headers, headersDistinct } = request;
-  // Its layer below has refused what is ambiguous, and there are no such headers.
-  if (httpVersion === '2.0') return null;
+  // Of HTTP/2, whose layer below has refused what is ambiguous.
+  if ('stream' in request) return null;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return [505, 'HTTP Version Not Supported', 'This server speaks HTTP/1.1.'];
   }

@@ -6,7 +6,7 @@ import { CommandBlock } from './CommandBlock.tsx';
 const text = messages.enforce;
 
 /** How enforcement is started: to an operator the command, to all others who does it. */
-export function EnforceCommand() {
+export default function EnforceCommand() {
   const { person } = useSession();
   const isOperator = person?.operator === true;
   const command = useQuery({

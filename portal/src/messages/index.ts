@@ -6,9 +6,8 @@ import { groupMessages } from './groups.ts';
 import { serverMessages } from './servers.ts';
 import { settingsMessages } from './settings.ts';
 import { shellMessages } from './shell.ts';
-import { webhookMessages } from './webhooks.ts';
 
-/** Every word that the portal shows, but those of operators. All are in this folder, for translations; functions take what differs. */
+/** Every word that the portal shows, but those of operators and of pages that are read when they are opened. All are in this folder, for translations; functions take what differs. */
 export const messages = {
   ...shellMessages,
   ...accountMessages,
@@ -18,5 +17,4 @@ export const messages = {
   ...groupMessages,
   ...serverMessages,
   ...settingsMessages,
-  ...webhookMessages,
 } as const;

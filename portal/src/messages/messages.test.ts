@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { messages } from './index.ts';
 import { operatorMessages } from './operator.ts';
+import { webhookMessages } from './webhooks.ts';
 
 it('counts one thing in the singular, and many with separators', () => {
   const { servers, addresses, attacks, drops } = messages;
@@ -24,6 +25,6 @@ it('says nothing in words that only its makers understand', () => {
       found.push(`${path}: ${value}`);
     }
   };
-  walk({ ...messages, operator: operatorMessages }, 'messages');
+  walk({ ...messages, ...webhookMessages, operator: operatorMessages }, 'messages');
   assert.deepEqual(found, []);
 });

@@ -1,11 +1,10 @@
 import { SegmentedControl, Select } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Network } from 'lucide-react';
-import { useDeferredValue, useMemo, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import type { Column } from '../../components/list/columns.ts';
 import { Facts } from '../../components/figures/Facts.tsx';
 import { ListPanel } from '../../components/list/ListPanel.tsx';
-import { EnforceCommand } from '../../components/EnforceCommand.tsx';
 import { Notice } from '../../components/Notice.tsx';
 import { PageHeader } from '../../components/PageHeader.tsx';
 import { Pill } from '../../components/Pill.tsx';
@@ -22,6 +21,8 @@ const FILTERS = (['all', 'attacked', 'configured', 'bare'] as const).map((value)
   value,
   label: text.filters[value],
 }));
+
+const EnforceCommand = lazy(() => import('../../components/EnforceCommand.tsx'));
 
 export function AddressesPage() {
   const addresses = useAddresses();
@@ -41,7 +42,10 @@ function HeldFacts({ held }: { readonly held: Addresses }) {
     <>
       {enforcement === 'none' && (
         <Notice kind="info">
-          {text.notEnforced} <EnforceCommand />
+          {text.notEnforced}{' '}
+          <Suspense>
+            <EnforceCommand />
+          </Suspense>
         </Notice>
       )}
       {enforcement === 'partial' && <Notice kind="warn">{text.partlyEnforced}</Notice>}

@@ -1,5 +1,5 @@
 import type { FleetHealth } from '@portcullis/client/index.ts';
-import { EnforceCommand } from '../../../components/EnforceCommand.tsx';
+import EnforceCommand from '../../../components/EnforceCommand.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { Time } from '../../../components/Time.tsx';

@@ -11,11 +11,11 @@ import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { RoleButton } from '../../../components/RoleButton.tsx';
 import { Time } from '../../../components/Time.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
-import { messages } from '../../../messages/index.ts';
+import { webhookMessages } from '../../../messages/webhooks.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { useDeliveries } from './queries.ts';
 
-const text = messages.webhooks.log;
+const text = webhookMessages.webhooks.log;
 const STATES = ['all', 'pending', 'delivered', 'failed'] as const;
 const TONES: Readonly<Record<string, Tone>> = { delivered: 'ok', pending: 'warn', failed: 'bad' };
 

@@ -8,13 +8,13 @@ import { ProblemNotice } from '../../../components/forms/ProblemNotice.tsx';
 import { useWrite } from '../../../components/forms/use-write.ts';
 import { WriteDialog } from '../../../components/forms/WriteDialog.tsx';
 import { formatMoment } from '../../../format.ts';
-import { messages } from '../../../messages/index.ts';
+import { webhookMessages } from '../../../messages/webhooks.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { DeliveryLog } from './DeliveryLog.tsx';
 import { EVENTS, isSigned } from './queries.ts';
 import { WebhookForm } from './WebhookForm.tsx';
 
-const text = messages.webhooks;
+const text = webhookMessages.webhooks;
 
 interface Props {
   readonly webhook: Webhook;

@@ -5,11 +5,11 @@ import { webhookFormat } from '@portcullis/core/webhooks/format.ts';
 import { parseWebhookUrl } from '@portcullis/core/webhooks/url.ts';
 import { sentenceOf } from '../../../components/forms/field-errors.ts';
 import { WriteForm } from '../../../components/forms/WriteForm.tsx';
-import { messages } from '../../../messages/index.ts';
+import { webhookMessages } from '../../../messages/webhooks.ts';
 import { usePeopleClient } from '../../../session/session.ts';
 import { EVENTS, isSigned } from './queries.ts';
 
-const text = messages.webhooks;
+const text = webhookMessages.webhooks;
 /** The service knows which addresses are allowed, and says so. */
 const ANYWHERE = ['0.0.0.0/0', '::/0', '127.0.0.0/8', '::1/128'].flatMap((each) => {
   const parsed = parseCidr(each);

@@ -3,12 +3,12 @@ import { Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
 import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
-import { messages } from '../../../messages/index.ts';
+import { webhookMessages } from '../../../messages/webhooks.ts';
 import { useWebhooks } from './queries.ts';
 import { WebhookCard } from './WebhookCard.tsx';
 import { WebhookForm } from './WebhookForm.tsx';
 
-const text = messages.webhooks;
+const text = webhookMessages.webhooks;
 
 /** Where the organisation's events are sent to. */
 export default function WebhooksPanel() {
