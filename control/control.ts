@@ -328,9 +328,10 @@ async function migrateWhenReachable(
   log: Logger,
 ): Promise<void> {
   const deadline = performance.now() + DATABASE_TIMEOUT_MS;
+  const onBusy = () => log.warn('tables are in use, so the migration waits; replicas serve on');
   for (;;) {
     try {
-      await migrateDatabase({ url, migrationUrl }, migrations);
+      await migrateDatabase({ url, migrationUrl }, migrations, onBusy);
       return;
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > deadline) throw error;

@@ -28,7 +28,7 @@ const DRIVER_MESSAGES = [
   'Query read timeout',
   'timeout expired',
   'Postgres connection has been discarded',
-  // A newer replica migrated the table; a new connection plans again.
+  // A newer replica migrated the table, and a transaction that nobody repeats met it; the next one plans anew.
   'cached plan must not change result type',
 ];
 

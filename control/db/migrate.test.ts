@@ -6,8 +6,13 @@ import { loadMigrations, migrate, migrateDatabase, refuse, refuseServer } from '
 import { testDatabase } from './testing.ts';
 
 const one = { name: '0001-initial.sql', text: '', hash: 'a' };
-/** SHA-256 of 0001-initial.sql. */
-const INITIAL = '249348f59328fbeb61c525b561e0499ce78831487be3a49add445d0e06029043';
+/** The migrations that installations have, each with its SHA-256. New ones come behind them, whatever their numbers. */
+const APPLIED = [
+  ['0001-initial.sql', '249348f59328fbeb61c525b561e0499ce78831487be3a49add445d0e06029043'],
+  ['0002-people.sql', '95b793634d464ff5de893e8c81acde7b2e55b9788d7cc6564857e35abef5a979'],
+  ['0003-wire.sql', '178d30a415cb33fbddd113601a179b3a6fb2cc91019e312baa4d471263fc20ca'],
+  ['0006-postgres-15.sql', '5dbd8cbc9003158b9760e17178c2ea694e4a3bd4624d97f5f77fc1b172187201'],
+];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 
 test('rejects a database newer than the code with an explanation', () => {
@@ -24,9 +29,13 @@ test('rejects a database with other or changed migrations with an explanation', 
   assert.match(refuse([{ ...one, hash: 'x' }, two], [one]) ?? '', /cannot be carried over/);
 });
 
-test('the initial migration never changes: databases of f433ab77 and later hold it', async () => {
-  const [initial] = await loadMigrations();
-  assert.deepEqual([initial?.name, initial?.hash], ['0001-initial.sql', INITIAL]);
+test('migrations that installations have never change, and none comes between them', async () => {
+  const shipped = await loadMigrations();
+  const first = shipped.slice(0, APPLIED.length);
+  assert.deepEqual(
+    first.map(({ name, hash }) => [name, hash]),
+    APPLIED,
+  );
 });
 
 test('rejects a PostgreSQL outside of 15 to 18 with the versions that work', () => {
@@ -99,6 +108,41 @@ test('people of before links had makers go on: accounts are proven, and links be
     db,
   );
   assert.deepEqual(rows, [{ proven: true, makers: [1, null], tokens: true }]);
+});
+
+test('a migration that a backup holds up holds up nobody else', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const shipped = await loadMigrations();
+  const wanted = [
+    ...shipped,
+    { name: '9999-wait.sql', text: 'alter table people add x int', hash: 'w' },
+  ];
+  const [others, newer] = [openDatabase({ url }), openDatabase({ url })];
+  t.after(() => Promise.all([others.destroy(), newer.destroy()]));
+  const busy = Promise.withResolvers<undefined>();
+  const migrated = await db.transaction().execute(async (backup) => {
+    await sql`lock table people in access share mode`.execute(backup);
+    const migrated = migrate(newer, wanted, () => busy.resolve(undefined));
+    await Promise.race([busy.promise, migrated]);
+    const read = sql`select from people`.execute(others);
+    assert.equal((await read).rows.length, 0, 'while the backup and the migration go on');
+    return { migrated };
+  });
+  await migrated.migrated;
+  await sql`select x from people`.execute(others);
+});
+
+test('a database with a migration that this version lacks is left as it is', async (t) => {
+  const { db, url } = await testDatabase(t);
+  const shipped = await loadMigrations();
+  const seen = () =>
+    sql`select (select json_agg(m order by name) from migrations m) as migrations,
+               (select sum(xmin::text::bigint) from pg_class) as tables`.execute(db);
+  const before = await seen();
+  const older = shipped.slice(0, -1);
+  await assert.rejects(migrateDatabase({ url, migrationUrl: null }, older), /Nothing was changed/);
+  await assert.rejects(migrate(db, older), /newer than this Portcullis/);
+  assert.deepEqual((await seen()).rows, before.rows);
 });
 
 test('a failing migration rolls back itself and the ones before it', async (t) => {

@@ -1,14 +1,25 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Db, openDatabase, type Tx } from './database.ts';
 import { migrationUrl } from './embedded/roles.ts';
+import { codeOf } from './failure.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 const NAME = /^\d{4}-[a-z0-9-]+\.sql$/;
 
 /** Any number that no other user of the database takes; "PCLM" in ASCII. */
 const LOCK = 0x50_43_4c_4d;
+
+/** How long a migration may wait for one table: whoever reads or writes that table waits behind it. */
+const TABLE_WAIT_MS = 1_000;
+/** How long everybody else has the tables before the next attempt. */
+const PAUSE_MS = 2_000;
+/** How long attempts go on; a backup of millions of rows takes minutes. */
+const PATIENCE_MS = 600_000;
+/** Lock timeout, and deadlock with a writer. */
+const BUSY = new Set(['55P03', '40P01']);
 
 export interface Migration {
   readonly name: string;
@@ -38,13 +49,17 @@ export interface MigrationTarget {
   readonly migrationUrl: string | null;
 }
 
-/** Migrates with the role for migrations. With no migration missing, reads with the role of control only. */
+/**
+ * Migrates with the role for migrations. With no migration missing, reads with the role of control only. `onBusy` is called
+ * before each wait for tables that others use.
+ */
 export async function migrateDatabase(
   target: MigrationTarget,
   migrations: readonly Migration[],
+  onBusy: () => void = () => {},
 ): Promise<void> {
   if (await isMigrated(target.url, migrations)) return;
-  await onDatabase(roleToMigrate(target), (db) => migrate(db, migrations));
+  await onDatabase(roleToMigrate(target), (db) => migrate(db, migrations, onBusy));
 }
 
 /** The URL with the role that may change tables. */
@@ -82,14 +97,36 @@ async function appliedMigrations(db: Db): Promise<{ name: string; hash: string }
 
 /**
  * Migrates the database in one transaction under a lock, so that replicas that start together neither collide nor see a
- * partial state. Refuses a database of a newer version.
+ * partial state. Replicas of the version before serve meanwhile: an attempt that must wait for a table is rolled back and
+ * repeated, so that they do not queue behind it. Refuses a database of a newer version.
  */
-export async function migrate(db: Db, migrations?: readonly Migration[]): Promise<void> {
+export async function migrate(
+  db: Db,
+  migrations?: readonly Migration[],
+  onBusy: () => void = () => {},
+): Promise<void> {
   const wanted = migrations ?? (await loadMigrations());
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await migrateAtOnce(db, wanted);
+    } catch (error) {
+      if (!BUSY.has(codeOf(error) ?? '')) throw error;
+      if (performance.now() > deadline) throw new Error(TOO_BUSY, { cause: error });
+      onBusy();
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+const TOO_BUSY = `The database was not migrated: for ${PATIENCE_MS / 60_000} minutes, other transactions (a backup, or a session of psql) kept its tables. Nothing was changed. Start again when they have ended.`;
+
+async function migrateAtOnce(db: Db, wanted: readonly Migration[]): Promise<void> {
   await db.transaction().execute(async (tx) => {
     // No statement timeout: a migration, or waiting for another's, may take long.
     await sql`set local statement_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+    await sql.raw(`set local lock_timeout = ${TABLE_WAIT_MS}`).execute(tx);
     await sql`create table if not exists migrations (
       name text primary key, hash text not null, applied_at timestamptz not null default now())`.execute(
       tx,

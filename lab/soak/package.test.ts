@@ -1,17 +1,33 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { skipUnless } from '../requirements.ts';
 import { BootedRoot } from '../stack/booted-root.ts';
 import { eventually } from '../system/stack-fixture.ts';
+import { lacksCommit, programOf } from '../system/upgrade/then.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 const START_MS = 120_000;
 const MAIN_PID = 'systemctl show --value --property=MainPID';
+/** A commit, from whose data people upgrade. */
+const OLDER = 'f433ab77';
 const READY = 'http://127.0.0.1:8080/readyz';
+
+/** What `up --json` prints. */
+interface Started {
+  readonly keys: readonly { readonly key: string }[];
+  readonly addresses: readonly string[];
+}
 
 describe('the .deb, on a machine that systemd boots', {
   skip: skipUnless(['booted-systemd', 'netns', 'nft', 'postgres']),
@@ -108,5 +124,32 @@ describe('the .deb, on a machine that systemd boots', {
     assert.equal(hasTable(), true, 'the kernel continues to enforce');
     run('dpkg', '--purge', 'portcullis');
     assert.equal(root.run('test', '-e', '/var/lib/portcullis').status, 1);
+  });
+
+  it('goes on where npm start of an older version was stopped', {
+    skip: lacksCommit(OLDER),
+  }, async () => {
+    programOf(OLDER, root.path('/opt'));
+    const unit = ['--unit=older', '--property=StandardOutput=file:/run/older.json'];
+    const data = '--setenv=PORTCULLIS_DATA=/var/lib/portcullis';
+    const up = [`/opt/${OLDER}/portcullis`, 'up', '--json', '--enforce'];
+    run('systemd-run', ...unit, data, ...up);
+    const said = () => readFileSync(root.path('/run/older.json'), 'utf8');
+    await eventually('it is up', async () => said().endsWith('}\n'), START_MS);
+    const { keys, addresses } = JSON.parse(said()) as Started;
+    const headers = ['-H', `Authorization: Bearer ${keys[0]?.key}`];
+    const rules = `http://127.0.0.1:8080/api/v1/firewall/ips/${addresses[0]}`;
+    const rule = '{"action": "deny", "protocol": "udp", "destination_port": "4001"}';
+    const json = ['-H', 'Content-Type: application/json', '-d', rule];
+    run('curl', '-sSf', ...headers, ...json, `${rules}/rules`);
+    run('systemctl', 'stop', 'older');
+
+    run('dpkg', '--install', deb);
+    run('/usr/bin/portcullis', 'service', 'install', 'up', '--', '--enforce');
+    await eventually('it is ready', isReady, START_MS);
+    const isLive = async (): Promise<boolean> =>
+      /"destination_port":4001/.test(run('curl', '-sSf', ...headers, rules));
+    await eventually('its rule is live', isLive, START_MS);
+    assert.match(run('nft', 'list', 'ruleset'), /\b4001\b/);
   });
 });

@@ -1,6 +1,7 @@
 import { Problem } from '../../problem.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { codeOf, isUnavailable } from '../../db/failure.ts';
+import { isStalePlan } from '../../db/statement.ts';
 
 const RETRY_AFTER = { 'retry-after': '5' };
 
@@ -112,5 +113,5 @@ export async function runTransaction<T>(
 
 /** Whether the transaction was rolled back for a temporary reason. */
 export function isRetryable(error: unknown): boolean {
-  return AGAIN.has(codeOf(error) ?? '');
+  return AGAIN.has(codeOf(error) ?? '') || isStalePlan(error);
 }

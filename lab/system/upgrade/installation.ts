@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,6 +17,8 @@ interface Sent {
   readonly key?: string;
   readonly cookie?: string;
   readonly body?: object;
+  /** Of a write that may be sent again. */
+  readonly idempotencyKey?: string;
 }
 
 export interface Answer<T> {
@@ -30,25 +32,32 @@ export interface Answer<T> {
  * collectors. Each has its folder below `home`.
  */
 export class Installation {
-  readonly #network = new Network('upgrade');
+  readonly #network: Network;
   readonly #programs = new Map<string, ChildProcess>();
-  readonly #host: Namespace = this.#network.create('host');
-  readonly #checkout: string;
-  readonly #databaseUrl: string;
+  readonly #host: Namespace;
+  readonly #databaseUrl: string | null;
   readonly #env: NodeJS.ProcessEnv;
   #bridge: ChildProcess | null = null;
   readonly home: string;
+  /** The repository whose programs are started from now on. */
+  checkout: string;
 
-  /** `checkout`: the repository whose programs run. `home`: may be entered by the account of control. */
+  /**
+   * `home`: may be entered by the account of control. `label`: tells the hosts of one test apart. Without `databaseUrl`
+   * there is only what `startUp` starts.
+   */
   constructor(options: {
+    readonly label?: string;
     readonly checkout: string;
     readonly home: string;
-    readonly databaseUrl: string;
+    readonly databaseUrl?: string;
     readonly env?: NodeJS.ProcessEnv;
   }) {
-    this.#checkout = options.checkout;
+    this.#network = new Network(options.label ?? 'upgrade');
+    this.#host = this.#network.create('host');
+    this.checkout = options.checkout;
     this.home = options.home;
-    this.#databaseUrl = options.databaseUrl;
+    this.#databaseUrl = options.databaseUrl ?? null;
     this.#env = options.env ?? {};
     for (const name of ['control', 'edge', 'node', 'nats']) {
       mkdirSync(join(this.home, name), { recursive: true });
@@ -65,10 +74,30 @@ export class Installation {
     const listen = ['--listen', API, '--metrics-listen', 'off'];
     const nats = ['--nats', `tls://127.0.0.1:${PORTS.nats}`];
     this.#launch('control', ['control', '--data', join(this.home, 'control'), ...listen, ...nats], {
-      DATABASE_URL: this.#databaseUrl,
+      ...(this.#databaseUrl !== null && { DATABASE_URL: this.#databaseUrl }),
     });
     await this.logged('control', 'control is ready');
     this.#bridge ??= await startBridge(this.#host, join(this.home, 'api.sock'));
+  }
+
+  /** Everything by the command of the README; the folder is `data`. */
+  async startUp(): Promise<void> {
+    const env = { PORTCULLIS_DATA: join(this.home, 'data') };
+    this.#spawn('up', ['npm', 'start', '--', '--enforce'], env, this.checkout);
+    this.#bridge ??= await startBridge(this.#host, join(this.home, 'api.sock'));
+    await this.logged('up', 'Ctrl-C stops it');
+  }
+
+  /** As Ctrl-C does, which every process of the terminal gets. */
+  async stopUp(): Promise<void> {
+    const child = this.#programs.get('up');
+    if (child?.pid === undefined) throw new Error('it does not run');
+    process.kill(-child.pid, 'SIGINT');
+    await ended(child);
+    // npm does not wait for what it started.
+    const isOver = () => !existsSync(join(this.home, 'data', 'postgres', 'postmaster.pid'));
+    await this.until('the database has stopped', isOver);
+    await this.until('control has ended', () => !/:9464\b/.test(this.run('ss', '-Htln')));
   }
 
   async startNats(): Promise<void> {
@@ -90,9 +119,9 @@ export class Installation {
     const account = ['setpriv', '--reuid=portcullis', '--regid=portcullis', '--clear-groups'];
     // Which this account may read, wherever this checkout is.
     const program =
-      this.#checkout === RUNNING.root
+      this.checkout === RUNNING.root
         ? readableProgram()
-        : { root: this.#checkout, node: process.execPath };
+        : { root: this.checkout, node: process.execPath };
     const main = [program.node, join(program.root, 'cli', 'main.ts')];
     const node = [...main, 'node', '--name', 'node-1'];
     this.#spawn('node', [...account, ...node, ...place, '--engine', 'process', ...credential]);
@@ -125,8 +154,9 @@ export class Installation {
 
   /** Runs a command of the operator on the host; its standard output. */
   async command(...args: readonly string[]): Promise<string> {
-    const [program, ...rest] = this.#host.command(join(this.#checkout, 'portcullis'), ...args);
-    const env = { ...this.#environment(), DATABASE_URL: this.#databaseUrl };
+    const [program, ...rest] = this.#host.command(join(this.checkout, 'portcullis'), ...args);
+    const url = this.#databaseUrl;
+    const env = { ...this.#environment(), ...(url !== null && { DATABASE_URL: url }) };
     const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let [stdout, stderr] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -144,7 +174,7 @@ export class Installation {
   async call<T = unknown>(
     method: string,
     path: string,
-    { key, cookie, body }: Sent = {},
+    { key, cookie, body, idempotencyKey }: Sent = {},
   ): Promise<Answer<T>> {
     const text = body === undefined ? '' : JSON.stringify(body);
     const sent = request({
@@ -155,6 +185,7 @@ export class Installation {
         'x-portcullis-csrf': '1',
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
         ...(cookie !== undefined && { cookie }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
         ...(body !== undefined && {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
@@ -172,6 +203,7 @@ export class Installation {
     };
   }
 
+  /** Since its last start. */
   logOf(name: string): string {
     return readFileSync(join(this.home, `${name}.log`), 'utf8');
   }
@@ -201,6 +233,15 @@ export class Installation {
     }
   }
 
+  /** Ends a program as its supervisor would; its exit code. */
+  async stop(name: string): Promise<number | null> {
+    const child = this.#programs.get(name);
+    if (child === undefined) throw new Error(`${name} does not run`);
+    child.kill('SIGTERM');
+    await ended(child);
+    return child.exitCode;
+  }
+
   /** Everything ends at once, as with a host that loses its power; the games too. */
   async cutPower(): Promise<void> {
     this.#bridge?.kill('SIGKILL');
@@ -209,7 +250,7 @@ export class Installation {
   }
 
   #launch(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
-    this.#spawn(name, [join(this.#checkout, 'portcullis'), ...args], env);
+    this.#spawn(name, [join(this.checkout, 'portcullis'), ...args], env);
   }
 
   #spawn(
@@ -218,11 +259,12 @@ export class Installation {
     env: NodeJS.ProcessEnv = {},
     cwd = this.home,
   ): void {
-    const file = openSync(join(this.home, `${name}.log`), 'a');
+    const file = openSync(join(this.home, `${name}.log`), 'w');
     const child = this.#host.spawn(command, {
       env: { ...this.#environment(), ...env },
       cwd,
       stdio: ['ignore', file, file],
+      detached: true,
     });
     closeSync(file);
     this.#programs.set(name, child);

@@ -29,6 +29,8 @@ import { type Answer, Installation, PORTS } from './installation.ts';
 const [, , checkout = ''] = process.argv;
 const BIN = join(process.env['PORTCULLIS_TEST_POSTGRES'] ?? '/usr/lib/postgresql/15', 'bin');
 const IP = '203.0.113.10';
+/** By then an attack that is mitigated at all is. */
+const MITIGATION_MS = 20_000;
 const SERVER = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
 
 /** What the people of the installation know: passwords, keys, links, tokens and ids. */
@@ -42,7 +44,8 @@ export interface Known {
   readonly joinToken: string;
   readonly rules: { readonly kept: readonly number[]; readonly deleted: number };
   readonly generation: number;
-  readonly attack: { readonly id: number; readonly type: string };
+  /** `isMitigated` is absent, and true, in that of f433ab77: later versions only observe what exporters alone claim. */
+  readonly attack: { readonly id: number; readonly type: string; readonly isMitigated?: boolean };
   readonly server: string;
   readonly ip: string;
 }
@@ -78,7 +81,7 @@ baseline:
   - { prefixes: [203.0.113.0/24], rules: [{ action: deny, protocol: udp, destination_port: "1900" }] }
 edges: [{ name: edge-1, site: fra, devices: [ext0] }]
 collectors:
-  - { name: flows, listen: "127.0.0.1:${PORTS.flows}", exporters: [{ ip: 127.0.0.1, sampling_rate: 1 }] }
+  - { name: flows, listen: "127.0.0.1:${PORTS.flows}", exporters: [{ ip: 127.0.0.1, sampling_rate: 1, prefixes: [203.0.113.0/24] }] }
   - { name: far, listen: "127.0.0.1:${PORTS.farFlows}", exporters: [{ ip: 127.0.0.1, prefixes: [203.0.113.0/24] }] }
 nodes: [{ name: node-1 }, { name: node-2 }]
 game_servers:
@@ -246,7 +249,7 @@ async function protect(): Promise<Known['rules']> {
   return { kept: kept.ids, deleted: deleted.ids[0] ?? 0 };
 }
 
-/** An attack that a collector reports, and that the edge mitigates. */
+/** An attack that a collector reports, and that the edge mitigates if that is enough. */
 async function attacked(): Promise<Known['attack']> {
   const flow = {
     source: '192.0.2.99',
@@ -262,12 +265,15 @@ async function attacked(): Promise<Known['attack']> {
   };
   const stop = then.repeat(netflowV5([flow]), PORTS.flows);
   let found: { id: number; attack_type: string; mitigated_at: string | null } | undefined;
-  await then.until('the attack is mitigated', async () => {
+  const deadline = performance.now() + MITIGATION_MS;
+  await then.until('the attack is known', async () => {
     [found] = await send<[typeof found]>('GET', '/api/v1/attacks');
-    return typeof found?.mitigated_at === 'string';
+    const isMitigated = typeof found?.mitigated_at === 'string';
+    return isMitigated || (found !== undefined && performance.now() > deadline);
   });
   await stop();
-  return { id: found?.id ?? 0, type: found?.attack_type ?? '' };
+  const isMitigated = typeof found?.mitigated_at === 'string';
+  return { id: found?.id ?? 0, type: found?.attack_type ?? '', isMitigated };
 }
 
 interface Data<T> {
