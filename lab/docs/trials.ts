@@ -18,6 +18,13 @@ export const TRIALS: ReadonlyMap<string, Trial> = new Map<string, Trial>([
   ['README.md#Enforcing', { test: README, named: 'Enforcing: the same installation' }],
   ['README.md#Describe a fleet', { test: README, named: 'Describe a fleet: the example' }],
   [
+    'CONTRIBUTING.md#Migrations and tags',
+    {
+      untried:
+        'makes a fixture for minutes, as root; lab/system/upgrade starts on those that are there',
+    },
+  ],
+  [
     'CONTRIBUTING.md#Set up',
     { untried: 'the tests themselves and the checks, which CI runs by the same scripts' },
   ],
