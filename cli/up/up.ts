@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { FleetFile } from '@portcullis/control/fleet-file/desired.ts';
 import type { NodeConfig } from '@portcullis/node/config.ts';
 import { HostManagement, parseManagement } from '../agents/management.ts';
@@ -88,7 +89,13 @@ export async function runUp(options: UpOptions): Promise<void> {
     const facts = { options: upOptions, fleetFile, data, hosts, engine };
     const platform = { ...facts, running, stopping, startedMs };
     const starting = startPlatform(platform);
-    const started = await Promise.race([starting, stopped]);
+    // Ctrl-C may end a process that was made a moment ago, and its end be told before the signal.
+    const begun = starting.catch(async (error: unknown) => {
+      await setImmediate();
+      if (stopping.aborted) return null;
+      throw error;
+    });
+    const started = await Promise.race([begun, stopped]);
     if (started !== null) {
       describeStart(started, options.json === true);
       new UnseenKeys(data.path).seen();
