@@ -37,42 +37,90 @@ Exit codes: 0 success, 1 refused as things are, 2 a wrong command line, value or
 signed in or not allowed, 69 a needed service is not available.
 Output is coloured only on a terminal, and never if NO_COLOR is set.`;
 
-/** Every command, below one that says mistakes in JSON or as text. */
-export function buildProgram({ description, version, groups }: Program, isJson: boolean): Command {
-  const program = new Command('portcullis')
-    .description(description)
-    .version(version)
-    .helpOption('-h, --help', 'show the help of a command')
-    .addHelpText('after', EXIT_CODES)
-    .configureOutput({
-      outputError: (text, write) =>
-        write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
-    })
-    .showHelpAfterError(isJson ? false : '(use --help for more)')
-    .exitOverride()
-    .hook('preAction', async (_program, command) => {
-      if (command.options.some(({ long }) => long === '--ca')) await trustGiven(command.opts());
-    });
-  for (const [group, commands] of Object.entries(groups)) {
-    program.commandsGroup(group);
-    for (const add of commands) add(program);
-  }
-  return program;
-}
-
 /** Runs one command line and returns its exit code. */
-export async function runCommandLine(
-  definition: Program,
-  args: readonly string[],
-): Promise<number> {
+export async function runCommandLine(given: Program, args: readonly string[]): Promise<number> {
   const isJson = args.includes('--json');
-  const program = buildProgram(definition, isJson);
+  const program = buildProgram(given, isJson).configureOutput({
+    outputError: (text, write) =>
+      write(errorText(text.replace(/^error: /, ''), isJson, EXIT.usage)),
+  });
+  program.hook('preAction', async (_program, command) => {
+    if (command.options.some(({ long }) => long === '--ca')) await trustGiven(command.opts());
+  });
+  addCommands(program, given);
   try {
     requireKnown(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     return reportFailure(error, isJson);
+  }
+}
+
+/** Ends the reading of a command line in place of its action. */
+class WouldRun extends Error {}
+
+/** Why a command line is refused before its command begins, by a code of commander. */
+export interface Mistake {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * The mistake for which a command line would be refused before its command begins: an unknown command or option, too few or
+ * too many arguments. Null if there is none. Nothing is run or printed; values that the command itself checks are not.
+ */
+export async function mistakeIn(given: Program, args: readonly string[]): Promise<Mistake | null> {
+  const nowhere = (): void => {};
+  const program = buildProgram(given, false)
+    .configureOutput({ writeOut: nowhere, writeErr: nowhere })
+    .hook('preAction', () => {
+      throw new WouldRun();
+    });
+  addCommands(program, given);
+  try {
+    requireKnown(program, args);
+    await program.parseAsync([...args], { from: 'user' });
+    return null;
+  } catch (error) {
+    if (error instanceof WouldRun) return null;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? null : { code: error.code, message: error.message };
+    if (error instanceof CliError) return { code: 'usage', message: error.message };
+    throw error;
+  }
+}
+
+/** What `--help` prints of the program and each of its commands. */
+export function helpOf(given: Program): string[] {
+  const printed: string[] = [];
+  const program = buildProgram(given, false).configureOutput({
+    writeOut: (text) => printed.push(text),
+  });
+  addCommands(program, given);
+  const print = (command: Command): void => {
+    command.outputHelp();
+    for (const one of command.commands) print(one);
+  };
+  print(program);
+  return printed;
+}
+
+function buildProgram({ description, version }: Program, isJson: boolean): Command {
+  return new Command('portcullis')
+    .description(description)
+    .version(version)
+    .helpOption('-h, --help', 'show the help of a command')
+    .addHelpText('after', EXIT_CODES)
+    .showHelpAfterError(isJson ? false : '(use --help for more)')
+    .exitOverride();
+}
+
+/** Commands inherit how the program reports, so that is set before. */
+function addCommands(program: Command, { groups }: Program): void {
+  for (const [group, commands] of Object.entries(groups)) {
+    program.commandsGroup(group);
+    for (const add of commands) add(program);
   }
 }
 

@@ -4,7 +4,7 @@ import { countOf } from '@portcullis/core/count.ts';
 import type { Drops } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../connect.ts';
 import { type CallOptions, parseMoment, withCallOptions } from '../options.ts';
-import { print, printJson, printTable, styled } from '../output.ts';
+import { localTime, print, printJson, printTable, styled } from '../output.ts';
 
 interface DropsOptions extends CallOptions {
   readonly from?: string;
@@ -70,7 +70,9 @@ async function loadDrops(ip: string, options: DropsOptions): Promise<Drops> {
 async function describe({ data, meta }: Drops): Promise<void> {
   const since = meta.from_clamped ? ' (nothing earlier is stored or visible to this key)' : '';
   const what = meta.packets === 0 ? 'nothing was dropped' : formatCount(meta);
-  print(`${styled('bold', data.ip)}: ${what} from ${meta.from}${since} to ${meta.to}`);
+  print(
+    `${styled('bold', data.ip)}: ${what} from ${localTime(meta.from)}${since} to ${localTime(meta.to)}`,
+  );
   if (meta.edges.length > 0) print(`by ${meta.edges.join(', ')}`);
   if (data.totals.length > 0) {
     print();
@@ -98,7 +100,7 @@ async function describe({ data, meta }: Drops): Promise<void> {
   const peak = data.series.toSorted((a, b) => b.packets - a.packets)[0];
   if (peak !== undefined) {
     print();
-    print(`minute with the most drops: ${peak.at}, ${formatCount(peak)}`);
+    print(`minute with the most drops: ${localTime(peak.at)}, ${formatCount(peak)}`);
   }
   if (data.samples.length === 0) return;
   print();
@@ -126,7 +128,7 @@ export function newDrops(before: Drops | null, now: Drops): string[] {
   const known = new Map((before?.data.totals ?? []).map((one) => [nameOf(one), one.packets]));
   const grown = now.data.totals.flatMap((one) => {
     const more = one.packets - (known.get(nameOf(one)) ?? 0);
-    return more > 0 ? [`${now.meta.to}  +${more} packets  ${nameOf(one)}`] : [];
+    return more > 0 ? [`${localTime(now.meta.to)}  +${more} packets  ${nameOf(one)}`] : [];
   });
   const seen = new Set((before?.data.samples ?? []).map((one) => JSON.stringify(one)));
   const samples = now.data.samples.filter((one) => !seen.has(JSON.stringify(one)));
@@ -154,7 +156,7 @@ export function protocolName(number: number): string {
 function sampleRow(sample: Sample): string[] {
   const { source_ip: ip, source_port: port } = sample;
   return [
-    sample.at,
+    localTime(sample.at),
     sample.edge,
     port === null ? ip : ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`,
     sample.destination_port === null ? '-' : String(sample.destination_port),

@@ -30,4 +30,8 @@ test('says each reason once, without pointers and words of the API', () => {
     said('A parameter is not valid.', [{ parameter: 'from', detail: 'must be a valid date-time' }]),
     '--from must be a valid date-time.',
   );
+  assert.equal(
+    said('It is not available. Read filters/available for those that are.', []),
+    'It is not available. "portcullis firewall catalogue IP" prints those that are.',
+  );
 });

@@ -45,9 +45,11 @@ function placeOf(pointer: string): string {
     .join(', ');
 }
 
-/** `its abilities/0 cannot be` as `its abilities cannot be`. */
+/** `its abilities/0 cannot be` as `its abilities cannot be`, and a read of the API as the command that does it. */
 function withoutPointers(text: string): string {
-  return text.replaceAll(/\b([a-z_]+)\/\d+(?= )/g, (_, name: string) => name.replaceAll('_', ' '));
+  return text
+    .replaceAll(/\b([a-z_]+)\/\d+(?= )/g, (_, name: string) => name.replaceAll('_', ' '))
+    .replace('Read filters/available for', '"portcullis firewall catalogue IP" prints');
 }
 
 function trimmed(detail: string): string {

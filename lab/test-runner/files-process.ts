@@ -50,6 +50,8 @@ interface ProcessState {
 }
 
 function readProcessState(): ProcessState {
+  // Opened when they are first asked for, which is no fault of the file that does.
+  void [process.stdin, process.stdout, process.stderr];
   return {
     open: process.getActiveResourcesInfo(),
     folder: process.cwd(),

@@ -40,11 +40,11 @@ async function listAttacks(options: ListOptions): Promise<void> {
     printJson(attacks, { meta: { total: meta.total, from: meta.from } });
     return;
   }
-  if (attacks.length === 0) print(`No attacks since ${meta.from}.`);
+  if (attacks.length === 0) print(`No attacks since ${localTime(meta.from)}.`);
   else await printTable(HEADS, attacks.map(rowOf));
   if (meta.total > attacks.length) print(`and ${meta.total - attacks.length} more: --limit`);
   if (meta.from_clamped) {
-    print(`Nothing earlier than ${meta.from} is stored or visible to this key.`);
+    print(`Nothing earlier than ${localTime(meta.from)} is stored or visible to this key.`);
   }
 }
 

@@ -31,10 +31,7 @@ export function addFilters(firewall: Command): void {
         .argument('<filter>', 'as `firewall catalogue IP` prints it')
         .argument('<ports>', 'such as 27015 or 27015-27020'),
     )
-      .addHelpText(
-        'after',
-        `\n  portcullis firewall filter ${verb} 203.0.113.10 udp-stateful 27015`,
-      )
+      .addHelpText('after', `\n  portcullis firewall filter ${verb} 203.0.113.10 source 27015`)
       .action((ip: string, type: string, ports: string, options: WriteOptions) =>
         changeFilters(verb, { ip, type, ports }, options),
       );

@@ -10,6 +10,7 @@ const USER = 'ada';
 const HOME = `/home/${USER}`;
 /** As git makes it, in a home that is closed to others. */
 const CLONE = `${HOME}/portcullis`;
+const ORIGIN = '/srv/portcullis.git';
 /** `npm ci` is over at once: its result is mounted. */
 const NPM = `#!/bin/sh
 [ "$1" != ci ] || exec test -d node_modules/pg
@@ -63,6 +64,20 @@ mount --bind ${REPOSITORY}/node_modules ${CLONE}/node_modules`);
     assert.equal(status, 0, said);
   }
 
+  /** Makes the command `portcullis` that of the clone, as the package does. */
+  linkCommand(): void {
+    this.#asRoot(`ln -s ${CLONE}/portcullis /usr/local/bin/portcullis`);
+  }
+
+  /** Puts the clone under git, with an origin that is one commit ahead of it. */
+  publishNewer(): void {
+    this.#asRoot(`export HOME=/root GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.net GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.net
+git config --system --add safe.directory '*'
+cd ${CLONE}; git init -q -b main; git add -A; git commit -qm now; git clone -q --bare . ${ORIGIN}
+git clone -q ${ORIGIN} /tmp/newer; cd /tmp/newer; echo newer >NEWER; git add NEWER; git commit -qm newer; git push -q
+cd ${CLONE}; git remote add origin ${ORIGIN}; git fetch -q; git branch -q -u origin/main; chown -R ${USER}: .git`);
+  }
+
   /** Sets a variable in every later command, as `export` does in the shell of a person. */
   export(line: string): void {
     this.#exports.push(line);
@@ -73,7 +88,13 @@ mount --bind ${REPOSITORY}/node_modules ${CLONE}/node_modules`);
     return this.#root.run(...this.#shell(line));
   }
 
-  /** The same on a terminal. */
+  /** A script in the clone by root; it ends with its first line that fails. */
+  runAsRoot(script: string): Ended {
+    const env = ['HOME=/root', 'PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'NO_COLOR=1'];
+    return this.#root.run('env', '-i', ...env, 'sh', '-ec', `cd ${CLONE}\n${script}`);
+  }
+
+  /** The same as `run`, on a terminal. */
   onTerminal(line: string): TerminalCommand {
     return new TerminalCommand(this.#root.command(...this.#shell(line)), {
       env: { PATH: process.env['PATH'] },
