@@ -420,8 +420,8 @@ describe('people, settings and operators in a browser', { skip: skipUnless(NEEDS
     await page.getByRole('link', { name: FOREIGN, exact: true }).waitFor();
     await page.goto(`${browser.url}/operator?tab=audit`);
     await page.getByRole('searchbox').fill('acting.');
-    await page.getByRole('row', { name: /ada@example.net acting\.begin .*blocks/ }).waitFor();
-    await page.getByRole('row', { name: /ada@example.net acting\.end .*acme/ }).waitFor();
+    await page.getByRole('row', { name: /ada@example.net .*acting\.begin .*blocks/ }).waitFor();
+    await page.getByRole('row', { name: /ada@example.net .*acting\.end .*acme/ }).waitFor();
     await page.goto(`${browser.url}/operator?tab=people`);
     await page.getByRole('button', { name: 'Invite a person' }).click();
     await page.getByRole('textbox', { name: 'Email' }).fill('erin@example.net');

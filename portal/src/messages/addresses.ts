@@ -140,6 +140,8 @@ export const addressMessages = {
     label: 'One rule a line',
     hint: 'Action, protocol, ports, source. Without an action: allow. All are created, or none.',
     example: 'allow tcp 25565\nallow udp 19132-19133 from 198.51.100.0/24\ndeny any from 192.0.2.7',
+    unknown: (word: string) =>
+      `“${word}” is no action, protocol, port or source: write such as allow tcp 25565 from 198.51.100.0/24`,
     tooMuch: (rest: string) =>
       `“${rest}” is one part too many: write action, protocol, ports, source`,
     noPorts: (protocol: string) => `${protocol} has no ports: write tcp or udp`,

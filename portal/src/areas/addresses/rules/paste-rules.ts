@@ -13,12 +13,15 @@ export interface PastedLine {
 }
 
 const text = messages.paste;
+/** Words for no source. */
+const ANYWHERE = ['any', 'anywhere', 'everywhere', 'all'];
 
 /**
  * Reads a rule a line; empty lines and what follows `#` are left out.
  *
  *     line   = [ "allow" / "deny" ] [ protocol ] [ ports ] [ [ "from" ] source ]
  *     action : allow without one      protocol: any without ports, else tcp
+ *     source : also "anywhere"
  */
 export function parsePastedRules(pasted: string, ip: string | null): PastedLine[] {
   return pasted
@@ -42,9 +45,12 @@ function parseLine(line: string, ip: string | null): Pick<PastedLine, 'rule' | '
   const named: Protocol | null = take(PROTOCOLS);
   const hasPort = words[0] !== undefined && parsePortExpression(words[0]).ok;
   const ports = hasPort ? (words.shift() ?? null) : null;
-  take(['from']);
-  const source = words.shift() ?? null;
+  const isNamed = take(['from']) !== null;
+  const typed = words.shift() ?? null;
+  const source = typed !== null && ANYWHERE.includes(typed) ? null : typed;
   const wrong = (reason: string) => ({ rule: null, reason });
+  // The first word that is none of them, not what it makes of the words behind it.
+  if (source !== null && !isNamed && !/[.:]/.test(source)) return wrong(text.unknown(source));
   if (words.length > 0) return wrong(text.tooMuch(words.join(' ')));
   const protocol = named ?? (ports === null ? 'any' : 'tcp');
   if (ports !== null && !hasPorts(protocol)) return wrong(text.noPorts(protocol));

@@ -72,6 +72,10 @@ describe('pasted rules', () => {
       [2, 3],
     );
     assert.match(wrong[0]?.reason ?? '', /icmp has no ports/);
+    assert.match(wrong[1]?.reason ?? '', /^“open” is no action/);
+    const [unknown, anywhere] = parsePastedRules('foo tcp 1\ndeny udp 19 from anywhere', IP);
+    assert.match(unknown?.reason ?? '', /^“foo” is no action, protocol, port or source/);
+    assert.deepEqual([anywhere?.rule?.source_ip, anywhere?.reason], [null, null]);
   });
 });
 

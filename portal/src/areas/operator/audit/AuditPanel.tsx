@@ -8,6 +8,7 @@ import { ListPanel } from '../../../components/list/ListPanel.tsx';
 import { Pill } from '../../../components/Pill.tsx';
 import { SearchField } from '../../../components/list/SearchField.tsx';
 import { timeColumn } from '../../../components/Time.tsx';
+import { messages } from '../../../messages/index.ts';
 import { operatorMessages } from '../../../messages/operator.ts';
 import { personClient } from '../../../session/session.ts';
 import { useOrganisations } from '../queries.ts';
@@ -74,8 +75,8 @@ export function AuditPanel() {
             </>
           ),
         },
-        { title: columns.action, className: 'mono', cell: ({ action }) => action },
-        { title: columns.target, className: 'mono', cell: ({ target }) => target },
+        { title: columns.action, cell: ({ action }) => <Action action={action} /> },
+        { title: columns.target, cell: ({ target }) => target.replace(':', ' ') },
         { title: columns.organisation, className: 'mono', cell: (entry) => entry.organisation },
         { title: columns.source, className: 'mono dim', cell: ({ source }) => source },
         {
@@ -99,6 +100,16 @@ export function AuditPanel() {
       detailOf={(entry) => (open === entry.id ? <Detail entry={entry} /> : null)}
       older={text.older}
     />
+  );
+}
+
+/** In words where it has some, and as the service calls it. */
+function Action({ action }: { readonly action: string }) {
+  const words: Readonly<Record<string, string>> = { ...messages.history.change, ...text.actions };
+  return (
+    <>
+      {words[action]} <span className="mono dim">{action}</span>
+    </>
   );
 }
 
