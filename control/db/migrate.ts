@@ -12,7 +12,7 @@ const NAME = /^\d{4}-[a-z0-9-]+\.sql$/;
 /** Any number that no other user of the database takes; "PCLM" in ASCII. */
 const LOCK = 0x50_43_4c_4d;
 
-/** How long a migration may wait for one table: whoever reads or writes that table waits behind it. */
+/** How long a migration may wait for one table: all who read or write that table wait behind it. */
 const TABLE_WAIT_MS = 1_000;
 /** How long everybody else has the tables before the next attempt. */
 const PAUSE_MS = 2_000;

@@ -6,7 +6,7 @@ import type { AttackTops } from '../mitigation/plan-mitigations.ts';
 import { REFLECTORS } from '../vectors.ts';
 import { sampledTops, seeded, type Sent } from './tops.ts';
 
-/** Whoever mitigates an attack: control, or an edge alone. The threshold is 2,000 packets/s. */
+/** A planner of mitigations: that of control, or of an edge alone. The threshold is 2,000 packets/s. */
 export interface MitigationPlanner {
   /**
    * An attack of these types on this subject is reported with its tops, or ends (null). Returns the actions in force then,
