@@ -105,7 +105,7 @@ const UNTRUSTED = new Set([
 ]);
 const WRONG = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID']);
 
-/** What is wrong with the certificate of a server that answered, and what to do; null if it is something else. */
+/** The fault of the certificate of a server that answered, and what to do; null if it is something else. */
 export function certificateProblem(error: unknown): string | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const code = String((at as NodeJS.ErrnoException).code);

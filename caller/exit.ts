@@ -45,7 +45,7 @@ export function failed(message: string, cause?: unknown): CliError {
   return new CliError(EXIT.failed, message, { cause });
 }
 
-/** What a system call says of a path, in words. */
+/** The errors of system calls on a path, in words. */
 const PATH_FAILURES: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of it is a file, not a directory',
   ENOENT: 'it does not exist',

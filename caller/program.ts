@@ -91,7 +91,7 @@ export async function mistakeIn(given: Program, args: readonly string[]): Promis
   }
 }
 
-/** What `--help` prints of the program and each of its commands. */
+/** The output of `--help` of the program and each of its commands. */
 export function helpOf(given: Program): string[] {
   const printed: string[] = [];
   const program = buildProgram(given, false).configureOutput({

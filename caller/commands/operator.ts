@@ -79,7 +79,7 @@ async function callOperator(
 
 interface OperatorAnswer {
   readonly data: unknown;
-  /** What was made, where it has an id of its own. */
+  /** The created object, where it has an id of its own. */
   readonly made?: object;
   readonly meta?: object;
   readonly message?: string;

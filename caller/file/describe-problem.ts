@@ -4,7 +4,7 @@ import type { ProblemError } from '@portcullis/client/errors.ts';
 const VERB =
   /^(?:is|are|was|were|has|have|had|must|may|cannot|can|needs?|names?|belongs?|takes?|does|overlaps?|ends?|would)\b/;
 
-/** What the command calls the members of requests. */
+/** The names of request members in the words of the command. */
 const NAMES: Readonly<Record<string, string>> = {
   source_ip: 'the source',
   sources: 'the source',

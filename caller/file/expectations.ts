@@ -15,7 +15,7 @@ export interface Outcome {
   readonly explanation: string | null;
 }
 
-/** What an expectation is evaluated against: what is live, or what is accepted, with a change of the address. */
+/** The state that an expectation is evaluated against: what is live, or what is accepted, with a change of the address. */
 export type Against = { readonly view: 'live' } | { readonly change: ExplainedChange | null };
 
 /** Evaluates the expectations of addresses, in their order. */

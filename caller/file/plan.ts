@@ -39,7 +39,7 @@ export interface Change {
   readonly object: ChangedObject;
 }
 
-/** What a change adds, removes or changes. */
+/** The object that a change adds, removes or changes. */
 export type ChangedObject =
   | {
       readonly kind: 'rule';

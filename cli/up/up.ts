@@ -89,7 +89,7 @@ export async function runUp(options: UpOptions): Promise<void> {
     const facts = { options: upOptions, fleetFile, data, hosts, engine };
     const platform = { ...facts, running, stopping, startedMs };
     const starting = startPlatform(platform);
-    // Ctrl-C may end a process that was made a moment ago, and its end be told before the signal.
+    // Ctrl-C may end a process that was just made, whose exit is then reported before the signal.
     const begun = starting.catch(async (error: unknown) => {
       await setImmediate();
       if (stopping.aborted) return null;

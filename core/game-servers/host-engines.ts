@@ -27,7 +27,7 @@ export interface LocalImage {
 
 /** The engines of a host, and what they have. */
 export interface HostEngines {
-  /** Null: the host is told to do without Docker. */
+  /** Null: the host is configured without Docker. */
   readonly docker: DockerStatus | null;
   /** References of local images that are programs of Portcullis, which the process engine runs. */
   readonly programs: readonly string[];

@@ -73,7 +73,7 @@ export interface EngineFacts {
   readonly apiVersion: string;
   /** Facts that the operator should know, such as that processes are not isolated. */
   readonly warnings: readonly string[];
-  /** Null: the host is told to do without Docker. */
+  /** Null: the host is configured without Docker. */
   readonly docker: DockerStatus | null;
   /** References of images that are run as plain processes. */
   readonly programs: readonly string[];

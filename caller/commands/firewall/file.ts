@@ -195,7 +195,7 @@ function changesIn(plans: readonly AddressPlan[]): number {
   return plans.reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
-/** What the file expects, evaluated against what it would make. */
+/** The expectations of the file, evaluated against the result of applying it. */
 async function checkResult(
   client: KeyClient,
   wanted: readonly WantedAddress[],

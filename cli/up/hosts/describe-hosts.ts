@@ -3,7 +3,7 @@ import { commandLine } from '../../installation/command-line.ts';
 import type { Hosts } from './hosts-options.ts';
 import type { Invitation } from './join-commands.ts';
 
-/** What the operator is told of a start with `--hosts`. */
+/** The lines that a start prints with `--hosts`. */
 export interface StartedHosts {
   readonly hosts: Hosts;
   readonly fingerprint: string;

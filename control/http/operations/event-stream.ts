@@ -99,7 +99,7 @@ function watchRight(right: StreamRight, ending: AbortController): () => void {
     if (leftMs <= CHECK_MS && !ending.signal.aborted)
       expiry = setTimeout(run, Math.max(SOON_MS, leftMs));
   };
-  // One at a time: somebody may change rights in a loop, and each change is told to every stream.
+  // One at a time: somebody may change rights in a loop, and every stream is notified of each change.
   let isChecking = false;
   let again = false;
   const run = (): void => {

@@ -111,7 +111,7 @@ test('codes are limited for an account, from however many places they come, and 
 test('devices of before the authenticator app was on do not add codes to those of strangers', async (t) => {
   const env = await start(t);
   await addPerson(env, EMAIL);
-  // Whoever has the password alone; each sign-in is another device.
+  // Somebody who has the password alone; each sign-in is another device.
   const devices: string[] = [];
   for (let count = 0; count < 3; count++) {
     const reply = await signIn(env, { email: EMAIL });
