@@ -32,7 +32,7 @@ export async function declareAgent(
   else if (kind === 'node') await declareNode(batch, name);
   else throw usageError('a collector names its exporters: add it in the fleet file or the portal');
   const action = `${kind}.create`;
-  const generation = await batch.land(action);
+  const generation = await batch.takeGeneration(action);
   const target = `${kind}:${name}`;
   await recordAudit(tx, { actor, organisationId: null, action, target, generation });
   return true;

@@ -44,7 +44,7 @@ export async function createFirstStart(db: Db, network: HostNetwork): Promise<Fi
       actor,
     );
     batch.touch(...addresses);
-    const generation = await batch.land('first start');
+    const generation = await batch.takeGeneration('first start');
     await recordAudit(tx, {
       actor,
       organisationId,

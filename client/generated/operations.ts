@@ -2283,7 +2283,7 @@ export type RulesCreated = {
     readonly ids: readonly number[];
     /** How many landed. */
     readonly created: number;
-    /** How many were asked for. More than `created`: some ports did not land. */
+    /** How many were asked for. More than `created`: some ports got no rule. */
     readonly requested: number;
   };
   /** That it was accepted and how long it propagates; which rule makes it moot. */

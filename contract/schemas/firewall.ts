@@ -189,7 +189,7 @@ export const RulesCreated = object('RulesCreated', {
     ids: Type.Array(id(), { description: 'Ids of the rules that landed, by ascending port.' }),
     created: natural({ description: 'How many landed.' }),
     requested: natural({
-      description: 'How many were asked for. More than `created`: some ports did not land.',
+      description: 'How many were asked for. More than `created`: some ports got no rule.',
     }),
   }),
   message: message('That it was accepted and how long it propagates; which rule makes it moot.'),

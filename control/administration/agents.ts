@@ -83,7 +83,7 @@ async function save(
     if (before !== null) batch.requireOwn(before.owner, `The ${kind} ${name}`);
     await write(batch, name);
     const action = `${kind}.${before === null ? 'create' : 'change'}`;
-    const generation = await batch.land(action);
+    const generation = await batch.takeGeneration(action);
     await recordAudit(tx, {
       actor: operatorActor(call),
       organisationId: null,

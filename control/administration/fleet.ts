@@ -50,7 +50,7 @@ async function removeAgent(call: Call, batch: Batch): Promise<Answer> {
   batch.requireOwn(agent.owner, `The ${agent.kind} ${name}`);
   if (agent.hindrance !== null) throw conflict(agent.hindrance);
   await agent.remove(batch);
-  const generation = await batch.land('agent.remove');
+  const generation = await batch.takeGeneration('agent.remove');
   await recordAudit(tx, {
     actor: operatorActor(call),
     organisationId: null,

@@ -94,7 +94,7 @@ async function writeServer(
     if (row === undefined) throw notSeen();
     batch.requireOwn(row.owner, `The server ${row.name}`);
     const action = await change({ batch, row });
-    return land(call, batch, { action, uuid: row.uuid, organisationId: row.organisationId });
+    return finishWrite(call, batch, { action, uuid: row.uuid, organisationId: row.organisationId });
   });
 }
 
@@ -102,13 +102,13 @@ type Landed = Pick<CurrentGameServer, 'uuid' | 'organisationId'> & {
   readonly action: string | null;
 };
 
-async function land(
+async function finishWrite(
   call: Call,
   batch: Batch,
   { action, uuid, organisationId }: Landed,
 ): Promise<Answer> {
   const { tx } = batch;
-  const generation = await batch.land(action ?? 'server.change');
+  const generation = await batch.takeGeneration(action ?? 'server.change');
   if (action !== null) {
     await recordAudit(tx, {
       actor: operatorActor(call),
@@ -181,7 +181,7 @@ async function create(
   await requireFreePorts(tx, content);
   await createGameServer(batch, content, organisationId);
   await setExternalId(tx, uuid, externalId);
-  return land(call, batch, { action: 'server.create', uuid, organisationId });
+  return finishWrite(call, batch, { action: 'server.create', uuid, organisationId });
 }
 
 /** A repetition without its Idempotency-Key, perhaps days later. */

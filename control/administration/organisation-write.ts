@@ -36,7 +36,7 @@ export async function writeOrganisation(
   return operate(tx, async (batch) => {
     const { id, owner } = await requireOrganisation(tx, call.params['slug'] ?? '');
     const done = await change({ batch, organisationId: id, owner });
-    return { ...(await land(call, batch, id, done)), status };
+    return { ...(await finishWrite(call, batch, id, done)), status };
   });
 }
 
@@ -60,7 +60,7 @@ export async function operate<T>(tx: Tx, change: (batch: Batch) => Promise<T>): 
 }
 
 /** Takes the generation, writes the audit trail and answers the organisation. */
-export async function land(
+export async function finishWrite(
   call: Call,
   batch: Batch,
   organisationId: number,
@@ -68,7 +68,7 @@ export async function land(
 ): Promise<Answer> {
   const { tx } = batch;
   await notifyAccess(tx);
-  const generation = await batch.land(done.action);
+  const generation = await batch.takeGeneration(done.action);
   await recordAudit(tx, { actor: operatorActor(call), organisationId, generation, ...done });
   const data = await loadOrganisations(tx, { slug: call.params['slug'] ?? '' });
   return {

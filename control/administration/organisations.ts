@@ -19,7 +19,7 @@ import {
 import { conflict, invalidField, Problem } from '../problem.ts';
 import {
   type Done,
-  land,
+  finishWrite,
   operate,
   requireOrganisation,
   type Written,
@@ -112,7 +112,7 @@ async function saveOne(call: CallOf<'saveOrganisation'>, tx: Tx): Promise<Answer
     if (external_id !== undefined) {
       await sql`update organisations set external_id = ${external_id} where id = ${id}`.execute(tx);
     }
-    return land(call, batch, id, {
+    return finishWrite(call, batch, id, {
       action: before === undefined ? 'organisation.create' : 'organisation.change',
       target: `organisation:${slug}`,
       detail: { name, external_id, flags, limits },

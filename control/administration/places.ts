@@ -9,7 +9,7 @@ import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { hostsOf } from './hosts.ts';
 
-interface Wish {
+interface PlacementRequest {
   readonly node?: string | null;
   readonly limits: { readonly memory: number; readonly disk: number };
   readonly allocations?: readonly { readonly ip: string }[];
@@ -18,12 +18,11 @@ interface Wish {
 }
 
 /**
- * The node for a server, and a port of it where the wish has none. 422 with what each node lacks, which is what people need
- * to know of a server that could not be placed.
+ * The node for a server, and a port of it where the request has none. 422 with what each node lacks.
  */
 export async function placeServer(
   tx: Tx,
-  { node = null, limits, allocations, image }: Wish,
+  { node = null, limits, allocations, image }: PlacementRequest,
   egg: Pick<Egg, 'images'> | null,
 ): Promise<{ readonly node: string; readonly allocation?: { ip: string; port: number } }> {
   const nodes = await loadNodeStatuses(tx);

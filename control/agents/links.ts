@@ -68,7 +68,7 @@ export async function serveLinks(deps: LinkDeps): Promise<Links> {
   const nats = config.natsServers.length === 0 ? null : await serveNats(deps, rates);
   const all = joinTransports([edges, nodes, ...(nats === null ? [] : [nats])]);
   fleet.attachLink(all);
-  gameServers.speakThrough(all);
+  gameServers.useLink(all);
   return {
     relay: nats,
     announceWatch: (version) => all.notify({ kind: 'watch', version }),

@@ -18,19 +18,19 @@ export type GenerationalTable =
   | 'baseline_rules';
 
 /**
- * The generation of rows before `land` sets the real one. No generation is 0, and other transactions never see it.
+ * The generation of rows before `takeGeneration` sets the real one. No generation is 0, and other transactions never see it.
  * So all writes of a batch share one generation, which is taken last.
  */
-const NOT_LANDED = 0;
+const PENDING_GENERATION = 0;
 
 /** The columns of a row that this batch creates. */
-export const BEGINS = { created_generation: NOT_LANDED } as const;
+export const UNSTAMPED = { created_generation: PENDING_GENERATION } as const;
 
 /**
  * Several firewall and fleet writes of one transaction that become one generation.
  *
  * Functions that get a batch write through `batch.tx` and name the targets that they touch. The owner of the
- * transaction calls `land` as its last step, or rolls back.
+ * transaction calls `takeGeneration` as its last step, or rolls back.
  */
 export class Batch {
   readonly tx: Tx;
@@ -90,14 +90,14 @@ export class Batch {
   async end(table: GenerationalTable, ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
     await sql`
-      update ${sql.table(table)} set deleted_generation = ${NOT_LANDED}, deleted_at = now()
+      update ${sql.table(table)} set deleted_generation = ${PENDING_GENERATION}, deleted_at = now()
        where id = any(${ids}::bigint[]) and deleted_generation is null
     `.execute(this.tx);
     addIds(this.#deleted, table, ids);
   }
 
   /** Takes the generation and stamps every row. Returns null, without taking one, when nothing changed. */
-  async land(cause: string): Promise<number | null> {
+  async takeGeneration(cause: string): Promise<number | null> {
     if (!this.#marked && this.#created.size === 0 && this.#deleted.size === 0) return null;
     const generation = await takeGeneration(this.tx, { cause, targets: [...this.#targets] });
     await this.#stamp('created_generation', this.#created, generation);

@@ -38,7 +38,7 @@ export interface GameServers {
   /** Images of the shipped eggs on nodes. */
   readonly images: NodeImages;
   /** Called when the link is up and nodes can be called. */
-  speakThrough(link: ControlSide): void;
+  useLink(link: ControlSide): void;
   /** Starts what closes ports of lost nodes; returns what stops it. */
   startTimers(): () => Promise<void>;
   /** A failure without a waiting caller: logged. */
@@ -68,7 +68,7 @@ export function createGameServers(deps: GameServerDeps): GameServers {
       return admission;
     },
     images: { make: (node, image) => calls.makeImage(node, image) },
-    speakThrough: (link) => calls.speakThrough(link),
+    useLink: (link) => calls.useLink(link),
     startTimers: () => startLostNodes({ db, events }),
     failed: (what, error) => events.failed(what, error),
   };

@@ -100,7 +100,7 @@ export async function startEnvironment(
   const registry = createRegistry();
   const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
-  gameServers.speakThrough(nodes.control);
+  gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
   const server = createHttpServer({ ...serverDeps(ground), ...overrides });
   onServer(server);
@@ -131,7 +131,7 @@ export async function startEnvironment(
   };
 }
 
-interface Ground {
+interface HttpParts {
   readonly db: Db;
   readonly events: Events;
   readonly access: Access;
@@ -155,7 +155,7 @@ function serverDeps({
   queryEdges,
   registry,
   gameServers,
-}: Ground): HttpDeps {
+}: HttpParts): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
   const attacks = createAttacks({ db, publicUrl, registry, log });

@@ -161,7 +161,7 @@ interface Done extends SavedBlocked {
 
 async function answer(call: Call, batch: Batch, scope: Scope, done: Done) {
   const { did, created, renewed, sources, still } = done;
-  const generation = await batch.land(`source.${did}`);
+  const generation = await batch.takeGeneration(`source.${did}`);
   if (created + renewed > 0) {
     await recordAudit(batch.tx, {
       actor: keyActor(call),

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows, noteLock } from '../../db/locks.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import { touchList } from '../../fleet/policies/blocked-sets.ts';
 import { Problem } from '../../problem.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
@@ -52,7 +52,7 @@ export async function saveBlocked(
     insert into blocked_sources
       (organisation_id, holding_id, target, source, note, expires_at, owner, created_generation)
     select ${organisationId}, ${holdingId}::bigint, ${target}::cidr, source, ${note},
-           ${expires}::timestamptz, ${batch.owner}, ${BEGINS.created_generation}
+           ${expires}::timestamptz, ${batch.owner}, ${UNSTAMPED.created_generation}
       from unnest(${sources}::cidr[]) as source
     on conflict (organisation_id, holding_id, target, source) where deleted_generation is null
       do update set note = excluded.note, expires_at = excluded.expires_at

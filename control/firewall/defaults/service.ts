@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { formatCidr, formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
-import { Batch, BEGINS } from '../../fleet/batch.ts';
+import { Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import type { Owner } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
@@ -61,7 +61,7 @@ async function insertDefault(
 ): Promise<void> {
   const { rows } = await sql<{ id: number; organisationId: number }>`
     insert into default_actions (holding_id, target, action, owner, created_generation)
-    values (${holdingId}, ${target}, ${action}, ${batch.owner}, ${BEGINS.created_generation})
+    values (${holdingId}, ${target}, ${action}, ${batch.owner}, ${UNSTAMPED.created_generation})
     returning id, (select organisation_id from holdings where id = ${holdingId}) as "organisationId"
   `.execute(batch.tx);
   for (const { id, organisationId } of rows) {
@@ -113,7 +113,7 @@ export async function setOwnDefault(
     changed,
     propagation: changed ? await measuredPropagation(tx) : '',
   });
-  const generation = await batch.land('default.set');
+  const generation = await batch.takeGeneration('default.set');
   if (generation === null) return { target, message, generation: await currentGeneration(tx) };
   await recordAudit(tx, {
     actor: keyActor(call),

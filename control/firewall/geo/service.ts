@@ -3,7 +3,7 @@ import { parseCountry } from '@portcullis/core/net/countries.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { Owner } from '../../db/schema.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import { Problem } from '../../problem.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { findAssignableHolding, lockHoldings } from '../groups/holdings.ts';
@@ -119,7 +119,7 @@ export async function createGeoRule(
   const { rows } = await sql<{ id: number }>`
     insert into geo_rules (organisation_id, action, countries, asns, owner, created_generation)
     values (${organisationId}, ${action}, ${countries}::text[], ${asns}::bigint[], ${batch.owner},
-            ${BEGINS.created_generation})
+            ${UNSTAMPED.created_generation})
     returning id
   `.execute(batch.tx);
   batch.begin(
@@ -151,7 +151,7 @@ export async function assignGeoRule(
   await lockHoldings(tx, holdings);
   const { rows } = await sql<{ id: number; target: string }>`
     insert into geo_assignments (geo_rule_id, holding_id, target, created_generation)
-    select ${geoRuleId}, holding, target, ${BEGINS.created_generation}
+    select ${geoRuleId}, holding, target, ${UNSTAMPED.created_generation}
       from unnest(${holdings}::bigint[], ${wanted.map(({ cidr }) => cidr)}::cidr[]) as w (holding, target)
     on conflict do nothing returning id, target`.execute(tx);
   const created = new Set(rows.map(({ target }) => target));

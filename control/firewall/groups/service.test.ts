@@ -57,7 +57,7 @@ async function inBatch<T>(
   return db.transaction().execute(async (tx) => {
     const batch = new Batch(tx, owner);
     const result = await work(batch);
-    await batch.land('test');
+    await batch.takeGeneration('test');
     return result;
   });
 }

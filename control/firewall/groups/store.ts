@@ -3,7 +3,7 @@ import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import { storedCidr } from '../../fleet/index.ts';
 import {
   type Conflict,
@@ -85,7 +85,7 @@ export async function insertGroupRules(
   const { rows } = await sql<{ id: number }>`
     insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
     select r."groupId", r.action, r.protocol, r.source::cidr, r.port, (r."namedPort" ->> 'server')::uuid,
-           r."namedPort" ->> 'name', ${BEGINS.created_generation}
+           r."namedPort" ->> 'name', ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb)
         as r ("groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb)
     on conflict do nothing returning id
@@ -104,7 +104,7 @@ export async function insertGroupFilters(
   if (filters.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
     insert into group_filters (group_id, type, port, created_generation)
-    select f."groupId", f.type, f.port, ${BEGINS.created_generation}
+    select f."groupId", f.type, f.port, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb)
         as f ("groupId" bigint, type text, port integer)
     on conflict do nothing returning id
@@ -144,7 +144,7 @@ export async function insertAssignments(
 ): Promise<readonly Assignment[]> {
   const { rows } = await sql<Assignment & { id: number }>`
     insert into group_assignments (group_id, holding_id, target, created_generation)
-    select group_id, holding_id, target, ${BEGINS.created_generation}
+    select group_id, holding_id, target, ${UNSTAMPED.created_generation}
       from ${columnsOf(assignments)}
     on conflict do nothing
     returning id, group_id as "groupId", holding_id as "holdingId", target

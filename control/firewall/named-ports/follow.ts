@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { lockRows } from '../../db/locks.ts';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 
 interface Moved {
   readonly id: number;
@@ -40,7 +40,7 @@ async function followOwn(batch: Batch, servers: readonly string[]): Promise<void
     insert into rules (address_id, action, protocol, source, port, note, tags, ref, expires_at, port_server, port_name,
                        created_generation)
     select r.address_id, r.action, r.protocol, r.source, ${port}, r.note, r.tags, r.ref, r.expires_at, r.port_server, r.port_name,
-           ${BEGINS.created_generation}
+           ${UNSTAMPED.created_generation}
       from rules r join addresses a on a.id = r.address_id join holdings h on h.id = a.holding_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null
      order by r.id returning id`.execute(tx);
@@ -64,7 +64,7 @@ async function followGroups(batch: Batch, servers: readonly string[]): Promise<v
   const created = await sql<{ id: number }>`
     insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
     select r.group_id, r.action, r.protocol, r.source, ${port}, r.port_server, r.port_name,
-           ${BEGINS.created_generation}
+           ${UNSTAMPED.created_generation}
       from group_rules r join groups g on g.id = r.group_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null
      order by r.id returning id`.execute(tx);

@@ -54,7 +54,7 @@ async function setPorts(db: Db, uuid: string, ports: readonly object[]): Promise
     );
     const batch = new Batch(tx, 'fleet');
     await followPorts(batch, [uuid]);
-    return batch.land('test');
+    return batch.takeGeneration('test');
   });
 }
 

@@ -122,7 +122,7 @@ async function landed(
   },
 ): Promise<Answer> {
   const { id, ...entry } = done;
-  const generation = await batch.land(entry.action);
+  const generation = await batch.takeGeneration(entry.action);
   if (generation === null) {
     const data = { id, generation: await currentGeneration(batch.tx) };
     return { status: 200, body: { data, message: NOTHING } };

@@ -123,7 +123,7 @@ export async function applyFleet(
     });
     if (plan.changes.some((change) => change.do.startsWith('server.'))) await sweepEggs(tx);
     if (plan.changes.length > 0) await notifyAccess(tx);
-    const generation = await batch.land('fleet.apply');
+    const generation = await batch.takeGeneration('fleet.apply');
     await auditChanges(tx, actor, plan.changes, organisations, generation);
     if (plan.changes.length > 0) await keepAppliedFile(tx, file);
     const edges = file.edges.map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Batch, BEGINS } from '../../fleet/batch.ts';
+import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
 import type { Change } from '../plan/change.ts';
 
 /** Adds or removes a rule of the operator's baseline. */
@@ -12,7 +12,7 @@ export async function saveBaseline(
   const { action, protocol, source, port } = change.rule;
   const { rows } = await sql<{ id: number }>`
     insert into baseline_rules (prefix, action, protocol, source, port, created_generation)
-    values (${change.prefix}, ${action}, ${protocol}, ${source}, ${port}, ${BEGINS.created_generation})
+    values (${change.prefix}, ${action}, ${protocol}, ${source}, ${port}, ${UNSTAMPED.created_generation})
     returning id
   `.execute(batch.tx);
   batch.begin(

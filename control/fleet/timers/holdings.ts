@@ -115,7 +115,7 @@ async function endExpiredSources(tx: Tx): Promise<void> {
   );
   const lists = new Map(rows.map((row) => [`${row.organisationId} ${row.target}`, row]));
   for (const list of lists.values()) await touchList(batch, list);
-  await batch.land('blocked.expire');
+  await batch.takeGeneration('blocked.expire');
 }
 
 /** Ends the rules whose time is over. */
@@ -137,7 +137,7 @@ async function endExpiredRules(tx: Tx): Promise<void> {
     rows.map(({ id }) => id),
   );
   await batch.touchAddresses(addresses);
-  await batch.land('rule.expire');
+  await batch.takeGeneration('rule.expire');
 }
 
 interface Moved {

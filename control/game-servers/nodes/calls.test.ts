@@ -21,7 +21,7 @@ async function calling() {
   const calls = new NodeCalls({
     called: (node, kind, outcome) => outcomes.push(`${node} ${kind} ${outcome}`),
   });
-  calls.speakThrough(link.control);
+  calls.useLink(link.control);
   return { calls, nodes, outcomes };
 }
 

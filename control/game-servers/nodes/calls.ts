@@ -36,7 +36,7 @@ export class NodeCalls {
   }
 
   /** Sets the link over which nodes are called. */
-  speakThrough(link: Pick<ControlSide, 'call'>): void {
+  useLink(link: Pick<ControlSide, 'call'>): void {
     this.#link = link;
   }
 

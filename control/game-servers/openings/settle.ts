@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Actor, recordAudits } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
-import { Batch, BEGINS } from '../../fleet/batch.ts';
+import { Batch, UNSTAMPED } from '../../fleet/batch.ts';
 
 /** A port that is to be opened (`id` null) or closed. */
 interface Unsettled {
@@ -47,7 +47,7 @@ export async function settleOpenings(
   const opened = rows.filter(({ id }) => id === null);
   const created = await sql<{ id: number }>`
     insert into server_openings (server, holding_id, ip, protocol, port, created_generation)
-    select server, "holdingId", ip, protocol, port, ${BEGINS.created_generation}
+    select server, "holdingId", ip, protocol, port, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(opened)}::jsonb)
         as o (server uuid, "holdingId" bigint, ip inet, protocol text, port integer)
     returning id`.execute(batch.tx);
@@ -138,7 +138,7 @@ export async function settle(
   if (servers.length === 0) return [];
   const batch = new Batch(tx, 'fleet');
   const changed = await settleOpenings(batch, servers);
-  const generation = await batch.land('server.ports');
+  const generation = await batch.takeGeneration('server.ports');
   const actor: Actor = { kind: 'system', name, source: null, requestId: null };
   await recordAudits(tx, actor, await describe(tx, changed, generation));
   return changed;

@@ -38,11 +38,11 @@ export interface Verdict {
  */
 export function decide(edge: EdgeView, packet: Packet, state: PacketState): Verdict {
   const policy = edge.policies.lookup(packet.destination);
-  const judgement: Judgement = { edge, packet, state, policy, observed: [] };
+  const evaluation: Evaluation = { edge, packet, state, policy, observed: [] };
   let toFilters: { stage: StageName; ref: string | null } | null = null;
   for (const { name } of STAGES) {
     if (toFilters !== null && name !== 'filters') continue;
-    const outcome = JUDGES[name](judgement);
+    const outcome = STAGE_EVALUATORS[name](evaluation);
     if (outcome === null) continue;
     if (outcome.action === 'to-filters') toFilters = { stage: name, ref: outcome.ref };
     else
@@ -50,14 +50,14 @@ export function decide(edge: EdgeView, packet: Packet, state: PacketState): Verd
         action: outcome.action,
         stage: name,
         ref: outcome.ref,
-        observed: judgement.observed,
+        observed: evaluation.observed,
       };
   }
   const { stage, ref } = toFilters ?? { stage: 'default' as const, ref: null };
-  return { action: 'pass', stage, ref, observed: judgement.observed };
+  return { action: 'pass', stage, ref, observed: evaluation.observed };
 }
 
-interface Judgement {
+interface Evaluation {
   readonly edge: EdgeView;
   readonly packet: Packet;
   readonly state: PacketState;
@@ -71,10 +71,10 @@ type Outcome = {
   readonly ref: string | null;
 } | null;
 
-const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
-  management: (judgement) => {
-    const { edge, packet } = judgement;
-    if (fragmentOverLimit(judgement)) return null;
+const STAGE_EVALUATORS: Readonly<Record<StageName, (evaluation: Evaluation) => Outcome>> = {
+  management: (evaluation) => {
+    const { edge, packet } = evaluation;
+    if (fragmentOverLimit(evaluation)) return null;
     if (!edge.settings.localAddresses.includes(packet.destination)) return null;
     if (packet.fragment === 'later') return null;
     const managed = edge.settings.management.some(
@@ -85,25 +85,25 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
     return managed ? { action: 'pass', ref: null } : null;
   },
 
-  'needed-icmp': (judgement) =>
-    isNeededIcmp(judgement.packet) &&
-    judgement.state.icmpWithinRate &&
-    !fragmentOverLimit(judgement)
+  'needed-icmp': (evaluation) =>
+    isNeededIcmp(evaluation.packet) &&
+    evaluation.state.icmpWithinRate &&
+    !fragmentOverLimit(evaluation)
       ? { action: 'pass', ref: null }
       : null,
 
-  'fragment-limits': (judgement) =>
-    fragmentOverLimit(judgement) ? { action: 'drop', ref: null } : null,
+  'fragment-limits': (evaluation) =>
+    fragmentOverLimit(evaluation) ? { action: 'drop', ref: null } : null,
 
   'return-traffic': ({ edge, state }) =>
     edge.settings.sees === 'both' && state.returnTraffic ? { action: 'pass', ref: null } : null,
 
-  mitigations: (judgement) => {
-    const { policy, packet, observed } = judgement;
+  mitigations: (evaluation) => {
+    const { policy, packet, observed } = evaluation;
     for (const mitigation of policy?.mitigations ?? []) {
       if (!mitigationMatches(mitigation, packet)) continue;
       const { ref, limit } = mitigation;
-      if (limit !== null && !isAbove(ref, limit, judgement)) continue;
+      if (limit !== null && !isAbove(ref, limit, evaluation)) continue;
       if (mitigation.mode === 'enforce') return { action: 'drop', ref: mitigation.ref };
       observed.push(mitigation.ref);
     }
@@ -162,7 +162,7 @@ const JUDGES: Readonly<Record<StageName, (judgement: Judgement) => Outcome>> = {
 };
 
 /** Fragment limits come before reassembly, so a fragment above them never reaches the stages with a final pass. */
-function fragmentOverLimit({ policy, packet, state }: Judgement): boolean {
+function fragmentOverLimit({ policy, packet, state }: Evaluation): boolean {
   return policy !== null && packet.fragment !== 'none' && !state.fragmentsWithinLimit;
 }
 
@@ -174,22 +174,22 @@ function firstMatch(rules: readonly PolicyRule[], packet: Packet): Outcome {
   return { action: decided.action === 'allow' ? 'to-filters' : 'drop', ref: decided.ref };
 }
 
-function isAbove(ref: string, limit: MitigationLimit, judgement: Judgement): boolean {
-  const pps = rateOf(limit, judgement);
-  return pps !== null && (pps === 0 || judgement.state.aboveLimit.includes(ref));
+function isAbove(ref: string, limit: MitigationLimit, evaluation: Evaluation): boolean {
+  const pps = rateOf(limit, evaluation);
+  return pps !== null && (pps === 0 || evaluation.state.aboveLimit.includes(ref));
 }
 
 /** The rate that the packet is limited to; null if it is not limited. */
-function rateOf(limit: MitigationLimit, judgement: Judgement): number | null {
+function rateOf(limit: MitigationLimit, evaluation: Evaluation): number | null {
   const { pps, strangersOnly, answeredPps = null } = limit;
   if (!strangersOnly) return pps;
-  const { edge, state } = judgement;
+  const { edge, state } = evaluation;
   if (edge.settings.sees === 'inbound' || state.answered) return answeredPps;
-  return pps > 0 && isProxied(judgement) ? null : pps;
+  return pps > 0 && isProxied(evaluation) ? null : pps;
 }
 
 /** The SYN proxy of a port decides about unanswered sources by their handshakes, so no rate limit does. */
-function isProxied({ edge, packet, policy }: Judgement): boolean {
+function isProxied({ edge, packet, policy }: Evaluation): boolean {
   if (packet.destinationPort === null || policy === null) return false;
   return (
     packet.protocol === protocolNumber('tcp', packet.family) &&

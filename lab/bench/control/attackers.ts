@@ -1,7 +1,7 @@
 import { startLoad } from './rounds.ts';
 
 /** What an attacker has: the control plane, and keys of an organisation of its own with the default limits. */
-export interface Ground {
+export interface AttackedControl {
   readonly port: number;
   readonly databaseUrl: string;
   /** The folder of control's data, with the sockets of agents. */
@@ -15,16 +15,16 @@ export interface Ground {
 export interface Attacker {
   readonly name: string;
   /** Attacks for this time, and says what it got. */
-  attack(ground: Ground, durationMs: number): Promise<string>;
+  attack(control: AttackedControl, durationMs: number): Promise<string>;
 }
 
 /** Add one here: it is measured like the others. */
 export const ATTACKERS: readonly Attacker[] = [
   {
     name: 'dry runs of one key',
-    attack: (ground, durationMs) =>
-      send(ground, durationMs, 10, [
-        post(ground, `/api/x1/firewall/ips/${ground.ip}/dry-run`, ground.keys[0], {
+    attack: (control, durationMs) =>
+      send(control, durationMs, 10, [
+        post(control, `/api/x1/firewall/ips/${control.ip}/dry-run`, control.keys[0], {
           rules: [{ action: 'deny', protocol: 'tcp', destination_port: '20000' }],
           filters: [{ type: 'source', port: '21000' }],
           default: 'deny',
@@ -33,13 +33,13 @@ export const ATTACKERS: readonly Attacker[] = [
   },
   {
     name: 'sign-ins from 150 sources',
-    attack: (ground, durationMs) =>
+    attack: (control, durationMs) =>
       send(
-        ground,
+        control,
         durationMs,
         150,
         many(500, (n) =>
-          post(ground, '/api/portal/sign-in', undefined, {
+          post(control, '/api/portal/sign-in', undefined, {
             email: `${n}@example.net`,
             password: 'a wrong password',
           }),
@@ -48,10 +48,10 @@ export const ATTACKERS: readonly Attacker[] = [
   },
   {
     name: 'bodies of 40,000 unknown fields from 40 sources',
-    attack: (ground, durationMs) =>
-      send(ground, durationMs, 40, [
+    attack: (control, durationMs) =>
+      send(control, durationMs, 40, [
         post(
-          ground,
+          control,
           '/api/portal/links/read',
           undefined,
           Object.fromEntries(many(40_000, (n) => [`${n}`, 1] as const)),
@@ -60,12 +60,12 @@ export const ATTACKERS: readonly Attacker[] = [
   },
   {
     name: 'bodies of 40,000 unknown fields of one key',
-    attack: (ground, durationMs) =>
-      send(ground, durationMs, 10, [
+    attack: (control, durationMs) =>
+      send(control, durationMs, 10, [
         post(
-          ground,
-          `/api/x1/firewall/ips/${ground.ip}`,
-          ground.keys[0],
+          control,
+          `/api/x1/firewall/ips/${control.ip}`,
+          control.keys[0],
           Object.fromEntries(many(40_000, (n) => [`${n}`, 1] as const)),
           'PUT',
         ),
@@ -73,16 +73,16 @@ export const ATTACKERS: readonly Attacker[] = [
   },
   {
     name: 'rules of five keys, 100 connections',
-    attack: (ground, durationMs) =>
+    attack: (control, durationMs) =>
       send(
-        ground,
+        control,
         durationMs,
         100,
         many(5_000, (n) =>
           post(
-            ground,
-            `/api/v1/firewall/ips/${ground.ip}/rules`,
-            ground.keys[n % ground.keys.length],
+            control,
+            `/api/v1/firewall/ips/${control.ip}/rules`,
+            control.keys[n % control.keys.length],
             { action: 'deny', protocol: 'udp', destination_port: `${1 + n}` },
           ),
         ),
@@ -90,13 +90,13 @@ export const ATTACKERS: readonly Attacker[] = [
   },
   {
     name: 'explanations of five keys, 100 connections',
-    attack: (ground, durationMs) =>
+    attack: (control, durationMs) =>
       send(
-        ground,
+        control,
         durationMs,
         100,
-        ground.keys.map((key) =>
-          post(ground, `/api/x1/firewall/ips/${ground.ip}/explain`, key, {
+        control.keys.map((key) =>
+          post(control, `/api/x1/firewall/ips/${control.ip}/explain`, key, {
             protocol: 'udp',
             source_ip: '192.0.2.9',
             destination_port: 53,
@@ -112,7 +112,7 @@ function many<T>(count: number, make: (n: number) => T): T[] {
 
 /** Each connection from an address of its own, as far as there are any on loopback. */
 async function send(
-  { port }: Ground,
+  { port }: AttackedControl,
   durationMs: number,
   connections: number,
   requests: readonly string[],
@@ -128,7 +128,7 @@ async function send(
 }
 
 function post(
-  { port }: Ground,
+  { port }: AttackedControl,
   path: string,
   key: string | undefined,
   json: unknown,

@@ -6,7 +6,7 @@ import { openDatabase } from '@portcullis/control/db/database.ts';
 import { migrationUrl } from '@portcullis/control/db/embedded/roles.ts';
 import { median } from '../measure.ts';
 import type { Bench, Row } from '../report.ts';
-import { ATTACKERS, type Attacker, type Ground } from './attackers.ts';
+import { ATTACKERS, type Attacker, type AttackedControl } from './attackers.ts';
 import { type BenchFleet, fillFleet, makeKey } from './control-fixture.ts';
 import { end, startControl } from './control-process.ts';
 import { mustAnswer, ROUND_MS, startLoad } from './rounds.ts';
@@ -42,7 +42,7 @@ export const neighboursBench: Bench = {
   },
 };
 
-async function fillAttacker(databaseUrl: string): Promise<Pick<Ground, 'keys' | 'ip'>> {
+async function fillAttacker(databaseUrl: string): Promise<Pick<AttackedControl, 'keys' | 'ip'>> {
   const db = openDatabase({ url: migrationUrl(databaseUrl), poolSize: 1 });
   try {
     const { id } = await db
@@ -115,7 +115,7 @@ class Neighbour {
 async function besideAttacker(
   say: (line: string) => void,
   neighbour: Neighbour,
-  ground: Ground,
+  ground: AttackedControl,
   attacker: Attacker,
 ): Promise<Row[]> {
   const quiet: Waits[] = [];
