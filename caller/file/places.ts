@@ -1,9 +1,8 @@
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { parseYaml, type Position, START } from '@portcullis/core/yaml/parse-yaml.ts';
 import { usageError } from '../exit.ts';
 
-export interface Mistake {
-  readonly line: number;
-  readonly column: number;
+export interface Mistake extends Position {
   /** A sentence. */
   readonly message: string;
 }
@@ -13,24 +12,22 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The mistakes of a file, in the order of its lines. */
 export class Mistakes {
-  readonly #lines = new LineCounter();
   readonly #found: Mistake[] = [];
+  #positionOf: (offset: number) => Position = () => START;
 
   /** The content of a YAML file; null if it is no YAML, and the mistakes say why. */
   read(text: string): Place | null {
-    if (text.length > MAX_BYTES) {
-      this.add(0, `The file is larger than ${MAX_BYTES / 1024 / 1024} MiB.`);
+    const parsed = parseYaml(text, { maxBytes: MAX_BYTES });
+    if (!parsed.ok) {
+      this.#found.push(...parsed.errors);
       return null;
     }
-    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    for (const { pos, message } of document.errors) this.add(pos[0], `${message}.`);
-    if (document.errors.length > 0) return null;
-    return new Place(document.contents, 0, this);
+    this.#positionOf = parsed.positionOf;
+    return new Place(parsed.document.contents, 0, this);
   }
 
   add(offset: number, message: string): void {
-    const { line, col } = this.#lines.linePos(offset);
-    this.#found.push({ line: Math.max(1, line), column: Math.max(1, col), message });
+    this.#found.push({ ...this.#positionOf(offset), message });
   }
 
   /** Throws an error with all of them, one a line. */
@@ -74,8 +71,10 @@ export class Place {
     const found = new Map<string, Place>();
     for (const { key, value } of node.items) {
       const offset = key.range?.[0] ?? this.offset;
-      if (isScalar(key)) found.set(String(key.value), new Place(value, offset, this.#mistakes));
-      else this.#mistakes.add(offset, 'A name is plain text.');
+      const name = isScalar(key) ? String(key.value) : null;
+      if (name === null) this.#mistakes.add(offset, 'A name is plain text.');
+      else if (found.has(name)) this.#mistakes.add(offset, `"${name}" is here twice.`);
+      else found.set(name, new Place(value, offset, this.#mistakes));
     }
     return found;
   }
