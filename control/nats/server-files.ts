@@ -4,6 +4,8 @@ import { issueCertificate } from '../certificates.ts';
 import { ensureInstallation, signAccounts } from './installation.ts';
 
 export interface ServerFileOptions {
+  /** The absolute path of the folder on the host of the server. */
+  readonly folder: string;
   /** HOST:PORT. */
   readonly listen: string;
   /** Names and addresses by which agents and control reach the server. */
@@ -21,12 +23,12 @@ export interface ServerFile {
 /** What nats-server needs in its folder to serve this installation; the authority's key stays in the database. */
 export async function makeServerFiles(
   db: Db,
-  { listen, names, cluster }: ServerFileOptions,
+  { folder, listen, names, cluster }: ServerFileOptions,
 ): Promise<readonly ServerFile[]> {
   const installation = await ensureInstallation(db);
   const tls = { cert: 'server.crt', key: 'server.key', ca: 'ca.crt' };
   const signed = await signAccounts(db, installation);
-  const config = renderServerConfig({ listen, ...signed, tls, cluster });
+  const config = renderServerConfig({ folder, listen, ...signed, tls, cluster });
   return [
     { name: 'nats.conf', text: config, isSecret: false },
     ...(await makeCertificateFiles(db, names)),

@@ -59,6 +59,7 @@ export class NatsServer {
     this.#config =
       config ??
       renderServerConfig({
+        folder: this.#folder,
         listen: '127.0.0.1:-1',
         operator: operatorClaims(operator, system.publicName),
         accounts: Object.fromEntries([

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { setDefaultCACertificates, getCACertificates } from 'node:tls';
 import { withDatabase } from '../../database.ts';
 import { saveFiles } from '../../commands/server-files.ts';
@@ -80,7 +81,9 @@ async function makeFiles(
       saveFiles(certificateFolder(dataDir), await makeCertificateFiles(db, names));
       if (nats !== null) {
         const { listen } = nats;
-        saveFiles(natsFolder(dataDir), await makeServerFiles(db, { listen, names, cluster: null }));
+        const folder = natsFolder(dataDir);
+        const options = { folder: resolve(folder), listen, names, cluster: null };
+        saveFiles(folder, await makeServerFiles(db, options));
       }
       const installation = await ensureInstallation(db);
       return { fingerprint: fingerprintOf(installation), cert: installation.authority.cert };

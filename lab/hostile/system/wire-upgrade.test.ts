@@ -100,6 +100,7 @@ function configBefore({ operator, system, account }: NatsInstallation): string {
       (nats) => ({ ...nats, limits: LIMITS_BEFORE }),
     );
   return renderServerConfig({
+    folder: '.',
     listen: '127.0.0.1:-1',
     operator: operatorClaims(operator, system.publicName),
     accounts: {
