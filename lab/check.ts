@@ -36,6 +36,7 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'tables', command: node, args: ['control/db/build-tables.ts', '--check'] },
   { name: 'rooms', command: node, args: ['lab/structure/build-picture.ts', '--check'] },
+  { name: 'commit subjects', command: node, args: ['lab/structure/commit-subjects.ts'] },
   // A lock file made where a package of another platform cannot be had loses it, and `npm ci` then refuses.
   { name: 'lock file', command: 'npm', args: ['ci', '--dry-run', '--ignore-scripts'] },
   ...scripts.map((script) => ({ name: script, command: 'bash', args: ['-n', script] })),
