@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { EngineError, type ImageRef } from '../../engine.ts';
-import { openProcessImages } from '../../../examples/images.ts';
+import { openProcessImages } from '../../../process-images.ts';
 import { RECIPES, referenceOf } from '../../../images/recipes.ts';
 import type { DockerClient } from '../api/client.ts';
 import { DockerRefusal } from '../api/errors.ts';
