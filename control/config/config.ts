@@ -5,6 +5,7 @@ import { type Cidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { Parsed } from '@portcullis/core/net/parsed.ts';
 import { isLoopbackHost } from '@portcullis/core/net/public-address.ts';
 import { DEFAULT_LISTEN, DEFAULT_METRICS_LISTEN } from '../http/server/config.ts';
+import { parseServerUrl } from '../db/server-url.ts';
 import type { MailConfig } from '../mail/index.ts';
 import type { AutomaticTlsConfig } from '../tls-auto/automatic-tls.ts';
 
@@ -175,10 +176,11 @@ function decidePool(text: string | null): Parsed<number> {
 function decideDatabase(name: string, text: string | null): Parsed<string | null> {
   if (text === null) return ok(null);
   // The message does not quote the URL, because it may contain a password.
-  return /^postgres(?:ql)?:\/\//.test(text) &&
-    URL.canParse(text.replace(/^(\w+:\/\/)(?=\/)/, '$1localhost'))
-    ? ok(text)
-    : no(`${name} is not a URL such as postgresql://user:password@host:5432/database.`);
+  return parseServerUrl(text) === null
+    ? no(
+        `${name} is not a URL such as postgresql://user:password@host:5432/database. Several hosts stand with commas; target_session_attrs is any, primary or read-write.`,
+      )
+    : ok(text);
 }
 
 function decidePublicUrl(text: string | null, listen: ListenAddress, tls: boolean): Parsed<string> {
@@ -325,7 +327,13 @@ function no<T>(reason: string): Parsed<T> {
 /** The hosts that this control is reached at and that it uses, as names or addresses. */
 export function ownHosts(config: ControlConfig): string[] {
   const { publicUrl, listen, natsServers, databaseUrl, migrationUrl, mail } = config;
-  const urls = [publicUrl, ...natsServers, databaseUrl, migrationUrl, mail?.url];
+  const urls = [publicUrl, ...natsServers, mail?.url];
   const hosts = urls.map((url) => URL.parse(url ?? '')?.hostname ?? '');
-  return [listen.host, ...hosts].filter((host) => host !== '');
+  const databases = [databaseUrl, migrationUrl].flatMap(
+    (url) => parseServerUrl(url ?? '')?.servers.map(({ host }) => host) ?? [],
+  );
+  // A folder of a Unix socket is no host.
+  return [listen.host, ...hosts, ...databases].filter(
+    (host) => host !== '' && !host.startsWith('/'),
+  );
 }
