@@ -27,8 +27,8 @@ const FLOOD_SECONDS = 10;
 const LEARNING_MS = 31_000;
 const PEAK_ERROR = 0.05;
 const MITIGATED_MS = 1000;
-/** What strangers may still send together, at this threshold: a second's worth at once. */
-const STRANGERS_PPS = 500;
+/** What nobody answered may still send together, at this threshold: a second's worth at once. */
+const UNANSWERED_PPS = 500;
 const GAME = 27_500;
 const TURN_MS = 50;
 const ANSWERED_MS = 2000;
@@ -168,12 +168,12 @@ describe('a flood that is spread thinly over a prefix, beside one to an address 
     });
   });
 
-  it('is dropped but for what strangers may send to the prefix as a whole', (t) => {
+  it('is dropped but for what unanswered sources may send to the prefix as a whole', (t) => {
     each(({ mitigatedCommittedMs }, { beganAtMs, endedAtMs, packets }, family, busy) => {
       const openS = ((mitigatedCommittedMs ?? Number.NaN) - beganAtMs) / 1000;
       const heldS = (endedAtMs - beganAtMs) / 1000 - openS;
       const sent = packets + busy.packets;
-      const most = openS * (THRESHOLD_PPS * FACTOR + BUSY_PPS) + STRANGERS_PPS * (heldS + 1);
+      const most = openS * (THRESHOLD_PPS * FACTOR + BUSY_PPS) + UNANSWERED_PPS * (heldS + 1);
       t.diagnostic(`IPv${family}: ${passed[family]} of ${sent} passed`);
       assert.ok(passed[family] <= most * 1.05, `${passed[family]} passed, and ${most} may`);
       assert.ok(passed[family] < sent / 2);

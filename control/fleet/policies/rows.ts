@@ -133,7 +133,7 @@ export async function loadPolicyRows(tx: Tx, request: RowsRequest): Promise<Poli
     }),
     mitigations: await loadNear<MitigationRow>(tx, request, {
       table: 'mitigations',
-      select: sql`select r.id, r.target, r.action, r.mode, r.safelist from mitigations r`,
+      select: sql`select r.id, r.target, r.countermeasure as action, r.mode, r.safelist from mitigations r`,
     }),
   };
 }

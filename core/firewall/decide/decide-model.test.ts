@@ -106,11 +106,11 @@ function matchingMitigations(
   const isAbove = ({ ref, limit }: Policy['mitigations'][number]): boolean => {
     if (limit === null) return true;
     const exceeds = state.aboveLimit.includes(ref);
-    if (!limit.strangersOnly || isUnanswered)
-      return limit.pps === 0 || (exceeds && !(limit.strangersOnly && isProxied));
+    if (!limit.unansweredOnly || isUnanswered)
+      return limit.pps === 0 || (exceeds && !(limit.unansweredOnly && isProxied));
     return limit.answeredPps !== undefined && exceeds;
   };
-  // Its SYN proxy decides about strangers, so rates of strangers do not.
+  // Its SYN proxy decides about what is unanswered, so rates of that do not.
   const isProxied =
     NUMBERS['tcp']?.[0] === packet.protocol &&
     policy.filters.some(

@@ -83,5 +83,5 @@ export type StatelessDrop =
       readonly kind: 'source';
       readonly protocol: number;
       readonly source: Cidr;
-      readonly strangersOnly: boolean;
+      readonly unansweredOnly: boolean;
     };

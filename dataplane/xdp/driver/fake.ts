@@ -293,7 +293,7 @@ function dropsStatelessly(
   keepsReplies: boolean,
 ): boolean {
   if (drop.kind === 'source') {
-    if (drop.strangersOnly && !keepsReplies) return false;
+    if (drop.unansweredOnly && !keepsReplies) return false;
     return protocol === drop.protocol && containsCidr(drop.source, source);
   }
   const isSafe = drop.safe.some((network) => containsCidr(network, source));

@@ -232,7 +232,7 @@ const MITIGATIONS: readonly Mitigation[] = [
     ...UDP_MITIGATION,
     ref: 'mitigation:2',
     destinationPort: OPEN_PORT,
-    limit: { per: 'source', pps: 500, strangersOnly: true },
+    limit: { per: 'source', pps: 500, unansweredOnly: true },
   },
 ];
 

@@ -97,7 +97,7 @@ describe('a flood of fragments that never make a datagram', { skip: whyNot() }, 
       for (const family of [4, 6] as const) {
         const begin = performance.now();
         const sent = await flooded(SERVER[family], 'first', async () => {});
-        const most = FRAGMENT_LIMITS.strangersPerDestination * (performance.now() - begin + 1000);
+        const most = FRAGMENT_LIMITS.unknownPerDestination * (performance.now() - begin + 1000);
         const { entries } = await drops.read();
         assert.deepEqual(
           entries.map(({ target, stage, reason, by }) => ({ target, stage, reason, by })),
