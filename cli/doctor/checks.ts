@@ -54,14 +54,14 @@ const disk: Check = (host, { dataDir }) => {
 };
 
 const clock: Check = (host) => {
-  const said = host.output('timedatectl', 'show', '--property=NTPSynchronized', '--value');
-  if (said === 'yes') return ok('clock', 'synchronised');
+  const answer = host.output('timedatectl', 'show', '--property=NTPSynchronized', '--value');
+  if (answer === 'yes') return ok('clock', 'synchronised');
   const tracked = host.output('chronyc', '-n', 'tracking');
   if (tracked !== null && /Leap status +: Normal/.test(tracked))
     return ok('clock', 'synchronised by chrony');
   return warning(
     'clock',
-    said === 'no' ? 'not synchronised' : 'nothing says that it is synchronised',
+    answer === 'no' ? 'not synchronised' : 'nothing says that it is synchronised',
     'install chrony: times of attacks, ends of rules and certificates depend on it',
   );
 };

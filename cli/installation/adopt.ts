@@ -150,8 +150,8 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
     env: ENVIRONMENT,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
-  let said = '';
-  writer.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let errors = '';
+  writer.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   writer.stdin.on('error', () => {});
   stdout.pipe(writer.stdin);
   const [code] = (await once(writer, 'close')) as [number | null];
@@ -160,7 +160,7 @@ async function copy({ stdout, done }: Reader, staging: string, account: Account)
   await done.catch((error: unknown) => {
     if (code === 0 || error instanceof InUse) throw error;
   });
-  if (code !== 0) throw failed(`${staging} could not be written: ${said.trim()}`);
+  if (code !== 0) throw failed(`${staging} could not be written: ${errors.trim()}`);
 }
 
 /**

@@ -14,7 +14,7 @@ interface CollectorGauge {
 const GAUGES: readonly CollectorGauge[] = [
   {
     name: 'connected',
-    help: '1: the collector was heard lately.',
+    help: '1: the collector reported lately.',
     value: ({ connected }) => Number(connected),
   },
   {

@@ -120,15 +120,15 @@ export function decideConfig(
     natsServers: take(decideNats(text('PORTCULLIS_NATS')), []),
     ownNats: text('PORTCULLIS_NATS_OWN'),
     account: text('PORTCULLIS_ACCOUNT'),
-    ...toldByUp(text),
+    ...givenByUp(text),
     logLevel: take(decideLogLevel(text('PORTCULLIS_LOG_LEVEL')), 'info'),
   };
   return problems.length === 0 ? ok(config) : no(problems.join('\n'));
 }
 
-type ToldByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
+type GivenByUp = Pick<ControlConfig, 'program' | 'enforceCommand' | 'awaitsFleet'>;
 
-function toldByUp(text: (name: string) => string | null): ToldByUp {
+function givenByUp(text: (name: string) => string | null): GivenByUp {
   return {
     program: text('PORTCULLIS_PROGRAM') ?? 'portcullis',
     enforceCommand: text('PORTCULLIS_ENFORCE_COMMAND'),

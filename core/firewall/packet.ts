@@ -38,7 +38,7 @@ export interface PacketState {
   readonly answered: boolean;
   /** The refs of mitigations whose limit the packet exceeds. */
   readonly aboveLimit: readonly string[];
-  /** What filters on the port read of it; null: they are not judged. */
+  /** What filters on the port read of it; null: they do not evaluate it. */
   readonly filtered: FilterState | null;
 }
 

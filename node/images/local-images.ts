@@ -105,9 +105,9 @@ async function listReferences(socketPath: string): Promise<ReadonlySet<string>> 
   });
   asked.end();
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  const said = await text(answer);
+  const body = await text(answer);
   if (answer.statusCode !== 200) throw new Error(`Docker answers ${answer.statusCode}`);
-  const images = JSON.parse(said) as readonly { readonly RepoTags?: readonly string[] | null }[];
+  const images = JSON.parse(body) as readonly { readonly RepoTags?: readonly string[] | null }[];
   const tags = images.flatMap(({ RepoTags: names }) => names ?? []);
   return new Set(tags.map((tag) => tag.replace(/:latest$/, '')));
 }

@@ -221,8 +221,8 @@ function describeGiven({ cleared, removed, copied }: Given): string {
     [removed, 'devices or names of foreign files were removed'],
     [copied, 'files with other names elsewhere were copied'],
   ] as const;
-  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  return said.length === 0 ? '' : ` In it ${said.join(', ')}.`;
+  const counts = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return counts.length === 0 ? '' : ` In it ${counts.join(', ')}.`;
 }
 
 function isOf(stats: Stats, { uid, gid }: Owner): boolean {

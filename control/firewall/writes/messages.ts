@@ -59,7 +59,7 @@ export function filtersDeleted(deleted: number, missing: Missing, change: Change
 
 export function addressReplaced(change: Change): string {
   if (change.created + change.deleted === 0 && change.marked > 0) {
-    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are judged as before.`;
+    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are evaluated as before.`;
   }
   if (change.created + change.deleted === 0) {
     return 'Nothing was changed: the address already has exactly these rules and filters.';

@@ -28,7 +28,7 @@ export class TestNode {
   /** Called before each answer. */
   delayMs = 0;
   readonly link: AgentSide;
-  readonly #heard = new EventEmitter();
+  readonly #emitter = new EventEmitter();
 
   constructor(
     nodes: Pick<MemoryLink, 'connect'>,
@@ -82,12 +82,12 @@ export class TestNode {
   /** Resolves after this number of calls; rejects after some seconds. */
   async called(times: number): Promise<void> {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    while (this.calls.length < times) await once(this.#heard, 'call', { signal });
+    while (this.calls.length < times) await once(this.#emitter, 'call', { signal });
   }
 
   async #take(call: NodeCall): Promise<NodeAnswer | null> {
     this.calls.push(call);
-    this.#heard.emit('call');
+    this.#emitter.emit('call');
     const answer = this.answer(call);
     if (this.delayMs > 0) await delay(this.delayMs);
     return answer;

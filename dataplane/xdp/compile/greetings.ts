@@ -32,7 +32,7 @@ function greetingsOf(types: readonly string[]): Greetings | null {
   if (found !== undefined) return found;
   const filters = (FILTERS as readonly Filter[]).filter(({ type }) => types.includes(type));
   const program = combineFilters(filters, 'udp');
-  // Their rates are nftables' to judge.
+  // nftables evaluates their rates.
   const signatures =
     program?.transport === 'udp' && program.greetings.length > 0
       ? [...program.greetings, ...(program.roaming?.kinds ?? []).flatMap(({ packets }) => packets)]

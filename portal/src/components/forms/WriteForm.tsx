@@ -116,7 +116,7 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
       {props.children(fields, write.error)}
       <ProblemNotice error={write.error} isElsewhere={(pointer) => fieldOf(pointer) !== null} />
       {saved !== undefined && write.isSuccess && (
-        <Saved said={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
+        <Saved message={saved} onUndo={props.resetsOnDone === true ? null : takeBack} />
       )}
       {submit !== null && (
         <div className="row">
@@ -129,16 +129,16 @@ export function WriteForm<Values extends FormValues, Result>(props: Props<Values
 }
 
 interface SavedProps {
-  readonly said: string;
+  readonly message: string;
   /** Null: what was written cannot be read again, such as a password. */
   readonly onUndo: (() => void) | null;
 }
 
-function Saved({ said, onUndo }: SavedProps) {
+function Saved({ message, onUndo }: SavedProps) {
   return (
     <Notice kind="ok">
       <span className="row">
-        {said}
+        {message}
         {onUndo !== null && (
           <Button size="compact-xs" variant="default" onClick={onUndo}>
             {messages.undo.button}

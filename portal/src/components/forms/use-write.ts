@@ -38,15 +38,15 @@ export function useWrite<Result, Input = void>(
     mutationFn: write,
     onSuccess(result, input) {
       onDone?.(result, input);
-      const said = say?.(result, input) ?? null;
-      if (said === null) return;
-      const { undo } = said;
+      const outcome = say?.(result, input) ?? null;
+      if (outcome === null) return;
+      const { undo } = outcome;
       const takeBack = undo && (() => undo().then(refresh));
-      if ('generation' in said) {
-        const { generation } = said;
+      if ('generation' in outcome) {
+        const { generation } = outcome;
         if (generation !== null && client !== undefined)
-          showAccepted(client, { ...said, generation, undo: takeBack });
-      } else if (takeBack !== undefined) showUndo(said.text, takeBack);
+          showAccepted(client, { ...outcome, generation, undo: takeBack });
+      } else if (takeBack !== undefined) showUndo(outcome.text, takeBack);
     },
     // After a refusal too, which may be one because the page shows what is there no longer.
     onSettled() {

@@ -33,7 +33,7 @@ export function RulesPanel({ ip, view, draft, onDraft }: Props) {
   const [isPasting, setPasting] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const writes = useRuleWrites(ip);
-  const remove = useWrite(writes.remove, { say: (said) => said });
+  const remove = useWrite(writes.remove, { say: (message) => message });
   const target = { ip, write: writes.add };
   const { rules } = view.data;
   const { notes, knownTags } = useNotes(ip);
