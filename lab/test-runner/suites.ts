@@ -30,7 +30,6 @@ const LONGEST = [
   'lab/system/machines/machines.test.ts',
   'lab/portal/people.test.ts',
   'lab/portal/portal.test.ts',
-  'lab/system/nodes/games.test.ts',
   'lab/differential/differential.test.ts',
   'lab/drivers/early-drop-driver.test.ts',
   'lab/system/edge/full-disk.test.ts',
@@ -40,8 +39,8 @@ const LONGEST = [
   'lab/system/first-start/readme.test.ts',
   'lab/system/docs/pages.test.ts',
 ];
-/** A file of the system suite waits for boots, leases and timers: it uses about half of a core. */
-const SYSTEM_FILES_PER_CORE = 2;
+/** The number of processes beyond the cores: files wait for boots, leases and timers half of their time. */
+const WAITING = 2;
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
 /** What runs longer in the soak. */
@@ -82,15 +81,10 @@ export function planStages(files: readonly string[], isSoak: boolean): Stage[] {
     files.filter((file) => !ALONE.test(file)),
     (file) => (SYSTEM.test(file) ? 'system' : 'test'),
   );
-  const cores = availableParallelism();
+  const concurrency = availableParallelism() + WAITING;
   const stages: Stage[] = [
-    { name: 'test', processes: share(test), concurrency: cores + 1, testLimitMs: 120_000 },
-    {
-      name: 'system',
-      processes: each(longestFirst(system)),
-      concurrency: cores * SYSTEM_FILES_PER_CORE,
-      testLimitMs: 480_000,
-    },
+    { name: 'test', processes: share(test), concurrency, testLimitMs: 120_000 },
+    { name: 'system', processes: each(longestFirst(system)), concurrency, testLimitMs: 480_000 },
     { name: 'alone', processes: each(alone), concurrency: 1, testLimitMs: 240_000 },
   ];
   return stages.filter(({ processes }) => processes.length > 0);

@@ -39,8 +39,6 @@ const OF_THE_ACCOUNT = [
   'control/firewall/',
   'control/fleet/',
   'control/outbox/',
-  'control/webhooks/',
-  'node/engine/process/',
 ];
 const PLACES: readonly Place[] = [
   { name: 'root, closed folder', asUser: false, mode: 0o700, umask: '022', tests: [] },
