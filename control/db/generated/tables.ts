@@ -580,6 +580,7 @@ export interface Schema {
     settled_at: Date | null;
     succeeded: boolean | null;
     result: string | null;
+    released: Generated<number>;
   };
   responder_runs: {
     id: GeneratedAlways<number>;
@@ -689,6 +690,8 @@ export interface Schema {
     created_at: Generated<Date>;
     settled_at: Date | null;
     log: JsonWithDefault<ColumnTypes['webhook_deliveries.log']>;
+    released: Generated<number>;
+    claimed_until: Date | null;
   };
   webhooks: {
     id: GeneratedAlways<number>;
