@@ -19,7 +19,7 @@ export interface SchemaError {
   readonly detail: string;
   /** The keyword of JSON Schema that refused the value. */
   readonly keyword: string;
-  /** Of an unknown field: the fields that its object may have. */
+  /** For an unknown field: the fields that its object may have. */
   readonly known?: readonly string[];
 }
 
@@ -43,13 +43,13 @@ export function createValidator<S extends TSchema>(schema: S): Validator<Static<
   };
 }
 
-/** What a schema names anywhere. */
+/** Names that a schema names anywhere. */
 interface Known {
   readonly fields: ReadonlySet<string>;
   /** The longest text that fits somewhere, in characters, and the longest list. */
   readonly longest: number;
   readonly mostItems: number;
-  /** Of them those whose value may have any fields. */
+  /** The fields among them whose value may have any fields. */
   readonly open: ReadonlySet<string>;
 }
 
@@ -121,8 +121,8 @@ export function pointerStep(key: string): string {
 type LibraryError = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number];
 
 /**
- * Of a union (`string or null`) the library reports every branch: the branch that fits the value's type is explained,
- * or the union.
+ * Explains errors. Of a union (`string or null`) the library reports every branch: the branch that fits the value's
+ * type is explained, or the union.
  */
 function explainErrors(schema: TSchema, errors: readonly LibraryError[]): SchemaError[] {
   const explained = new Map<string, SchemaError>();

@@ -26,7 +26,11 @@ const CHECKS: readonly Check[] = [
   { name: 'lint', ...tool('oxlint', '--type-aware', '--deny-warnings') },
   { name: 'format', ...tool('biome', 'format', '.') },
   { name: 'dead code', ...tool('knip', '--no-progress') },
-  { name: 'boundaries', command: node, args: ['--test', 'lab/structure/architecture.test.ts'] },
+  {
+    name: 'boundaries',
+    command: node,
+    args: ['--test', 'lab/structure/architecture.test.ts', 'lab/structure/words.test.ts'],
+  },
   { name: 'OpenAPI', command: node, args: ['contract/build-openapi.ts', '--check'] },
   { name: 'client types', command: node, args: ['client/build-operations.ts', '--check'] },
   {

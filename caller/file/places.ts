@@ -79,7 +79,7 @@ export class Place {
     return found;
   }
 
-  /** As `entries`, of known names only: others are mistakes, with the name that was probably meant. */
+  /** Like `entries`, of known names only: others are mistakes, with the name that was probably meant. */
   fields<Name extends string>(
     what: string,
     names: readonly Name[],
@@ -128,7 +128,10 @@ export function nearest<Name extends string>(name: string, names: readonly Name[
   return near !== undefined && near.distance <= Math.max(1, near.one.length / 3) ? near.one : null;
 }
 
-/** The fewest letters to insert, remove, replace or exchange. https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance */
+/**
+ * The fewest letters to insert, remove, replace or exchange.
+ * https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance
+ */
 function distanceOf(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

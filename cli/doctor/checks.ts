@@ -9,7 +9,7 @@ export type Role = (typeof ROLES)[number];
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
-  /** What is there. */
+  /** The value that was found. */
   readonly found: string;
   /** How to repair it; null where nothing is wrong. */
   readonly repair: string | null;
@@ -20,7 +20,7 @@ export interface Asked {
   readonly dataDir: string;
   /** The contents of the agent's credential file; null: there is none, or the role has none. */
   readonly credential: string | null;
-  /** Of control; null: not given. */
+  /** The URL of control; null: not given. */
   readonly url: string | null;
 }
 
@@ -362,7 +362,7 @@ const CHECKS: readonly Check[] = [
   reachable,
 ];
 
-/** What works on a host for its role and what does not, in the order of repair. */
+/** Checks what works on a host for its role and what does not, in the order of repair. */
 export async function examine(host: Host, asked: Asked): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   for (const check of CHECKS) {

@@ -20,8 +20,8 @@ import { isInstalled, MOVED_TO } from './choose.ts';
 import { usesServers } from './users.ts';
 
 /**
- * What an installation is. The edge enrols itself again: what it had kept as a user, it had never enforced. The database
- * comes last, because with it the new directory is an installation.
+ * The parts of an installation. The edge enrols itself again: what it had kept as a user, it had never enforced. The
+ * database comes last, because with it the new directory is an installation.
  */
 const PARTS = ['first-key-unseen', 'fleet-keys-unseen', 'collectors', 'node', 'postgres'] as const;
 /** State of processes that ran there. */
@@ -114,7 +114,9 @@ interface Reader {
   readonly done: Promise<void>;
 }
 
-/** Locks the original as its own processes do, notes where it goes, and writes it to stdout. Runs until stdin closes. */
+/**
+ * Locks the original as its own processes do, notes where it goes, and writes it to stdout. Runs until stdin closes.
+ */
 function readAs({ uid, gid }: Owner, from: string, into: string): Reader {
   const parts = PARTS.filter((part) => existsSync(join(from, part)));
   const exclude = LEFT_OUT.map((path) => `--exclude=${path}`);

@@ -21,7 +21,10 @@ export interface ControlConfig {
   readonly dataDir: string;
   /** `DATABASE_URL`. Null means the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** `DATABASE_MIGRATION_URL`: the same database as a role that may create tables; null means the role of `databaseUrl`. */
+  /**
+   * `DATABASE_MIGRATION_URL`: the same database as a role that may create tables; null means the role of
+   * `databaseUrl`.
+   */
   readonly migrationUrl: string | null;
   /** `PORTCULLIS_DATABASE_POOL`: connections to the database at most. */
   readonly databasePool: number;
@@ -39,7 +42,10 @@ export interface ControlConfig {
   readonly mail: MailConfig | null;
   /** `PORTCULLIS_TLS_CERT` and `PORTCULLIS_TLS_KEY`: paths of PEM files; null means plain HTTP. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | null;
-  /** `PORTCULLIS_TLS_AUTO`, `PORTCULLIS_ACME_DIRECTORY`, `PORTCULLIS_ACME_LISTEN`: a certificate by ACME. Null: none is ordered. */
+  /**
+   * `PORTCULLIS_TLS_AUTO`, `PORTCULLIS_ACME_DIRECTORY`, `PORTCULLIS_ACME_LISTEN`: a certificate by ACME. Null: none
+   * is ordered.
+   */
   readonly tlsAuto: AutomaticTlsConfig | null;
   /** `PORTCULLIS_LINK_SOCKET`: Unix socket for edges of this host. */
   readonly linkSocket: string;
@@ -47,7 +53,10 @@ export interface ControlConfig {
   readonly nodeSocket: string;
   /** `PORTCULLIS_NATS`: URLs of NATS servers, separated by commas; none: agents are served on the sockets alone. */
   readonly natsServers: readonly string[];
-  /** `PORTCULLIS_NATS_OWN`, set by `up`: by which this control reaches the server beside it, whatever its name resolves to here. */
+  /**
+   * `PORTCULLIS_NATS_OWN`, set by `up`: by which this control reaches the server beside it, whatever its name
+   * resolves to here.
+   */
   readonly ownNats: string | null;
   /** `PORTCULLIS_ACCOUNT`: the account to switch to when started as root; null lets embedded/account.ts choose. */
   readonly account: string | null;
@@ -227,7 +236,7 @@ function decideWebhookNetworks(text: string | null): Parsed<readonly Cidr[]> {
   return ok(networks);
 }
 
-/** What is not encrypted must not leave this host. */
+/** A URL that is not encrypted must not leave this host. */
 function decideNats(text: string | null): Parsed<readonly string[]> {
   const servers = itemsOf(text);
   for (const server of servers) {

@@ -20,7 +20,7 @@ export interface ServerFile {
   readonly isSecret: boolean;
 }
 
-/** What nats-server needs in its folder to serve this installation; the authority's key stays in the database. */
+/** Files that nats-server needs in its folder to serve this installation; the authority's key stays in the database. */
 export async function makeServerFiles(
   db: Db,
   { folder, listen, names, cluster }: ServerFileOptions,
@@ -36,7 +36,10 @@ export async function makeServerFiles(
   ];
 }
 
-/** A certificate with that of the authority behind it, so that a client which knows the authority's fingerprint can check it. */
+/**
+ * A certificate with that of the authority behind it, so that a client which knows the authority's fingerprint can
+ * check it.
+ */
 export async function makeCertificateFiles(
   db: Db,
   names: readonly [string, ...string[]],

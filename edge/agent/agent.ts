@@ -28,7 +28,7 @@ export function createEdgeAgent(options: EdgeAgentOptions): EdgeAgent {
   return new Agent(options);
 }
 
-/** What control counts this edge by. */
+/** The mode that control counts this edge by. */
 interface ReportedMode {
   readonly mode: EdgeMode;
   readonly reason: string | null;
@@ -52,7 +52,7 @@ class Agent implements EdgeAgent {
   #reception: Reception = { by: 'all', reason: null };
   #reportedReception: Reception | null = null;
   #isApplying = false;
-  /** What was reported last; null before the start. */
+  /** The state that was reported last; null before the start. */
   #reported: ReportedMode | null = null;
   #management: readonly ManagementPort[];
   #lastError: string | null = null;

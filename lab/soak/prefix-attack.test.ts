@@ -23,11 +23,11 @@ const BUSY_PPS = 0.9 * THRESHOLD_PPS;
 const BUSY = { 4: '203.0.113.200', 6: '2001:db8:5::200' } as const;
 const HOLD_SECONDS = 4;
 const FLOOD_SECONDS = 10;
-/** Of a prefix, what is usual is learnt first. */
+/** The time to learn: of a prefix, what is usual is learnt first. */
 const LEARNING_MS = 31_000;
 const PEAK_ERROR = 0.05;
 const MITIGATED_MS = 1000;
-/** What nobody answered may still send together, at this threshold: a second's worth at once. */
+/** Packets that nobody answered may still send together, at this threshold: a second's worth at once. */
 const UNANSWERED_PPS = 500;
 const GAME = 27_500;
 const TURN_MS = 50;
@@ -185,7 +185,7 @@ describe('a flood that is spread thinly over a prefix, beside one to an address 
   });
 });
 
-/** Of each prefix, one that goes to all its addresses, and beside it one to a single address. */
+/** A flood of each prefix, one that goes to all its addresses, and beside it one to a single address. */
 async function flood({ client, edge }: Internet): Promise<ReadonlyMap<string, FloodReport>> {
   const { ifindex } = linkOf(client, 'eth0');
   const { address: to } = linkOf(edge, EDGE_DEVICE);

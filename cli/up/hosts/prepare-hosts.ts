@@ -17,13 +17,16 @@ import {
   requireNatsServer,
 } from './nats-server.ts';
 
-/** By which this host reaches its own control plane, whatever its name resolves to here. */
+/** Names by which this host reaches its own control plane, whatever its name resolves to here. */
 const OWN_NAMES = ['localhost', '127.0.0.1', '::1'];
 
 export interface PreparedHosts {
   /** SHA-256 of the installation's own authority, by which callers know control. */
   readonly fingerprint: string;
-  /** Of the control process, which reaches its NATS server by it whatever the name of this host resolves to here. */
+  /**
+   * The environment of the control process, which reaches its NATS server by it whatever the name of this host
+   * resolves to here.
+   */
   readonly env: NodeJS.ProcessEnv;
 }
 

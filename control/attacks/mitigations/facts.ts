@@ -21,7 +21,7 @@ export interface ReportedAttack {
   readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
   /** Null keeps the previous ones, except those from before a pause. */
   readonly tops: AttackTops | null;
-  /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
+  /** Like the field of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
   readonly isClaimed?: boolean;
 }
 

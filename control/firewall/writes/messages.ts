@@ -5,7 +5,7 @@ import type { Enforcement, GroupRef } from '../objects.ts';
 /** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
-/** What every message of a write says while no edge enforces. */
+/** The text in every message of a write while no edge enforces. */
 export function notEnforced(target: string): string {
   return `At the moment no edge enforces rules for ${target}, so packets to it are not filtered until one does.`;
 }
@@ -17,7 +17,7 @@ const RECONNECT =
 /** At most this many items are spelled out in a sentence. */
 const LISTED = 20;
 
-/** What a write does to the own objects of an address: rules and filters together. */
+/** The effect of a write on the own objects of an address: rules and filters together. */
 export interface Change {
   /** Rules that stay and get another name or end. */
   readonly marked: number;

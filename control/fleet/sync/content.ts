@@ -122,8 +122,8 @@ export class SyncContent {
   }
 
   /**
-   * What changed after a generation; everything after 0, after a generation whose changes are no longer stored, and after
-   * one that was never accepted here.
+   * Opens what changed after a generation; everything after 0, after a generation whose changes are no longer stored,
+   * and after one that was never accepted here.
    */
   static async open(db: Db, after: number, options: ContentOptions): Promise<SyncContent> {
     const tx = await db

@@ -23,7 +23,7 @@ export class TestNode {
   readonly images: string[] = [];
   /** Null: it hangs. */
   answer: (call: NodeCall) => NodeAnswer | null = () => ({ kind: 'accepted' });
-  /** What its engines can run. */
+  /** Programs and images that its engines can run. */
   host: NodeEngine['host'] = null;
   /** Called before each answer. */
   delayMs = 0;

@@ -84,7 +84,7 @@ interface Part {
 interface RateLimit {
   readonly per: MitigationLimit['per'] | 'flow';
   readonly pps: number;
-  /** What else tells the element apart from others of the same address. */
+  /** The part of a name that tells the element apart from others of the same address. */
   readonly name: string;
 }
 
@@ -120,8 +120,9 @@ const TRANSPORT: Readonly<Record<Transport, string>> = {
 };
 
 /**
- * What the protected host has not answered. A SYN of an existing connection counts as unanswered: the answer to the first SYN of a forged
- * source makes conntrack take those after it for established. A limit leaves out the ports of SYN proxies.
+ * Packets that the protected host has not answered. A SYN of an existing connection counts as unanswered: the answer
+ * to the first SYN of a forged source makes conntrack take those after it for established. A limit leaves out the
+ * ports of SYN proxies.
  */
 function unanswered(
   { ref, protocol, destinationPort }: Mitigation,

@@ -94,7 +94,7 @@ interface ComparedByte {
   readonly mask: number;
 }
 
-/** By offset in the payload. */
+/** Bytes by offset in the payload. */
 function comparedBytes({ bytes }: Signature): Map<number, ComparedByte> {
   const compared = new Map<number, ComparedByte>();
   for (const { offset, hex, mask } of bytes) {

@@ -13,7 +13,7 @@ import { type FrameFacts, readFacts } from '../counting/frame-facts.ts';
 
 /** A fake kernel for tests. It evaluates frames as early-drop.bpf.c does. */
 export interface FakeEarlyDrop extends EarlyDropDriver {
-  /** What `probe` returns. */
+  /** The answer of `probe`. */
   obstacle: string | null;
   /** Thrown by the next calls. */
   fail: Error | null;

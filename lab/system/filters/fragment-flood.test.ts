@@ -39,7 +39,7 @@ const PREFIX = '2001:db8:5::/64';
 const [UNPROTECTED] = SERVER.neighbours;
 /** Fragments that arrive before: more than the kernel of a server holds. */
 const UNTIL_MITIGATED = 12_000;
-/** Without a policy, and without a host whose own reassembly memory would be full. */
+/** An address without a policy, and without a host whose own reassembly memory would be full. */
 const NOBODY = '198.18.99.9';
 
 describe('a flood of fragments that never make a datagram', { skip: whyNot() }, () => {

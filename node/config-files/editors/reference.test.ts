@@ -248,7 +248,7 @@ function quoted({ kind, text }: Standing): string {
 type Tree = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 type Element = readonly [string, object, string, readonly Element[], string];
 
-/** What a reader must find after the edit, from what it found before. */
+/** The content that a reader must find after the edit, from what it found before. */
 function expected(one: Case, was: unknown): unknown {
   const { parser, section, key, value: written } = one;
   if (parser === 'file') {
@@ -277,7 +277,10 @@ function withElement(
   return [tag, attributes, text, changed, tail];
 }
 
-/** By the promise: a boolean stays one, a number stays a number, text stays text; elsewhere whole numbers are numbers. */
+/**
+ * The type by the promise: a boolean stays one, a number stays a number, text stays text; elsewhere whole numbers are
+ * numbers.
+ */
 function typedAs(now: Standing | null, written: string): unknown {
   const word = written.toLowerCase();
   if (now?.kind === 'boolean' && /^(?:true|yes|on|1)$/.test(word)) return true;
@@ -298,7 +301,7 @@ function assertReading({ parser }: Case, wanted: unknown, is: unknown, message: 
   assert.deepEqual(shape(is, wanted), shape(wanted, wanted), message);
 }
 
-/** Without the space around values, which readers drop; not all drop the same of Unicode's. */
+/** The tree without the space around values, which readers drop; not all drop the same of Unicode's. */
 function trimmed(tree: unknown): unknown {
   return Object.fromEntries(
     Object.entries(tree as Tree).map(([name, keys]) => [

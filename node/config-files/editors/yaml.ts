@@ -231,7 +231,7 @@ function splice(text: string, replaced: ReadonlyMap<Scalar, Written>): string {
   return result;
 }
 
-/** What YAML 1.1 folds, refuses or drops unless it is escaped. */
+/** Characters that YAML 1.1 folds, refuses or drops unless it is escaped. */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\ufeff\ufffe\uffff]/u;
 
 function shown({ value, type }: Written): string {

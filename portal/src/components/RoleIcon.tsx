@@ -8,9 +8,9 @@ interface Props {
   readonly needs?: Role;
   /** There is no operation for API keys. */
   readonly isForPeople?: boolean;
-  /** What it does, and to what: said to those who do not see the icon. */
+  /** A label on what it does, and to what: said to those who do not see the icon. */
   readonly label: string;
-  /** What it does, in a tooltip; its default is the label. */
+  /** A hint on what it does, in a tooltip; its default is the label. */
   readonly hint?: string;
   readonly children: ReactNode;
   onClick(): void;

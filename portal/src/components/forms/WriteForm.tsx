@@ -7,7 +7,7 @@ import { errorsByField, fieldsByPointer } from './field-errors.ts';
 import { ProblemNotice } from './ProblemNotice.tsx';
 import { type AfterWrite, useWrite } from './use-write.ts';
 
-/** What `useForm` takes: an object. */
+/** The values that `useForm` takes: an object. */
 export type FormValues = NonNullable<NonNullable<Parameters<typeof useForm>[0]>['initialValues']>;
 
 /** The values of a form, and `getInputProps` for each of its fields. */
@@ -18,7 +18,7 @@ export interface FormProps<Values, Result> extends AfterWrite<Values, Result> {
   /** The text of the button; null: the form is read-only. */
   readonly submit: string | ((values: Values) => string) | null;
   readonly submitProps?: ButtonProps & { readonly 'data-autofocus'?: boolean };
-  /** What the form says once it is written, until a value changes. */
+  /** The sentence that the form says once it is written, until a value changes. */
   readonly saved?: string;
   /** The fields are as at first once it is written. */
   readonly resetsOnDone?: boolean;
@@ -36,7 +36,7 @@ interface Props<Values, Result> extends FormProps<Values, Result> {
   readonly label?: string;
   /** `panel`: opened inside a card. `dialog`: the buttons stand at the end. */
   readonly layout?: 'plain' | 'panel' | 'dialog';
-  /** What stands beside the buttons. */
+  /** The note that stands beside the buttons. */
   readonly note?: string;
   onCancel?(): void;
 }

@@ -3,7 +3,7 @@ import { use } from 'react';
 import { SessionContext } from '../../session/session.ts';
 import { showAccepted, showUndo } from './toasts.tsx';
 
-/** What a toast says after a write: that it can be taken back, or how far its generation is. */
+/** The sentence that a toast says after a write: that it can be taken back, or how far its generation is. */
 export type Said =
   | { readonly text: string; undo(): Promise<unknown> }
   | {

@@ -2,7 +2,7 @@ const STILL_OPEN = /Packets from (\S+) still pass to [^:]+: [^.]*\./g;
 
 export interface StillOpen {
   readonly source: string;
-  /** What the service said, without how to close it elsewhere than on this page. */
+  /** A sentence that the service said, without how to close it elsewhere than on this page. */
   readonly sentence: string;
 }
 
