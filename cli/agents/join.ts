@@ -17,7 +17,7 @@ import { postToControl } from './pinned-request.ts';
 interface JoinOptions {
   readonly data?: string;
   readonly foreground?: boolean;
-  /** For a node. */
+  /** The engine of a node. */
   readonly engine?: string;
   readonly replace?: boolean;
   readonly wait: string;

@@ -256,7 +256,7 @@ export class AgentScopes {
     return new BoundRequest(own, scope.site, count === 0 ? null : { count, examples });
   }
 
-  /** The last known scope: without the database the last known scope counts on: detection continues without it. */
+  /** The last known scope, which counts on without the database: detection continues without it. */
   async #recent(from: AgentRef, request: AgentRequest): Promise<AgentScope | null> {
     const known = this.#known.get(keyOf(from));
     if (known === undefined) return this.#load(from, request);

@@ -26,7 +26,7 @@ const KINDS: readonly (readonly [FloodKind, AttackType])[] = [
   ['dns', 'dns_amplification'],
 ];
 
-/** The share of a flood that left at its rate, what was sent in any second is what was sent in that of its peak. */
+/** The share of its peak that a flood sends in any second when it left at its rate. */
 const STEADY = 0.97;
 /**
  * The machine may keep the sender waiting, or the exporter, which then tells two seconds' samples in one: none of

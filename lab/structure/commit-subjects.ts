@@ -18,9 +18,8 @@ export function checkSubjects(folder: string, since = SINCE): SubjectCheck {
     return { ok: false, reason: `there is no git here, or its history ends after ${since}` };
   const log = git('log', '--no-merges', '--format=%h %s', `${since}..HEAD`);
   if (log.status !== 0) return { ok: false, reason: log.stderr.trim() };
-  const isLong = (line: string): boolean =>
-    [...line.slice(line.indexOf(' ') + 1)].length > MAX_LENGTH;
-  return { ok: true, long: log.stdout.split('\n').filter(isLong) };
+  const long = new RegExp(`^\\S+ .{${MAX_LENGTH + 1},}$`, 'u');
+  return { ok: true, long: log.stdout.split('\n').filter((line) => long.test(line)) };
 }
 
 if (import.meta.main) {

@@ -64,7 +64,7 @@ export function createDetectionService(options: DetectionServiceOptions): Detect
   };
 }
 
-/** The counted part, without the prefixes that an edge serves in part and of which it counts nothing. */
+/** The prefixes whose traffic an edge counts, without those that an edge serves in part and of which it counts nothing. */
 function countedBy(
   edge: string,
   samples: readonly WireSample[],
