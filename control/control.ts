@@ -8,7 +8,7 @@ import { createAccess, sessionCookieName, type Access } from './access/index.ts'
 import { createAdministration } from './administration/index.ts';
 import { openTracing, type Tracing } from './tracing.ts';
 import { SHIPPED_EGGS } from './fleet-file/read/egg-files.ts';
-import { type Attacks, createAttacks, sweepAttacks } from './attacks/index.ts';
+import { type Attacks, createAttacks, sweepAttacks } from './history/index.ts';
 import { type Collectors, createCollectors } from './collectors/index.ts';
 import { type ControlConfig, ownHosts } from './config/config.ts';
 import type { Db } from './db/database.ts';
@@ -35,7 +35,7 @@ import { createRegistry } from './http/server/metrics.ts';
 import { createRateLimiter, type RateLimiter, shareLimits } from './http/operations/rate-limit.ts';
 import { createHttpServer } from './http/server/server.ts';
 import type { HttpConfig, TlsConfig } from './http/server/config.ts';
-import { serveLinks } from './agents/links.ts';
+import { serveLinks } from './links/links.ts';
 import { CHANNELS, wake } from './notifications.ts';
 import { createMail } from './mail/index.ts';
 import { savePublicUrl } from './public-url.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createJoining } from '../joining/index.ts';
-import { createAttacks } from '../attacks/index.ts';
+import { createAttacks } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';

@@ -22,7 +22,6 @@ import {
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
   accounts: [],
-  attacks: [],
   collectors: [],
   // Each a smaller area of its own, for the fleet file now and the portal later.
   firewall: [

@@ -136,7 +136,7 @@ class EdgeSession {
           { kind: 'edge', name },
           bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/agents/links.ts.
+      // Answered before: see control/links/links.ts.
       case 'agent.renew':
       case 'collector.hello':
       case 'collector.report':

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { createAttacks } from '@portcullis/control/attacks/index.ts';
+import { createAttacks } from '@portcullis/control/history/index.ts';
 import type { Caller } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
