@@ -1,7 +1,7 @@
 import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_ASN } from '@portcullis/contract/schemas/values.ts';
-import { loadSuggestions, suggestionView } from '../history/index.ts';
+import { loadSuggestions, suggestionView } from '../detection/index.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import { sql } from 'kysely';
 import { listKeys, operatorActor, revokeKey } from '../access/index.ts';

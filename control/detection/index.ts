@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { BUCKET_MS } from '@portcullis/core/attacks/sample.ts';
 import type { SampleRelay } from '@portcullis/link/transport/relay.ts';
-import type { DetectionService } from '../fleet/index.ts';
+import type { DetectionService } from '../agents/detection-service.ts';
 import type { Db } from '../db/database.ts';
-import type { ReportedAttack } from '../response/mitigations/facts.ts';
+import type { ReportedAttack } from './record/plan.ts';
 import { Recorder } from './record/recorder.ts';
 import { forgetEnded, loadOrphans } from './record/store.ts';
 import { savePeaks } from './suggestions.ts';
@@ -15,23 +15,37 @@ import { createWatchEvents, type WatchEvents } from './watch/events.ts';
 import { DetectionLeader, RENEWAL_MS } from './watch/leader.ts';
 import { ScopeTable } from './scopes/scope-table.ts';
 
-export interface WatchOptions {
+export { HOLDS, lockClock } from './record/store.ts';
+export type { ReportedAttack } from './record/plan.ts';
+export { sweepAttacks } from './retention.ts';
+export { scopesOf } from './scopes/watch-scopes.ts';
+export { loadSuggestions, suggestionView } from './suggestions.ts';
+export {
+  type AcceptedTraffic,
+  acceptUsual,
+  findAccepted,
+  findUsual,
+  forgetUsual,
+} from './usual.ts';
+
+export interface DetectionOptions {
   readonly db: Db;
   readonly log: Logger;
   readonly registry: Registry;
 }
 
 /** Control's detector: samples of agents in, records of attacks out. */
-export interface Watching {
-  readonly detection: DetectionService;
+export interface Detection {
+  /** Answers agents. */
+  readonly service: DetectionService;
   /** Called once the database is available. Never rejects. */
-  start(hooks: WatchHooks): Promise<void>;
+  start(hooks: DetectionHooks): Promise<void>;
   /** Called when holdings or settings changed. */
   wake(): void;
   stop(): Promise<void>;
 }
 
-export interface WatchHooks {
+export interface DetectionHooks {
   /** Called after an attack was recorded. */
   readonly onAttack: (reported: ReportedAttack) => void;
   /** The detection settings have a new version. */
@@ -46,19 +60,19 @@ const MINUTE_MS = 60_000;
 /** The most attacks continued at a time. */
 const MAX_ORPHANS = 10_000;
 
-export function createWatching({ db, log, registry }: WatchOptions): Watching {
+export function createDetection({ db, log, registry }: DetectionOptions): Detection {
   return new Watch(db, log, registry);
 }
 
-class Watch implements Watching {
-  readonly detection: DetectionService;
+class Watch implements Detection {
+  readonly service: DetectionService;
   readonly #db: Db;
   readonly #events: WatchEvents;
   readonly #scopes: ScopeTable;
   readonly #leader: DetectionLeader;
   readonly #recorder: Recorder;
   readonly #timers: NodeJS.Timeout[] = [];
-  #hooks: WatchHooks | null = null;
+  #hooks: DetectionHooks | null = null;
   #queue: Promise<void> = Promise.resolve();
   #reloads = 0;
 
@@ -84,7 +98,7 @@ class Watch implements Watching {
     const scopes = this.#scopes;
     const recorder = this.#recorder;
     this.#leader = new DetectionLeader({ db, name, events, scopes, recorder });
-    this.detection = createDetectionService({
+    this.service = createDetectionService({
       db,
       scopes: this.#scopes,
       leader: this.#leader,
@@ -92,7 +106,7 @@ class Watch implements Watching {
     });
   }
 
-  async start(hooks: WatchHooks): Promise<void> {
+  async start(hooks: DetectionHooks): Promise<void> {
     this.#hooks = hooks;
     this.#leader.relayThrough(hooks.relay);
     await this.#reload();

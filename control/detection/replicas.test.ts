@@ -10,7 +10,7 @@ import { testDatabase } from '../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
 import { createRegistry } from '../http/server/metrics.ts';
 import { createLogger } from '../log.ts';
-import { createWatching, type Watching } from './index.ts';
+import { createDetection, type Detection } from './index.ts';
 import { renewLease } from './watch/leader.ts';
 import { boundRequest, floodSample, PREFIX, SUBJECT } from './watch/testing.ts';
 
@@ -18,7 +18,7 @@ import { boundRequest, floodSample, PREFIX, SUBJECT } from './watch/testing.ts';
 const HALF_PPS = 14_000;
 
 interface Replica {
-  readonly watching: Watching;
+  readonly detection: Detection;
   readonly edge: string;
   /** 1 if it runs the detector. */
   leads(): Promise<number>;
@@ -30,20 +30,20 @@ async function startReplica(
   { db, edge, relay }: { readonly db: Db; readonly edge: string; readonly relay: SampleRelay },
 ): Promise<Replica> {
   const registry = createRegistry();
-  const watching = createWatching({ db, log: createLogger({ level: 'silent' }), registry });
-  await watching.start({ onAttack: () => {}, onScopes: () => {}, relay });
+  const detection = createDetection({ db, log: createLogger({ level: 'silent' }), registry });
+  await detection.start({ onAttack: () => {}, onScopes: () => {}, relay });
   let isRunning = true;
   const stop = async (): Promise<void> => {
     if (!isRunning) return;
     isRunning = false;
-    await watching.stop();
+    await detection.stop();
   };
   t.after(stop);
   const leads = async (): Promise<number> => {
     const metric = await registry.getSingleMetric('portcullis_detector_leader')?.get();
     return metric?.values[0]?.value ?? 0;
   };
-  return { watching, edge, leads, stop };
+  return { detection, edge, leads, stop };
 }
 
 async function startFleet(t: TestContext) {
@@ -62,9 +62,9 @@ async function startFleet(t: TestContext) {
     const samples = [floodSample(atMs, { [SUBJECT]: pps })];
     const message = { kind: 'watch.samples', instance: 'i', sequence, atMs, samples } as const;
     return Promise.all(
-      replicas.map(async ({ watching, edge }) => {
+      replicas.map(async ({ detection, edge }) => {
         const from = { kind: 'edge', name: edge } as const;
-        return watching.detection.samples(from, await boundRequest(db, from, message));
+        return detection.service.samples(from, await boundRequest(db, from, message));
       }),
     );
   };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../db/database.ts';
-import { forgetBefore, ensurePartitions } from './record/partitions.ts';
+import { ensurePartitions, forgetBefore, keptDays } from './record/partitions.ts';
 import { forgetPeaks } from './suggestions.ts';
 
 /** The number of months with partitions ahead, so that none is missing after an outage. */
@@ -25,15 +25,6 @@ export async function sweepAttacks(db: Db, now: Date = new Date()): Promise<numb
   await sql`delete from responder_turns where served_at < now() - interval '1 day'`.execute(db);
   const responses = Number(numAffectedRows ?? 0);
   return dropped + deleted + responses + (await forgetVersions(db));
-}
-
-/** The longest entitlement decides; older rows of others are outside their entitlement anyway. */
-export async function keptDays(db: Db): Promise<number> {
-  const { rows } = await sql<{ days: number }>`
-    select coalesce(max(attack_history_days), 36500)::int as days from organisations`.execute(db);
-  const [row] = rows;
-  if (row === undefined) throw new Error('an aggregate gave no row');
-  return row.days;
 }
 
 /** Deletes row versions that no list needs: first the oldest valid revision is raised, then they are deleted. */

@@ -6,7 +6,7 @@ import {
   suggestThresholds,
 } from '@portcullis/core/attacks/suggest-thresholds.ts';
 import type { Db } from '../db/database.ts';
-import { shownSubject } from './watch/stored-state.ts';
+import { shownSubject } from './subject.ts';
 import { scopesOf } from './scopes/watch-scopes.ts';
 
 /** The days that suggestions look at; hours are kept for one more. */

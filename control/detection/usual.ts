@@ -3,8 +3,7 @@ import type { AttackSeries } from '@portcullis/core/attacks/detector/series.ts';
 import { type UsualTraffic, usualTraffic } from '@portcullis/core/attacks/usual-traffic.ts';
 import { type Actor, recordAudit } from '../access/index.ts';
 import type { Db, Tx } from '../db/database.ts';
-import { secondView } from '../history/views.ts';
-import { shownSubject } from './watch/stored-state.ts';
+import { shownSubject } from './subject.ts';
 import { scopesOf } from './scopes/watch-scopes.ts';
 
 /** Traffic accepted as usual, with the thresholds that it has since, and the name of the caller. */
@@ -78,10 +77,6 @@ export async function findAccepted(db: Db | Tx, attackId: number): Promise<Accep
            accepted_by as by, accepted_at as at
       from accepted_traffic where attack_id = ${attackId}`.execute(db);
   return rows[0] ?? null;
-}
-
-export function acceptedView({ pps, mbps, by, at }: AcceptedTraffic) {
-  return { pps, mbps, by, at: secondView(at) };
 }
 
 /** Keeps the thresholds for the attacked target, on request only. Returns null if it does not look like usual traffic. */

@@ -10,7 +10,7 @@ import type { Db, Tx } from '../db/database.ts';
 import { loadEvidence } from './evidence.ts';
 import { filterHoldings, sinceHeld, withinReach } from './visible-attacks.ts';
 import { ATTACK_COLUMNS, type AttackRow, loadView } from './store.ts';
-import { acceptedView, findAccepted, findUsual } from '../detection/usual.ts';
+import { type AcceptedTraffic, findAccepted, findUsual } from '../detection/index.ts';
 import { attackView, secondView } from './views.ts';
 
 const EVERYTHING = { ip: null, prefix: null, asn: null } as const;
@@ -102,6 +102,10 @@ function autonomousView({ edge, action, mode, sinceMs, untilMs }: AutonomousActi
     until: untilMs === null ? null : secondView(new Date(untilMs)),
     ended_because: null,
   };
+}
+
+function acceptedView({ pps, mbps, by, at }: AcceptedTraffic) {
+  return { pps, mbps, by, at: secondView(at) };
 }
 
 /** An action of an edge during an outage of control, in control's time. */

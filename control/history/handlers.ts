@@ -4,8 +4,8 @@ import { noAttack } from '../http/operations/not-found.ts';
 import { detailView, findAttack } from './detail.ts';
 import { createList, type ListDeps } from './list.ts';
 import { Problem } from '../problem.ts';
-import { cancelIn } from '../response/mitigations/cancel.ts';
-import { acceptUsual, forgetUsual } from '../detection/usual.ts';
+import { cancelIn } from '../response/index.ts';
+import { acceptUsual, forgetUsual } from '../detection/index.ts';
 
 const NOT_USUAL =
   'This does not look like usual traffic: that lasts an hour with a steady shape, from many sources. Thresholds can be set for the address, its service, prefix or organisation.';

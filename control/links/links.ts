@@ -11,13 +11,22 @@ import { loadInstallation, remoteCredential } from '../nats/installation.ts';
 import { type Collectors, notifyCollectors } from '../collectors/index.ts';
 import type { Db } from '../db/database.ts';
 import type { Channel } from '../db/listen.ts';
-import type { ControlConfig } from '../config/config.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { GameServers } from '../game-servers/index.ts';
 import type { StopStack } from '../stop-stack.ts';
 
+export interface LinkConfig {
+  /** The Unix socket of edges, and that of nodes and collectors. */
+  readonly linkSocket: string;
+  readonly nodeSocket: string;
+  /** Where agents find NATS. Empty without NATS. */
+  readonly natsServers: readonly string[];
+  /** The server that this process uses. Null: one of `natsServers`. */
+  readonly ownNats: string | null;
+}
+
 export interface LinkDeps {
-  readonly config: Pick<ControlConfig, 'linkSocket' | 'nodeSocket' | 'natsServers' | 'ownNats'>;
+  readonly config: LinkConfig;
   readonly db: Db;
   readonly fleet: Fleet;
   readonly gameServers: GameServers;

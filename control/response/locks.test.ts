@@ -5,7 +5,7 @@ import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
 import { recordConfirmed } from './mitigations/confirm.ts';
-import type { ReportedAttack } from './mitigations/facts.ts';
+import type { ReportedAttack } from '../detection/index.ts';
 import { recordOngoing, respondToAll, sweepAll } from './mitigations/testing.ts';
 import { recordOutageAttacks } from '../detection/record/outage.ts';
 import { recordBatch } from '../detection/record/recorder.ts';

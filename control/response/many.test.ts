@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { testDatabase } from '../db/testing.ts';
 import { currentGeneration } from '../fleet/generations.ts';
 import { insertEdge, insertHolding, insertOrganisation } from '../fleet/testing.ts';
-import type { ReportedAttack } from './mitigations/facts.ts';
+import type { ReportedAttack } from '../detection/index.ts';
 import type { MitigationEvents } from './mitigations/events.ts';
 import { startMitigations } from './mitigations/mitigations.ts';
 import { respondToReports } from './mitigations/respond.ts';

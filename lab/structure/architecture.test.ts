@@ -23,6 +23,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
   accounts: [],
   collectors: [],
+  detection: [],
   // Each a smaller area of its own, for the fleet file now and the portal later.
   firewall: [
     'blocked/index.ts',
@@ -34,8 +35,10 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   // Shared by every area that writes: a write takes a generation, alone or in a batch, and may need a policy.
   fleet: ['generations.ts', 'batch.ts', 'policies/policies.ts', 'policies/blocked-sets.ts'],
   'game-servers': ['openings/index.ts'],
+  history: [],
   mail: [],
   organisations: [],
+  response: [],
   webhooks: [],
 };
 

@@ -63,6 +63,15 @@ async function makePartition(db: Db, table: Partitioned, month: Month): Promise<
   });
 }
 
+/** The longest entitlement decides; older rows of others are outside their entitlement anyway. */
+export async function keptDays(db: Db): Promise<number> {
+  const { rows } = await sql<{ days: number }>`
+    select coalesce(max(attack_history_days), 36500)::int as days from organisations`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate gave no row');
+  return row.days;
+}
+
 /**
  * Deletes everything before a time: drops partitions without later rows, and deletes the old rows of others. Attacks
  * that ended later or are ongoing stay.

@@ -58,6 +58,18 @@ export interface RecordedDetector {
   isClaimed(subject: string): boolean;
 }
 
+/** The latest report of an attack by the recorder or an edge. */
+export interface ReportedAttack {
+  readonly attackId: number;
+  /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
+  readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
+  readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
+  /** Null keeps the previous ones, except those from before a pause. */
+  readonly tops: AttackTops | null;
+  /** Exports alone claim it. Once this is false it stays so, because a blackhole keeps packets from the edge. */
+  readonly isClaimed?: boolean;
+}
+
 /** Where a detector reports to. */
 export interface AttackSink {
   note(seen: Seen): void;

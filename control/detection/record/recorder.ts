@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db, Tx } from '../../db/database.ts';
-import type { ReportedAttack } from '../../response/mitigations/facts.ts';
 import { ensurePartitions } from './partitions.ts';
 import {
   type AttackSink,
@@ -9,6 +8,7 @@ import {
   otherFromMs,
   planRecord,
   type RecordedDetector,
+  type ReportedAttack,
   type RecordStep,
   type Seen,
 } from './plan.ts';

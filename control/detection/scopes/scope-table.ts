@@ -5,7 +5,7 @@ import { MAX_SCOPES_PER_PAGE, type SettingsRequest } from '@portcullis/link/mess
 import { type WatchScope } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { type AgentScope, loadEdgeScopes } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
-import { keptDays } from '../retention.ts';
+import { keptDays } from '../record/partitions.ts';
 import { WatchScopes } from './watch-scopes.ts';
 
 const DAY_MS = 86_400_000;

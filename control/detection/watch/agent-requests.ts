@@ -1,7 +1,7 @@
 import type { AgentRef, ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { OutageAttack, WireSample } from '@portcullis/link/messages/attacks.ts';
 import type { Outside } from '../../agents/scope.ts';
-import type { DetectionService } from '../../fleet/index.ts';
+import type { DetectionService } from '../../agents/detection-service.ts';
 import type { Db } from '../../db/database.ts';
 import { datedByAge, recordOutageAttacks } from '../record/outage.ts';
 import type { WatchEvents, WatchRefusal } from './events.ts';

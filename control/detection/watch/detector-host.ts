@@ -31,7 +31,8 @@ import type {
   Seen,
   StoredAttack,
 } from '../record/plan.ts';
-import { resumableOfStored, seriesOfStored, shownSubject } from './stored-state.ts';
+import { shownSubject } from '../subject.ts';
+import { resumableOfStored, seriesOfStored } from './stored-state.ts';
 import type { ScopeTable } from '../scopes/scope-table.ts';
 import { Corroboration } from './corroboration.ts';
 import { EvidenceStore } from './evidence-store.ts';

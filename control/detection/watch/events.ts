@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
-import type { ReportedAttack } from '../../response/mitigations/facts.ts';
+import type { ReportedAttack } from '../record/plan.ts';
 
 export type WatchRefusal = 'not_held' | 'not_served' | 'too_old';
 

@@ -3,7 +3,7 @@ import type { WatchSamples, OutageAttack, WireSample } from '@portcullis/link/me
 import type { AgentRef, AgentRequest } from '@portcullis/link/messages/messages.ts';
 import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
-import type { ReportedAttack } from '../../response/mitigations/facts.ts';
+import type { ReportedAttack } from '../record/plan.ts';
 import { Recorder } from '../record/recorder.ts';
 import { loadOrphans } from '../record/store.ts';
 import { createRegistry } from '../../http/server/metrics.ts';

@@ -23,13 +23,9 @@ async function countOf(db: Db, table: string): Promise<number> {
 
 async function sweep(db: Db): Promise<Record<string, number>> {
   const swept: Record<string, number> = {};
-  await sweepOldRows(
-    db,
-    async () => 0,
-    (what, rows) => {
-      swept[what] = rows;
-    },
-  );
+  await sweepOldRows(db, {}, (what, rows) => {
+    swept[what] = rows;
+  });
   return swept;
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
-import { HOLDS, lockClock } from '../../detection/record/store.ts';
+import { HOLDS, lockClock } from '../../detection/index.ts';
 
 /** Attacks whose mitigation no edge has confirmed yet. */
 export async function awaitsConfirmation(db: Db): Promise<boolean> {

@@ -1,22 +1,14 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import type { CallResult } from '../responders/result.ts';
+import type { CallEvents } from '../responders/events.ts';
 import type { Responded } from './respond.ts';
 
 /** Events of mitigations: each function writes its log line and its metric together. */
-export interface MitigationEvents {
+export interface MitigationEvents extends CallEvents {
   /** A generation contains the mitigations of an attack. */
   responded(responded: Responded): void;
   /** The first enforcing edge has confirmed it. */
   mitigated(attackId: number): void;
-  /** A responder call ended or will be repeated. */
-  called(
-    responder: string,
-    event: 'start' | 'withdraw',
-    result: CallResult,
-    settled: boolean,
-  ): void;
-  failed(what: string, error: unknown): void;
 }
 
 export function createMitigationEvents(log: Logger, registry: Registry): MitigationEvents {

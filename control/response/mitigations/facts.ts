@@ -13,18 +13,6 @@ export interface AttackFacts {
   readonly isClaimed?: boolean;
 }
 
-/** The latest report of an attack by the recorder or an edge. */
-export interface ReportedAttack {
-  readonly attackId: number;
-  /** `ended`: quiet for its hold time. Otherwise it is ongoing. */
-  readonly kind: 'opened' | 'changed' | 'ended' | 'continued';
-  readonly attack: Pick<Attack, 'type' | 'shares' | 'present' | 'subject' | 'startedAtMs'>;
-  /** Null keeps the previous ones, except those from before a pause. */
-  readonly tops: AttackTops | null;
-  /** As of `AttackFacts`; once it is false it stays so, because a blackhole keeps packets from the edge. */
-  readonly isClaimed?: boolean;
-}
-
 /** Facts from stored evidence, as far as it is valid. */
 export function factsOfEvidence(type: Attack['type'], evidence: unknown): AttackFacts {
   const { shares, tops } = (evidence ?? {}) as { shares?: unknown; tops?: unknown };

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts';
 import { awaitsConfirmation, recordConfirmed } from './confirm.ts';
 import type { MitigationEvents } from './events.ts';
-import type { ReportedAttack } from './facts.ts';
+import type { ReportedAttack } from '../../detection/index.ts';
 import { type Responded, type RespondHooks, respondToReports, sweepResponses } from './respond.ts';
 import { hasAttacks } from './store.ts';
 

@@ -5,9 +5,8 @@ import {
   replanMitigations,
   typesOf,
 } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
+import type { EndedBecause } from '../responders/plan.ts';
 import type { AttackFacts } from './facts.ts';
-
-export type EndedBecause = 'over' | 'expired' | 'cancelled' | 'settings';
 
 /** A mitigation in force. */
 export interface ActiveMitigation {

@@ -1,7 +1,6 @@
 import type { Db, Tx } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
-import { scopesOf } from '../../detection/scopes/watch-scopes.ts';
-import type { ReportedAttack } from './facts.ts';
+import { type ReportedAttack, scopesOf } from '../../detection/index.ts';
 import { planResponse } from './plan.ts';
 import { expiredRuns, updateRuns } from '../responders/store.ts';
 import {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import { takeGeneration } from '../../fleet/generations.ts';
-import { type AttackFacts, factsOfEvidence, type ReportedAttack } from './facts.ts';
+import type { ReportedAttack } from '../../detection/index.ts';
+import { type AttackFacts, factsOfEvidence } from './facts.ts';
 import type { PlannedResponse, ActiveMitigation } from './plan.ts';
 
 /** An attack without reports for this time is not mitigated. */

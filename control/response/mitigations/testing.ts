@@ -3,7 +3,7 @@ import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Db } from '../../db/database.ts';
 import { putAttack } from '../../detection/testing.ts';
-import type { ReportedAttack } from './facts.ts';
+import type { ReportedAttack } from '../../detection/index.ts';
 import { type Responded, respondToReports, type RespondHooks, sweepResponses } from './respond.ts';
 
 /** An ongoing attack as the recorder stores and reports it. */

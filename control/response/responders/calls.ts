@@ -1,11 +1,11 @@
 import type { Db } from '../../db/database.ts';
-import type { MitigationEvents } from '../mitigations/events.ts';
 import { makeCall } from './call.ts';
+import type { CallEvents } from './events.ts';
 import { claimCalls, type DueCall, nextDueMs, releaseCall, saveResult } from './queue.ts';
 
 export interface CallsOptions {
   readonly db: Db;
-  readonly events: Pick<MitigationEvents, 'called' | 'failed'>;
+  readonly events: CallEvents;
   /** The least interval of looks for due calls; default 500 ms. */
   readonly everyMs?: number;
 }

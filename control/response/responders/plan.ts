@@ -1,6 +1,8 @@
 import { containsCidr, parseCidr } from '@portcullis/core/net/cidr.ts';
 import type { ResponderSpec } from '../../db/schema.ts';
-import type { EndedBecause } from '../mitigations/plan.ts';
+
+/** Why nothing is done against an attack any more. */
+export type EndedBecause = 'over' | 'expired' | 'cancelled' | 'settings';
 
 export interface NamedResponder {
   readonly name: string;

@@ -12,7 +12,7 @@ import type { Db } from '../../db/database.ts';
 import type { ResponderSpec } from '../../db/schema.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { insertHolding, insertOrganisation } from '../../fleet/testing.ts';
-import type { ReportedAttack } from '../mitigations/facts.ts';
+import type { ReportedAttack } from '../../detection/index.ts';
 import { recordOngoing, respondTo, sweepAll } from '../mitigations/testing.ts';
 import { type CallBody, makeCall } from './call.ts';
 import { startCalls } from './calls.ts';

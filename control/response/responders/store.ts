@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { ResponderSpec } from '../../db/schema.ts';
-import type { EndedBecause } from '../mitigations/plan.ts';
-import { type NamedResponder, planRuns, type ResponderRun } from './plan.ts';
+import { type EndedBecause, type NamedResponder, planRuns, type ResponderRun } from './plan.ts';
 
 /** An attack, and why it is not mitigated, or null. */
 export interface RunsOf {

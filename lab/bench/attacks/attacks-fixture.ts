@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '@portcullis/control/db/database.ts';
-import { sweepAttacks } from '@portcullis/control/history/index.ts';
+import { sweepAttacks } from '@portcullis/control/detection/index.ts';
 import { ensurePartitions } from '@portcullis/control/detection/record/partitions.ts';
 
 export const ATTACKS = 10_000_000;
