@@ -68,6 +68,8 @@ const STOP_EACH_MS = 12_000;
 /** How long to wait for a database that starts at the same time. */
 const DATABASE_TIMEOUT_MS = 30_000;
 const DATABASE_RETRY_MS = 250;
+/** Old rows that the fleet's sweeps delete for other areas. */
+const OTHER_SWEEPS = { attacks: sweepAttacks, events: sweepEvents };
 
 export interface ControlOptions {
   /**
@@ -205,17 +207,13 @@ function composeAreas(deps: AreaDeps) {
   registerDatabaseGauges(registry, db, config.dataDir);
   const detection = createDetection({ db, registry, log });
   const { service: watch } = detection;
-  const otherSweeps = { attacks: sweepAttacks, events: sweepEvents };
-  const fleet = createFleet({ db, registry, log, watch, otherSweeps, onLive: tracing?.live });
+  const onLive = tracing?.live;
+  const fleet = createFleet({ db, registry, log, watch, otherSweeps: OTHER_SWEEPS, onLive });
   const access = startAccess(deps);
-  const { queryEdges } = fleet;
+  const { queryEdges, enforcement } = fleet;
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
-  const readiness = createReadiness({
-    db,
-    enforcement: fleet.enforcement,
-    postgresPid: database.pid,
-    isFleetApplied,
-  });
+  const { pid: postgresPid } = database;
+  const readiness = createReadiness({ db, enforcement, postgresPid, isFleetApplied });
   const gameServers = createGameServers({ db, registry, log });
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
@@ -246,18 +244,8 @@ function composeAreas(deps: AreaDeps) {
     readiness,
     log,
   });
-  return {
-    access,
-    fleet,
-    gameServers,
-    collectors,
-    detection,
-    events,
-    webhooks,
-    http,
-    registry,
-    rateLimiter,
-  };
+  const agents = { fleet, gameServers, collectors, detection };
+  return { ...agents, access, events, webhooks, http, registry, rateLimiter };
 }
 
 function administrationOf(

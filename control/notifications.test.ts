@@ -28,7 +28,7 @@ test('a generation, which every write takes, wakes neither detection, mitigation
 });
 
 test('changed holdings and settings wake all that depend on them', () => {
-  assert.deepEqual(wokenBy('portcullis_holdings'), ['detection', 'mitigations', 'timers']);
+  assert.deepEqual(wokenBy('portcullis_holdings'), ['mitigations', 'timers', 'detection']);
 });
 
 test('every channel wakes something', () => {
