@@ -87,12 +87,7 @@ class Watch implements Detection {
       db,
       name,
       onAttack,
-      detector: {
-        topsOf: (subject) => this.#leader.host?.topsOf(subject) ?? null,
-        isClaimed: (subject) => this.#leader.host?.isClaimed(subject) ?? false,
-        handOver: (subject, sinceMs) => this.#leader.host?.handOver(subject, sinceMs) ?? null,
-        resumeRecord: (stored) => this.#leader.host?.resumeRecord(stored) ?? null,
-      },
+      onChange: (change) => this.#leader.host?.follow(change),
       failed: (what, error) => events.failed(what, error),
     });
     const scopes = this.#scopes;

@@ -55,19 +55,14 @@ test('concurrent recording, dating and mitigation of the same attacks never dead
         attack: { ...attack, ...seen },
         openedAtMs: attack.startedAtMs,
         busyAtMs: attack.startedAtMs,
-        resumable: null,
+        tops: null,
+        isClaimed: false,
+        snapshot: null,
         isNews: true,
         isPart: false,
       };
     });
-    await db.transaction().execute((tx) =>
-      recordBatch(tx, batch, {
-        handOver: () => null,
-        resumeRecord: () => null,
-        topsOf: () => null,
-        isClaimed: () => false,
-      }),
-    );
+    await db.transaction().execute((tx) => recordBatch(tx, batch));
   };
   const outage = async (round: number): Promise<void> => {
     const { attack } = backwards[round % ATTACKS] ?? assert.fail();

@@ -57,7 +57,9 @@ function seenOf(index: number, endedAtMs: number | null): Seen {
     attack,
     openedAtMs: startedAtMs,
     busyAtMs: startedAtMs,
-    resumable: null,
+    tops: null,
+    isClaimed: false,
+    snapshot: null,
     isNews: true,
     isPart: false,
   };

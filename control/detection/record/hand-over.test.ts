@@ -195,3 +195,60 @@ test('records the part of the new holder when a control plane resumes an attack 
     [handed?.id],
   );
 });
+
+test('keeps what an old holder had until the change when the first write of the change fails', async (t) => {
+  const { db } = await startEnvironment(t);
+  const watch = await startWatch(db);
+  await live(watch, 7, flood(60_000));
+  await assign(db, watch.nowMs);
+  await sql`alter table attack_evidence rename to gone`.execute(db);
+  const playing = live(watch, 5, flood(40_000));
+  for (let tries = 0; watch.failures.length === 0; tries++) {
+    assert.ok(tries < 1_000, 'the failure was not reported');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await sql`alter table gone rename to attack_evidence`.execute(db);
+  await playing;
+  const [first, second, ...none] = await recordsOf(db);
+  assert.deepEqual([none, first?.kpps, second?.kpps], [[], 60, 40]);
+  const series = await seriesOf(db, first?.id ?? 0);
+  assert.ok(series.filter((pps) => pps > 59_000).length >= 5, String(series));
+});
+
+test('splits an attack again for as long as its detector does not know of the split', async (t) => {
+  const { db } = await startEnvironment(t);
+  const watch = await startWatch(db);
+  await live(watch, 7, flood(60_000));
+  await assign(db, watch.nowMs);
+  const sinceMs = watch.nowMs + 1;
+  watch.follows = false;
+  await live(watch, 3, flood(40_000));
+  watch.follows = true;
+  await live(watch, 3, flood(40_000));
+  const [first, second, ...none] = await recordsOf(db);
+  assert.deepEqual([none, watch.failures], [[], []]);
+  assert.deepEqual([first?.kpps, first?.ended], [60, sinceMs]);
+  assert.deepEqual([second?.kpps, second?.started, second?.ended], [40, sinceMs, null]);
+  assert.deepEqual(
+    watch.host.ongoing().map(({ startedAtMs }) => startedAtMs),
+    [sinceMs],
+  );
+  const series = await seriesOf(db, second?.id ?? 0);
+  assert.ok(
+    series.every((pps) => pps < 41_000),
+    String(series),
+  );
+});
+
+test('ends the part of the new holder alone when the attack ends before its detector knows of the split', async (t) => {
+  const { db } = await startEnvironment(t);
+  const watch = await startWatch(db);
+  await live(watch, 7, flood(60_000));
+  await assign(db, watch.nowMs);
+  watch.follows = false;
+  await live(watch, 7, flood(40_000));
+  await live(watch, 90, QUIET);
+  const [first, second, ...none] = await recordsOf(db);
+  assert.deepEqual([none, first?.kpps, second?.kpps], [[], 60, 40]);
+  assert.notEqual(second?.ended, null);
+});

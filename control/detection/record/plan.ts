@@ -1,6 +1,6 @@
-import type { Attack } from '@portcullis/core/attacks/attack.ts';
+import type { Attack, Thresholds } from '@portcullis/core/attacks/attack.ts';
+import type { DetectorState } from '@portcullis/core/attacks/detector/detector.ts';
 import type { AttackTops } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
-import type { Resumable } from '@portcullis/core/attacks/detector/resume.ts';
 
 /** The stored state with which a detector continues an attack. */
 export interface StoredAttack {
@@ -15,6 +15,19 @@ export interface StoredAttack {
   readonly series: unknown;
 }
 
+/** A detector as it was when it reported an attack. Nothing in it changes. */
+export interface Snapshot {
+  readonly state: DetectorState;
+  /** Those of the attacked subject. */
+  readonly thresholds: Thresholds;
+  /** The wall clock. */
+  readonly atMs: number;
+  /** Since when the detector has evidence of the attack. Null if it has none. */
+  readonly evidenceFromMs: number | null;
+  /** The stored form of the evidence, of the traffic before a time. */
+  readonly evidenceUntil: (ms: number) => object;
+}
+
 /** The state of a subject by a detector. Idempotent. */
 export interface Seen {
   readonly attack: Attack;
@@ -22,8 +35,12 @@ export interface Seen {
   readonly openedAtMs: number;
   /** The time of the last excessive traffic. */
   readonly busyAtMs: number;
+  /** Null keeps the reported ones. */
+  readonly tops: AttackTops | null;
+  /** Exports alone claim it, and an edge that could count it does not. */
+  readonly isClaimed: boolean;
   /** Null after its end. */
-  readonly resumable: Resumable | null;
+  readonly snapshot: Snapshot | null;
   /** Whether mitigation must be notified. */
   readonly isNews: boolean;
   /** The record of another attack has it from now on; it has none itself. */
@@ -40,23 +57,15 @@ export interface Known {
   readonly otherSince: Date | null;
 }
 
-/** A part of an attack that the detector split off because the holder changed. */
-export interface HandedOver {
-  readonly seen: Seen;
-  /** The evidence before the split. Null if it was split already. */
-  readonly before: object | null;
-}
-
-/** The detector of a recorder. Each returns null if it does not see the attack. */
-export interface RecordedDetector {
-  /** An attack continues as a new record. */
-  handOver(subject: string, sinceMs: number): HandedOver | null;
-  /** The opened attack is a recorded one that continues. */
-  resumeRecord(kept: StoredAttack): Seen | null;
-  topsOf(subject: string): AttackTops | null;
-  /** Exports alone claim it, and an edge that could count it does not. */
-  isClaimed(subject: string): boolean;
-}
+/**
+ * A change that the recorder made because of what the database knows. The detector makes it too, and reports the same
+ * attacks from then on. Idempotent.
+ */
+export type RecordChange =
+  /** Another holder has the attack since this time, as a record of its own. */
+  | { readonly kind: 'split'; readonly subject: string; readonly startedAtMs: number }
+  /** The attack continues a recorded one. */
+  | { readonly kind: 'joined'; readonly subject: string; readonly stored: StoredAttack };
 
 /** The latest report of an attack by the recorder or an edge. */
 export interface ReportedAttack {

@@ -306,7 +306,9 @@ test('records thousands of concurrent attacks with a bounded queue', async (t) =
     },
     openedAtMs: startedAtMs,
     busyAtMs: startedAtMs,
-    resumable: null,
+    tops: null,
+    isClaimed: false,
+    snapshot: null,
     isNews: true,
     isPart: false,
   });

@@ -7,11 +7,12 @@ import {
   type Known,
   otherFromMs,
   planRecord,
-  type RecordedDetector,
+  type RecordChange,
   type ReportedAttack,
   type RecordStep,
   type Seen,
 } from './plan.ts';
+import { endOfPart, joinTo, splitAt } from './snapshot.ts';
 import {
   absorbRecords,
   type Change,
@@ -32,7 +33,8 @@ export interface RecorderOptions {
   /** The instance id of this process. */
   readonly name: string;
   readonly onAttack: (reported: ReportedAttack) => void;
-  readonly detector: RecordedDetector;
+  /** Called once the change is committed; what the detector reports meanwhile replaces what waits. */
+  readonly onChange: (change: RecordChange) => void;
   readonly failed: (what: string, error: unknown) => void;
 }
 
@@ -125,29 +127,29 @@ export class Recorder implements AttackSink {
     batch: readonly Seen[],
     evidence: readonly { readonly subject: string; readonly evidence: object }[],
   ): Promise<ReportedAttack[]> {
-    const { db, name, detector } = this.#options;
+    const { db, name, onChange } = this.#options;
     await this.#makePartitions(batch);
-    const steps = await db.transaction().execute(async (tx) => {
+    const { steps, changes } = await db.transaction().execute(async (tx) => {
       // Another replica runs the detector now: it reports the same attacks.
-      if (!(await mayRecord(tx, name))) return [];
-      const done = batch.length === 0 ? [] : await recordBatch(tx, batch, detector);
+      if (!(await mayRecord(tx, name))) return NOTHING_DONE;
+      const done = batch.length === 0 ? NOTHING_DONE : await recordBatch(tx, batch);
       // Evidence from before a split or merge belongs to other records.
-      const anew = new Set(
-        done.flatMap(({ seen, isAnew }) => (isAnew ? [seen.attack.subject] : [])),
-      );
+      const anew = new Set(done.changes.map(({ subject }) => subject));
       await saveEvidence(
         tx,
         evidence.filter(({ subject }) => !anew.has(subject)),
       );
       return done;
     });
+    for (const change of changes) {
+      this.#evidence.delete(change.subject);
+      onChange(change);
+    }
     return steps.flatMap(({ seen, step, attackId }) => {
       const kind = newsOf(step, seen);
       if (kind === null || attackId === null) return [];
-      const { attack } = seen;
-      const { subject } = attack;
-      const isClaimed = detector.isClaimed(subject);
-      return [{ attackId, kind, attack, tops: detector.topsOf(subject), isClaimed }];
+      const { attack, tops, isClaimed } = seen;
+      return [{ attackId, kind, attack, tops, isClaimed }];
     });
   }
 
@@ -188,9 +190,16 @@ interface Recorded {
   readonly seen: Seen;
   readonly step: RecordStep;
   readonly attackId: number | null;
-  /** The detector has just split or merged it. */
-  readonly isAnew: boolean;
 }
+
+/** The results of a batch. */
+export interface Batch {
+  readonly steps: readonly Recorded[];
+  /** Once for each subject that was split or joined. */
+  readonly changes: readonly RecordChange[];
+}
+
+const NOTHING_DONE: Batch = { steps: [], changes: [] };
 
 interface Planned {
   readonly seen: Seen;
@@ -198,22 +207,17 @@ interface Planned {
   readonly step: RecordStep;
   /** The evidence before the split. Null if nothing was split. */
   readonly before: object | null;
-  readonly isAnew: boolean;
+  /** Null if it was neither split nor joined. */
+  readonly change: RecordChange | null;
 }
 
 /** Each subject once. */
-export async function recordBatch(
-  tx: Tx,
-  batch: readonly Seen[],
-  detector: RecordedDetector,
-): Promise<Recorded[]> {
+export async function recordBatch(tx: Tx, batch: readonly Seen[]): Promise<Batch> {
   const newest = await lockClock(tx);
   const subjects = batch.map(({ attack }) => attack.subject);
   const known = await loadKnown(tx, subjects);
-  const planned = batch.map((seen) =>
-    planOne(seen, known.get(seen.attack.subject) ?? null, detector),
-  );
-  const steps = await leaveRecorded(tx, await joinReopened(tx, planned, detector));
+  const planned = batch.map((seen) => planOne(seen, known.get(seen.attack.subject) ?? null));
+  const steps = await leaveRecorded(tx, await joinReopened(tx, planned));
   const of = (...wanted: readonly RecordStep[]) =>
     steps.filter(({ step }) => wanted.includes(step));
   const revision = newest + 1;
@@ -241,24 +245,31 @@ export async function recordBatch(
     revision,
     of('open', 'hand-over', 'whole').map(({ seen }) => seen),
   );
-  return steps.flatMap((one) => recordedAs(one, opened.get(one.seen.attack.subject) ?? null));
+  return {
+    steps: steps.flatMap((one) => recordedAs(one, opened.get(one.seen.attack.subject) ?? null)),
+    changes: steps.flatMap(({ change }) => (change === null ? [] : [change])),
+  };
 }
 
 /** A restarted attack continues its record. */
-async function joinReopened(
-  tx: Tx,
-  planned: readonly Planned[],
-  detector: RecordedDetector,
-): Promise<Planned[]> {
-  const subjects = planned.flatMap(({ seen, step }) =>
-    step === 'reopen' ? [seen.attack.subject] : [],
-  );
+async function joinReopened(tx: Tx, planned: readonly Planned[]): Promise<Planned[]> {
+  const subjects = planned.flatMap((one) => (joins(one) ? [one.seen.attack.subject] : []));
   const all = await loadKept(tx, subjects);
   return planned.map((one) => {
-    const kept = one.step === 'reopen' ? all.get(one.seen.attack.subject) : undefined;
-    const seen = kept === undefined ? null : detector.resumeRecord(kept);
-    return seen === null ? one : { ...one, seen, isAnew: true };
+    const { subject } = one.seen.attack;
+    const stored = joins(one) ? all.get(subject) : undefined;
+    const seen = stored === undefined ? null : joinTo(one.seen, stored);
+    if (stored === undefined || seen === null) return one;
+    // A state that is stored at each report until its detector knows would count the new part each time.
+    const { snapshot } = one.step === 'reopen' ? seen : { snapshot: null };
+    return { ...one, seen: { ...seen, snapshot }, change: { kind: 'joined', subject, stored } };
   });
+}
+
+/** Also where its detector does not know the start of the record: it has opened the attack itself, or not joined it yet. */
+function joins({ seen: { attack }, row, step }: Planned): boolean {
+  const isLater = row !== null && attack.startedAtMs > row.startedAt.getTime();
+  return step === 'reopen' || (step === 'touch' && isLater);
 }
 
 /** Records by another recorder, or of an outage, while this recorder could not write. */
@@ -272,29 +283,39 @@ async function leaveRecorded(tx: Tx, planned: readonly Planned[]): Promise<reado
   );
 }
 
-function planOne(seen: Seen, row: Known | null, detector: RecordedDetector): Planned {
+function planOne(seen: Seen, row: Known | null): Planned {
   const step = planRecord(seen, row);
-  const opens = step === 'open' || step === 'hand-over';
-  const sinceMs = row === null || !opens ? null : otherFromMs(row);
-  if (row === null || sinceMs === null) return { seen, row, step, before: null, isAnew: false };
-  const handed = detector.handOver(seen.attack.subject, sinceMs);
-  return {
-    seen: inHolderTime(handed?.seen ?? seen, row),
-    row,
-    step,
-    before: handed?.before ?? null,
-    isAnew: handed !== null && handed.before !== null,
-  };
+  const sinceMs = row && ownSinceMs(step, seen, row);
+  if (row === null || sinceMs === null) return { seen, row, step, before: null, change: null };
+  const { subject } = seen.attack;
+  const split = splitAt(seen, sinceMs);
+  if (split !== null) {
+    const { startedAtMs } = split.seen.attack;
+    const change = { kind: 'split', subject, startedAtMs } as const;
+    return { seen: inHolderTime(split.seen, row), row, step, before: split.before, change };
+  }
+  if (step !== 'end')
+    return { seen: inHolderTime(seen, row), row, step, before: null, change: null };
+  const change = { kind: 'split', subject, startedAtMs: sinceMs } as const;
+  return { seen: endOfPart(seen, sinceMs), row, step, before: null, change };
+}
+
+/** Since when the attack belongs to its record, if the detector may know more of it. */
+function ownSinceMs(step: RecordStep, { attack }: Seen, row: Known): number | null {
+  if (step === 'open' || step === 'hand-over') return otherFromMs(row);
+  // A split that its detector has not made yet: it reported meanwhile, or the answer to the commit was lost.
+  const recordMs = row.startedAt.getTime();
+  return (step === 'touch' || step === 'end') && attack.startedAtMs < recordMs ? recordMs : null;
 }
 
 function recordedAs(planned: Planned, opened: number | null): Recorded[] {
-  const { seen, row, step, isAnew } = planned;
+  const { seen, row, step } = planned;
   const attackId = row?.attackId ?? null;
-  if (step === 'open' || step === 'whole') return [{ seen, step, attackId: opened, isAnew }];
-  if (step !== 'hand-over') return [{ seen, step, attackId, isAnew }];
+  if (step === 'open' || step === 'whole') return [{ seen, step, attackId: opened }];
+  if (step !== 'hand-over') return [{ seen, step, attackId }];
   return [
-    { seen, step: 'end', attackId, isAnew },
-    { seen, step: 'open', attackId: opened, isAnew },
+    { seen, step: 'end', attackId },
+    { seen, step: 'open', attackId: opened },
   ];
 }
 

@@ -78,6 +78,24 @@ for (const restarts of [false, true]) {
   });
 }
 
+test('a continued record keeps its series and type while its detector does not know of it', async (t) => {
+  const { db } = await startEnvironment(t);
+  const watch = await startWatch(db, Date.now() - 3_600_000, 'one');
+  for (let second = 0; second < 12; second++) await watch.play(1, flood(60_000));
+  await watch.play(75, QUIET);
+  const next = await startWatch(db, watch.nowMs, 'two');
+  next.follows = false;
+  for (let second = 0; second < 12; second++) await next.play(1, flood(50_000), 'gre');
+  const [record, ...others] = await recordsOf(db);
+  assert.deepEqual([others, record?.type], [[], 'multi_vector']);
+  assert.ok(record?.evidence.series.pps.some((rate) => rate > 59_000));
+  next.follows = true;
+  for (let second = 0; second < 12; second++) await next.play(1, flood(50_000), 'gre');
+  const [joined] = await recordsOf(db);
+  const rates = joined?.evidence.series.pps ?? [];
+  assert.ok(rates.some((rate) => rate > 59_000) && rates.slice(60).some((rate) => rate > 49_000));
+});
+
 test('keeps the bounds of a peak when a lower one is reported later', async (t) => {
   const { db } = await startEnvironment(t);
   const watch = await startWatch(db, Date.now() - 60_000, 'one');

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { StoredAttack, Known, Seen } from './plan.ts';
+import { resumableIn } from './snapshot.ts';
 
 /** An attack is unseen when no detector has reported it for this time. */
 const FRESH_SECONDS = 10;
@@ -60,19 +61,22 @@ export function wholeRate(value: number): number {
 }
 
 function items(seen: readonly Seen[]): string {
-  return JSON.stringify(
-    seen.map(({ attack, openedAtMs, resumable }) => ({
-      subject: attack.subject,
-      asked: attack.subject,
-      type: attack.type,
-      pps: wholeRate(attack.peakPps.value),
-      bps: wholeRate(attack.peakBps.value),
-      started: new Date(attack.startedAtMs),
-      ended: attack.endedAtMs === null ? null : new Date(attack.endedAtMs),
-      opened: new Date(openedAtMs),
-      detector: resumable ?? {},
-    })),
-  );
+  return JSON.stringify(seen.map(itemOf));
+}
+
+function itemOf(seen: Seen) {
+  const { attack, openedAtMs } = seen;
+  return {
+    subject: attack.subject,
+    asked: attack.subject,
+    type: attack.type,
+    pps: wholeRate(attack.peakPps.value),
+    bps: wholeRate(attack.peakBps.value),
+    started: new Date(attack.startedAtMs),
+    ended: attack.endedAtMs === null ? null : new Date(attack.endedAtMs),
+    opened: new Date(openedAtMs),
+    detector: resumableIn(seen) ?? {},
+  };
 }
 
 const ITEM = sql.raw(

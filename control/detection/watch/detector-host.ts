@@ -14,28 +14,22 @@ import {
   ongoingOf,
   type Resumable,
   resume,
-  toResumable,
 } from '@portcullis/core/attacks/detector/resume.ts';
 import { worthSamples } from '@portcullis/core/attacks/mitigation/plan-mitigations.ts';
 import type { Ongoing, SubjectState } from '@portcullis/core/attacks/detector/subject.ts';
-import { ratesOf, SHORT_MS } from '@portcullis/core/attacks/detector/window.ts';
+import { ratesOf } from '@portcullis/core/attacks/detector/window.ts';
 import type { Peak } from '@portcullis/core/attacks/suggest-thresholds.ts';
-import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
 import { BUCKET_MS, type Sample, type SubjectSample } from '@portcullis/core/attacks/sample.ts';
 import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import type { WatchSamples, WireSample } from '@portcullis/link/messages/attacks.ts';
-import type {
-  AttackSink,
-  HandedOver,
-  RecordedDetector,
-  Seen,
-  StoredAttack,
-} from '../record/plan.ts';
+import type { AttackSink, RecordChange, Seen, Snapshot, StoredAttack } from '../record/plan.ts';
 import { shownSubject } from '../subject.ts';
-import { resumableOfStored, seriesOfStored } from './stored-state.ts';
+import { resumableOfStored, seriesOfStored } from '../record/stored-state.ts';
 import type { ScopeTable } from '../scopes/scope-table.ts';
 import { Corroboration } from './corroboration.ts';
 import { EvidenceStore } from './evidence-store.ts';
+
+type OngoingState = SubjectState & { readonly phase: Ongoing };
 
 export interface HostOptions {
   readonly scopes: Pick<ScopeTable, 'of' | 'thresholdsOf' | 'serves'>;
@@ -62,7 +56,7 @@ const CLOCK_SET_MS = 1_000;
 const MAX_AGE_MS = 10_000;
 
 /** Runs the detector on the samples of all agents. No I/O: results go to the recorder. */
-export class DetectorHost implements RecordedDetector {
+export class DetectorHost {
   readonly evidence = new EvidenceStore();
   readonly #options: HostOptions;
   readonly #nowMs: () => number;
@@ -148,8 +142,8 @@ export class DetectorHost implements RecordedDetector {
     }
   }
 
-  /** Exports alone claim the attack, and an edge that could count it does not: see `Corroboration`. */
-  isClaimed(subject: string): boolean {
+  /** Whether exports alone claim the attack, and an edge that could count it does not: see `Corroboration`. */
+  #isClaimed(subject: string): boolean {
     const nowMs = this.#nowMs();
     if (this.#corroboration.isCounted(subject, nowMs)) this.#claimed.delete(subject);
     else if (this.#corroboration.isClaimed(subject, nowMs)) this.#claimed.add(subject);
@@ -159,7 +153,7 @@ export class DetectorHost implements RecordedDetector {
 
   /** An edge counts what was a claim until now. */
   #isConfirmed(subject: string): boolean {
-    return this.#claimed.has(subject) && !this.isClaimed(subject);
+    return this.#claimed.has(subject) && !this.#isClaimed(subject);
   }
 
   /** The highest rates since the last time. */
@@ -200,22 +194,40 @@ export class DetectorHost implements RecordedDetector {
     this.#resumeEvidence(known, kept);
   }
 
-  /** The opened attack is a recorded one that continues. Idempotent. */
-  resumeRecord(kept: StoredAttack): Seen | null {
-    const subject = shownSubject(kept.subject);
+  /** Makes a change of the records, and reports the attack as it is now: what it reported before is out of date. */
+  follow(change: RecordChange): void {
+    const { subject } = change;
     const one = ongoingOf(this.#state, subject);
-    if (one === null) return null;
-    if (one.phase.attack.startedAtMs !== kept.startedAt.getTime()) {
+    if (one === null) return;
+    if (change.kind === 'split') this.#split(one, change.startedAtMs);
+    else this.#join(one, change.stored);
+    const now = ongoingOf(this.#state, subject) ?? one;
+    this.#options.recorder.note(this.#seenOf(now, false));
+    this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(now.phase.attack));
+  }
+
+  /** The attack is a recorded one that continues. */
+  #join({ phase: { attack } }: OngoingState, stored: StoredAttack): void {
+    const { subject } = attack;
+    if (attack.startedAtMs !== stored.startedAt.getTime()) {
       const thresholds = this.#options.scopes.thresholdsOf(subject);
-      this.#state = continueAs(this.#state, this.#resumable(kept, subject), thresholds);
+      this.#state = continueAs(this.#state, this.#resumable(stored, subject), thresholds);
     }
-    const whole = ongoingOf(this.#state, subject) ?? one;
-    this.#resumeEvidence(whole.phase, kept);
-    const seen = this.#seenOf(whole, true);
-    // Replaces the pending state, which covers the newer part only.
-    this.#options.recorder.note({ ...seen, isNews: false });
-    this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(whole.phase.attack));
-    return seen;
+    const whole = ongoingOf(this.#state, subject);
+    if (whole !== null) this.#resumeEvidence(whole.phase, stored);
+  }
+
+  /** Another holder has the attack since this time. */
+  #split({ phase: { attack } }: OngoingState, startedAtMs: number): void {
+    const { subject } = attack;
+    if (attack.startedAtMs >= startedAtMs) return;
+    const atMs = this.#wallMs();
+    const thresholds = this.#options.scopes.thresholdsOf(subject);
+    this.#state = handOver(this.#state, subject, thresholds, startedAtMs, atMs);
+    this.#clockShiftMs.delete(subject);
+    this.evidence.end(subject);
+    const anew = ongoingOf(this.#state, subject);
+    if (anew !== null) this.evidence.begin(anew.phase, atMs);
   }
 
   #resumable(kept: StoredAttack, subject: string): Resumable {
@@ -224,34 +236,6 @@ export class DetectorHost implements RecordedDetector {
 
   #resumeEvidence(ongoing: Pick<Ongoing, 'attack' | 'limits'>, kept: StoredAttack): void {
     this.evidence.resume(ongoing, seriesOfStored(kept), kept.openedAt.getTime(), this.#wallMs());
-  }
-
-  /** Splits an ongoing attack at a change of the holder. Idempotent. */
-  handOver(subject: string, sinceMs: number): HandedOver | null {
-    const one = ongoingOf(this.#state, subject);
-    if (one === null) return null;
-    const { attack } = one.phase;
-    const atMs = this.#wallMs();
-    if (attack.startedAtMs >= sinceMs) return { seen: this.#seenOf(one, false), before: null };
-    const before = this.evidence.evidenceOf(attack, sinceMs);
-    // It may have continued only in the new holder's time.
-    const resumedAtMs = (this.evidence.openedAtMs(subject) ?? -Infinity) - SHORT_MS;
-    const startedAtMs = Math.round(Math.max(sinceMs, resumedAtMs));
-    const thresholds = this.#options.scopes.thresholdsOf(subject);
-    this.#state = handOver(this.#state, subject, thresholds, startedAtMs, atMs);
-    const anew = ongoingOf(this.#state, subject) ?? one;
-    this.#clockShiftMs.delete(subject);
-    this.evidence.end(subject);
-    this.evidence.begin(anew.phase, atMs);
-    this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(anew.phase.attack));
-    const seen = this.#seenOf(anew, true);
-    // Replaces the pending state, which covers both parts.
-    this.#options.recorder.note({ ...seen, isNews: false });
-    return { seen, before };
-  }
-
-  topsOf(subject: string): SubjectTops | null {
-    return this.evidence.topsOf(subject);
   }
 
   ongoing(): Attack[] {
@@ -306,7 +290,7 @@ export class DetectorHost implements RecordedDetector {
     if (kind === 'continued') this.evidence.forgetTops(subject);
     if (ongoing !== null && kind !== 'ended') this.evidence.begin(ongoing, atMs);
     // Now, because exports may be silent when the record is written.
-    if (kind !== 'ended') this.isClaimed(subject);
+    if (kind !== 'ended') this.#isClaimed(subject);
     const openedAtMs = this.evidence.openedAtMs(subject) ?? atMs;
     if (kind === 'ended') {
       const seenAtMs = this.#unseen.get(subject) ?? Infinity;
@@ -318,30 +302,35 @@ export class DetectorHost implements RecordedDetector {
       this.#traced.delete(subject);
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
       this.evidence.end(subject);
-      this.#claimed.delete(subject);
-      const ended = { ...attack, endedAtMs };
-      const busyAtMs = endedAtMs;
       this.#options.recorder.note({
-        attack: ended,
+        attack: { ...attack, endedAtMs },
         openedAtMs,
-        busyAtMs,
-        resumable: null,
+        busyAtMs: endedAtMs,
+        tops: this.evidence.topsOf(subject),
+        isClaimed: this.#isClaimed(subject),
+        snapshot: null,
         isNews: true,
         isPart: partOf !== null,
       });
+      this.#claimed.delete(subject);
       return;
     }
-    const resumable =
-      state !== undefined && ongoing !== null ? toResumable({ ...state, phase: ongoing }) : null;
     // A rising peak is written with the next report.
     const types = [attack.type, ...(attack.present ?? [])].join();
     const isNews = kind !== 'changed' || this.#reportedTypes.get(subject) !== types;
     this.#reportedTypes.set(subject, types);
     if (isNews) {
       this.#traced.set(subject, worthSamples(this.evidence.topsOf(subject), 0) ?? 0);
-      const busyAtMs = atMs - quietMs;
-      const noted = { attack, openedAtMs, busyAtMs, resumable, isNews, isPart: false };
-      this.#options.recorder.note(noted);
+      this.#options.recorder.note({
+        attack,
+        openedAtMs,
+        busyAtMs: atMs - quietMs,
+        tops: this.evidence.topsOf(subject),
+        isClaimed: this.#claimed.has(subject),
+        snapshot: ongoing && this.#snapshotOf(attack),
+        isNews,
+        isPart: false,
+      });
     }
     if (kind !== 'changed')
       this.#options.recorder.noteEvidence(subject, this.evidence.evidenceOf(attack));
@@ -362,11 +351,30 @@ export class DetectorHost implements RecordedDetector {
     }
   }
 
-  #seenOf(state: SubjectState & { phase: Ongoing }, isNews: boolean): Seen {
+  #seenOf(state: OngoingState, isNews: boolean): Seen {
     const { attack, quietMs } = state.phase;
-    const openedAtMs = this.evidence.openedAtMs(attack.subject) ?? attack.startedAtMs;
-    const busyAtMs = this.#wallMs() - quietMs;
-    return { attack, openedAtMs, busyAtMs, resumable: toResumable(state), isNews, isPart: false };
+    const { subject } = attack;
+    return {
+      attack,
+      openedAtMs: this.evidence.openedAtMs(subject) ?? attack.startedAtMs,
+      busyAtMs: this.#wallMs() - quietMs,
+      tops: this.evidence.topsOf(subject),
+      isClaimed: isNews ? this.#isClaimed(subject) : this.#claimed.has(subject),
+      snapshot: this.#snapshotOf(attack),
+      isNews,
+      isPart: false,
+    };
+  }
+
+  #snapshotOf(attack: Attack): Snapshot {
+    const { subject } = attack;
+    return {
+      state: this.#state,
+      thresholds: this.#options.scopes.thresholdsOf(subject),
+      atMs: this.#wallMs(),
+      evidenceFromMs: this.evidence.openedAtMs(subject),
+      evidenceUntil: this.evidence.snapshotOf(attack),
+    };
   }
 
   #isTraced(subject: string): boolean {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Attack } from '@portcullis/core/attacks/attack.ts';
 import type { SubjectSample } from '@portcullis/core/attacks/sample.ts';
-import { EvidenceStore, type RecordedSeries } from './evidence-store.ts';
+import type { RecordedSeries } from '../record/stored-state.ts';
+import { EvidenceStore } from './evidence-store.ts';
 
 const subject = '203.0.113.10';
 const peak = { value: 0, low: 0, high: 0 };

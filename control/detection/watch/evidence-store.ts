@@ -7,6 +7,7 @@ import {
 } from '@portcullis/core/attacks/detector/series.ts';
 import type { Ongoing } from '@portcullis/core/attacks/detector/subject.ts';
 import type { SubjectTops } from '@portcullis/core/attacks/top-talkers.ts';
+import type { RecordedSeries } from '../record/stored-state.ts';
 
 /** The most attacks with evidence; others have only a record. */
 const MAX_ONGOING = 2_000;
@@ -24,12 +25,6 @@ interface OngoingEvidence {
   readonly openedAtMs: number;
   /** It continues the recorded series. */
   readonly isResumed: boolean;
-}
-
-/** A stored series. The variances are missing if every packet was counted. */
-export interface RecordedSeries extends AttackSeries {
-  readonly ppsVariance?: readonly number[];
-  readonly bpsVariance?: readonly number[];
 }
 
 const NOTHING = { packets: 0, bytes: 0, packetVariance: 0, byteVariance: 0 };
@@ -113,27 +108,33 @@ export class EvidenceStore {
     return this.#ongoing.get(subject)?.openedAtMs ?? null;
   }
 
-  /** The stored form. `untilMs` limits it to earlier traffic. */
-  evidenceOf(attack: Attack, untilMs = Infinity): object {
+  /** The stored form. */
+  evidenceOf(attack: Attack): object {
+    return this.snapshotOf(attack)(Infinity);
+  }
+
+  /** The stored form of what is known now, of the traffic before a time. The series is copied only when it is read. */
+  snapshotOf(attack: Attack): (untilMs: number) => object {
     const known = this.#ongoing.get(attack.subject);
-    return {
-      shares: attack.shares,
-      peakPps: attack.peakPps,
-      peakBps: attack.peakBps,
-      tops: this.topsOf(attack.subject),
-      ...(known !== undefined && {
-        limits: known.limits,
-        series: recordedSeries(known, untilMs),
-      }),
+    const { shares, peakPps, peakBps } = attack;
+    const all = { shares, peakPps, peakBps, tops: this.topsOf(attack.subject) };
+    if (known === undefined) return () => all;
+    const { limits } = known;
+    const [series, variances] = [known.series.snapshot(), known.variances.snapshot()];
+    return (untilMs) => {
+      const measured = seriesUntil(series(), untilMs);
+      return {
+        ...all,
+        limits,
+        series: recordedSeries(measured, seriesUntil(variances(), untilMs)),
+      };
     };
   }
 }
 
-function recordedSeries({ series, variances }: OngoingEvidence, untilMs: number): RecordedSeries {
-  const value = seriesUntil(series.value, untilMs);
-  const { pps, bps } = seriesUntil(variances.value, untilMs);
-  if (pps.every((one) => one === 0) && bps.every((one) => one === 0)) return value;
-  return { ...value, ppsVariance: pps, bpsVariance: bps };
+function recordedSeries(series: AttackSeries, { pps, bps }: AttackSeries): RecordedSeries {
+  if (pps.every((one) => one === 0) && bps.every((one) => one === 0)) return series;
+  return { ...series, ppsVariance: pps, bpsVariance: bps };
 }
 
 function variancesOf({ ppsVariance, bpsVariance, ...series }: RecordedSeries): AttackSeries {

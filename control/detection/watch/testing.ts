@@ -97,6 +97,8 @@ export class TestWatch {
   /** Whether samples have the sums of prefixes, as those of edges do. */
   countsPrefixes = false;
   edgeClockOffMs = 0;
+  /** Whether changes of records reach the detector: not where the answer to a commit is lost. */
+  follows = true;
 
   constructor(
     db: Db,
@@ -114,11 +116,8 @@ export class TestWatch {
         this.received.push(received);
         onAttack(received);
       },
-      detector: {
-        topsOf: (subject) => this.host.topsOf(subject),
-        isClaimed: (subject) => this.host.isClaimed(subject),
-        handOver: (subject, sinceMs) => this.host.handOver(subject, sinceMs),
-        resumeRecord: (stored) => this.host.resumeRecord(stored),
+      onChange: (change) => {
+        if (this.follows) this.host.follow(change);
       },
       failed: (_, error) => void this.failures.push(error),
     });

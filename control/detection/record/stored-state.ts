@@ -1,8 +1,13 @@
-import type { StoredAttack } from '../record/plan.ts';
+import type { StoredAttack } from './plan.ts';
 import type { Attack, AttackType, Thresholds } from '@portcullis/core/attacks/attack.ts';
 import { type Resumable, resumableOf } from '@portcullis/core/attacks/detector/resume.ts';
-import { MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
-import type { RecordedSeries } from './evidence-store.ts';
+import { type AttackSeries, MAX_SERIES_POINTS } from '@portcullis/core/attacks/detector/series.ts';
+
+/** A stored series. The variances are missing if every packet was counted. */
+export interface RecordedSeries extends AttackSeries {
+  readonly ppsVariance?: readonly number[];
+  readonly bpsVariance?: readonly number[];
+}
 
 /** The stored detector state of a recorded attack, as far as it is valid. */
 export function resumableOfStored(
