@@ -1,5 +1,6 @@
 import {
   type ControlReply,
+  isRequestOf,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
@@ -11,6 +12,7 @@ import {
   type EdgeDropReport,
   type EdgeHeartbeat,
   type EdgeHello,
+  type EdgeRequest,
   type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
@@ -52,6 +54,9 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
   return async (from, request) => {
     try {
       if (from.kind !== 'edge') return refuse('unsupported', 'Only edges are served here.');
+      if (!isRequestOf('edge', request)) {
+        return refuse('unsupported', 'This control plane does not know that kind of message.');
+      }
       const bound = await scopes.bind(from, request);
       return bound === null ? unknownAgent(from.name) : await session.answer(from.name, bound);
     } catch (error) {
@@ -75,7 +80,7 @@ class EdgeSession {
     this.#confirmations = new Confirmations(options.db, options.events);
   }
 
-  async answer(name: string, bound: BoundRequest): Promise<ControlReply> {
+  async answer(name: string, bound: BoundRequest<EdgeRequest>): Promise<ControlReply> {
     const { request, outside } = bound;
     if (outside !== null && request.kind !== 'watch.samples' && request.kind !== 'edge.attacks') {
       this.#options.events.spokeOutside(name, request.kind, outside);
@@ -94,20 +99,12 @@ class EdgeSession {
       case 'detection.getSettings':
       case 'watch.samples':
       case 'edge.attacks':
+      default:
         return answerDetection(
           this.#options.watch ?? NO_DETECTION,
           { kind: 'edge', name },
           bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/links/links.ts.
-      case 'agent.renew':
-      case 'collector.hello':
-      case 'collector.report':
-      case 'node.hello':
-      case 'node.sync':
-      case 'node.heartbeat':
-      default:
-        return refuse('unsupported', 'This control plane does not know that kind of message.');
     }
   }
 

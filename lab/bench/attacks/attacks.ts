@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createHistory } from '@portcullis/control/history/index.ts';
-import type { Caller } from '@portcullis/control/access/index.ts';
+import type { Key } from '@portcullis/control/access/index.ts';
 import { type Db, openDatabase } from '@portcullis/control/db/database.ts';
 import { loadMigrations, migrate } from '@portcullis/control/db/migrate.ts';
 import { startTestCluster } from '@portcullis/control/db/testing.ts';
@@ -123,7 +123,8 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     flags: new Set<never>(),
     limits,
   };
-  const caller: Caller = {
+  const by: Key = {
+    kind: 'key',
     keyId: 1,
     keyName: 'bench',
     organisationId,
@@ -134,16 +135,11 @@ function callOf(organisationId: number, query: Asked['query']): ListCall {
     managedServers: null,
   };
   return {
-    caller,
+    by,
+    params: {},
     requestId: 'bench',
     source: null,
-    ip: '',
-    server: '',
-    person: null,
-    operatorKey: null,
     userAgent: null,
-    params: {},
-    attack: 0,
     body: null,
     query,
     ifMatch: null,
