@@ -208,7 +208,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -239,7 +239,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */

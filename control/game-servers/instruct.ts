@@ -1,11 +1,25 @@
 import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
 import type { CallerCall, Writing } from '../http/operations/operation.ts';
-import { notSeen } from '../http/operations/not-found.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { loadServer, type ServerRow } from './store.ts';
+import { requireServer } from './require-server.ts';
+import type { ServerRow } from './store.ts';
+
+/** The right that an instruction needs. */
+function rightFor(instruction: Instruction): ServerRight {
+  if (instruction.kind === 'command') return 'control.console';
+  return RIGHT_OF_SIGNAL[instruction.signal];
+}
+
+const RIGHT_OF_SIGNAL = {
+  start: 'control.start',
+  stop: 'control.stop',
+  kill: 'control.stop',
+  restart: 'control.restart',
+} as const satisfies Record<string, ServerRight>;
 
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
 
@@ -27,8 +41,7 @@ export async function instruct(
   call: ServerCall & Writing,
   instruction: Instruction,
 ): Promise<Acknowledged> {
-  const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
-  if (server === null) throw notSeen();
+  const server = await requireServer(db, call, rightFor(instruction));
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const entry = await audit(db, call, instruction);
   const withinMs = calls.timeouts.instructMs;
