@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
+import { createServerPeople } from './server-people/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
@@ -217,6 +218,7 @@ function composeAreas(deps: AreaDeps) {
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
   const accounts = createAccounts({ publicUrl, mail });
+  const serverPeople = createServerPeople({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
@@ -224,6 +226,7 @@ function composeAreas(deps: AreaDeps) {
     ...gameServers.handlers,
     ...attacks.handlers,
     ...accounts.handlers,
+    ...serverPeople.handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,

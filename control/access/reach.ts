@@ -13,7 +13,7 @@ import {
   rightsOfRole,
   type ServerRight,
 } from '@portcullis/core/access/server-rights.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, Guest, Key, Member } from './caller.ts';
 
 /** A present holding of an organisation. */
 interface Holding {
@@ -128,8 +128,14 @@ export function withinReach({ organisationId, servers }: ServerHolder): RawBuild
     and (${servers}::uuid[] is null or game_servers.uuid = any(${servers}::uuid[])))`;
 }
 
+/** The part of a caller that decides its rights to a server. */
+type Standing =
+  | Pick<Key, 'kind' | 'abilities' | 'servers' | 'managedServers'>
+  | Pick<Member, 'kind' | 'role' | 'serverRights'>
+  | Pick<Guest, 'kind' | 'serverRights'>;
+
 /** The rights of a caller to a server of its organisation. All doors to a server ask this function. */
-export function rightsOn(caller: Caller, uuid: string): ReadonlySet<ServerRight> {
+export function rightsOn(caller: Standing, uuid: string): ReadonlySet<ServerRight> {
   if (caller.kind !== 'key') {
     const own = caller.serverRights.get(uuid) ?? new Set<ServerRight>();
     return caller.kind === 'member' ? new Set([...rightsOfRole(caller.role), ...own]) : own;

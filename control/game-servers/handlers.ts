@@ -2,6 +2,7 @@ import { SEES } from '@portcullis/core/access/server-rights.ts';
 import { keyActor } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { loadActivity, recordActivity } from './activity.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
 import { readLines, readLive, readProblem } from './live.ts';
@@ -23,6 +24,7 @@ export type GameServerHandlers = Pick<
   | 'readGameServerHistory'
   | 'readConsole'
   | 'reinstallGameServer'
+  | 'listServerActivity'
 >;
 
 const DEFAULT_LINES = 100;
@@ -62,8 +64,13 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       const server = await requireServer(tx, call, 'settings.reinstall');
       const epoch = await reinstallServer(tx, server.uuid, keyActor(call));
       if (epoch === null) throw notSeen();
+      await recordActivity(tx, call, 'reinstall', {});
       const message = `The server ${server.name} is installed again.`;
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
+    },
+    async listServerActivity(call, db) {
+      const { uuid } = await requireServer(db, call, 'activity.read');
+      return { status: 200, body: await loadActivity(db, uuid, call.query) };
     },
     async readConsole(call, db) {
       const server = await requireServer(db, call, 'control.console');

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
-import { keyActor, recordAudit } from '../access/index.ts';
+import { type Caller, keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
-import type { CallerCall, Writing } from '../http/operations/operation.ts';
+import type { Writing } from '../http/operations/operation.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { requireServer } from './require-server.ts';
+import { recordActivity } from './activity.ts';
+import { requireServer, type ServerCall } from './require-server.ts';
 import type { ServerRow } from './store.ts';
 
 /** The right that an instruction needs. */
@@ -23,9 +24,6 @@ const RIGHT_OF_SIGNAL = {
 
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
 
-/** A request about a server of the caller. */
-type ServerCall = CallerCall<{ readonly slice: string }>;
-
 /** The responses of power and command: 4.9 and 4.10 of the interface. */
 export interface Acknowledged {
   readonly status: 200 | 422 | 502;
@@ -38,7 +36,7 @@ export interface Acknowledged {
 export async function instruct(
   calls: NodeCalls,
   db: Reader,
-  call: ServerCall & Writing,
+  call: ServerCall & Writing<Caller>,
   instruction: Instruction,
 ): Promise<Acknowledged> {
   const server = await requireServer(db, call, rightFor(instruction));
@@ -94,19 +92,21 @@ function asClause(sentence: string): string {
 }
 
 /** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Reader, call: ServerCall & Writing, instruction: Instruction) {
+async function audit(db: Reader, call: ServerCall & Writing<Caller>, instruction: Instruction) {
   const { kind, ...detail } = instruction;
   const actor = keyActor(call);
   // Reads the rights of the caller again, so that nothing is sent for one who lost them.
-  const id = await call.write((tx) =>
-    recordAudit(tx, {
+  const id = await call.write(async (tx, by) => {
+    await requireServer(tx, { ...call, by }, rightFor(instruction));
+    await recordActivity(tx, call, kind, detail);
+    return recordAudit(tx, {
       actor,
       organisationId: call.by.organisationId,
       action: `server.${kind}`,
       target: `server:${call.params.slice}`,
       detail,
-    }),
-  );
+    });
+  });
   return {
     async close({ body }: Acknowledged): Promise<void> {
       const outcome = JSON.stringify(body);

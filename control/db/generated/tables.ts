@@ -562,6 +562,7 @@ export interface Schema {
     mailed_hash: Buffer | null;
     server: string | null;
     rights: string[] | null;
+    maker_key: number | null;
   };
   recovery_codes: {
     person_id: number;

@@ -18,6 +18,8 @@ create trigger server_people_access after delete or update on server_people
 alter table portal_links
   add column server uuid references game_servers on delete cascade,
   add column rights text[],
+  -- the key that made it; it counts only while the key is good
+  add column maker_key bigint references api_keys on delete cascade,
   add check ((server is null) = (rights is null)),
   add check (server is null or (kind = 'invitation' and organisation_id is null));
 create index portal_links_server on portal_links (server) where server is not null;

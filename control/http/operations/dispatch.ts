@@ -117,10 +117,11 @@ async function instruct(
   const present = await readRight(db, incoming);
   const run = async () => {
     const call = await requireValidCall(db, present, effects);
-    const write: Writing['write'] = (script, how) => {
-      const attempt = (tx: Tx) => {
+    const write: Writing<never>['write'] = (script, how) => {
+      const attempt = (tx: Tx, { by }: Incoming) => {
         forget(effects);
-        return script(tx);
+        // The row authorised the sender again, so it is of the kind that its handler takes.
+        return script(tx, by as never);
       };
       return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
     };
