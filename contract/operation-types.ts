@@ -27,7 +27,7 @@ export type QueryOf<Id extends OperationId> =
 export type ParamsOf<Id extends OperationId> =
   RowOf<Id> extends { readonly params: infer Schemas extends Readonly<Record<string, TSchema>> }
     ? { readonly [Name in keyof Schemas]: Static<Schemas[Name]> }
-    : Readonly<Record<never, never>>;
+    : object;
 
 /**
  * The kind of sender that the operation serves: an operator, nobody in particular, a person, a member of the

@@ -59,15 +59,11 @@ export async function explainPacket(
     const sets = await loadSetsOf(deps, db, of, generation);
     return of === found.changed?.policy ? withBlockedSet(sets, found.changed) : sets;
   };
-  const hasSource = (request.source_ip ?? null) !== null;
-  const source = request.source_ip ?? call.params.ip;
-  const packet = readPacket(call.params.ip, {
-    ...request,
-    source_ip: source,
-    destination_port: port,
-  });
+  const { ip } = call.params;
+  const { source_ip: source = null } = request;
+  const packet = readPacket(ip, { ...request, source_ip: source ?? ip, destination_port: port });
   const unenforced = state.enforcement === 'none' ? [NOTHING_ENFORCED] : [];
-  if (!hasSource) {
+  if (source === null) {
     const open = await openPort({ policy, setsOf, live: found.live, state }, packet);
     const { verdict } = open.open.outcomes[0] ?? assertOutcome();
     return {

@@ -10,8 +10,7 @@ import { bindOperations, type CallOf, type Handlers } from './handlers.ts';
 import type { AddressCall, CallerCall } from './operation.ts';
 import { parsePathParams } from './path-params.ts';
 
-type Same<A, B> =
-  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 type By<Id extends OperationId> = CallOf<Id>['by'];
 type Params<Id extends OperationId> = CallOf<Id>['params'];
 
