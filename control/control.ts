@@ -217,16 +217,14 @@ function composeAreas(deps: AreaDeps) {
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
-  const accounts = createAccounts({ publicUrl, mail });
-  const serverPeople = createServerPeople({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
     ...attacks.handlers,
-    ...accounts.handlers,
-    ...serverPeople.handlers,
+    ...createAccounts({ publicUrl, mail }).handlers,
+    ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,

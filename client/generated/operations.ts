@@ -1232,6 +1232,8 @@ export type GameServerBuildState = {
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** The rights of the caller to it, as `listServerPeople` explains them. */
+  readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
   readonly problem: string | null;
   readonly allocation: Allocation;

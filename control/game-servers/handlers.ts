@@ -1,5 +1,5 @@
 import { SEES } from '@portcullis/core/access/server-rights.ts';
-import { keyActor } from '../access/index.ts';
+import { keyActor, rightsOn } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
 import { loadActivity, recordActivity } from './activity.ts';
@@ -31,6 +31,7 @@ const DEFAULT_LINES = 100;
 
 export function createHandlers(calls: NodeCalls): GameServerHandlers {
   return {
+    ...createConsoleHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.by);
       return { status: 200, body: { data: servers.map(listedView) } };
@@ -54,7 +55,10 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       const build = await loadBuild(db, call.by, call.params.slice);
       if (build === null) throw notSeen();
       const problem = await readProblem(calls, build);
-      return { status: 200, body: { data: buildView(build, problem) } };
+      return {
+        status: 200,
+        body: { data: buildView(build, problem, rightsOn(call.by, build.uuid)) },
+      };
     },
     async readGameServerHistory(call, db) {
       const server = await requireServer(db, call, SEES);
@@ -68,15 +72,23 @@ export function createHandlers(calls: NodeCalls): GameServerHandlers {
       const message = `The server ${server.name} is installed again.`;
       return { status: 200, body: { data: { uuid: server.uuid, epoch }, message } };
     },
-    async listServerActivity(call, db) {
-      const { uuid } = await requireServer(db, call, 'activity.read');
-      return { status: 200, body: await loadActivity(db, uuid, call.query) };
-    },
+  };
+}
+
+/** What a server wrote, and what was done with it. */
+function createConsoleHandlers(
+  calls: NodeCalls,
+): Pick<Handlers, 'readConsole' | 'listServerActivity'> {
+  return {
     async readConsole(call, db) {
       const server = await requireServer(db, call, 'control.console');
       const { lines: last = DEFAULT_LINES, colours = false } = call.query;
       const console = await readLines(calls, server, { last, colours });
       return { status: 200, body: { data: consoleView(console) } };
+    },
+    async listServerActivity(call, db) {
+      const { uuid } = await requireServer(db, call, 'activity.read');
+      return { status: 200, body: await loadActivity(db, uuid, call.query) };
     },
   };
 }

@@ -36,64 +36,73 @@ const DONE = { status: 200, body: { data: { done: true } } } as const;
 
 /** The people who have rights to one server without belonging to its organisation, or beside their role. */
 export function createServerPeople(deps: LinkDeps): { readonly handlers: Pick<Handlers, Names> } {
+  return { handlers: { ...rightsHandlers(), ...invitationHandlers(deps) } };
+}
+
+type InvitationNames = 'inviteToServer' | 'withdrawServerInvitation';
+
+function rightsHandlers(): Pick<Handlers, Exclude<Names, InvitationNames>> {
   return {
-    handlers: {
-      async listServerPeople(call, db) {
-        const { uuid } = await requireServer(db, call, 'user.read');
-        return { status: 200, body: { data: await readPeople(db, uuid, rightsOn(call.by, uuid)) } };
-      },
-      async inviteToServer(call, tx) {
-        const server = await requireServer(tx, call, 'user.create');
-        const rights = requireGiveable(call, call.body.rights);
-        const { by } = call;
-        const link = {
-          kind: 'invitation',
-          email: requireEmail(call.body.email),
-          organisation: by.organisation.slug,
-          server: server.uuid,
-          serverName: server.name,
-          rights,
-        } as const;
-        const makerKeyId = by.kind === 'key' ? by.keyId : null;
-        const making = {
-          ...deps,
-          actor: keyActor(call),
-          makerId: personOf(by)?.id ?? null,
-          makerKeyId,
-        };
-        const data = await makeLink(call, tx, link, making);
-        await recordActivity(tx, call, 'people.invite', { email: link.email, rights });
-        return { status: 201, body: { data } };
-      },
-      async setServerRights(call, tx) {
-        const { before, server } = await requirePerson(tx, call, 'user.update');
-        const after = requireGiveable(call, call.body.rights);
-        await giveRights(tx, server, call.params.person, after);
-        await record(tx, call, 'people.change', { before, after });
-        await endRights(tx, call);
-        return DONE;
-      },
-      async removeFromServer(call, tx) {
-        const { before, server } = await requirePerson(tx, call, 'user.delete');
-        await takeRights(tx, server, call.params.person);
-        await record(tx, call, 'people.remove', { before });
-        await endRights(tx, call);
-        return DONE;
-      },
-      async withdrawServerInvitation(call, tx) {
-        const { uuid } = await requireServer(tx, call, 'user.delete');
-        const { invitation } = call.params;
-        const withdrawn = await withdrawServerLink(tx, invitation, uuid);
-        if (withdrawn === null) throw notThere();
-        await recordAudit(tx, {
-          actor: keyActor(call),
-          organisationId: call.by.organisationId,
-          action: 'link.withdraw',
-          target: `link:${invitation}`,
-        });
-        await recordActivity(tx, call, 'people.withdraw', { email: withdrawn.email });
-        return DONE;
-      },
+    async listServerPeople(call, db) {
+      const { uuid } = await requireServer(db, call, 'user.read');
+      return { status: 200, body: { data: await readPeople(db, uuid, rightsOn(call.by, uuid)) } };
+    },
+    async setServerRights(call, tx) {
+      const { before, server } = await requirePerson(tx, call, 'user.update');
+      const after = requireGiveable(call, call.body.rights);
+      await giveRights(tx, server, call.params.person, after);
+      await record(tx, call, 'people.change', { before, after });
+      await endRights(tx, call);
+      return DONE;
+    },
+    async removeFromServer(call, tx) {
+      const { before, server } = await requirePerson(tx, call, 'user.delete');
+      await takeRights(tx, server, call.params.person);
+      await record(tx, call, 'people.remove', { before });
+      await endRights(tx, call);
+      return DONE;
+    },
+  };
+}
+
+function invitationHandlers(deps: LinkDeps): Pick<Handlers, InvitationNames> {
+  return {
+    async inviteToServer(call, tx) {
+      const server = await requireServer(tx, call, 'user.create');
+      const rights = requireGiveable(call, call.body.rights);
+      const { by } = call;
+      const link = {
+        kind: 'invitation',
+        email: requireEmail(call.body.email),
+        organisation: by.organisation.slug,
+        server: server.uuid,
+        serverName: server.name,
+        rights,
+      } as const;
+      const makerKeyId = by.kind === 'key' ? by.keyId : null;
+      const making = {
+        ...deps,
+        actor: keyActor(call),
+        makerId: personOf(by)?.id ?? null,
+        makerKeyId,
+      };
+      const data = await makeLink(call, tx, link, making);
+      await recordActivity(tx, call, 'people.invite', { email: link.email, rights });
+      return { status: 201, body: { data } };
+    },
+    async withdrawServerInvitation(call, tx) {
+      const { uuid } = await requireServer(tx, call, 'user.delete');
+      const { invitation } = call.params;
+      const withdrawn = await withdrawServerLink(tx, invitation, uuid);
+      if (withdrawn === null) throw notThere();
+      await recordAudit(tx, {
+        actor: keyActor(call),
+        organisationId: call.by.organisationId,
+        action: 'link.withdraw',
+        target: `link:${invitation}`,
+      });
+      await recordActivity(tx, call, 'people.withdraw', { email: withdrawn.email });
+      return DONE;
     },
   };
 }
