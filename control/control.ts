@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
+import { createServerPeople } from './server-people/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
@@ -218,14 +219,14 @@ function composeAreas(deps: AreaDeps) {
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
-  const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
     ...createHistory({ publicUrl }).handlers,
-    ...accounts.handlers,
+    ...createAccounts({ publicUrl, mail }).handlers,
+    ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,

@@ -39,6 +39,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   history: [],
   mail: [],
   organisations: [],
+  outbox: [],
   response: [],
   webhooks: [],
 };

@@ -1,13 +1,13 @@
-import type { CallResult } from './result.ts';
+import type { CallOutcome, CallResult } from './result.ts';
 
 /** Events of responder calls. */
 export interface CallEvents {
-  /** A responder call ended or will be repeated. */
+  /** An attempt to call a responder ended. */
   called(
     responder: string,
     event: 'start' | 'withdraw',
     result: CallResult,
-    settled: boolean,
+    outcome: CallOutcome,
   ): void;
   failed(what: string, error: unknown): void;
 }
