@@ -10,7 +10,7 @@ import {
   findDecidingRule,
   findDefeatingAllows,
   isDefaultAlready,
-} from '@portcullis/core/firewall/decide/no-effect.ts';
+} from '@portcullis/core/firewall/rules/deciding-rule.ts';
 import type { RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { type Accepted, isOwn, ownObjects, sentFilter, sentRule } from '../address.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';

@@ -1,5 +1,5 @@
 import { FILTERS } from '@portcullis/core/filters/catalogue.ts';
-import { RULE_ACTIONS, RULE_PROTOCOLS, parseRule } from '@portcullis/core/firewall/rule.ts';
+import { RULE_ACTIONS, RULE_PROTOCOLS, parseRule } from '@portcullis/core/firewall/rules/parse.ts';
 import { type Family, parseAddress, formatAddress } from '@portcullis/core/net/address.ts';
 import { formatNetwork, parseCidr } from '@portcullis/core/net/cidr.ts';
 import { expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';

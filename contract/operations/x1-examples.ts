@@ -134,7 +134,7 @@ const DECISION = {
     managed_by_group: { id: 3, name: 'baseline' },
     named_port: null,
   },
-  explanation: 'The packet is dropped: group rule 12 (deny udp port 19 from anywhere) decides.',
+  explanation: 'The packet is dropped: group rule 12 (deny udp 19) decides.',
 };
 
 export const EXPLANATION = {

@@ -2,10 +2,10 @@ import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { viewOf } from '../http/operations/view.ts';
+import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
 import {
   type AddressState,
   enforcedGeneration,
-  filterKey,
   type GroupRef,
   type StoredFilter,
   type StoredRule,

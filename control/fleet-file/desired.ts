@@ -7,7 +7,7 @@ import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
-import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type { Position } from './mistakes.ts';
 

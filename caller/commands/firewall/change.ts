@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AcceptedRule, AddressReplacement } from '@portcullis/client/generated/operations.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
-import { parseRule } from '@portcullis/core/firewall/rule.ts';
+import { parseRule } from '@portcullis/core/firewall/rules/parse.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { expandPorts } from '@portcullis/core/net/ports.ts';
 import { type Accepted, changeAddress, isOwn, ownObjects, sentObjects } from '../../address.ts';

@@ -1,14 +1,4 @@
 /** Firewall groups: rules and filters that an organisation puts on many addresses at once. */
-export {
-  describeRule,
-  expandRule,
-  type FilterContent,
-  filterKey,
-  type NamedPort,
-  type RuleContent,
-  ruleIdentity,
-  ruleKey,
-} from './content.ts';
 export { listGroups, type GroupView } from './read.ts';
 export { previewGroup, type SavedGroup, saveGroup, type WantedGroup } from './save.ts';
 export {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
-import type { FilterContent, RuleContent } from './content.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 
 export interface GroupView {
   readonly id: number;

@@ -8,7 +8,8 @@ import { Batch } from '../../fleet/batch.ts';
 import { insertOwnRule } from '../../fleet-file/testing.ts';
 import { Problem } from '../../problem.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule, saveGeoRule } from '../geo/service.ts';
-import { expandRule, type RuleContent } from './content.ts';
+import type { RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import { expandEntry, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import { findAssignableHolding } from './holdings.ts';
 import { saveGroup } from './save.ts';
 import { assignGroups, createGroups, deleteGroup, editGroup } from './service.ts';
@@ -65,18 +66,19 @@ async function inBatch<T>(
 function rule(
   text: Partial<Record<'action' | 'protocol' | 'port' | 'source', string>>,
 ): RuleContent {
-  const expanded = expandRule(
+  const read = readEntry(
     {
       action: text.action === 'allow' ? 'allow' : 'deny',
       protocol: text.protocol === 'any' ? 'any' : 'tcp',
       destinationPort: text.port ?? null,
       source: text.source ?? null,
     },
-    null,
-    10,
+    { family: null, maxPorts: 10, now: new Date() },
   );
-  assert.ok(expanded.ok && expanded.value[0] !== undefined);
-  return expanded.value[0];
+  assert.ok(read.ok);
+  const [first] = expandEntry(read.value);
+  assert.ok(first !== undefined);
+  return first;
 }
 
 async function problemOf(work: Promise<unknown>): Promise<Problem> {

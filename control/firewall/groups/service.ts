@@ -5,7 +5,7 @@ import type { Tx } from '../../db/database.ts';
 import type { Batch, GenerationalTable } from '../../fleet/batch.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { type Conflict, findConflicts, LISTED_CONFLICTS } from './conflicts.ts';
-import type { FilterContent, RuleContent } from './content.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { requireConfiguredLimit } from '../writes/configured.ts';
 import { lockHoldings } from './holdings.ts';
 import * as store from './store.ts';

@@ -11,7 +11,12 @@ import {
   type HoldingContent,
   LISTED_CONFLICTS,
 } from './conflicts.ts';
-import { describeRule, type FilterContent, filterKey, type RuleContent } from './content.ts';
+import {
+  type FilterContent,
+  filterKey,
+  type RuleContent,
+} from '@portcullis/core/firewall/rules/content.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 
 export interface GroupRecord {
   readonly id: number;
@@ -258,7 +263,7 @@ export async function loadGroupContents(
   const { rows } = await sql<GroupContent>`
     select g.id, g.name,
            coalesce((select json_agg(json_build_object('action', r.action, 'protocol', r.protocol,
-                                     'source', r.source, 'port', r.port) order by r.id)
+                                     'source', abbrev(r.source::inet), 'port', r.port) order by r.id)
                        from group_rules r
                       where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
            coalesce((select json_agg(json_build_object('type', f.type, 'port', f.port) order by f.id)
@@ -281,7 +286,7 @@ export async function findOwnDuplicates(
       join addresses a on a.holding_id = wanted.holding_id and a.ip >= wanted.target::inet
        and a.ip <= set_masklen(broadcast(wanted.target)::inet, case family(wanted.target) when 4 then 32 else 128 end)`;
   const rules = await sql<RuleContent & { groupId: number; ip: string }>`
-    select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, r.source, r.port
+    select a.group_id as "groupId", a.ip::cidr as ip, r.action, r.protocol, abbrev(r.source::inet) as source, r.port
       from (${touched}) a
       join rules r on r.address_id = a.id and r.deleted_generation is null
       join (${content.rules}) g on g.group_id = a.group_id

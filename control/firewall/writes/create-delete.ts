@@ -4,7 +4,7 @@ import { isRetryable } from '../../http/operations/transaction.ts';
 import type { Call } from '../../http/operations/operation.ts';
 import { invalidField, Problem } from '../../problem.ts';
 import { canonicalNote, type RuleNote } from '../notes/service.ts';
-import { filterKey, ruleKey, type WantedRule } from '../objects.ts';
+import { filterKey, ruleKey, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import {
   type AddressWriteScope,
   openWriteScope,

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import { ruleIdentity, type RuleMarks, type StoredRule, type WantedRule } from '../objects.ts';
+import type { Marks, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import type { StoredRule } from '../objects.ts';
 
-export interface MarkedRule extends RuleMarks {
+export interface MarkedRule extends Marks {
   readonly id: number;
   /** The rule of the same ref that this one replaces, whose note and tags it gets. */
   readonly replaces: number | null;
@@ -16,25 +17,6 @@ export function withUniqueRefs(rules: readonly WantedRule[]): WantedRule[] {
     if (seen.has(rule.ref)) return { ...rule, ref: null };
     seen.add(rule.ref);
     return rule;
-  });
-}
-
-/** The marks of rules that stay and get others. A ref that another wanted rule names is taken from the one that has it. */
-export function changedMarks(
-  there: readonly StoredRule[],
-  wanted: readonly WantedRule[],
-): MarkedRule[] {
-  const own = new Map(
-    there.filter(({ group }) => group === null).map((rule) => [ruleIdentity(rule), rule]),
-  );
-  const named = new Set(wanted.flatMap(({ ref }) => ref ?? []));
-  return wanted.flatMap((rule) => {
-    const stored = own.get(ruleIdentity(rule));
-    if (stored === undefined) return [];
-    const kept = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
-    const { ref = kept, expiresAt = stored.expiresAt } = rule;
-    const isSame = ref === stored.ref && expiresAt?.getTime() === stored.expiresAt?.getTime();
-    return isSame ? [] : [{ id: stored.id, ref, expiresAt, replaces: null }];
   });
 }
 

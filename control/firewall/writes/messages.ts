@@ -1,5 +1,5 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
-import { portItems } from '@portcullis/core/net/ports.ts';
+import { portList } from '@portcullis/core/net/ports.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
 /** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
@@ -121,13 +121,6 @@ export function filterUnavailable(
 
 export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: string): string {
   return `The ${what} ${name} is managed by the firewall group ${JSON.stringify(group.name)} (id ${group.id}) and can only be changed there; nothing was deleted.`;
-}
-
-/** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
-export function portList(ports: readonly number[]): string {
-  const runs = portItems(ports);
-  const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
-  return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
 }
 
 function deletion(deleted: number, missing: Missing, one: string, many: string): string {

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
+import type { ContentDifference } from '@portcullis/core/firewall/rules/describe.ts';
+import {
+  changedMarks,
+  type Difference,
+  difference,
+} from '@portcullis/core/firewall/rules/difference.ts';
+import { explainNewRules } from '@portcullis/core/firewall/rules/no-effect.ts';
 import type { Tx } from '../../db/database.ts';
 import type { ChangedAddress } from '../../fleet/policies/policies.ts';
 import { currentGeneration } from '../../fleet/generations.ts';
@@ -10,18 +17,16 @@ import { explainBehindClosed } from './behind-closed.ts';
 import type { SourceSetLoader } from '../explain/policy-sets.ts';
 import { requireConfiguredLimit } from './configured.ts';
 import {
-  type AddressState,
-  type Enforcement,
   type FilterContent,
   filterIdentity,
   filterKey,
+  type Marks,
   type RuleContent,
   ruleIdentity,
   ruleKey,
-  type StoredFilter,
-  type StoredRule,
   type WantedRule,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { AddressState, Enforcement, StoredFilter, StoredRule } from '../objects.ts';
 import {
   discardAddress,
   insertAddress,
@@ -35,13 +40,7 @@ import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
-import {
-  changedMarks,
-  createdMarks,
-  type MarkedRule,
-  withUniqueRefs,
-  writeMarks,
-} from './marks.ts';
+import { createdMarks, type MarkedRule, withUniqueRefs, writeMarks } from './marks.ts';
 import { measuredPropagation } from './propagation.ts';
 import { writeChange } from './write-change.ts';
 import {
@@ -56,7 +55,6 @@ import {
   resolveOf,
 } from './request.ts';
 import * as messages from './messages.ts';
-import { explainNewRules } from './no-effect.ts';
 
 /** Events of an address: the log line and the metric of a write together. */
 export interface FirewallEvents {
@@ -147,6 +145,9 @@ export interface Written {
   readonly created: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly deleted: { readonly rules: readonly number[]; readonly filters: readonly string[] };
   readonly unchanged: number;
+  readonly difference: ContentDifference;
+  /** Sentences on new rules that change no verdict, each with its rules. */
+  readonly notes: () => readonly string[];
 }
 
 /**
@@ -238,20 +239,21 @@ export async function planOwn(
   asked: OwnObjects,
 ): Promise<PlannedOwn> {
   const wanted = { ...asked, rules: withUniqueRefs(asked.rules) };
-  const change = {
-    rules: difference(state.rules, wanted.rules, ruleIdentity, ruleKey),
-    filters: difference(state.filters, wanted.filters, filterIdentity, filterKey),
-  };
+  const own = ownObjects({ state });
+  const rules = difference(own.rules, wanted.rules, ruleIdentity);
+  const filters = difference(own.filters, wanted.filters, filterIdentity);
+  const change = { rules, filters, marked: changedMarks(rules.kept, wanted.rules) };
+  refuseGrouped(state, wanted);
   await refuseImpossible(tx, call, state, change);
   return { change, wanted };
 }
 
 /** Pure: the accepted state after a change, for plans in memory. New objects have ids above all that are stored. */
-export function stateAfter(state: AddressState, { change, wanted }: PlannedOwn): AddressState {
+export function stateAfter(state: AddressState, { change }: PlannedOwn): AddressState {
   const firstId = 1 + Math.max(UNSTORED_ID, ...[...state.rules, ...state.filters].map(idOf));
   const deletedRules = new Set(change.rules.deleted.map(idOf));
   const deletedFilters = new Set(change.filters.deleted.map(idOf));
-  const marks = new Map(changedMarks(state.rules, wanted.rules).map((mark) => [mark.id, mark]));
+  const marks = new Map(change.marked.map((one) => [one.stored.id, one.marks]));
   return {
     ...state,
     rules: [
@@ -263,7 +265,7 @@ export function stateAfter(state: AddressState, { change, wanted }: PlannedOwn):
         }),
       ...change.rules.created.map((rule, at): StoredRule => {
         const { namedPort, ref = null, expiresAt = null } = rule;
-        const named = namedPort ? { ...namedPort, shown: '' } : null;
+        const named = namedPort ? { shown: '', ...namedPort } : null;
         return { ...rule, id: firstId + at, group: null, namedPort: named, ref, expiresAt };
       }),
     ],
@@ -283,31 +285,10 @@ function idOf({ id }: { readonly id: number }): number {
   return id;
 }
 
-interface Difference<T, Stored> {
-  readonly created: readonly T[];
-  readonly deleted: readonly (Stored & { readonly id: number })[];
-  /** Requested objects that a group already has on the address. */
-  readonly grouped: readonly T[];
-}
-interface Change {
+interface Change extends ContentDifference {
   readonly rules: Difference<WantedRule, StoredRule>;
-  readonly filters: Difference<FilterContent, FilterContent>;
-}
-
-function difference<T, Stored extends T & { readonly id: number; readonly group: unknown }>(
-  there: readonly Stored[],
-  wanted: readonly T[],
-  identity: (object: T) => string,
-  effect: (object: T) => string,
-): Difference<T, Stored> {
-  const own = new Set(there.filter(({ group }) => group === null).map(identity));
-  const grouped = new Set(there.filter(({ group }) => group !== null).map(effect));
-  const identities = new Set(wanted.map(identity));
-  return {
-    created: wanted.filter((object) => !own.has(identity(object))),
-    deleted: there.filter((object) => object.group === null && !identities.has(identity(object))),
-    grouped: wanted.filter((object) => grouped.has(effect(object))),
-  };
+  readonly filters: Difference<FilterContent, StoredFilter>;
+  readonly marked: readonly { readonly stored: StoredRule; readonly marks: Marks }[];
 }
 
 function requireUnchanged(call: Call, scope: AddressWriteScope): void {
@@ -318,6 +299,22 @@ function requireUnchanged(call: Call, scope: AddressWriteScope): void {
   );
 }
 
+/** Refuses objects that do what one of a group on the address does. */
+function refuseGrouped(state: AddressState, wanted: Pick<OwnObjects, 'rules' | 'filters'>): void {
+  const isGrouped = ({ group }: { readonly group: unknown }): boolean => group !== null;
+  const ruleKeys = new Set(state.rules.filter(isGrouped).map(ruleKey));
+  const rules = wanted.rules.filter((rule) => ruleKeys.has(ruleKey(rule)));
+  if (rules.length > 0) {
+    const ports = new Set(rules.flatMap(({ port }) => port ?? []));
+    throw new Problem('rule_exists', messages.ruleExists([...ports].toSorted((a, b) => a - b)));
+  }
+  const filterKeys = new Set(state.filters.filter(isGrouped).map(filterKey));
+  const filters = wanted.filters.filter((filter) => filterKeys.has(filterKey(filter)));
+  if (filters.length > 0) {
+    throw new Problem('filter_exists', messages.filterExists(filters.map(({ port }) => port)));
+  }
+}
+
 /** The same refusals as for single writes, before anything is written. */
 async function refuseImpossible(
   tx: Tx,
@@ -325,19 +322,6 @@ async function refuseImpossible(
   state: AddressState,
   { rules, filters }: Change,
 ): Promise<void> {
-  if (rules.grouped.length > 0) {
-    const ports = rules.grouped.flatMap(({ port }) => port ?? []);
-    throw new Problem(
-      'rule_exists',
-      messages.ruleExists([...new Set(ports)].toSorted((a, b) => a - b)),
-    );
-  }
-  if (filters.grouped.length > 0) {
-    throw new Problem(
-      'filter_exists',
-      messages.filterExists(filters.grouped.map(({ port }) => port)),
-    );
-  }
   if (filters.created.length > 0) {
     const managed = await loadManagedFilters(tx, state.holdingId);
     for (const { type } of filters.created) requireAvailable(type, managed);
@@ -368,13 +352,13 @@ async function describeChange(
   // A filter that gets other settings makes nobody reconnect.
   const replaced = new Set(filters.deleted.map(filterKey));
   return {
-    marked: changedMarks(scope.state.rules, wanted.rules).length,
+    marked: change.marked.length,
     created: rules.created.length + filters.created.length,
     deleted: rules.deleted.length + filters.deleted.length,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
     enforcement: scope.state.enforcement,
     noEffect: [
-      ...explainCreated(scope, change),
+      ...explainCreated(scope.state, change),
       ...(await explainBehindClosed(deps, tx, ip, filters.created, {
         holdingId: scope.state.holdingId,
         own: ownTuples(stateAfter(scope.state, { change, wanted })),
@@ -395,10 +379,21 @@ async function applyDifference(
   const { enforcement } = scope.state;
   const createdCount = rules.created.length + filters.created.length;
   const deletedCount = rules.deleted.length + filters.deleted.length;
-  const marked = changedMarks(scope.state.rules, wanted.rules);
+  const marked = change.marked.map(({ stored, marks }) => ({
+    id: stored.id,
+    ...marks,
+    replaces: null,
+  }));
   const message = wanted.message(await describeChange(deps, tx, call, placed));
   const count = wanted.rules.length + wanted.filters.length;
-  const answer = { unchanged: count - createdCount, enforcement, message };
+  const notes = () => explainCreated(scope.state, change, { named: true });
+  const answer = {
+    unchanged: count - createdCount,
+    enforcement,
+    message,
+    difference: change,
+    notes,
+  };
   if (createdCount + deletedCount === 0) {
     const nothing = { rules: [], filters: [] };
     await markRules(tx, call, marked);
@@ -442,7 +437,12 @@ async function markRules(tx: Tx, call: Call, marked: readonly MarkedRule[]): Pro
 
 function eventOf(
   { caller, ip, requestId }: Call,
-  { generation, cause, rules, filters }: Change & { generation: number; cause: string },
+  {
+    generation,
+    cause,
+    rules,
+    filters,
+  }: Pick<Change, 'rules' | 'filters'> & { generation: number; cause: string },
 ) {
   return {
     organisation: caller.organisation.slug,
@@ -457,10 +457,14 @@ function eventOf(
   };
 }
 
-function explainCreated({ state }: AddressWriteScope, { rules }: Change): string[] {
+function explainCreated(
+  state: AddressState,
+  { rules }: Change,
+  how: Parameters<typeof explainNewRules>[2] = {},
+): string[] {
   const deleted = new Set(rules.deleted.map(({ id }) => id));
   const staying = state.rules.filter(({ id }) => !deleted.has(id));
-  return explainNewRules({ ...state, rules: staying }, rules.created);
+  return explainNewRules({ ...state, rules: staying }, rules.created, how);
 }
 
 async function writeNotes(

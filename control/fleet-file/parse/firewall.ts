@@ -5,14 +5,13 @@ import { parseCidr, wholeFamily } from '@portcullis/core/net/cidr.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { parseCountry } from '@portcullis/core/net/countries.ts';
 import {
-  expandRule,
   type FilterContent,
   filterKey,
   type NamedPort,
   type RuleContent,
   ruleIdentity,
-} from '../../firewall/groups/index.ts';
-import { isPortName } from '../../firewall/named-ports/index.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
+import { expandEntry, isPortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
 import type { DesiredBlocked, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { NamedPorts } from './named-ports.ts';
@@ -40,23 +39,26 @@ export function parseRules(
 ): LocatedRule[] {
   const found: LocatedRule[] = [];
   const seen = new Set<string>();
+  const now = new Date();
   for (const [index, entry] of entries.entries()) {
     const itemScope = scope.in(index);
     const port = parsePort(entry, named, itemScope);
     if (port === null) continue;
-    const text = {
-      action: entry.action,
-      protocol: entry.protocol,
-      destinationPort: port.text,
-      source: entry.source_ip ?? null,
-    };
-    const expanded = expandRule(text, family, maxPorts);
-    if (!expanded.ok) {
-      itemScope.in(expanded.field).refuse(sentence(expanded.reason));
+    const read = readEntry(
+      {
+        action: entry.action,
+        protocol: entry.protocol,
+        destinationPort: port.text,
+        namedPort: port.namedPort,
+        source: entry.source_ip ?? null,
+      },
+      { family, maxPorts, now },
+    );
+    if (!read.ok) {
+      itemScope.in(read.field).refuse(sentence(read.reason));
       continue;
     }
-    for (const content of expanded.value) {
-      const rule = { ...content, namedPort: port.namedPort };
+    for (const rule of expandEntry(read.value)) {
       if (seen.has(ruleIdentity(rule))) {
         itemScope.refuse('This repeats a rule that stands above it, or a part of one.');
         break;

@@ -1,6 +1,6 @@
 import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {

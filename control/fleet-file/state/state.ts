@@ -2,7 +2,7 @@ import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
-import type { RuleContent } from '../../firewall/groups/index.ts';
+import type { RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 import { type CurrentNode, loadNodes } from './nodes.ts';
 import {
@@ -180,7 +180,7 @@ export async function loadFleetState(
     ),
     baseline: await rowsOf(
       sql<FleetState['baseline'][number]>`
-        select id, prefix, action, protocol, source, port from baseline_rules
+        select id, prefix, action, protocol, abbrev(source::inet) as source, port from baseline_rules
          where deleted_generation is null order by id`,
       db,
     ),
@@ -241,7 +241,7 @@ async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
     sql<CurrentGroup>`
       select g.id, g.organisation_id as "organisationId", g.name, g.owner,
              coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action,
-                         'protocol', r.protocol, 'source', r.source, 'port', r.port,
+                         'protocol', r.protocol, 'source', abbrev(r.source::inet), 'port', r.port,
                          'namedPort', case when r.port_server is not null then json_build_object(
                            'server', r.port_server, 'name', r.port_name) end) order by r.id)
                 from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
