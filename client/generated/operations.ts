@@ -111,6 +111,18 @@ export type AddressChanged = {
   readonly message: string;
 };
 
+/** Numbers of own rules and filters, and what happens to them in words. A filter that gets other settings is changed. */
+export type AddressDifference = {
+  readonly created: number;
+  readonly deleted: number;
+  /** Rules that stay and get another ref or end, and filters that get other settings. */
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly changes: readonly DescribedChange[];
+  /** New rules that change no verdict, and why. */
+  readonly notes: readonly string[];
+};
+
 /** The difference that a write made. */
 export type AddressReplaced = {
   readonly data: {
@@ -118,6 +130,7 @@ export type AddressReplaced = {
     readonly deleted: ObjectNames;
     /** Own rules and filters that stayed as they were. */
     readonly unchanged: number;
+    readonly difference: AddressDifference;
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
@@ -126,7 +139,7 @@ export type AddressReplaced = {
 export type AddressReplacement = {
   /** As it was read; ignored. */
   readonly ip?: string;
-  /** As it was read; ignored. */
+  /** As it was read; ignored. A dry run evaluates its notes under this default. */
   readonly default?: string;
   /** All rules that the address shall have of its own; [] for none. */
   readonly rules: readonly ReplacementRule[];
@@ -685,6 +698,36 @@ export type DeliveryStarted = {
     /** Id of the new delivery. */
     readonly id: number;
   };
+};
+
+/** A change of rules that differ only in their ports, or of filters of one type. */
+export type DescribedChange = {
+  readonly operation: 'add' | 'remove' | 'change';
+  /** `marks`: the ref, the end or the note of a rule alone, which no packet meets. */
+  readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
+  /** The object as one can paste it, and what to know of it. */
+  readonly text: string;
+  /** Null: it is a filter. */
+  readonly rule: DescribedRule | null;
+  /** Null: it is a rule. */
+  readonly filter: DescribedFilter | null;
+};
+
+export type DescribedFilter = {
+  readonly type: string;
+  /** A port expression. */
+  readonly port: string;
+};
+
+export type DescribedRule = {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  /** A port expression or `SERVER:PORT`; null: any. */
+  readonly destination_port: string | null;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  readonly ref: string | null;
+  readonly expires_at: string | null;
 };
 
 export type Done = {
@@ -2831,7 +2874,7 @@ export interface X1Operations {
   /** Replace the own rules and filters of an address. */
   replaceAddress: {
     params: { ip: string };
-    query: never;
+    query: { dry_run?: boolean };
     body: AddressReplacement;
     headers: 'ifMatch';
     result: AddressReplaced;

@@ -10,9 +10,16 @@ import {
   setFilterSettings,
 } from './writes/create-delete.ts';
 import { managedTypes } from './writes/request.ts';
-import { replaceAddress, type ServiceDeps } from './writes/own-objects.ts';
+import type { ServiceDeps } from './writes/own-objects.ts';
 import { loadAddress, loadManagedFilters } from './store.ts';
-import { addressView, catalogueView, readHeaders, writeHeaders, x1ReadHeaders } from './views.ts';
+import {
+  addressView,
+  catalogueView,
+  plannedHeaders,
+  readHeaders,
+  writeHeaders,
+  x1ReadHeaders,
+} from './views.ts';
 import { listHeldPrefixes } from '../access/index.ts';
 import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { Problem } from '../problem.ts';
@@ -22,7 +29,7 @@ import { previewDefault, previewView } from './defaults/preview.ts';
 import { dropsView, readDrops } from './drops/read.ts';
 import { type ExplainDeps, explainPacket } from './explain/explain.ts';
 import { portOf } from './named-ports/index.ts';
-import { replacementOf } from './writes/replacement.ts';
+import { planReplacement, replaceAddress, replacementOf } from './writes/replacement.ts';
 import { loadFleetState, loadHeldAddresses } from './held-store.ts';
 import { dryRun, dryRunView } from './samples/dry-run.ts';
 import { readTraffic, trafficView } from './samples/traffic.ts';
@@ -133,7 +140,12 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       };
     },
     async replaceAddress(call, tx) {
-      const replaced = await replaceAddress(deps, tx, call, replacementOf(call.body));
+      const request = replacementOf(call.body);
+      if (call.query.dry_run === true) {
+        const planned = await planReplacement(deps, tx, call, request);
+        return { status: 200, body: writtenView(planned), headers: plannedHeaders(planned) };
+      }
+      const replaced = await replaceAddress(deps, tx, call, request);
       return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
     },
     async addRules(call, tx) {

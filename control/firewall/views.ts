@@ -98,6 +98,11 @@ export function writeHeaders(outcome: {
   };
 }
 
+/** Headers of a dry run, which has no generation. */
+export function plannedHeaders(planned: { readonly enforcement: string }): Record<string, string> {
+  return { 'portcullis-enforcement': planned.enforcement, 'cache-control': 'no-store' };
+}
+
 export function groupView({ rules, ...group }: GroupView) {
   return {
     ...group,

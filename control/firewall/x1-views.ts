@@ -1,5 +1,10 @@
 import type { Filter } from '@portcullis/core/filters/filter.ts';
 import type { FilterSettings } from '@portcullis/core/filters/settings.ts';
+import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
+import {
+  describeDifference,
+  type DescribedObject,
+} from '@portcullis/core/firewall/rules/describe.ts';
 import { X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
 import type { HeldPrefix } from '../access/index.ts';
 import type { Call } from '../http/operations/operation.ts';
@@ -134,7 +139,39 @@ function nextPage(
 
 export function writtenView(written: Written) {
   const { created, deleted, unchanged, message } = written;
-  return { data: { created, deleted, unchanged }, message };
+  return { data: { created, deleted, unchanged, difference: differenceView(written) }, message };
+}
+
+function differenceView({ difference, unchanged, notes }: Written) {
+  const { rules, filters, marked } = difference;
+  const there = new Set(filters.deleted.map(filterKey));
+  const settings = filters.created.filter((one) => there.has(filterKey(one))).length;
+  return {
+    created: rules.created.length + filters.created.length - settings,
+    deleted: rules.deleted.length + filters.deleted.length - settings,
+    changed: marked.length + settings,
+    unchanged: unchanged - marked.length,
+    changes: describeDifference(difference).map(({ operation, effect, text, object }) => ({
+      operation,
+      effect,
+      text,
+      rule: object.kind === 'rule' ? describedRuleView(object) : null,
+      filter: object.kind === 'filter' ? { type: object.type, port: object.port } : null,
+    })),
+    notes: [...notes()],
+  };
+}
+
+function describedRuleView(rule: DescribedObject & { readonly kind: 'rule' }) {
+  const { action, protocol, destinationPort, source, ref, expiresAt } = rule;
+  return {
+    action,
+    protocol,
+    destination_port: destinationPort,
+    source_ip: source,
+    ref,
+    expires_at: expiresAt && timeView(expiresAt),
+  };
 }
 
 /** Kinds of policy references under their names in the interface. */

@@ -72,6 +72,12 @@ export function addressReplaced(change: Change): string {
   );
 }
 
+/** The message of a dry run of the same. */
+export function replacementPlanned(change: Change): string {
+  const what = `Nothing was written. The same request without dry_run creates ${counted(change.created, 'object', 'objects')}, deletes ${change.deleted}, and gives ${counted(change.marked, 'rule', 'rules')} another name or end.`;
+  return sentences(what, change.filtersCreated ? RECONNECT : '', change);
+}
+
 export function settingsAccepted(change: Change): string {
   if (change.created === 0) return 'Nothing was changed: the filters have these settings already.';
   const what = `The settings of ${counted(change.created, 'filter', 'filters')} were accepted.`;
@@ -137,5 +143,5 @@ function counted(count: number, one: string, many: string): string {
 function sentences(what: string, promise: string, change: Change): string {
   const all = [what, promise, ...change.noEffect];
   if (change.enforcement === 'none') all.push(notEnforced('this address'));
-  return all.join(' ');
+  return all.filter(Boolean).join(' ');
 }

@@ -6,6 +6,7 @@ import {
   changedMarks,
   type Difference,
   difference,
+  isDifferent,
 } from '@portcullis/core/firewall/rules/difference.ts';
 import { explainNewRules } from '@portcullis/core/firewall/rules/no-effect.ts';
 import type { Tx } from '../../db/database.ts';
@@ -36,24 +37,12 @@ import {
   type LockedAddress,
   setConfigured,
 } from '../store.ts';
-import { sameState } from '../../http/operations/etag.ts';
 import { Problem } from '../../problem.ts';
-import { replaceableState } from '../accepted.ts';
 import { insertNotes, type RuleNote } from '../notes/service.ts';
 import { createdMarks, type MarkedRule, withUniqueRefs, writeMarks } from './marks.ts';
 import { measuredPropagation } from './propagation.ts';
 import { writeChange } from './write-change.ts';
-import {
-  lockNamedIn,
-  type NamingRuleRequest,
-  readFilters,
-  readRules,
-  requireAvailable,
-  requireFilterCount,
-  requireRuleCount,
-  type SetFilterRequest,
-  resolveOf,
-} from './request.ts';
+import { requireAvailable, requireFilterCount, requireRuleCount } from './request.ts';
 import * as messages from './messages.ts';
 
 /** Events of an address: the log line and the metric of a write together. */
@@ -133,10 +122,6 @@ async function markConfigured(
   if (hasObjects) await requireConfiguredLimit(tx, call.caller.organisationId);
 }
 
-export interface Replacement {
-  readonly rules: readonly NamingRuleRequest[];
-  readonly filters: readonly SetFilterRequest[];
-}
 /** What a write did to the own objects of an address. */
 export interface Written {
   readonly generation: number;
@@ -150,29 +135,11 @@ export interface Written {
   readonly notes: () => readonly string[];
 }
 
-/**
- * Replaces the own rules and filters of an address by the smallest difference, in one transaction. Unchanged objects
- * keep their ids. Throws 412 when `If-Match` names another state.
- */
-export async function replaceAddress(
-  deps: ServiceDeps,
-  tx: Tx,
-  call: Call,
-  request: Replacement,
-): Promise<Written> {
-  await lockNamedIn(tx, call, request.rules);
-  const scope = await openWriteScope(tx, call);
-  const named = await resolveOf(tx, call, request.rules);
-  const rules = readRules(call, request.rules, named);
-  const filters = readFilters(call, request.filters, ownObjects(scope).filters);
-  requireUnchanged(call, scope);
-  return writeOwn(deps, tx, call, scope, {
-    cause: 'address.replace',
-    rules,
-    filters,
-    isMeasured: true,
-    message: messages.addressReplaced,
-  });
+/** The names of what a write without effect created or deleted. */
+export const NOTHING = { rules: [], filters: [] };
+
+export function countOwn({ rules, filters }: Pick<OwnObjects, 'rules' | 'filters'>): number {
+  return rules.length + filters.length;
 }
 
 /** All own objects that an address shall have. */
@@ -222,7 +189,7 @@ export async function writeOwn(
   scope: AddressWriteScope,
   asked: OwnObjects,
 ): Promise<Written> {
-  return applyDifference(deps, tx, call, { scope, ...(await planOwn(tx, call, scope, asked)) });
+  return applyDifference(deps, tx, call, scope, await planOwn(tx, call, scope, asked));
 }
 
 /** A change of own objects that nothing refuses but the organisation's `configured_addresses`. */
@@ -291,14 +258,6 @@ interface Change extends ContentDifference {
   readonly marked: readonly { readonly stored: StoredRule; readonly marks: Marks }[];
 }
 
-function requireUnchanged(call: Call, scope: AddressWriteScope): void {
-  if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(scope.state))) return;
-  throw new Problem(
-    'precondition_failed',
-    'The address has changed since it was read. Read it again, and send the new ETag in If-Match.',
-  );
-}
-
 /** Refuses objects that do what one of a group on the address does. */
 function refuseGrouped(state: AddressState, wanted: Pick<OwnObjects, 'rules' | 'filters'>): void {
   const isGrouped = ({ group }: { readonly group: unknown }): boolean => group !== null;
@@ -336,9 +295,9 @@ async function refuseImpossible(
   }
 }
 
-/** A planned change of a locked address. */
+/** A planned change of an address in a state. */
 interface Placed extends PlannedOwn {
-  readonly scope: AddressWriteScope;
+  readonly state: AddressState;
 }
 
 /** A change for its message. */
@@ -346,7 +305,7 @@ async function describeChange(
   deps: ServiceDeps,
   tx: Tx,
   { ip }: Call,
-  { scope, change, wanted }: Placed,
+  { state, change, wanted }: Placed,
 ): Promise<messages.Change> {
   const { rules, filters } = change;
   // A filter that gets other settings makes nobody reconnect.
@@ -356,15 +315,33 @@ async function describeChange(
     created: rules.created.length + filters.created.length,
     deleted: rules.deleted.length + filters.deleted.length,
     filtersCreated: filters.created.some((filter) => !replaced.has(filterKey(filter))),
-    enforcement: scope.state.enforcement,
+    enforcement: state.enforcement,
     noEffect: [
-      ...explainCreated(scope.state, change),
+      ...explainCreated(state, change),
       ...(await explainBehindClosed(deps, tx, ip, filters.created, {
-        holdingId: scope.state.holdingId,
-        own: ownTuples(stateAfter(scope.state, { change, wanted })),
+        holdingId: state.holdingId,
+        own: ownTuples(stateAfter(state, { change, wanted })),
       })),
     ],
     propagation: wanted.isMeasured === true ? await measuredPropagation(tx) : '',
+  };
+}
+
+/** What a write answers, but for the names of what it created. */
+export async function answerOf(
+  deps: ServiceDeps,
+  tx: Tx,
+  call: Call,
+  placed: Placed,
+): Promise<Omit<Written, 'created' | 'deleted' | 'generation'>> {
+  const { state, change, wanted } = placed;
+  const created = change.rules.created.length + change.filters.created.length;
+  return {
+    unchanged: countOwn(wanted) - created,
+    enforcement: state.enforcement,
+    message: wanted.message(await describeChange(deps, tx, call, placed)),
+    difference: change,
+    notes: () => explainCreated(state, change, { named: true }),
   };
 }
 
@@ -372,34 +349,22 @@ async function applyDifference(
   deps: ServiceDeps,
   tx: Tx,
   call: Call,
-  placed: Placed,
+  scope: AddressWriteScope,
+  { change, wanted }: PlannedOwn,
 ): Promise<Written> {
-  const { scope, change, wanted } = placed;
   const { rules, filters } = change;
-  const { enforcement } = scope.state;
-  const createdCount = rules.created.length + filters.created.length;
-  const deletedCount = rules.deleted.length + filters.deleted.length;
   const marked = change.marked.map(({ stored, marks }) => ({
     id: stored.id,
     ...marks,
     replaces: null,
   }));
-  const message = wanted.message(await describeChange(deps, tx, call, placed));
-  const count = wanted.rules.length + wanted.filters.length;
-  const notes = () => explainCreated(scope.state, change, { named: true });
-  const answer = {
-    unchanged: count - createdCount,
-    enforcement,
-    message,
-    difference: change,
-    notes,
-  };
-  if (createdCount + deletedCount === 0) {
-    const nothing = { rules: [], filters: [] };
+  const answer = await answerOf(deps, tx, call, { state: scope.state, change, wanted });
+  if (!isDifferent(rules) && !isDifferent(filters)) {
     await markRules(tx, call, marked);
     const generation = await leaveWriteScope(tx, scope);
-    return { ...answer, created: nothing, deleted: nothing, generation };
+    return { ...answer, created: NOTHING, deleted: NOTHING, generation };
   }
+  const count = countOwn(wanted);
   await markConfigured(tx, call, scope, count > 0);
   const keys = { created: filters.created.map(filterKey), deleted: filters.deleted.map(filterKey) };
   const deletedIds = rules.deleted.map(({ id }) => id).toSorted((a, b) => a - b);

@@ -20,6 +20,7 @@ export type OperationRow = Pick<
   | 'stream'
   | 'waits'
   | 'requestHeaders'
+  | 'dryRun'
 > &
   (
     | Pick<Endpoint, 'ability' | 'flag'>

@@ -25,6 +25,7 @@ import {
   type Admitted,
   dispatch,
   type Incoming,
+  isDryRun,
   openStream,
   type Operation,
   type Right,
@@ -40,7 +41,7 @@ import type { RequestTrace } from '../../tracing.ts';
 import { queryValidator } from '../input/query.ts';
 import type { RateLimited, RateLimiter } from './rate-limit.ts';
 import type { Shares } from './shares.ts';
-import { bodyValidator } from '../input/validation.ts';
+import { bodyValidator, type Validated } from '../input/validation.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -134,7 +135,7 @@ async function admit(
   request.operatorKey = admitted.operatorKey;
   if (isForSessions(operation)) requireSameSite(request);
   reply.headers(deps.rateLimiter.take(...limitsOf(request)));
-  authorise(operation.row, request);
+  authorise(neededBy(operation, request), request);
   refuseConditions(operation.row, request);
   const ip = paramOf(request, 'ip');
   if (ip !== undefined) {
@@ -231,7 +232,7 @@ function rightOf(operation: Operation, deps: RouteDeps, request: FastifyRequest)
     holderId,
     async recheck(now) {
       const { expiresAt: _, ...admitted } = await identify(operation, deps, request, now);
-      authorise(operation.row, admitted);
+      authorise(neededBy(operation, request), admitted);
       return admitted;
     },
   };
@@ -270,10 +271,21 @@ async function answer(
   return sendReply(reply, row.write !== false ? made : conditional(request, made));
 }
 
+function queryOf({ validateQuery }: Operation, { url }: FastifyRequest): Validated {
+  const mark = url.indexOf('?');
+  return validateQuery(mark === -1 ? '' : url.slice(mark + 1));
+}
+
+/** The row with the ability that the request needs: a dry run needs another one. */
+function neededBy(operation: Operation, request: FastifyRequest): OperationRow {
+  const { row } = operation;
+  const { dryRun: ability } = row;
+  if (ability === undefined || !('ability' in row)) return row;
+  return isDryRun(row, queryOf(operation, request)) ? { ...row, ability } : row;
+}
+
 /** The request with its input validated. */
 function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyRequest): Incoming {
-  const mark = request.url.indexOf('?');
-  const query = mark === -1 ? '' : request.url.slice(mark + 1);
   const body = operation.validateBody === null ? null : bodyOf(request.body);
   const keyHeader =
     operation.row.idempotent === true ? request.headers['idempotency-key'] : undefined;
@@ -295,7 +307,7 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
     attack: request.attack,
     ifMatch: request.headers['if-match'] ?? null,
     lastEventId: lastEventIdOf(request),
-    query: operation.validateQuery(query),
+    query: queryOf(operation, request),
     body: operation.validateBody?.(body?.value) ?? null,
     once:
       keyHeader === undefined
