@@ -209,7 +209,7 @@ test('the command of callers', { timeout: 110_000 }, async (t) => {
       const over = await run('firewall', 'apply', '-f', file(many), '--yes');
       assert.match(
         over.err,
-        /203\.0\.113\.20: The address has 3 rules, and 101 more would exceed the limit of 100/,
+        /203\.0\.113\.20: The address has 0 rules, and 104 more would exceed the limit of 100/,
       );
       assert.equal((await run('firewall', 'plan', '-f', join(home, 'none.yaml'))).code, 2);
       const foreign = await run(

@@ -1440,6 +1440,11 @@ export type Group = {
     readonly id: number;
     readonly type: string;
     readonly port: Port;
+    /** The organisation’s own name for it; null: none. */
+    readonly ref: string | null;
+    /** When it ends by itself; null: never. */
+    readonly expires_at: string | null;
+    readonly note: string | null;
   }>;
   /** Addresses and prefixes that it is assigned to. */
   readonly targets: readonly string[];
@@ -1454,13 +1459,26 @@ export type GroupConflict = {
   readonly detail: string;
 };
 
+export type GroupFilterInput = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly port: string;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
+};
+
 /** A group whole: what is there and not here is taken out. */
 export type GroupInput = {
   readonly name: string;
   /** All of its rules. */
-  readonly rules: readonly RuleInput[];
+  readonly rules: readonly GroupRuleInput[];
   /** All of its filters. */
-  readonly filters: readonly FilterInput[];
+  readonly filters: readonly GroupFilterInput[];
   /** Addresses, or prefixes inside holdings; each once. */
   readonly targets: readonly string[];
 };
@@ -1499,6 +1517,26 @@ export type GroupRule = {
   readonly source_ip: string | null;
   /** Null: any port. */
   readonly destination_port: number | null;
+  /** The organisation’s own name for it; null: none. */
+  readonly ref: string | null;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
+  readonly note: string | null;
+};
+
+export type GroupRuleInput = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
 };
 
 export type GroupSaved = {

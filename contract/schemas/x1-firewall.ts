@@ -186,6 +186,7 @@ const readOnly = {
   ),
 };
 
+/** The marks of a rule of an address. */
 const ruleMarks = {
   ref: Type.Optional(
     sentTextOrNull({

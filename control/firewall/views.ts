@@ -1,8 +1,8 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
+import { filterKey, type Marks } from '@portcullis/core/firewall/rules/content.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Call } from '../http/operations/operation.ts';
-import { viewOf } from '../http/operations/view.ts';
-import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
+import { timeView, viewOf } from '../http/operations/view.ts';
 import {
   type AddressState,
   enforcedGeneration,
@@ -103,17 +103,28 @@ export function plannedHeaders(planned: { readonly enforcement: string }): Recor
   return { 'portcullis-enforcement': planned.enforcement, 'cache-control': 'no-store' };
 }
 
-export function groupView({ rules, ...group }: GroupView) {
+export function groupView({ rules, filters, ...group }: GroupView) {
   return {
     ...group,
-    rules: rules.map(({ id, action, protocol, source, port }) => ({
-      id,
-      action,
-      protocol,
-      source_ip: source,
-      destination_port: port,
+    rules: rules.map((rule) => ({
+      id: rule.id,
+      action: rule.action,
+      protocol: rule.protocol,
+      source_ip: rule.source,
+      destination_port: rule.port,
+      ...marksView(rule),
+    })),
+    filters: filters.map((filter) => ({
+      id: filter.id,
+      type: filter.type,
+      port: filter.port,
+      ...marksView(filter),
     })),
   };
+}
+
+function marksView({ ref, expiresAt, note }: Required<Marks>) {
+  return { ref, expires_at: expiresAt && timeView(expiresAt), note };
 }
 
 export function groupPreviewView({ changes, conflicts }: SavedGroup) {

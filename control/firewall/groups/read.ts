@@ -1,16 +1,36 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
-import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import type { FilterContent, Marks, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
 
 export interface GroupView {
   readonly id: number;
   readonly name: string;
   readonly owner: Owner;
-  readonly rules: readonly (RuleContent & { readonly id: number })[];
-  readonly filters: readonly (FilterContent & { readonly id: number })[];
+  readonly rules: readonly (RuleContent & StoredMarks)[];
+  readonly filters: readonly (FilterContent & StoredMarks)[];
   /** Addresses without their length. */
   readonly targets: readonly string[];
+}
+
+export interface StoredMarks extends Required<Marks> {
+  readonly id: number;
+}
+
+/** The marks of a group's rule or filter as members of a JSON object. */
+export function marksOf(table: 'r' | 'f') {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  return sql`'ref', ${column('ref')}, 'expiresAt', ${column('expires_at')}, 'note', ${column('note')}`;
+}
+
+/** The rules and filters of a group as JSON has them, with their ends as dates. */
+export function withDates<
+  Row extends { readonly rules: readonly Marks[]; readonly filters: readonly Marks[] },
+>(row: Row): Row {
+  const dated = <One extends Marks>(one: One): One => {
+    return { ...one, expiresAt: one.expiresAt && new Date(one.expiresAt) };
+  };
+  return { ...row, rules: row.rules.map(dated), filters: row.filters.map(dated) };
 }
 
 /** The groups of an organisation with what they contain now, by name; one of them with an id. */
@@ -22,9 +42,9 @@ export async function listGroups(
   const { rows } = await sql<GroupView>`
     select g.id, g.name, g.owner,
            coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action, 'protocol', r.protocol,
-                              'source', abbrev(r.source::inet), 'port', r.port) order by r.action, r.id)
+                              'source', abbrev(r.source::inet), 'port', r.port, ${marksOf('r')}) order by r.action, r.id)
                        from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
-           coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port)
+           coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port, ${marksOf('f')})
                               order by f.type, f.port)
                        from group_filters f
                       where f.group_id = g.id and f.deleted_generation is null), '[]') as filters,
@@ -35,7 +55,7 @@ export async function listGroups(
      where g.organisation_id = ${organisationId} and g.deleted_at is null
        and (${id}::bigint is null or g.id = ${id}::bigint)
      order by g.name`.execute(db);
-  return rows;
+  return rows.map(withDates);
 }
 
 /** How many addresses in each network (with its length) have own rules or filters, in present holdings. */

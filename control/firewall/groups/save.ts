@@ -1,5 +1,6 @@
 import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
 import {
+  changedMarks,
   type Difference,
   difference,
   isDifferent,
@@ -12,13 +13,14 @@ import type { Tx } from '../../db/database.ts';
 import { requireConfiguredLimit, requireConfiguredWith } from '../writes/configured.ts';
 import type { Conflict } from './conflicts.ts';
 import {
-  type FilterContent,
   filterKey,
-  type RuleContent,
+  type Marks,
   ruleKey,
+  type WantedFilter,
+  type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
-import { countConfiguredIn, listGroups } from './read.ts';
+import { countConfiguredIn, type GroupView, listGroups, type StoredMarks } from './read.ts';
 import {
   changeContent,
   createGroups,
@@ -35,7 +37,7 @@ import * as store from './store.ts';
 export interface WantedGroup {
   readonly name: string;
   readonly rules: readonly RuleEntry[];
-  readonly filters: readonly FilterContent[];
+  readonly filters: readonly WantedFilter[];
   /** Addresses and prefixes. */
   readonly targets: readonly string[];
 }
@@ -81,6 +83,8 @@ export async function saveGroup(batch: Batch, of: Of, wanted: WantedGroup): Prom
     addFilters: filters.created,
     removeRules: rules.deleted.map(idOf),
     removeFilters: filters.deleted.map(idOf),
+    markRules: marksOf(rules, content.rules),
+    markFilters: marksOf(filters, content.filters),
   });
   if (isChanged(difference)) batch.touch(...assigned.map(({ target }) => target));
   const conflicts = placed.all.length === 0 ? [] : await findAllConflicts(batch.tx, placed.all);
@@ -149,21 +153,34 @@ async function createEmpty(batch: Batch, organisationId: number, name: string): 
 }
 
 interface Content {
-  readonly rules: readonly RuleContent[];
-  readonly filters: readonly FilterContent[];
+  readonly rules: readonly WantedRule[];
+  readonly filters: readonly WantedFilter[];
 }
 
 function readContent({ rules, filters }: WantedGroup, maxPorts: number): Content {
   const now = new Date();
-  const expanded = rules.flatMap((rule, index) => {
-    const read = readEntry(rule, { family: null, maxPorts, now });
-    if (read.ok) return expandEntry(read.value);
-    const errors = [{ pointer: `/rules/${index}/${read.field}`, detail: read.reason }];
-    throw new Problem('invalid_request', `The rule is not valid: ${read.reason}.`, { errors });
+  const expanded = rules.flatMap((entry, index) => {
+    const read = readEntry(entry, { family: null, maxPorts, now });
+    const refused = read.ok && read.value.hasExpired ? HAS_EXPIRED : read;
+    if (refused.ok) return expandEntry(refused.value);
+    const errors = [{ pointer: `/rules/${index}/${refused.field}`, detail: refused.reason }];
+    throw new Problem('invalid_request', `The rule is not valid: ${refused.reason}.`, { errors });
   });
   refuseTwice(expanded.map(ruleKey), 'rule_exists', 'rule');
   refuseTwice(filters.map(filterKey), 'filter_exists', 'filter');
+  refuseTwice(refsOf(expanded), 'rule_exists', 'ref of a rule');
+  refuseTwice(refsOf(filters), 'filter_exists', 'ref of a filter');
   return { rules: expanded, filters };
+}
+
+const HAS_EXPIRED = {
+  ok: false,
+  field: 'expires_at',
+  reason: 'expires_at is over already',
+} as const;
+
+function refsOf(objects: readonly Partial<Marks>[]): string[] {
+  return objects.flatMap(({ ref }) => ref ?? []);
 }
 
 function refuseTwice(
@@ -178,13 +195,19 @@ function refuseTwice(
   }
 }
 
-interface StoredContent {
-  readonly rules: readonly (RuleContent & { readonly id: number })[];
-  readonly filters: readonly (FilterContent & { readonly id: number })[];
-}
+type StoredContent = Pick<GroupView, 'rules' | 'filters'>;
+
 interface ContentDifference {
-  readonly rules: Difference<RuleContent, RuleContent & { readonly id: number }>;
-  readonly filters: Difference<FilterContent, FilterContent & { readonly id: number }>;
+  readonly rules: Difference<WantedRule, StoredContent['rules'][number]>;
+  readonly filters: Difference<WantedFilter, StoredContent['filters'][number]>;
+}
+
+/** The marks that rules or filters which stay get. */
+function marksOf<Wanted extends Partial<Marks>>(
+  { kept }: Difference<Wanted, StoredMarks>,
+  wanted: readonly Wanted[],
+): store.GroupMarks[] {
+  return changedMarks(kept, wanted).map(({ stored, marks }) => ({ ...marks, id: stored.id }));
 }
 
 function isChanged({ rules, filters }: ContentDifference): boolean {

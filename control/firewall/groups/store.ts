@@ -3,7 +3,7 @@ import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
-import { type Batch, UNSTAMPED } from '../../fleet/batch.ts';
+import { type Batch, type GenerationalTable, UNSTAMPED } from '../../fleet/batch.ts';
 import { storedCidr } from '../../fleet/index.ts';
 import {
   type Conflict,
@@ -14,7 +14,10 @@ import {
 import {
   type FilterContent,
   filterKey,
+  type Marks,
   type RuleContent,
+  type WantedFilter,
+  type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 
@@ -81,44 +84,86 @@ export async function isNameTaken(tx: Tx, of: Named, name: string): Promise<bool
   return rows[0]?.taken === true;
 }
 
+type Table = Extract<GenerationalTable, 'group_rules' | 'group_filters'>;
+
+/** The columns of a rule or filter in a JSON record, marks included. */
+const RULE_RECORD = sql`"groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb`;
+const MARKS_RECORD = sql`ref text, "expiresAt" timestamptz, note text`;
+
 /** Inserts rules that do not exist yet, and returns how many those were. */
 export async function insertGroupRules(
   batch: Batch,
-  rules: readonly (RuleContent & { readonly groupId: number })[],
+  rules: readonly (WantedRule & { readonly groupId: number })[],
 ): Promise<number> {
   if (rules.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ref, expires_at, note,
+                             created_generation)
     select r."groupId", r.action, r.protocol, r.source::cidr, r.port, (r."namedPort" ->> 'server')::uuid,
-           r."namedPort" ->> 'name', ${UNSTAMPED.created_generation}
-      from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb)
-        as r ("groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb)
+           r."namedPort" ->> 'name', r.ref, r."expiresAt", r.note, ${UNSTAMPED.created_generation}
+      from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb) as r (${RULE_RECORD}, ${MARKS_RECORD})
     on conflict do nothing returning id
   `.execute(batch.tx);
-  batch.begin(
-    'group_rules',
-    rows.map((row) => row.id),
-  );
-  return rows.length;
+  return begun(batch, 'group_rules', rows, rules);
 }
 
 export async function insertGroupFilters(
   batch: Batch,
-  filters: readonly (FilterContent & { readonly groupId: number })[],
+  filters: readonly (WantedFilter & { readonly groupId: number })[],
 ): Promise<number> {
   if (filters.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_filters (group_id, type, port, created_generation)
-    select f."groupId", f.type, f.port, ${UNSTAMPED.created_generation}
+    insert into group_filters (group_id, type, port, ref, expires_at, note, created_generation)
+    select f."groupId", f.type, f.port, f.ref, f."expiresAt", f.note, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb)
-        as f ("groupId" bigint, type text, port integer)
+        as f ("groupId" bigint, type text, port integer, ${MARKS_RECORD})
     on conflict do nothing returning id
   `.execute(batch.tx);
+  return begun(batch, 'group_filters', rows, filters);
+}
+
+async function begun(
+  batch: Batch,
+  table: Table,
+  rows: readonly { readonly id: number }[],
+  wanted: readonly Partial<Marks>[],
+): Promise<number> {
   batch.begin(
-    'group_filters',
+    table,
     rows.map((row) => row.id),
   );
+  await wakeExpiry(batch.tx, wanted);
   return rows.length;
+}
+
+export interface GroupMarks extends Marks {
+  readonly id: number;
+}
+
+/** Writes the marks of rules or filters that stay. Edges get nothing else. */
+export async function writeGroupMarks(
+  batch: Batch,
+  table: Table,
+  marks: readonly GroupMarks[],
+): Promise<void> {
+  if (marks.length === 0) return;
+  const { tx } = batch;
+  // Refs may change places, and are unique after every row.
+  await sql`
+    update ${sql.table(table)} set ref = null
+     where id = any(${marks.map(({ id }) => id)}::bigint[]) and ref is not null`.execute(tx);
+  await sql`
+    update ${sql.table(table)} t set ref = n.ref, expires_at = n."expiresAt", note = n.note
+      from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as n (id bigint, ${MARKS_RECORD})
+     where t.id = n.id`.execute(tx);
+  await wakeExpiry(tx, marks);
+  batch.mark();
+}
+
+/** Wakes what ends rules at their time. */
+async function wakeExpiry(tx: Tx, marks: readonly Partial<Marks>[]): Promise<void> {
+  if (marks.every(({ expiresAt = null }) => expiresAt === null)) return;
+  await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
 }
 
 export interface AssignmentRecord {

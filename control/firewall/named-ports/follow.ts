@@ -62,8 +62,9 @@ async function followGroups(batch: Batch, servers: readonly string[]): Promise<v
   const ids = rows.map(({ id }) => id);
   await batch.end('group_rules', ids);
   const created = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, created_generation)
-    select r.group_id, r.action, r.protocol, r.source, ${port}, r.port_server, r.port_name,
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ref, expires_at, note,
+                             created_generation)
+    select r.group_id, r.action, r.protocol, r.source, ${port}, r.port_server, r.port_name, r.ref, r.expires_at, r.note,
            ${UNSTAMPED.created_generation}
       from group_rules r join groups g on g.id = r.group_id
      where r.id = any(${ids}::bigint[]) and ${port} is not null

@@ -43,6 +43,9 @@ export interface FilterContent {
   readonly settings?: FilterSettings;
 }
 
+/** A filter to have. Only those of groups have marks. */
+export interface WantedFilter extends FilterContent, Partial<Marks> {}
+
 /** A key that is equal for rules that do the same. */
 export function ruleKey({
   action,
