@@ -1,7 +1,12 @@
 import { countOf } from '@portcullis/core/count.ts';
-import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
-import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
-import { difference } from '@portcullis/core/firewall/rules/difference.ts';
+import {
+  filterKey,
+  type Marks,
+  ruleIdentity,
+  ruleKey,
+} from '@portcullis/core/firewall/rules/content.ts';
+import { describeMarks, describeRule } from '@portcullis/core/firewall/rules/describe.ts';
+import { changedMarks, difference } from '@portcullis/core/firewall/rules/difference.ts';
 import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
@@ -42,9 +47,10 @@ function planGroup(
   draft: PlanDraft,
   slug: string,
   row: CurrentGroup | undefined,
-  { name, rules, filters, at }: DesiredGroup,
+  { name, rules, filters, expired, at }: DesiredGroup,
 ): void {
   const change = { subject: `group ${name} (${slug})`, organisation: slug };
+  for (const one of expired) draft.note(`${change.subject}: ${one} has expired`);
   if (row === undefined) {
     const words = `${countOf(rules.length, 'rule')}, ${countOf(filters.length, 'filter')}`;
     draft.add({ do: 'group.create', sign: '+', words, name, rules, filters, ...change }, at);
@@ -52,11 +58,15 @@ function planGroup(
   }
   const changedRules = difference(row.rules, rules, ruleIdentity);
   const changedFilters = difference(row.filters, filters, filterKey);
+  const markedRules = changedMarks(changedRules.kept, rules);
+  const markedFilters = changedMarks(changedFilters.kept, filters);
   const all = [
     ...changedRules.deleted.map((rule) => `- ${describeRule(rule)}`),
     ...changedFilters.deleted.map((filter) => `- filter ${filterKey(filter)}`),
     ...changedRules.created.map((rule) => `+ ${describeRule(rule)}`),
     ...changedFilters.created.map((filter) => `+ filter ${filterKey(filter)}`),
+    ...markedRules.map((one) => `~ ${describeRule(one.stored)}: ${marksText(one)}`),
+    ...markedFilters.map((one) => `~ filter ${filterKey(one.stored)}: ${marksText(one)}`),
   ];
   if (all.length === 0) return;
   const words = all.slice(0, 10).join(', ') + (all.length > 10 ? ', and more' : '');
@@ -66,8 +76,14 @@ function planGroup(
     addFilters: changedFilters.created,
     removeRules: changedRules.deleted.map(({ id }) => id),
     removeFilters: changedFilters.deleted.map(({ id }) => id),
+    markRules: markedRules.map(({ stored, marks }) => ({ ...marks, id: stored.id })),
+    markFilters: markedFilters.map(({ stored, marks }) => ({ ...marks, id: stored.id })),
   };
   draft.add({ do: 'group.edit', sign: '~', words, ...edit, ...change }, at);
+}
+
+function marksText({ marks, stored }: { readonly marks: Marks; readonly stored: Marks }): string {
+  return describeMarks(marks, stored);
 }
 
 interface AssignmentOwner {

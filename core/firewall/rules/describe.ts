@@ -130,14 +130,19 @@ function ruleChanges(operation: 'add' | 'remove', rules: readonly WantedRule[]):
   });
 }
 
-/** The marks that a rule gets, and its present ref in front of them. */
 function markChange(rule: WantedRule, stored: WantedRule): DescribedChange {
-  const { ref = null, expiresAt = null } = rule;
-  const end = expiresAt === null ? 'without an end' : `until ${expiresAt.toISOString()}`;
-  const marks = [ref === null ? 'no ref' : `ref "${ref}"`, end];
-  if ((rule.note ?? null) !== (stored.note ?? null)) marks.push('another note');
-  const text = `${describeNamed(stored, [])}: ${marks.join(', ')}`;
+  const text = `${describeNamed(stored, [])}: ${describeMarks(rule, stored)}`;
   return { operation: 'change', effect: 'marks', text, object: describedRule(rule, []) };
+}
+
+/** The marks that a rule or a filter gets in place of others: `ref "ci", until 2027-01-01T00:00:00.000Z`. */
+export function describeMarks(marks: Partial<Marks>, before: Partial<Marks>): string {
+  const { ref = null, expiresAt = null, note = null } = marks;
+  return [
+    ref === null ? 'no ref' : `ref "${ref}"`,
+    expiresAt === null ? 'without an end' : `until ${expiresAt.toISOString()}`,
+    ...(note === (before.note ?? null) ? [] : ['another note']),
+  ].join(', ');
 }
 
 function describedRule(rule: WantedRule, ports: readonly number[]): DescribedObject {
