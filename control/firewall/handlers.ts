@@ -1,4 +1,5 @@
 import { availableFilters, FILTERS } from '@portcullis/core/filters/catalogue.ts';
+import type { Tx } from '../db/database.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import {
@@ -139,15 +140,7 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
         state: replaceableState(accepted.state),
       };
     },
-    async replaceAddress(call, tx) {
-      const request = replacementOf(call.body);
-      if (call.query.dry_run === true) {
-        const planned = await planReplacement(deps, tx, call, request);
-        return { status: 200, body: writtenView(planned), headers: plannedHeaders(planned) };
-      }
-      const replaced = await replaceAddress(deps, tx, call, request);
-      return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
-    },
+    replaceAddress: (call, tx) => replaceOrPlan(deps, call, tx),
     async addRules(call, tx) {
       const rules = call.body.rules.map((rule) => ({ ...rule, ...portOf(rule) }));
       const added = await addNotedRules(deps, tx, call, rules);
@@ -164,6 +157,16 @@ export function createX1Handlers(deps: X1Deps): FirewallX1Handlers {
       };
     },
   };
+}
+
+async function replaceOrPlan(deps: X1Deps, call: CallOf<'replaceAddress'>, tx: Tx) {
+  const request = replacementOf(call.body);
+  if (call.query.dry_run === true) {
+    const planned = await planReplacement(deps, tx, call, request);
+    return { status: 200, body: writtenView(planned), headers: plannedHeaders(planned) };
+  }
+  const replaced = await replaceAddress(deps, tx, call, request);
+  return { status: 200, body: writtenView(replaced), headers: writeHeaders(replaced) };
 }
 
 function createSampleHandlers(

@@ -22,7 +22,8 @@ interface Planned {
 }
 const lines = ({ difference }: Planned) =>
   difference.changes.map(({ operation, text }) => `${operation} ${text}`);
-const counts = ({ difference: { changes: _, notes: __, ...numbers } }: Planned) => numbers;
+const counts = ({ difference: { changes: _changes, notes: _notes, ...numbers } }: Planned) =>
+  numbers;
 
 test('a dry run answers the difference that the same request makes, and writes nothing', async (t) => {
   const { acme, db, client } = await startEnvironment(t);

@@ -52,15 +52,6 @@ export const groupMessages = {
     addRule: 'Add a rule',
     takeOut: (what: string) => `Remove ${what}`,
     noRules: 'No rules in this group.',
-    marks: {
-      edit: (what: string) => `Edit the name, end and note of ${what}`,
-      title: 'Name, end and note',
-      save: 'Apply',
-      ref: 'Name',
-      refHint: 'Your own, unique in the group. Optional.',
-      ends: 'Ends',
-      endsHint: 'It is removed by itself then. Empty: never.',
-    },
     filters: 'Filters',
     filtersLead:
       'Players who are connected through these ports must reconnect once a new filter is live.',

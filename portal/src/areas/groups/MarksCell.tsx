@@ -5,10 +5,9 @@ import { useState } from 'react';
 import { RoleIcon } from '../../components/RoleIcon.tsx';
 import { WriteDialog } from '../../components/forms/WriteDialog.tsx';
 import { localOf } from '../../format.ts';
+import { groupMarksMessages as text } from '../../messages/group-marks.ts';
 import { messages } from '../../messages/index.ts';
 import { MarksShown } from '../addresses/notes/MarksShown.tsx';
-
-const text = messages.group.marks;
 
 type Marks = Pick<GroupInput['rules'][number], 'ref' | 'expires_at' | 'note'>;
 

@@ -7,11 +7,11 @@ export const EMPTY_GROUP: GroupInput = { name: '', rules: [], filters: [], targe
 export function inputOfGroup({ name, rules, filters, targets }: Group): GroupInput {
   return {
     name,
-    rules: rules.map(({ id: _, destination_port: port, ...rule }) => ({
+    rules: rules.map(({ id: _id, destination_port: port, ...rule }) => ({
       ...rule,
       destination_port: port === null ? null : String(port),
     })),
-    filters: filters.map(({ id: _, port, ...filter }) => ({ ...filter, port: String(port) })),
+    filters: filters.map(({ id: _id, port, ...filter }) => ({ ...filter, port: String(port) })),
     targets,
   };
 }
