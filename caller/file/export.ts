@@ -8,13 +8,9 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import type { AcceptedAddress, AcceptedFilter } from '@portcullis/client/generated/operations.ts';
-import {
-  type Marks,
-  ruleIdentity,
-  type WantedRule,
-} from '@portcullis/core/firewall/rules/content.ts';
+import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import { joinPorts } from '@portcullis/core/firewall/rules/describe.ts';
-import { changedMarks } from '@portcullis/core/firewall/rules/difference.ts';
+import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';

@@ -11,7 +11,6 @@ import type { KeyClient } from '@portcullis/client/types.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import {
   filterKey,
-  type Marks,
   ruleIdentity,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
@@ -21,7 +20,8 @@ import {
   joinFilterPorts,
   joinPorts,
 } from '@portcullis/core/firewall/rules/describe.ts';
-import { changedMarks, difference } from '@portcullis/core/firewall/rules/difference.ts';
+import { difference } from '@portcullis/core/firewall/rules/difference.ts';
+import { changedMarks, type Marks, writtenMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { RuleProtocol } from '@portcullis/core/firewall/policy.ts';
 import { parsePortName } from '@portcullis/core/firewall/rules/entry.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
@@ -220,7 +220,7 @@ function mergeRules(
     sent: [
       ...own
         .filter((rule) => !removed.has(rule))
-        .map((rule) => ({ ...sentRule(rule.accepted), ...sentMarks(marks.get(rule) ?? {}) })),
+        .map((rule) => ({ ...sentRule(rule.accepted), ...writtenMarks(marks.get(rule) ?? {}) })),
       ...sentAdded(added, meta.limits.max_ports_per_request),
     ],
     grouped: created.flatMap((rule) => {
@@ -261,14 +261,7 @@ function sentWanted(rule: WantedRule): AddressReplacement['rules'][number] {
     protocol,
     source_ip: source,
     ...(namedPort ? { named_port: namedPort.shown ?? null } : { destination_port: port }),
-    ...sentMarks(rule),
-  };
-}
-
-function sentMarks({ ref, expiresAt }: Partial<Marks>) {
-  return {
-    ...(ref !== undefined && { ref }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt && expiresAt.toISOString() }),
+    ...writtenMarks(rule),
   };
 }
 

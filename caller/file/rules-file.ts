@@ -122,11 +122,11 @@ export function readRule(place: Place, family: Family): WantedRule[] {
     {
       action,
       protocol,
-      source,
-      destinationPort: namedPort === null ? port : null,
+      source_ip: source,
+      destination_port: namedPort === null ? port : null,
       namedPort,
       ref: fields.ref && optional(fields.ref, 'A ref'),
-      expiresAt: fields.expires_at && optional(fields.expires_at, 'expires_at'),
+      expires_at: fields.expires_at && optional(fields.expires_at, 'expires_at'),
     },
     { family, now: new Date() },
   );

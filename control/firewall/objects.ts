@@ -1,10 +1,10 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
 import type {
   FilterContent,
-  Marks,
   NamedPort,
   RuleContent,
 } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 
 /** The group that owns an object; null for the holder's own. */
 export interface GroupRef {

@@ -1,5 +1,6 @@
 import type { Filter as CatalogueFilter } from '@portcullis/core/filters/filter.ts';
-import { filterKey, type Marks } from '@portcullis/core/firewall/rules/content.ts';
+import { filterKey } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { findFilter } from '@portcullis/core/filters/catalogue.ts';
 import type { Call } from '../http/operations/operation.ts';
 import { timeView, viewOf } from '../http/operations/view.ts';
@@ -113,18 +114,21 @@ export function groupView({ rules, filters, ...group }: GroupView) {
       source_ip: rule.source,
       destination_port: rule.port,
       ...marksView(rule),
+      note: rule.note,
     })),
     filters: filters.map((filter) => ({
       id: filter.id,
       type: filter.type,
       port: filter.port,
       ...marksView(filter),
+      note: filter.note,
     })),
   };
 }
 
-function marksView({ ref, expiresAt, note }: Required<Marks>) {
-  return { ref, expires_at: expiresAt && timeView(expiresAt), note };
+/** The marks that every rule has; a group's have a note too. */
+export function marksView({ ref, expiresAt }: Marks) {
+  return { ref, expires_at: expiresAt && timeView(expiresAt) };
 }
 
 export function groupPreviewView({ changes, conflicts }: SavedGroup) {

@@ -12,11 +12,11 @@ import type { AcceptedAddress, AlsoDrops } from './accepted.ts';
 import { type Explained, namedPortOf } from './explain/explain.ts';
 import type { EdgeVerdict } from './explain/edge-verdicts.ts';
 import { type AddressState, enforcedGeneration } from './objects.ts';
-import { timeView, viewOf } from '../http/operations/view.ts';
+import { viewOf } from '../http/operations/view.ts';
 import type { HeldAddress } from './held-store.ts';
 import type { Written } from './writes/own-objects.ts';
 import { describePropagation, type Propagation } from './writes/propagation.ts';
-import { addressMeta, filterView, ownerView, ruleView } from './views.ts';
+import { addressMeta, filterView, marksView, ownerView, ruleView } from './views.ts';
 
 export function acceptedView(call: Call, accepted: AcceptedAddress) {
   const { state, rules, filters, edges } = accepted;
@@ -27,8 +27,7 @@ export function acceptedView(call: Call, accepted: AcceptedAddress) {
       rules: rules.map((rule) => ({
         ...ruleView(call.ip, rule),
         named_port: rule.namedPort?.shown ?? null,
-        ref: rule.ref,
-        expires_at: rule.expiresAt && timeView(rule.expiresAt),
+        ...marksView(rule),
         status: rule.status,
       })),
       filters: filters.map((filter) => ({
@@ -163,14 +162,13 @@ function differenceView({ difference, unchanged, notes }: Written) {
 }
 
 function describedRuleView(rule: DescribedObject & { readonly kind: 'rule' }) {
-  const { action, protocol, destinationPort, source, ref, expiresAt } = rule;
+  const { action, protocol, destinationPort, source } = rule;
   return {
     action,
     protocol,
     destination_port: destinationPort,
     source_ip: source,
-    ref,
-    expires_at: expiresAt && timeView(expiresAt),
+    ...marksView(rule),
   };
 }
 

@@ -2,12 +2,8 @@ import type { Command } from 'commander';
 import type { AcceptedRule, AddressReplacement } from '@portcullis/client/generated/operations.ts';
 import type { KeyClient } from '@portcullis/client/types.ts';
 import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
-import {
-  expandEntry,
-  type MarksEntry,
-  parsePortName,
-  readEntry,
-} from '@portcullis/core/firewall/rules/entry.ts';
+import { expandEntry, parsePortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import type { MarksEntry } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { type Accepted, changeAddress, isOwn, ownObjects, sentObjects } from '../../address.ts';
 import { connect } from '../../connect.ts';
@@ -104,7 +100,12 @@ function rulesOf(
   const address = parseAddress(ip);
   if (!address.ok) throw usageError(`${ip} is not an address: ${address.reason}`);
   const namedPort = ports === null ? null : parsePortName(ports);
-  const entry = { action, protocol, source, destinationPort: namedPort === null ? ports : null };
+  const entry = {
+    action,
+    protocol,
+    source_ip: source,
+    destination_port: namedPort === null ? ports : null,
+  };
   const { family } = address.value;
   const read = readEntry({ ...entry, namedPort, ...marks }, { family, now: new Date() });
   if (read.ok) return expandEntry(read.value);
@@ -137,7 +138,7 @@ async function addRule(
   const forMs = options.for === undefined ? null : parseDuration(options.for, '--for', LONGEST_MS);
   const marks = {
     ...(options.ref !== undefined && { ref: options.ref }),
-    ...(forMs !== null && { expiresAt: new Date(Date.now() + forMs).toISOString() }),
+    ...(forMs !== null && { expires_at: new Date(Date.now() + forMs).toISOString() }),
   };
   const added = rulesOf(action, target, source, marks);
   await change(target.ip, options, (accepted) => planned(accepted, added));

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
-import type { FilterContent, Marks, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 
 export interface GroupView {
   readonly id: number;

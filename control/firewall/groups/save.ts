@@ -1,6 +1,5 @@
 import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
 import {
-  changedMarks,
   type Difference,
   difference,
   isDifferent,
@@ -14,11 +13,11 @@ import { requireConfiguredLimit, requireConfiguredWith } from '../writes/configu
 import type { Conflict } from './conflicts.ts';
 import {
   filterKey,
-  type Marks,
   ruleKey,
   type WantedFilter,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
+import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { findAssignableHolding, lockHoldings } from './holdings.ts';
 import { countConfiguredIn, type GroupView, listGroups, type StoredMarks } from './read.ts';
 import {

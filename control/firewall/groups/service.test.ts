@@ -70,8 +70,8 @@ function rule(
     {
       action: text.action === 'allow' ? 'allow' : 'deny',
       protocol: text.protocol === 'any' ? 'any' : 'tcp',
-      destinationPort: text.port ?? null,
-      source: text.source ?? null,
+      destination_port: text.port ?? null,
+      source_ip: text.source ?? null,
     },
     { family: null, maxPorts: 10, now: new Date() },
   );

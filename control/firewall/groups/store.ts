@@ -14,11 +14,11 @@ import {
 import {
   type FilterContent,
   filterKey,
-  type Marks,
   type RuleContent,
   type WantedFilter,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
 
 export interface GroupRecord {

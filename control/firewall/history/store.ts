@@ -6,8 +6,8 @@ import {
   type FilterContent,
   filterIdentity,
   type RuleContent,
-  type Marks,
 } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import { canonicalSource } from '../store.ts';
 
 /** An own object of an address, deleted or not. */

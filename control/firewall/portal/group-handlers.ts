@@ -1,7 +1,7 @@
 import { measuredPropagation } from '../writes/propagation.ts';
 import { countPorts, expandPorts, parsePortExpression } from '@portcullis/core/net/ports.ts';
 import type { WantedFilter } from '@portcullis/core/firewall/rules/content.ts';
-import { type MarksEntry, readMarks } from '@portcullis/core/firewall/rules/entry.ts';
+import { readMarks, wholeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { keyActor, recordAudit } from '../../access/index.ts';
 import type { Tx } from '../../db/database.ts';
 import { Batch } from '../../fleet/batch.ts';
@@ -153,27 +153,12 @@ function wantedGroup({ body, caller }: GroupCall): WantedGroup {
   return {
     name: body.name,
     targets: body.targets,
-    rules: body.rules.map(({ action, protocol, destination_port, source_ip, ...marks }) => ({
-      action,
-      protocol,
-      destinationPort: destination_port ?? null,
-      source: source_ip ?? null,
-      ...marksEntry(marks),
-    })),
+    rules: body.rules.map((rule) => ({ ...rule, ...wholeMarks(rule) })),
     filters: body.filters.flatMap((entry, index) => readFilter(entry, index, maxPorts)),
   };
 }
 
 type FilterEntry = GroupCall['body']['filters'][number];
-
-/** A group is sent whole, so marks that are left out are none. */
-function marksEntry({
-  ref = null,
-  expires_at: expiresAt = null,
-  note = null,
-}: Pick<FilterEntry, 'ref' | 'expires_at' | 'note'>): Required<MarksEntry> {
-  return { ref, expiresAt, note };
-}
 
 function readFilter(entry: FilterEntry, index: number, maxPorts: number): WantedFilter[] {
   const refuse = (field: string, detail: string): Problem => {
@@ -184,7 +169,7 @@ function readFilter(entry: FilterEntry, index: number, maxPorts: number): Wanted
   if (!ports.ok) throw refuse('port', ports.reason);
   const count = countPorts(ports.value);
   if (count > maxPorts) throw refuse('port', `names more than ${maxPorts} ports`);
-  const read = readMarks(marksEntry(entry), count, new Date());
+  const read = readMarks(wholeMarks(entry), count, new Date());
   if (!read.ok) throw refuse(read.field, read.reason);
   if (read.value.hasExpired) throw refuse('expires_at', 'expires_at is over already');
   return expandPorts(ports.value).map((port) => ({ type: entry.type, port, ...read.value.marks }));

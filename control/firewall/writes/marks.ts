@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
-import type { Marks, WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import type { WantedRule } from '@portcullis/core/firewall/rules/content.ts';
+import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { StoredRule } from '../objects.ts';
 
 export interface MarkedRule extends Marks {

@@ -3,7 +3,6 @@ import { Counter, type Registry } from 'prom-client';
 import { findHolding, keyActor, recordAudit } from '../../access/index.ts';
 import type { ContentDifference } from '@portcullis/core/firewall/rules/describe.ts';
 import {
-  changedMarks,
   type Difference,
   difference,
   isDifferent,
@@ -21,12 +20,12 @@ import {
   type FilterContent,
   filterIdentity,
   filterKey,
-  type Marks,
   type RuleContent,
   ruleIdentity,
   ruleKey,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
+import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { AddressState, Enforcement, StoredFilter, StoredRule } from '../objects.ts';
 import {
   discardAddress,

@@ -12,7 +12,8 @@ import {
 } from '@portcullis/core/filters/catalogue.ts';
 import { type FilterSettings, parseSettings } from '@portcullis/core/filters/settings.ts';
 import { viewOf } from '../../http/operations/view.ts';
-import { type MarkField, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import { readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import type { MarkField, Marks, MarksEntry } from '@portcullis/core/firewall/rules/marks.ts';
 import type { RuleField } from '@portcullis/core/firewall/rules/parse.ts';
 import {
   countPorts,
@@ -33,7 +34,6 @@ import {
   filterKey,
   type RuleContent,
   ruleIdentity,
-  type Marks,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
 import type { OwnManagedFilter } from '../store.ts';
@@ -66,12 +66,10 @@ export interface RuleRequest {
 }
 
 /** With a port by its name, in place of a port expression, and with marks; only of x1. */
-export interface NamingRuleRequest extends RuleRequest {
+export interface NamingRuleRequest extends RuleRequest, Pick<MarksEntry, 'ref' | 'expires_at'> {
   readonly named_port?: string | null;
   /** The member of the body that had the name of the port; absent: `named_port`. */
   readonly namedBy?: 'destination_port';
-  readonly ref?: string | null;
-  readonly expires_at?: string | null;
 }
 
 /** The body of a filter creation, checked for types alone. */
@@ -110,18 +108,8 @@ export function readRule(
   namedPort: ResolvedPort | null = null,
 ): ReadRule {
   const port = namedPort === null ? (request.destination_port ?? null) : String(namedPort.port);
-  const read = readEntry(
-    {
-      action: request.action,
-      protocol: request.protocol,
-      destinationPort: port,
-      namedPort,
-      source: request.source_ip ?? null,
-      ref: request.ref,
-      expiresAt: request.expires_at,
-    },
-    { family: familyOf(call.ip), now: new Date() },
-  );
+  const entry = { ...request, destination_port: port, namedPort };
+  const read = readEntry(entry, { family: familyOf(call.ip), now: new Date() });
   if (!read.ok) throw invalidRule(pointer, read);
   const { rule, ports, marks, hasExpired } = read.value;
   if (hasExpired) throw invalidRule(pointer, { field: 'expires_at', reason: 'is over already' });

@@ -12,13 +12,8 @@ import {
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
 import { describeRules } from '@portcullis/core/firewall/rules/describe.ts';
-import {
-  expandEntry,
-  isPortName,
-  type MarksEntry,
-  readEntry,
-  readMarks,
-} from '@portcullis/core/firewall/rules/entry.ts';
+import { expandEntry, isPortName, readEntry } from '@portcullis/core/firewall/rules/entry.ts';
+import { readMarks, wholeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { DesiredBlocked, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { Position } from '../mistakes.ts';
 import type { NamedPorts } from './named-ports.ts';
@@ -54,14 +49,7 @@ export function parseRules(
     const port = parsePort(entry, named, itemScope);
     if (port === null) continue;
     const read = readEntry(
-      {
-        action: entry.action,
-        protocol: entry.protocol,
-        destinationPort: port.text,
-        namedPort: port.namedPort,
-        source: entry.source_ip ?? null,
-        ...marksEntry(entry),
-      },
+      { ...entry, ...wholeMarks(entry), destination_port: port.text, namedPort: port.namedPort },
       { family, maxPorts, now },
     );
     if (!read.ok) {
@@ -87,15 +75,6 @@ export function parseRules(
     }
   }
   return found;
-}
-
-/** The file has a rule whole, so marks that are left out are none. */
-function marksEntry({
-  ref,
-  expires_at: expiresAt,
-  note,
-}: Pick<RuleEntry, 'ref' | 'expires_at' | 'note'>): Required<MarksEntry> {
-  return { ref: ref ?? null, expiresAt: expiresAt ?? null, note: note ?? null };
 }
 
 /** The port expression of a rule, and the name behind it. Null: refused. */
@@ -162,7 +141,7 @@ function parseFilters(
       itemScope.in('port').refuse(`At most ${maxPorts} ports are allowed in one filter.`);
       continue;
     }
-    const read = readMarks(marksEntry(entry), count, now);
+    const read = readMarks(wholeMarks(entry), count, now);
     if (!read.ok) {
       itemScope.in(read.field).refuse(sentence(read.reason));
       continue;

@@ -1,12 +1,8 @@
 import { countOf } from '@portcullis/core/count.ts';
-import {
-  filterKey,
-  type Marks,
-  ruleIdentity,
-  ruleKey,
-} from '@portcullis/core/firewall/rules/content.ts';
-import { describeMarks, describeRule } from '@portcullis/core/firewall/rules/describe.ts';
-import { changedMarks, difference } from '@portcullis/core/firewall/rules/difference.ts';
+import { filterKey, ruleIdentity, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
+import { describeRule } from '@portcullis/core/firewall/rules/describe.ts';
+import { difference } from '@portcullis/core/firewall/rules/difference.ts';
+import { changedMarks, describeMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { matchesDevice } from '@portcullis/core/firewall/edge-state.ts';
 import type { DesiredEdge, DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
@@ -65,8 +61,12 @@ function planGroup(
     ...changedFilters.deleted.map((filter) => `- filter ${filterKey(filter)}`),
     ...changedRules.created.map((rule) => `+ ${describeRule(rule)}`),
     ...changedFilters.created.map((filter) => `+ filter ${filterKey(filter)}`),
-    ...markedRules.map((one) => `~ ${describeRule(one.stored)}: ${marksText(one)}`),
-    ...markedFilters.map((one) => `~ filter ${filterKey(one.stored)}: ${marksText(one)}`),
+    ...markedRules.map(
+      (one) => `~ ${describeRule(one.stored)}: ${describeMarks(one.marks, one.stored)}`,
+    ),
+    ...markedFilters.map(
+      (one) => `~ filter ${filterKey(one.stored)}: ${describeMarks(one.marks, one.stored)}`,
+    ),
   ];
   if (all.length === 0) return;
   const words = all.slice(0, 10).join(', ') + (all.length > 10 ? ', and more' : '');
@@ -80,10 +80,6 @@ function planGroup(
     markFilters: markedFilters.map(({ stored, marks }) => ({ ...marks, id: stored.id })),
   };
   draft.add({ do: 'group.edit', sign: '~', words, ...edit, ...change }, at);
-}
-
-function marksText({ marks, stored }: { readonly marks: Marks; readonly stored: Marks }): string {
-  return describeMarks(marks, stored);
 }
 
 interface AssignmentOwner {

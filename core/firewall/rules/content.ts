@@ -1,5 +1,6 @@
 import { describeSettings, type FilterSettings } from '../../filters/settings.ts';
 import type { Family } from '../../net/address.ts';
+import type { Marks } from './marks.ts';
 import type { RuleAction, RuleOf, RuleProtocol } from '../policy.ts';
 
 /** A rule at one port, whoever it belongs to: an address, a group, a file or the operator. */
@@ -21,16 +22,6 @@ export interface NamedPort {
   readonly name: string;
   /** `Survival:query`, as callers write it. */
   readonly shown?: string;
-}
-
-/** What an organisation adds to a rule or a filter, without a change for edges. `/api/v1` neither shows nor changes it. */
-export interface Marks {
-  /** The caller's own name, unique on an address or in a group. */
-  readonly ref: string | null;
-  /** When it ends by itself. */
-  readonly expiresAt: Date | null;
-  /** Plain text. Absent: own rules of an address, whose notes are stored apart and have tags. */
-  readonly note?: string | null;
 }
 
 /** A rule to have. Marks that are absent stay as the equal rule has them. */

@@ -1,13 +1,8 @@
 import { portExpression } from '../../net/ports.ts';
 import type { RuleAction } from '../policy.ts';
-import {
-  type FilterContent,
-  filterKey,
-  type Marks,
-  ruleIdentity,
-  type WantedRule,
-} from './content.ts';
-import type { changedMarks, Difference } from './difference.ts';
+import { type FilterContent, filterKey, ruleIdentity, type WantedRule } from './content.ts';
+import type { Difference } from './difference.ts';
+import { type changedMarks, describeMarks, type Marks } from './marks.ts';
 
 /**
  * The fields of a rule that its description reads. A port may be an expression as a form has it, and a protocol one of a
@@ -133,16 +128,6 @@ function ruleChanges(operation: 'add' | 'remove', rules: readonly WantedRule[]):
 function markChange(rule: WantedRule, stored: WantedRule): DescribedChange {
   const text = `${describeNamed(stored, [])}: ${describeMarks(rule, stored)}`;
   return { operation: 'change', effect: 'marks', text, object: describedRule(rule, []) };
-}
-
-/** The marks that a rule or a filter gets in place of others: `ref "ci", until 2027-01-01T00:00:00.000Z`. */
-export function describeMarks(marks: Partial<Marks>, before: Partial<Marks>): string {
-  const { ref = null, expiresAt = null, note = null } = marks;
-  return [
-    ref === null ? 'no ref' : `ref "${ref}"`,
-    expiresAt === null ? 'without an end' : `until ${expiresAt.toISOString()}`,
-    ...(note === (before.note ?? null) ? [] : ['another note']),
-  ].join(', ');
 }
 
 function describedRule(rule: WantedRule, ports: readonly number[]): DescribedObject {

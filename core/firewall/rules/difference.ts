@@ -1,5 +1,3 @@
-import type { Marks } from './content.ts';
-
 /** The smallest change from what is there to what is wanted. */
 export interface Difference<Wanted, Stored> {
   readonly created: readonly Wanted[];
@@ -34,27 +32,4 @@ export function difference<Identified, Wanted extends Identified, Stored extends
 /** Whether a difference creates or deletes something. */
 export function isDifferent({ created, deleted }: Difference<unknown, unknown>): boolean {
   return created.length + deleted.length > 0;
-}
-
-/**
- * The pairs that get other marks, with those that they get. A ref that another wanted object names is taken from the one
- * that has it.
- */
-export function changedMarks<Wanted extends Partial<Marks>, Stored extends Marks>(
-  kept: readonly Kept<Wanted, Stored>[],
-  wanted: readonly Partial<Marks>[],
-): (Kept<Wanted, Stored> & { readonly marks: Marks })[] {
-  const named = new Set(wanted.flatMap(({ ref }) => ref ?? []));
-  return kept.flatMap((pair) => {
-    const { stored } = pair;
-    const ownRef = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
-    const { ref = ownRef, expiresAt = stored.expiresAt, note = stored.note } = pair.wanted;
-    const isSame =
-      ref === stored.ref &&
-      expiresAt?.getTime() === stored.expiresAt?.getTime() &&
-      note === stored.note;
-    return isSame
-      ? []
-      : [{ ...pair, marks: { ref, expiresAt, ...(note !== undefined && { note }) } }];
-  });
 }

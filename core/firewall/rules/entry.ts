@@ -1,29 +1,19 @@
 import type { Family } from '../../net/address.ts';
 import { countPorts, expandPorts, type PortRange } from '../../net/ports.ts';
-import {
-  familyOf,
-  type Marks,
-  type NamedPort,
-  type RuleContent,
-  type WantedRule,
-} from './content.ts';
-import { parseRule, type RuleField, type RuleInput } from './parse.ts';
+import { familyOf, type NamedPort, type RuleContent, type WantedRule } from './content.ts';
+import { type MarkField, type MarksEntry, readMarks, type ReadMarks } from './marks.ts';
+import { parseRule, type RuleField } from './parse.ts';
 
 /** A rule as requests and files write it, before anything is checked but JSON types. */
-export interface RuleEntry extends RuleInput, MarksEntry {
-  /** The port by its name, in place of `destinationPort` or beside its present number. */
+export interface RuleEntry extends MarksEntry {
+  readonly action: string;
+  readonly protocol: string;
+  /** A port expression; null or absent: any port. */
+  readonly destination_port?: string | null | undefined;
+  /** The port by its name, in place of `destination_port` or beside its present number. */
   readonly namedPort?: NamedPort | null;
+  readonly source_ip?: string | null | undefined;
 }
-
-/** The marks of a rule or a filter as they are written. Absent: as they are; null: none. */
-export interface MarksEntry {
-  readonly ref?: string | null | undefined;
-  /** ISO 8601 with an offset. */
-  readonly expiresAt?: string | null | undefined;
-  readonly note?: string | null | undefined;
-}
-
-export type MarkField = 'ref' | 'expires_at' | 'note';
 
 export interface EntryTerms {
   /** Null for a group, which may stand on addresses of both families. */
@@ -34,13 +24,10 @@ export interface EntryTerms {
 }
 
 /** An entry before it is expanded to one rule a port. */
-export interface ReadEntry {
+export interface ReadEntry extends ReadMarks {
   readonly rule: Omit<RuleContent, 'port'>;
   /** Null is any port, or one that only a name names: one rule. */
   readonly ports: readonly PortRange[] | null;
-  readonly marks: Partial<Marks>;
-  /** Its time is over: a request refuses it, and a file is as if it were not there. */
-  readonly hasExpired: boolean;
 }
 
 export type EntryRefusal<Field> = {
@@ -51,9 +38,6 @@ export type EntryRefusal<Field> = {
 export type EntryOutcome =
   | { readonly ok: true; readonly value: ReadEntry }
   | EntryRefusal<RuleField | MarkField>;
-
-const MAX_REF = 100;
-const MAX_NOTE = 2_000;
 
 /** Whether the text names a port: a port expression has no colon. */
 export function isPortName(text: string): boolean {
@@ -71,16 +55,17 @@ export function readEntry(
   entry: RuleEntry,
   { family, maxPorts = Infinity, now }: EntryTerms,
 ): EntryOutcome {
-  const own = family ?? familyOf(entry.source);
-  const { namedPort = null } = entry;
-  const isNamed = namedPort !== null && entry.destinationPort === null;
+  const { destination_port: port = null, source_ip: text = null, namedPort = null } = entry;
+  const own = family ?? familyOf(text);
+  const isNamed = namedPort !== null && port === null;
   // Any number shows whether the protocol has ports.
-  const parsed = parseRule(isNamed ? { ...entry, destinationPort: '1' } : entry, own);
+  const destinationPort = isNamed ? '1' : port;
+  const parsed = parseRule({ ...entry, destinationPort, source: text }, own);
   if (!parsed.ok) return parsed;
   const { action, protocol, source, ports } = parsed.value;
-  if (family === null && entry.source !== null && source === null) {
+  if (family === null && text !== null && source === null) {
     // On an address of the other family it would match nothing, while no source matches any.
-    const reason = `${entry.source} is all of IPv${own}, and a group may stand on addresses of both families. Leave source_ip out to mean any source.`;
+    const reason = `${text} is all of IPv${own}, and a group may stand on addresses of both families. Leave source_ip out to mean any source.`;
     return refuse('source_ip', reason);
   }
   const count = ports === null ? 1 : countPorts(ports);
@@ -98,44 +83,6 @@ export function readEntry(
 export function expandEntry({ rule, ports, marks }: ReadEntry): WantedRule[] {
   if (ports === null) return [{ ...rule, port: null, ...marks }];
   return expandPorts(ports).map((port) => ({ ...rule, port, ...marks }));
-}
-
-export type MarksOutcome =
-  | { readonly ok: true; readonly value: Pick<ReadEntry, 'marks' | 'hasExpired'> }
-  | EntryRefusal<MarkField>;
-
-/** Reads the marks of an entry that becomes `count` objects. Ends are rounded up to whole seconds, as views show them. */
-export function readMarks(
-  { ref, expiresAt, note }: MarksEntry,
-  count: number,
-  now: Date,
-): MarksOutcome {
-  if (typeof ref === 'string' && (ref === '' || ref.length > MAX_REF)) {
-    return refuse('ref', `a ref has 1 to ${MAX_REF} characters`);
-  }
-  if (typeof ref === 'string' && count > 1) {
-    return refuse('ref', `names one rule, and this would become ${count}, one a port`);
-  }
-  if (typeof note === 'string' && note.length > MAX_NOTE) {
-    return refuse('note', `a note has at most ${MAX_NOTE} characters`);
-  }
-  const end = typeof expiresAt === 'string' ? parseEnd(expiresAt) : expiresAt;
-  if (end !== null && end !== undefined && Number.isNaN(end.getTime())) {
-    return refuse('expires_at', 'is a time with its offset, such as 2027-01-01T00:00:00Z');
-  }
-  const marks = {
-    ...(ref !== undefined && { ref }),
-    ...(end !== undefined && { expiresAt: end }),
-    ...(note !== undefined && { note: note === '' ? null : note }),
-  };
-  const hasExpired = end instanceof Date && end.getTime() <= now.getTime();
-  return { ok: true, value: { marks, hasExpired } };
-}
-
-/** An invalid date for what is not a time with its offset. */
-function parseEnd(text: string): Date {
-  const hasOffset = /(?:Z|[+-]\d\d:\d\d)$/.test(text);
-  return new Date(hasOffset ? Math.ceil(Date.parse(text) / 1_000) * 1_000 : Number.NaN);
 }
 
 function refuse<Field>(field: Field, reason: string): EntryRefusal<Field> {
