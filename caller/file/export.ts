@@ -10,7 +10,7 @@ import {
 import type { AcceptedAddress, AcceptedFilter } from '@portcullis/client/generated/operations.ts';
 import { ruleIdentity, type WantedRule } from '@portcullis/core/firewall/rules/content.ts';
 import { joinPorts } from '@portcullis/core/firewall/rules/describe.ts';
-import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { changedMarks, type Marks, writtenMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import { parseAddress } from '@portcullis/core/net/address.ts';
 import { ownObjects } from '../address.ts';
 import { portExpression } from '@portcullis/core/net/ports.ts';
@@ -122,15 +122,15 @@ function syncRules(
     return holds;
   });
   for (const [rule, ports] of joinPorts([...missing.values()])) {
-    const { action, protocol, source, namedPort, ref, expiresAt } = rule;
+    const { action, protocol, source, namedPort } = rule;
+    const marks = Object.entries(writtenMarks(rule)).filter(([, value]) => value !== null);
     const port = namedPort?.shown ?? (ports.length === 0 ? null : portExpression(ports));
     append(document, list, {
       action,
       protocol,
       ...(port !== null && { destination_port: port }),
       ...(source !== null && { source_ip: source }),
-      ...(ref && { ref }),
-      ...(expiresAt && { expires_at: expiresAt.toISOString() }),
+      ...Object.fromEntries(marks),
     });
   }
 }

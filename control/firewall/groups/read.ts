@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
-import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { datedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { marksAsJson } from '../mark-columns.ts';
 
 export interface GroupView {
   readonly id: number;
@@ -18,20 +19,11 @@ export interface StoredMarks extends Required<Marks> {
   readonly id: number;
 }
 
-/** The marks of a group's rule or filter as members of a JSON object. */
-export function marksOf(table: 'r' | 'f') {
-  const column = (name: string) => sql.ref(`${table}.${name}`);
-  return sql`'ref', ${column('ref')}, 'expiresAt', ${column('expires_at')}, 'note', ${column('note')}`;
-}
-
 /** The rules and filters of a group as JSON has them, with their ends as dates. */
 export function withDates<
   Row extends { readonly rules: readonly Marks[]; readonly filters: readonly Marks[] },
 >(row: Row): Row {
-  const dated = <One extends Marks>(one: One): One => {
-    return { ...one, expiresAt: one.expiresAt && new Date(one.expiresAt) };
-  };
-  return { ...row, rules: row.rules.map(dated), filters: row.filters.map(dated) };
+  return { ...row, rules: row.rules.map(datedMarks), filters: row.filters.map(datedMarks) };
 }
 
 /** The groups of an organisation with what they contain now, by name; one of them with an id. */
@@ -43,9 +35,9 @@ export async function listGroups(
   const { rows } = await sql<GroupView>`
     select g.id, g.name, g.owner,
            coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action, 'protocol', r.protocol,
-                              'source', abbrev(r.source::inet), 'port', r.port, ${marksOf('r')}) order by r.action, r.id)
+                              'source', abbrev(r.source::inet), 'port', r.port, ${marksAsJson('r')}) order by r.action, r.id)
                        from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
-           coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port, ${marksOf('f')})
+           coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port, ${marksAsJson('f')})
                               order by f.type, f.port)
                        from group_filters f
                       where f.group_id = g.id and f.deleted_generation is null), '[]') as filters,

@@ -1,6 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNetwork } from '@portcullis/core/net/cidr.ts';
 import type { Tx } from '../../db/database.ts';
+import {
+  MARK_COLUMNS,
+  MARKS_RECORD,
+  marksOfRecord,
+  SET_MARKS,
+  wakeExpiry,
+} from '../mark-columns.ts';
 import { lockRows } from '../../db/locks.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import { type Batch, type GenerationalTable, UNSTAMPED } from '../../fleet/batch.ts';
@@ -86,9 +93,8 @@ export async function isNameTaken(tx: Tx, of: Named, name: string): Promise<bool
 
 type Table = Extract<GenerationalTable, 'group_rules' | 'group_filters'>;
 
-/** The columns of a rule or filter in a JSON record, marks included. */
+/** The columns of a rule in a JSON record, without its marks. */
 const RULE_RECORD = sql`"groupId" bigint, action text, protocol text, source text, port integer, "namedPort" jsonb`;
-const MARKS_RECORD = sql`ref text, "expiresAt" timestamptz, note text`;
 
 /** Inserts rules that do not exist yet, and returns how many those were. */
 export async function insertGroupRules(
@@ -97,10 +103,10 @@ export async function insertGroupRules(
 ): Promise<number> {
   if (rules.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ref, expires_at, note,
+    insert into group_rules (group_id, action, protocol, source, port, port_server, port_name, ${MARK_COLUMNS},
                              created_generation)
     select r."groupId", r.action, r.protocol, r.source::cidr, r.port, (r."namedPort" ->> 'server')::uuid,
-           r."namedPort" ->> 'name', r.ref, r."expiresAt", r.note, ${UNSTAMPED.created_generation}
+           r."namedPort" ->> 'name', ${marksOfRecord('r')}, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(rules)}::jsonb) as r (${RULE_RECORD}, ${MARKS_RECORD})
     on conflict do nothing returning id
   `.execute(batch.tx);
@@ -113,8 +119,8 @@ export async function insertGroupFilters(
 ): Promise<number> {
   if (filters.length === 0) return 0;
   const { rows } = await sql<{ id: number }>`
-    insert into group_filters (group_id, type, port, ref, expires_at, note, created_generation)
-    select f."groupId", f.type, f.port, f.ref, f."expiresAt", f.note, ${UNSTAMPED.created_generation}
+    insert into group_filters (group_id, type, port, ${MARK_COLUMNS}, created_generation)
+    select f."groupId", f.type, f.port, ${marksOfRecord('f')}, ${UNSTAMPED.created_generation}
       from jsonb_to_recordset(${JSON.stringify(filters)}::jsonb)
         as f ("groupId" bigint, type text, port integer, ${MARKS_RECORD})
     on conflict do nothing returning id
@@ -153,17 +159,11 @@ export async function writeGroupMarks(
     update ${sql.table(table)} set ref = null
      where id = any(${marks.map(({ id }) => id)}::bigint[]) and ref is not null`.execute(tx);
   await sql`
-    update ${sql.table(table)} t set ref = n.ref, expires_at = n."expiresAt", note = n.note
+    update ${sql.table(table)} t set ${SET_MARKS}
       from jsonb_to_recordset(${JSON.stringify(marks)}::jsonb) as n (id bigint, ${MARKS_RECORD})
      where t.id = n.id`.execute(tx);
   await wakeExpiry(tx, marks);
   batch.mark();
-}
-
-/** Wakes what ends rules at their time. */
-async function wakeExpiry(tx: Tx, marks: readonly Partial<Marks>[]): Promise<void> {
-  if (marks.every(({ expiresAt = null }) => expiresAt === null)) return;
-  await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
 }
 
 export interface AssignmentRecord {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import type { WantedRule } from '@portcullis/core/firewall/rules/content.ts';
-import type { Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { type Marks, NO_MARKS } from '@portcullis/core/firewall/rules/marks.ts';
+import { wakeExpiry } from '../mark-columns.ts';
 import type { StoredRule } from '../objects.ts';
 
 export interface MarkedRule extends Marks {
@@ -29,7 +30,7 @@ export function createdMarks(
 ): MarkedRule[] {
   const replaced = new Map(deleted.map(({ ref, id }) => [ref, id]));
   return ids.flatMap((id, index) => {
-    const { ref = null, expiresAt = null } = created[index] ?? {};
+    const { ref, expiresAt } = { ...NO_MARKS, ...created[index] };
     if (ref === null && expiresAt === null) return [];
     return [{ id, ref, expiresAt, replaces: ref === null ? null : (replaced.get(ref) ?? null) }];
   });
@@ -51,7 +52,5 @@ export async function writeMarks(tx: Tx, marks: readonly MarkedRule[]): Promise<
              as n (id bigint, ref text, "expiresAt" timestamptz, replaces bigint)
            left join rules o on o.id = n.replaces
      where r.id = n.id`.execute(tx);
-  if (marks.some(({ expiresAt }) => expiresAt !== null)) {
-    await sql`select pg_notify('portcullis_holdings', '')`.execute(tx);
-  }
+  await wakeExpiry(tx, marks);
 }

@@ -25,7 +25,7 @@ import {
   ruleKey,
   type WantedRule,
 } from '@portcullis/core/firewall/rules/content.ts';
-import { changedMarks, type Marks } from '@portcullis/core/firewall/rules/marks.ts';
+import { changedMarks, type Marks, NO_MARKS } from '@portcullis/core/firewall/rules/marks.ts';
 import type { AddressState, Enforcement, StoredFilter, StoredRule } from '../objects.ts';
 import {
   discardAddress,
@@ -225,14 +225,10 @@ export function stateAfter(state: AddressState, { change }: PlannedOwn): Address
     rules: [
       ...state.rules
         .filter(({ id }) => !deletedRules.has(id))
-        .map((rule) => {
-          const { ref, expiresAt } = marks.get(rule.id) ?? rule;
-          return { ...rule, ref, expiresAt };
-        }),
+        .map((rule) => ({ ...rule, ...marks.get(rule.id) })),
       ...change.rules.created.map((rule, at): StoredRule => {
-        const { namedPort, ref = null, expiresAt = null } = rule;
-        const named = namedPort ? { shown: '', ...namedPort } : null;
-        return { ...rule, id: firstId + at, group: null, namedPort: named, ref, expiresAt };
+        const namedPort = rule.namedPort ? { shown: '', ...rule.namedPort } : null;
+        return { ...NO_MARKS, ...rule, id: firstId + at, group: null, namedPort };
       }),
     ],
     filters: [

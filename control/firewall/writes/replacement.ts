@@ -1,4 +1,5 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import { sentMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { Tx } from '../../db/database.ts';
 import { sameState } from '../../http/operations/etag.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
@@ -52,8 +53,7 @@ export function replacementOf(
       action: rule.action,
       protocol: rule.protocol,
       source_ip: rule.source_ip ?? null,
-      ...(rule.ref !== undefined && { ref: rule.ref }),
-      ...(rule.expires_at !== undefined && { expires_at: rule.expires_at }),
+      ...sentMarks(rule),
       ...portOf(rule),
     })),
     filters: body.filters.filter(isOwn).map(({ type, port, settings = null }) => ({

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
-import { marksOf, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
+import { type StoredMarks, withDates } from '../../firewall/groups/index.ts';
+import { marksAsJson } from '../../firewall/mark-columns.ts';
 import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 import { type CurrentNode, loadNodes } from './nodes.ts';
 import {
@@ -240,10 +241,10 @@ async function loadGroups(db: Db | Tx): Promise<CurrentGroup[]> {
              coalesce((select json_agg(json_build_object('id', r.id, 'action', r.action,
                          'protocol', r.protocol, 'source', abbrev(r.source::inet), 'port', r.port,
                          'namedPort', case when r.port_server is not null then json_build_object(
-                           'server', r.port_server, 'name', r.port_name) end, ${marksOf('r')}) order by r.id)
+                           'server', r.port_server, 'name', r.port_name) end, ${marksAsJson('r')}) order by r.id)
                 from group_rules r where r.group_id = g.id and r.deleted_generation is null), '[]') as rules,
              coalesce((select json_agg(json_build_object('id', f.id, 'type', f.type, 'port', f.port,
-                         ${marksOf('f')})
+                         ${marksAsJson('f')})
                          order by f.id)
                 from group_filters f
                where f.group_id = g.id and f.deleted_generation is null), '[]') as filters,

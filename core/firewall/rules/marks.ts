@@ -10,6 +10,13 @@ export interface Marks {
   readonly note?: string | null;
 }
 
+export const NO_MARKS: Marks = { ref: null, expiresAt: null };
+
+/** An object as JSON has it, with its end as a date. */
+export function datedMarks<One extends { readonly expiresAt?: Date | null }>(one: One): One {
+  return { ...one, expiresAt: one.expiresAt ? new Date(one.expiresAt) : null };
+}
+
 /** Marks as requests and files write them. Absent: as they are; null: none. */
 export interface MarksEntry {
   readonly ref?: string | null | undefined;
@@ -27,6 +34,11 @@ export function wholeMarks({
   note = null,
 }: MarksEntry): Required<MarksEntry> {
   return { ref, expires_at, note };
+}
+
+/** The marks of an object that was read, without its other members, to be sent back. Absent ones stay absent. */
+export function sentMarks({ ref, expires_at }: Pick<MarksEntry, 'ref' | 'expires_at'>) {
+  return { ...(ref !== undefined && { ref }), ...(expires_at !== undefined && { expires_at }) };
 }
 
 /** Marks as a request takes them. */
