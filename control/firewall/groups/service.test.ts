@@ -201,7 +201,12 @@ test('rows start and end with the generation of their batch, and deleted rows ar
   const { db } = fixture;
   const group = await newGroup(fixture, 'g', [rule({ port: '80' })]);
   await inBatch(db, (b) => assignGroup(b, group, '203.0.113.0/24'));
-  const text = { action: 'deny', protocol: 'tcp', destination_port: '80', source_ip: null } as const;
+  const text = {
+    action: 'deny',
+    protocol: 'tcp',
+    destination_port: '80',
+    source_ip: null,
+  } as const;
   const unassigned = { name: 'g', rules: [text], filters: [], targets: [] };
   const of = { organisationId: fixture.organisationId, groupId: group, maxPorts: 10 };
   await inBatch(db, (b) => saveGroup(b, of, unassigned));

@@ -3,7 +3,7 @@ import { sentMarks } from '@portcullis/core/firewall/rules/marks.ts';
 import type { Tx } from '../../db/database.ts';
 import { sameState } from '../../http/operations/etag.ts';
 import { notHeld } from '../../http/operations/not-found.ts';
-import type { Call } from '../../http/operations/operation.ts';
+import type { AddressCall } from '../../http/operations/operation.ts';
 import { Problem } from '../../problem.ts';
 import { replaceableState } from '../accepted.ts';
 import { loadAddress } from '../store.ts';
@@ -71,7 +71,7 @@ export function replacementOf(
 export async function replaceAddress(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: Replacement,
 ): Promise<Written> {
   await lockNamedIn(tx, call, request.rules);
@@ -82,7 +82,7 @@ export async function replaceAddress(
 
 async function readReplacement(
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   scope: Pick<AddressWriteScope, 'state'>,
   request: Replacement,
 ): Promise<Omit<OwnObjects, 'message'>> {
@@ -97,16 +97,16 @@ async function readReplacement(
 export async function planReplacement(
   deps: ServiceDeps,
   tx: Tx,
-  call: Call,
+  call: AddressCall,
   request: Replacement,
 ): Promise<Written> {
-  const state = await loadAddress(tx, 'accepted', call.caller, call.ip);
+  const state = await loadAddress(tx, 'accepted', call.by, call.params.ip);
   if (state === null) throw notHeld();
   const asked = await readReplacement(tx, call, { state }, request);
   const wanted = { ...asked, isMeasured: false, message: messages.replacementPlanned };
   const planned = await planOwn(tx, call, { state }, wanted);
   if (countOwn(ownObjects({ state })) === 0 && countOwn(wanted) > 0) {
-    await requireConfiguredWith(tx, call.caller.organisationId, { targets: [call.ip] });
+    await requireConfiguredWith(tx, call.by.organisationId, { targets: [call.params.ip] });
   }
   // The default that the caller sets along with it decides what has no effect.
   const after = { ...state, default: request.default ?? state.default };
@@ -114,7 +114,7 @@ export async function planReplacement(
   return { ...answer, created: NOTHING, deleted: NOTHING, generation: state.acceptedGeneration };
 }
 
-function requireUnchanged(call: Call, scope: Pick<AddressWriteScope, 'state'>): void {
+function requireUnchanged(call: AddressCall, scope: Pick<AddressWriteScope, 'state'>): void {
   if (call.ifMatch === null || sameState(call.ifMatch, replaceableState(scope.state))) return;
   throw new Problem(
     'precondition_failed',

@@ -1,25 +1,26 @@
 import {
-  type AgentRef,
   type ControlReply,
+  isRequestOf,
   OLDEST_PROTOCOL_VERSION,
   PROTOCOL_VERSION,
   type Refused,
 } from '@portcullis/link/messages/messages.ts';
-import type {
-  EdgeAttacks,
-  SettingsRequest,
-  WatchRequest,
-  WatchSamples,
-} from '@portcullis/link/messages/attacks.ts';
+import type { WatchRequest } from '@portcullis/link/messages/attacks.ts';
 import {
   MAX_REFUSED_TARGETS,
   type EdgeConfirm,
   type EdgeDropReport,
   type EdgeHeartbeat,
   type EdgeHello,
+  type EdgeRequest,
   type EdgeSync,
 } from '@portcullis/link/messages/edge.ts';
 import type { AgentHandler } from '@portcullis/link/transport/transport.ts';
+import {
+  answerDetection,
+  type DetectionService,
+  NO_DETECTION,
+} from '../../agents/detection-service.ts';
 import { AgentScopes, type BoundRequest } from '../../agents/scope.ts';
 import type { Db } from '../../db/database.ts';
 import { isUnavailable } from '../../db/failure.ts';
@@ -28,42 +29,6 @@ import { type Confirmed, Confirmations } from './confirmations.ts';
 import { loadEdge, markLive, recordHeartbeat, recordHello, recordWholeSync } from './store.ts';
 import type { FleetEvents } from '../events.ts';
 import type { SyncService } from '../sync/sync.ts';
-
-/** Receives the measurements of edges and collectors. */
-export interface DetectionService {
-  settings(from: AgentRef, request: SettingsRequest): Promise<ControlReply>;
-  samples(from: AgentRef, message: BoundRequest<WatchSamples>): Promise<ControlReply>;
-  attacks(from: AgentRef, message: BoundRequest<EdgeAttacks>): Promise<ControlReply>;
-}
-
-/** Used where attacks are not recorded; agents continue without. */
-export const NO_DETECTION: DetectionService = {
-  settings: unsupported,
-  samples: unsupported,
-  attacks: unsupported,
-};
-
-async function unsupported(): Promise<ControlReply> {
-  const detail = 'This control plane does not take measurements of traffic.';
-  return { kind: 'refused', code: 'unsupported', detail };
-}
-
-export function answerDetection(
-  service: DetectionService,
-  from: AgentRef,
-  bound: BoundRequest<WatchRequest>,
-): Promise<ControlReply> {
-  const { kind } = bound.request;
-  switch (kind) {
-    case 'detection.getSettings':
-      return service.settings(from, bound.request);
-    case 'watch.samples':
-      return service.samples(from, bound as BoundRequest<WatchSamples>);
-    case 'edge.attacks':
-    default:
-      return service.attacks(from, bound as BoundRequest<EdgeAttacks>);
-  }
-}
 
 /** An edge not seen for this time is out of service. */
 export const LEASE_MS = 60_000;
@@ -89,6 +54,9 @@ export function createEdgeHandler(options: EdgeHandlerOptions): AgentHandler {
   return async (from, request) => {
     try {
       if (from.kind !== 'edge') return refuse('unsupported', 'Only edges are served here.');
+      if (!isRequestOf('edge', request)) {
+        return refuse('unsupported', 'This control plane does not know that kind of message.');
+      }
       const bound = await scopes.bind(from, request);
       return bound === null ? unknownAgent(from.name) : await session.answer(from.name, bound);
     } catch (error) {
@@ -112,7 +80,7 @@ class EdgeSession {
     this.#confirmations = new Confirmations(options.db, options.events);
   }
 
-  async answer(name: string, bound: BoundRequest): Promise<ControlReply> {
+  async answer(name: string, bound: BoundRequest<EdgeRequest>): Promise<ControlReply> {
     const { request, outside } = bound;
     if (outside !== null && request.kind !== 'watch.samples' && request.kind !== 'edge.attacks') {
       this.#options.events.spokeOutside(name, request.kind, outside);
@@ -131,20 +99,12 @@ class EdgeSession {
       case 'detection.getSettings':
       case 'watch.samples':
       case 'edge.attacks':
+      default:
         return answerDetection(
           this.#options.watch ?? NO_DETECTION,
           { kind: 'edge', name },
           bound as BoundRequest<WatchRequest>,
         );
-      // Answered before: see control/agents/links.ts.
-      case 'agent.renew':
-      case 'collector.hello':
-      case 'collector.report':
-      case 'node.hello':
-      case 'node.sync':
-      case 'node.heartbeat':
-      default:
-        return refuse('unsupported', 'This control plane does not know that kind of message.');
     }
   }
 

@@ -1,9 +1,12 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
+import { rightsOfAbility, SEES } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import {
-  type Caller,
   findHolding,
+  holderIdOf,
   holdRight,
+  type Identity,
+  isCaller,
   seesServer,
   takeRight,
   waitForWrites,
@@ -20,7 +23,17 @@ import {
   parseIdempotencyKey,
 } from './idempotency.ts';
 import { notHeld, notSeen } from './not-found.ts';
-import type { Answer, Call, OperationHandler, OperationRow, Reply, Writing } from './operation.ts';
+import type {
+  Answer,
+  Call,
+  OperationHandler,
+  OperationRow,
+  Reply,
+  UntypedCall,
+  Writing,
+} from './operation.ts';
+import type { PathParams } from './path-params.ts';
+import { requireRight } from './server-right.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
@@ -37,9 +50,7 @@ export interface Operation {
 
 /** An authenticated and authorised request with its validation results. */
 export interface Incoming
-  extends Omit<Call, 'caller' | 'body' | 'query' | 'afterCommit' | 'endsRights'> {
-  /** Null for an operator, and for a person without an organisation. */
-  readonly caller: Caller | null;
+  extends Omit<Call<Identity | null, PathParams>, 'body' | 'query' | 'afterCommit' | 'endsRights'> {
   /** Null for an operation that anybody may call: its handler checks what the body proves. */
   readonly right: Right | null;
   /** Null for a person. */
@@ -54,15 +65,12 @@ export interface Incoming
   readonly traceparent: string | null;
 }
 
-/** The caller of a request with its present rights. */
-export type Admitted = Pick<Incoming, 'caller' | 'person' | 'operatorKey'>;
-
 /** What a request was admitted by, before its body came. */
 export interface Right {
   /** The id of the key, or the negative id of the person. */
   readonly holderId: number;
-  /** Reads the rights again; throws what the first check would throw now. */
-  recheck(db: Db | Tx): Promise<Admitted>;
+  /** Reads the sender and its rights again; throws what the first check would throw now. */
+  recheck(db: Db | Tx): Promise<Identity | null>;
 }
 
 /** The identity of an idempotent request, besides its caller. */
@@ -124,10 +132,11 @@ async function instruct(
   const present = await readRight(db, incoming);
   const run = async () => {
     const call = await requireValidCall(db, present, effects);
-    const write: Writing['write'] = (script, how) => {
-      const attempt = (tx: Tx) => {
+    const write: Writing<never>['write'] = (script, how) => {
+      const attempt = (tx: Tx, { by }: Incoming) => {
         forget(effects);
-        return script(tx);
+        // The row authorised the sender again, so it is of the kind that its handler takes.
+        return script(tx, by as never);
       };
       return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
     };
@@ -179,9 +188,7 @@ async function runWrite<T>(
 
 /** The request with the rights that its caller has now. */
 async function readRight(db: Db | Tx, incoming: Incoming): Promise<Incoming> {
-  return incoming.right === null
-    ? incoming
-    : { ...incoming, ...(await incoming.right.recheck(db)) };
+  return incoming.right === null ? incoming : { ...incoming, by: await incoming.right.recheck(db) };
 }
 
 /** What follows a commit. */
@@ -216,23 +223,26 @@ async function requireValidCall(
   db: Db | Tx,
   incoming: Incoming,
   effects: Effects,
-): Promise<Call<never, never>> {
-  const { query, body, ...others } = incoming;
+): Promise<UntypedCall> {
+  const { by, params, query, body, ...others } = incoming;
   const { once: _, ability: __, deadline: ___, traceparent: ____, right: _____, ...rest } = others;
   const wrong = [query, body].filter((part) => part !== null && !part.ok);
   if (wrong.length > 0) {
     await requireSubject(db, incoming);
     throw invalidInput(wrong);
   }
-  // The row's validators accepted the values, so they have the types of its handler.
-  const values = { query: query.ok && query.value, body: body?.ok === true ? body.value : null };
+  // The row authorised the sender, and its schemas accepted the values, so they have the types of its handler.
+  const values = {
+    by,
+    params,
+    query: query.ok && query.value,
+    body: body?.ok === true ? body.value : null,
+  };
   return {
     ...rest,
-    // Only operations without an organisation have none, and their handlers use the person.
-    caller: rest.caller as Caller,
     afterCommit: (effect) => void effects.afterCommit.push(effect),
     endsRights: (holderId) => void effects.endedRights.push(holderId),
-    ...(values as { query: never; body: never }),
+    ...(values as Pick<UntypedCall, keyof typeof values>),
   };
 }
 
@@ -258,12 +268,9 @@ function describe(error: FieldError): string {
   return `${where === '' ? 'the body' : where} ${error.detail}`;
 }
 
-function idempotentRequest(
-  { caller, operatorKey, person }: Pick<Incoming, 'caller' | 'operatorKey' | 'person'>,
-  once: IdempotentCall,
-): IdempotentRequest {
+function idempotentRequest({ by }: Pick<Incoming, 'by'>, once: IdempotentCall): IdempotentRequest {
   return {
-    keyId: (caller ?? operatorKey)?.keyId ?? -(person?.id ?? 0),
+    keyId: by === null ? 0 : holderIdOf(by),
     method: once.method,
     path: once.path,
     idempotencyKey: parseIdempotencyKey(once.keyHeader),
@@ -271,16 +278,17 @@ function idempotentRequest(
   };
 }
 
-/** 404 unless the caller holds the path's address or reaches its server. */
+/** 404 unless the caller holds the path's address or reaches its server; 403 for a person who may do nothing of this there. */
 async function requireSubject(
   db: Db | Tx,
-  call: Pick<Incoming, 'caller' | 'ip' | 'server' | 'ability'>,
+  { by, params: { ip, slice }, ability }: Pick<Incoming, 'by' | 'params' | 'ability'>,
 ): Promise<void> {
-  const { caller, ip, server, ability } = call;
-  if (caller === null) return;
-  if (ip !== '' && (await findHolding(db, caller, ip)) === null) throw notHeld();
-  const needed = ability ?? 'game-servers.read';
-  if (server !== '' && !(await seesServer(db, caller, needed, server))) throw notSeen();
+  if (!isCaller(by)) return;
+  if (typeof ip === 'string' && (await findHolding(db, by, ip)) === null) throw notHeld();
+  if (typeof slice !== 'string') return;
+  if (!(await seesServer(db, by, slice))) throw notSeen();
+  const [right = SEES, ...others] = rightsOfAbility(ability ?? 'game-servers.read');
+  requireRight(by, slice, right, ...others);
 }
 
 function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {
