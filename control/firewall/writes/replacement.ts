@@ -40,7 +40,7 @@ export interface Replacement {
   readonly default?: DefaultAction | null;
 }
 
-/** What is replaced of the accepted view: own objects that are not deleted, with ports as expressions. */
+/** The replaced part of the accepted view: own objects that are not deleted, with ports as expressions. */
 export function replacementOf(
   body: Pick<BodyOf<'replaceAddress'>, 'rules' | 'filters' | 'default'>,
 ): Replacement {

@@ -76,7 +76,7 @@ function explainByRules(there: There, added: readonly RuleContent[]): string[] {
 /** More new rules are not compared, because a replacement may have thousands. */
 const MAX_COMPARED = 100;
 
-/** What still passes from a source that a new rule denies, because an allow rule is read first. */
+/** Traffic that still passes from a source that a new rule denies, because an allow rule is read first. */
 function explainDefeated(there: There, added: readonly RuleContent[]): string[] {
   const bySource = new Map<string, Set<string>>();
   const rules: readonly RuleContent[] = [...there.rules, ...added];
