@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../db/database.ts';
 import type { EdgeManagement, ManagedFilter, Owner } from '../../db/schema.ts';
 import type { FilterContent, RuleContent } from '@portcullis/core/firewall/rules/content.ts';
-import { type StoredMarks, withDates } from '../../firewall/groups/index.ts';
-import { marksAsJson } from '../../firewall/mark-columns.ts';
+import { marksAsJson, type StoredMarks, withDates } from '../../firewall/groups/index.ts';
 import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 import { type CurrentNode, loadNodes } from './nodes.ts';
 import {
