@@ -24,7 +24,7 @@ import {
 /** An address as it is accepted. */
 export interface AddressState {
   readonly accepted: Accepted;
-  /** What a replace names, so that it meets the state that was planned. */
+  /** The version that a replace names, so that it meets the state that was planned. */
   readonly etag: string | null;
   /** Networks that are blocked on this address itself. */
   readonly blocked: readonly string[];
@@ -55,11 +55,11 @@ export type ChangedObject =
   | { readonly kind: 'default'; readonly from: string; readonly to: string }
   | { readonly kind: 'blocked'; readonly sources: readonly string[] };
 
-/** What makes an address as the file says. */
+/** The plan that makes an address as the file says. */
 export interface AddressPlan {
   readonly ip: string;
   readonly changes: readonly Change[];
-  /** What changes nothing, and why. */
+  /** Notes on what changes nothing, and why. */
   readonly notes: readonly string[];
   /** Why control would refuse it. */
   readonly problem: string | null;
@@ -193,7 +193,7 @@ interface RulePlan {
   /** Own rules that the file does not name and that stay. */
   readonly left: readonly string[];
   readonly sent: AddressReplacement['rules'];
-  /** Of the address afterwards, those of groups included. */
+  /** The number of rules of the address afterwards, those of groups included. */
   readonly count: number;
 }
 
@@ -247,7 +247,7 @@ export function asWanted(rule: AcceptedRule): WantedRule {
   return { action, protocol, source, port, namedPort, ref, expiresAt: expires_at };
 }
 
-/** As few as the limit on the ports of one allows. */
+/** Sends rules in the fewest requests that the limit on the ports of one allows. */
 function sentAdded(rules: readonly WantedRule[], maxPorts: number): AddressReplacement['rules'] {
   return groupRules(rules).flatMap(([first, ports]) => {
     if (ports.length < 2) return [sentWanted(first)];

@@ -25,7 +25,10 @@ export interface NamedPort {
   readonly name: string;
 }
 
-/** What an organisation adds to its own rules, without a change for edges. `/api/v1` neither shows nor changes it. */
+/**
+ * Marks that an organisation adds to its own rules, without a change for edges. `/api/v1` neither shows nor changes
+ * it.
+ */
 export interface RuleMarks {
   /** The caller's own name, unique on an address. */
   readonly ref: string | null;
@@ -72,7 +75,7 @@ export interface AddressState {
   readonly default: DefaultAction;
   /** Allow before deny, then by id. */
   readonly rules: readonly StoredRule[];
-  /** By type, then port. */
+  /** Filters by type, then port. */
   readonly filters: readonly StoredFilter[];
 }
 
@@ -108,7 +111,7 @@ export function filterIdentity(filter: FilterContent): string {
   return [filterKey(filter), describeSettings(filter.settings ?? {})].filter(Boolean).join(', ');
 }
 
-/** Of a canonical address or source: only those of IPv6 have a colon. */
+/** The family of a canonical address or source: only those of IPv6 have a colon. */
 export function familyOf(text: string | null): Family {
   return text?.includes(':') ? 6 : 4;
 }

@@ -9,7 +9,7 @@ export interface LiveGeneration {
   readonly cause: string;
   /** Time from accepted to live. */
   readonly tookMs: number;
-  /** Of the request that took it; null where it was not traced. */
+  /** The trace of the request that took it; null where it was not traced. */
   readonly traceparent: string | null;
 }
 

@@ -19,7 +19,7 @@ import {
   withoutComments,
 } from './sources.ts';
 
-/** What other areas of control may open beside an area's `index.ts`. */
+/** Files that other areas of control may open beside an area's `index.ts`. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   access: [],
   accounts: [],

@@ -15,7 +15,7 @@ const BELOW_CLI = [
   'caller',
 ] as const;
 
-/** Which rooms (npm workspaces) a room may import. Tests may import more: they play the other side. */
+/** The rooms (npm workspaces) that a room may import. Tests may import more: they play the other side. */
 export const MAY_IMPORT = {
   contract: [],
   core: [],

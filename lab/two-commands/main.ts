@@ -19,20 +19,24 @@ import { findAccount } from '@portcullis/control/db/embedded/account.ts';
 /**
  * Runs the two commands of the README as they stand there, in fresh clones of this checkout at places where people have
  * them: `node lab/two-commands/main.ts [PLACE...]`, as root. Every place has a space and a letter that is not ASCII in
- * its path, and its commands have no terminal and no HOME. The tests of the user have Debian's PostgreSQL 15 where it is installed,
- * so that both the oldest and the embedded one are tried. Exits with 1 if one fails. `--totals FILE`: appends the totals of
- * the tests that ran as root. `--whole`: the user runs every test too, rather than those of `OF_THE_ACCOUNT`.
+ * its path, and its commands have no terminal and no HOME. The tests of the user have Debian's PostgreSQL 15 where it
+ * is installed, so that both the oldest and the embedded one are tried. Exits with 1 if one fails. `--totals FILE`:
+ * appends the totals of the tests that ran as root. `--whole`: the user runs every test too, rather than those of
+ * `OF_THE_ACCOUNT`.
  */
 interface Place {
   readonly name: string;
   readonly asUser: boolean;
-  /** Of the folder above the clone. */
+  /** The mode of the folder above the clone. */
   readonly mode: number;
   readonly umask: string;
   /** Filters of the runner, none for every test; null: no tests run. */
   readonly tests: readonly string[] | null;
 }
-/** What depends on the account, its umask and its PostgreSQL: the starts of the command, and areas that write most. */
+/**
+ * Tests of what depends on the account, its umask and its PostgreSQL: the starts of the command, and areas that write
+ * most.
+ */
 const OF_THE_ACCOUNT = [
   'cli/',
   'control/db/',
@@ -116,7 +120,7 @@ async function tryStart(shell: Shell): Promise<void> {
 class Shell {
   readonly clone: string;
   readonly #place: Place;
-  /** Of the place alone: a first key is printed once. */
+  /** The data directory of the place alone: a first key is printed once. */
   readonly #data: string;
 
   constructor(place: Place, clone: string, data: string) {

@@ -67,7 +67,7 @@ function explainByRules(
 /** More new rules are not compared, because a replacement may have thousands. */
 const MAX_COMPARED = 100;
 
-/** What still passes from a source that a new rule denies, because an allow rule is read first. */
+/** Traffic that still passes from a source that a new rule denies, because an allow rule is read first. */
 function explainDefeated(
   there: Pick<AddressState, 'rules'>,
   added: readonly RuleContent[],

@@ -91,7 +91,7 @@ export interface ServiceDeps extends SourceSetLoader {
 /** An address that is locked for a write, with its accepted state. */
 export interface AddressWriteScope {
   readonly address: LockedAddress;
-  /** What is accepted before the write. */
+  /** The state that is accepted before the write. */
   readonly state: AddressState;
 }
 
@@ -143,7 +143,7 @@ export interface Replacement {
   readonly rules: readonly NamingRuleRequest[];
   readonly filters: readonly SetFilterRequest[];
 }
-/** What a write did to the own objects of an address. */
+/** The effect of a write on the own objects of an address. */
 export interface Written {
   readonly generation: number;
   readonly enforcement: Enforcement;

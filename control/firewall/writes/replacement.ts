@@ -2,7 +2,7 @@ import type { BodyOf } from '@portcullis/contract/operation-types.ts';
 import { portOf } from '../named-ports/index.ts';
 import type { Replacement } from './own-objects.ts';
 
-/** What is replaced of the accepted view: own objects that are not deleted, with ports as expressions. */
+/** The replaced part of the accepted view: own objects that are not deleted, with ports as expressions. */
 export function replacementOf(
   body: Pick<BodyOf<'replaceAddress'>, 'rules' | 'filters'>,
 ): Replacement {

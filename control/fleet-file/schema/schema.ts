@@ -316,7 +316,7 @@ export const FleetSchema = Type.Object(
         "The operator's own rules, before everybody else's.",
       ),
     ),
-    edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
+    edges: Type.Optional(list(edge, 'Hosts that enforce rules on packets.')),
     collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
     responders: Type.Optional(
       list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),

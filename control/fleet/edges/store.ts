@@ -51,7 +51,7 @@ export async function loadEdge(db: Db | Tx, name: string): Promise<EdgeState | n
   return (await loadEdges(db, [name]))[0] ?? null;
 }
 
-/** Those of these names that there are. */
+/** Loads those of these names that there are. */
 export async function loadEdges(db: Db | Tx, names: readonly string[]): Promise<EdgeState[]> {
   const { rows } = await sql<EdgeRow>`
     select ${COLUMNS} from edges where name = any (${names}::text[])`.execute(db);
@@ -66,7 +66,7 @@ export async function recordWholeSync(db: Db, { id, instance }: EdgeState): Prom
   );
 }
 
-/** By name; those that there are. In one order, so that two transactions do not wait for each other. */
+/** Locks edges by name; those that there are. In one order, so that two transactions do not wait for each other. */
 export async function lockEdges(
   tx: Tx,
   names: readonly string[],
@@ -156,7 +156,9 @@ export interface Heartbeat extends Hello {
   readonly report: EdgeReport;
 }
 
-/** Renews the lease. Returns 'unknown' if the edge does not exist, and 'resync' if another instance has taken it over. */
+/**
+ * Renews the lease. Returns 'unknown' if the edge does not exist, and 'resync' if another instance has taken it over.
+ */
 export async function recordHeartbeat(
   db: Db,
   beat: Heartbeat,
@@ -188,7 +190,9 @@ export async function settleUnenforced(tx: Tx, until: number | null = null): Pro
        and not exists (select from edges where enforcing_since is not null)`.execute(tx);
 }
 
-/** Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again. */
+/**
+ * Takes edges out of service that were not seen for `leaseMs`, and returns their names. They must send a hello again.
+ */
 export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     update edges set in_service = false, left_service_at = statement_timestamp(), instance = null

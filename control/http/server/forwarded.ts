@@ -24,7 +24,7 @@ export class ForwardedWatch {
     );
   }
 
-  /** Of every request, before its limit. */
+  /** Counts every request, before its limit. */
   seen({ headers, ips, socket }: Pick<FastifyRequest, 'headers' | 'ips' | 'socket'>): void {
     // A trusted peer is followed by at least one address of the header.
     if (headers['x-forwarded-for'] === undefined || (ips !== undefined && ips.length > 1)) return;

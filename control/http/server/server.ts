@@ -39,7 +39,7 @@ export interface HttpDeps {
   readonly db: Db;
   /** Default: those of every control process. */
   readonly shares?: Shares;
-  /** Of rows for operators; default: `db`. */
+  /** The database of rows for operators; default: `db`. */
   readonly operatorDb?: Db;
   readonly access: Omit<Access, 'forget' | 'stop'>;
   readonly handlers: Handlers;

@@ -94,7 +94,7 @@ function Moment({ label, name, value, error = null, onChange }: MomentProps) {
   );
 }
 
-/** As the field has it: without a zone. */
+/** The text as the field has it: without a zone. */
 function localOf(moment: string): string {
   const date = new Date(moment);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
