@@ -16,12 +16,17 @@ const listed = (each: (mark: (typeof MARKS)[number]) => string): RawBuilder<unkn
 export const MARK_COLUMNS = listed(([column]) => column);
 /** The members of a JSON record. */
 export const MARKS_RECORD = listed(([, member, type]) => `"${member}" ${type}`);
-/** What an update sets from the record `n`. */
+/** The assignments of an update from the record `n`. */
 export const SET_MARKS = listed(([column, member]) => `${column} = n."${member}"`);
 
 /** The values of a table. */
 export function marksOfTable(alias: string): RawBuilder<unknown> {
   return listed(([column]) => `${alias}.${column}`);
+}
+
+/** The values of a table, named as members. */
+export function selectedMarks(alias: string): RawBuilder<unknown> {
+  return listed(([column, member]) => `${alias}.${column} as "${member}"`);
 }
 
 /** The values of a JSON record. */

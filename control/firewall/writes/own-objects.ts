@@ -326,7 +326,7 @@ async function describeChange(
   };
 }
 
-/** What a write answers, but for the names of what it created. */
+/** The answer of a write, but for the names of what it created. */
 export async function answerOf(
   deps: ServiceDeps,
   tx: Tx,

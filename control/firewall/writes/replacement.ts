@@ -93,7 +93,7 @@ async function readReplacement(
   return { cause: 'address.replace', rules, filters, isMeasured: true };
 }
 
-/** What `replaceAddress` would do, over a snapshot that locks nothing. Throws what it would. */
+/** Plans what `replaceAddress` would do, over a snapshot that locks nothing. Throws what it would. */
 export async function planReplacement(
   deps: ServiceDeps,
   tx: Tx,

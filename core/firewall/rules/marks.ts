@@ -1,6 +1,6 @@
 import type { Kept } from './difference.ts';
 
-/** What an organisation adds to a rule or a filter, without a change for edges. `/api/v1` neither shows nor changes it. */
+/** Marks are what an organisation adds to a rule or a filter, without a change for edges. `/api/v1` neither shows nor changes it. */
 export interface Marks {
   /** The caller's own name, unique on an address or in a group. */
   readonly ref: string | null;
@@ -39,6 +39,14 @@ export function wholeMarks({
 /** The marks of an object that was read, without its other members, to be sent back. Absent ones stay absent. */
 export function sentMarks({ ref, expires_at }: Pick<MarksEntry, 'ref' | 'expires_at'>) {
   return { ...(ref !== undefined && { ref }), ...(expires_at !== undefined && { expires_at }) };
+}
+
+/** The marks of an object that was read. */
+export function parsedMarks({
+  ref,
+  expires_at: ends,
+}: Required<Pick<MarksEntry, 'ref' | 'expires_at'>>): Marks {
+  return { ref: ref ?? null, expiresAt: ends ? new Date(ends) : null };
 }
 
 /** Marks as a request takes them. */
@@ -114,13 +122,14 @@ export function changedMarks<Wanted extends Partial<Marks>, Stored extends Marks
     const { stored } = pair;
     const ownRef = stored.ref !== null && named.has(stored.ref) ? null : stored.ref;
     const { ref = ownRef, expiresAt = stored.expiresAt, note = stored.note } = pair.wanted;
+    const hasNote = stored.note !== undefined;
     const isSame =
       ref === stored.ref &&
       expiresAt?.getTime() === stored.expiresAt?.getTime() &&
-      note === stored.note;
+      (!hasNote || note === stored.note);
     return isSame
       ? []
-      : [{ ...pair, marks: { ref, expiresAt, ...(note !== undefined && { note }) } }];
+      : [{ ...pair, marks: { ref, expiresAt, ...(hasNote && { note: note ?? null }) } }];
   });
 }
 
