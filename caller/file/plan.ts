@@ -69,11 +69,11 @@ export interface MergedAddress {
   readonly change: ExplainedChange | null;
   /** Changes of the default and of blocked sources. */
   readonly settings: readonly Change[];
-  /** Sentences on what the file names and a group has, and on what it does not name and stays. */
+  /** Notes on what the file names and a group has, and on what it does not name and stays. */
   readonly notes: readonly string[];
 }
 
-/** The changes that make an address as the file says. */
+/** The plan that makes an address as the file says. */
 export interface AddressPlan extends Omit<MergedAddress, 'settings'> {
   readonly changes: readonly Change[];
   /** Why control would refuse it. */

@@ -42,7 +42,8 @@ export const root = join(import.meta.dirname, '..', '..');
 export const files: readonly string[] = ROOMS.flatMap((room) =>
   globSync(`${room}/**/*.{ts,tsx}`, {
     cwd: root,
-    exclude: (path) => path.includes('node_modules'),
+    // Built packages are no sources of ours.
+    exclude: (path) => /node_modules|(?:^|\/)dist(?:\/|$)/.test(path),
   }),
 );
 

@@ -4,6 +4,7 @@ import type { EdgeAssignment } from '@portcullis/core/firewall/packet.ts';
 import type { EdgeMode } from '@portcullis/link/messages/edge.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { lockClause, noteLock } from '../../db/locks.ts';
+import type { LiveGeneration } from '../events.ts';
 import { lostFleet } from '../generations.ts';
 import type { EdgeManagement } from '../../db/schema.ts';
 
@@ -198,15 +199,6 @@ export async function expireLeases(db: Db, leaseMs: number): Promise<string[]> {
      where in_service and last_seen_at < statement_timestamp() - ${leaseMs} * interval '1 millisecond'
     returning name`.execute(db);
   return rows.map((row) => row.name);
-}
-
-export interface LiveGeneration {
-  readonly generation: number;
-  readonly cause: string;
-  /** Time from accepted to live. */
-  readonly tookMs: number;
-  /** The trace of the request that took it; null where it was not traced. */
-  readonly traceparent: string | null;
 }
 
 /**

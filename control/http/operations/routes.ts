@@ -13,7 +13,7 @@ import {
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
 import { bodyOf } from '../input/body.ts';
-import { clientAddress } from '../server/listener.ts';
+import { clientAddress } from '../input/client-address.ts';
 import { Deadline } from './transaction.ts';
 import { authorise } from './authorise.ts';
 import {

@@ -11,7 +11,7 @@ interface ThereRule extends RuleContent {
   readonly group: { readonly name: string } | null;
 }
 
-/** The state of an address that decides on packets beside new rules. */
+/** Everything that decides on packets to an address beside new rules. */
 interface There {
   readonly default: DefaultAction;
   readonly hasGeoRules: boolean;
