@@ -111,6 +111,18 @@ export type AddressChanged = {
   readonly message: string;
 };
 
+/** Numbers of own rules and filters, and what happens to them in words. A filter that gets other settings is changed. */
+export type AddressDifference = {
+  readonly created: number;
+  readonly deleted: number;
+  /** Rules that stay and get another ref or end, and filters that get other settings. */
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly changes: readonly DescribedChange[];
+  /** New rules that change no verdict, and why. */
+  readonly notes: readonly string[];
+};
+
 /** The difference that a write made. */
 export type AddressReplaced = {
   readonly data: {
@@ -118,6 +130,7 @@ export type AddressReplaced = {
     readonly deleted: ObjectNames;
     /** Own rules and filters that stayed as they were. */
     readonly unchanged: number;
+    readonly difference: AddressDifference;
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
@@ -126,7 +139,7 @@ export type AddressReplaced = {
 export type AddressReplacement = {
   /** As it was read; ignored. */
   readonly ip?: string;
-  /** As it was read; ignored. */
+  /** As it was read; ignored. A dry run evaluates its notes under this default. */
   readonly default?: string;
   /** All rules that the address shall have of its own; [] for none. */
   readonly rules: readonly ReplacementRule[];
@@ -366,9 +379,9 @@ export type AttackMitigation = {
   /** `observe` marks what would have been dropped, and drops nothing. Later versions may add values. */
   readonly mode: 'enforce' | 'observe' | (string & {});
   readonly since: string;
-  /** When it was withdrawn; null: it stands, as far as the edge has said. */
+  /** When it was withdrawn; null: it stands, as far as the edge has reported. */
   readonly until: string | null;
-  /** Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
+  /** Why it was withdrawn: the attack is over, nothing was reported of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
   readonly ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | (string & {}) | null;
 };
 
@@ -687,6 +700,36 @@ export type DeliveryStarted = {
   };
 };
 
+/** A change of rules that differ only in their ports, or of filters of one type. */
+export type DescribedChange = {
+  readonly operation: 'add' | 'remove' | 'change';
+  /** `marks`: the ref, the end or the note of a rule alone, which no packet meets. */
+  readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
+  /** The object as one can paste it, and what to know of it. */
+  readonly text: string;
+  /** Null: it is a filter. */
+  readonly rule: DescribedRule | null;
+  /** Null: it is a rule. */
+  readonly filter: DescribedFilter | null;
+};
+
+export type DescribedFilter = {
+  readonly type: string;
+  /** A port expression. */
+  readonly port: string;
+};
+
+export type DescribedRule = {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  /** A port expression or `SERVER:PORT`; null: any. */
+  readonly destination_port: string | null;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  readonly ref: string | null;
+  readonly expires_at: string | null;
+};
+
 export type Done = {
   readonly data: {
     readonly done: boolean;
@@ -851,9 +894,9 @@ export type EdgeAnswer = {
   readonly explanation: string;
   /** `observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices. */
   readonly mode: 'enforce' | 'observe' | 'no_device';
-  /** Of the policy that judged. */
+  /** The generation of the policy that was evaluated. */
   readonly generation: number;
-  /** Whether it judges by the accepted policy of the address. */
+  /** Whether it evaluates the accepted policy of the address. */
   readonly up_to_date: boolean;
   /** `disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look. Later versions may add values. */
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
@@ -972,9 +1015,9 @@ export type ExplainRequest = {
   readonly icmp_type?: number;
   /** With icmp; default 0. */
   readonly icmp_code?: number;
-  /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
+  /** Evaluate what was accepted, or what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
-  /** Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
+  /** Evaluate what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
   readonly change?: ExplainedChange | null;
 };
 
@@ -1226,7 +1269,7 @@ export type GameServerBuildState = {
   readonly epoch: number;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;
@@ -1334,7 +1377,7 @@ export type GameServerStatus = {
   readonly crashed_at: string | null;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;
@@ -1399,6 +1442,11 @@ export type Group = {
     readonly id: number;
     readonly type: string;
     readonly port: Port;
+    /** The organisation’s own name for it; null: none. */
+    readonly ref: string | null;
+    /** When it ends by itself; null: never. */
+    readonly expires_at: string | null;
+    readonly note: string | null;
   }>;
   /** Addresses and prefixes that it is assigned to. */
   readonly targets: readonly string[];
@@ -1413,13 +1461,26 @@ export type GroupConflict = {
   readonly detail: string;
 };
 
+export type GroupFilterInput = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly port: string;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
+};
+
 /** A group whole: what is there and not here is taken out. */
 export type GroupInput = {
   readonly name: string;
   /** All of its rules. */
-  readonly rules: readonly RuleInput[];
+  readonly rules: readonly GroupRuleInput[];
   /** All of its filters. */
-  readonly filters: readonly FilterInput[];
+  readonly filters: readonly GroupFilterInput[];
   /** Addresses, or prefixes inside holdings; each once. */
   readonly targets: readonly string[];
 };
@@ -1458,6 +1519,26 @@ export type GroupRule = {
   readonly source_ip: string | null;
   /** Null: any port. */
   readonly destination_port: number | null;
+  /** The organisation’s own name for it; null: none. */
+  readonly ref: string | null;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
+  readonly note: string | null;
+};
+
+export type GroupRuleInput = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
 };
 
 export type GroupSaved = {
@@ -2907,7 +2988,7 @@ export interface X1Operations {
   /** Replace the own rules and filters of an address. */
   replaceAddress: {
     params: { ip: string };
-    query: never;
+    query: { dry_run?: boolean };
     body: AddressReplacement;
     headers: 'ifMatch';
     result: AddressReplaced;

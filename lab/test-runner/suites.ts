@@ -41,7 +41,7 @@ const LONGEST = [
 ];
 /** A process costs about a second to start, and the last ones should end together. */
 const FILES_PER_PROCESS = 8;
-/** What runs longer in the soak. */
+/** Tests that run longer in the soak. */
 const REPEATED = /\/(?:testing\/repeated|filtered-server)\.ts'/;
 /** A test file that imports from a `testing.ts` needs a database; a file in a `testing/` folder may import from one. */
 const TESTING = /from '([^']*\/testing(?:\.ts|\/[^']+\.ts))'/g;

@@ -27,13 +27,13 @@ import { findAccount } from '@portcullis/control/db/embedded/account.ts';
 interface Place {
   readonly name: string;
   readonly asUser: boolean;
-  /** Of the folder above the clone. */
+  /** The mode of the folder above the clone. */
   readonly mode: number;
   readonly umask: string;
   /** Filters of the runner, none for every test; null: no tests run. */
   readonly tests: readonly string[] | null;
 }
-/** What depends on the account, its umask and its PostgreSQL: starts, and the areas that write most. */
+/** Tests of what depends on the account, its umask and its PostgreSQL: starts, and the areas that write most. */
 const OF_THE_ACCOUNT = [
   'cli/up',
   'control/db/',
@@ -121,7 +121,7 @@ async function tryStart(shell: Shell): Promise<void> {
 class Shell {
   readonly clone: string;
   readonly #place: Place;
-  /** Of the place alone: a first key is printed once. */
+  /** The data directory of the place alone: a first key is printed once. */
   readonly #data: string;
 
   constructor(place: Place, clone: string, data: string) {

@@ -365,6 +365,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   group_rules: {
     id: Generated<number>;
@@ -379,6 +382,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   groups: {
     id: GeneratedAlways<number>;
@@ -439,7 +445,7 @@ export interface Schema {
     id: GeneratedAlways<number>;
     attack_id: number;
     target: string;
-    action: Json<ColumnTypes['mitigations.action']>;
+    action: Json<unknown>;
     mode: 'enforce' | 'observe';
     safelist: Generated<string[]>;
     created_generation: number;
@@ -447,6 +453,7 @@ export interface Schema {
     deleted_generation: number | null;
     deleted_at: Date | null;
     ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | null;
+    countermeasure: Json<ColumnTypes['mitigations.countermeasure']>;
   };
   nats: {
     single: Generated<boolean>;
