@@ -291,7 +291,8 @@ export interface FileContent {
   readonly mode: number;
 }
 
-async function readWhole(handle: FileHandle, maxBytes: number): Promise<Buffer> {
+/** Reads from the start to the end; refuses more than this number of bytes. */
+export async function readWhole(handle: FileHandle, maxBytes: number): Promise<Buffer> {
   const bytes = Buffer.alloc(Math.min(maxBytes + 1, 64 * 1024));
   const parts: Buffer[] = [];
   let length = 0;
