@@ -8,6 +8,8 @@ export const ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files.read',
+  'game-servers.files.manage',
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
@@ -66,6 +68,8 @@ export interface Row {
   readonly requestHeaders?: readonly RequestHeaderName[];
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** Bytes that a body may have, where the bounds for all rows are too small. */
+  readonly bodyBytes?: number;
   readonly bodyExamples?: Readonly<Record<string, unknown>>;
   readonly responses: Readonly<Record<number, ResponseRow>>;
   /**

@@ -119,12 +119,12 @@ async function loadHoldings(db: Db | Tx, organisationId: number): Promise<Holdin
 export type ServerHolder = Pick<Caller, 'organisationId' | 'servers' | 'managedServers'>;
 
 /**
- * The SQL condition for servers that the caller may see, or with `game-servers.manage` may instruct. All access of
- * callers to servers uses it.
+ * The SQL condition for servers that the caller may see, or with any other ability than `game-servers.read` may instruct.
+ * All access of callers to servers uses it.
  */
 export function withinReach(caller: ServerHolder, ability: Ability): RawBuilder<unknown> {
   const { organisationId, servers, managedServers } = caller;
-  const managed = ability === 'game-servers.manage' ? managedServers : null;
+  const managed = ability === 'game-servers.read' ? null : managedServers;
   return sql`(game_servers.organisation_id = ${organisationId}
     and (${servers}::uuid[] is null or game_servers.uuid = any(${servers}::uuid[]))
     and (${managed}::uuid[] is null or game_servers.uuid = any(${managed}::uuid[])))`;

@@ -9,7 +9,13 @@ import { toOrganisationView } from './organisation-store.ts';
 import type { Ability } from '@portcullis/core/access/abilities.ts';
 
 const READ: readonly Ability[] = ['firewall.read', 'attacks.read', 'game-servers.read'];
-const MANAGE: readonly Ability[] = [...READ, 'firewall.manage', 'game-servers.manage'];
+const MANAGE: readonly Ability[] = [
+  ...READ,
+  'firewall.manage',
+  'game-servers.manage',
+  'game-servers.files.read',
+  'game-servers.files.manage',
+];
 
 /** The abilities of a role in the interfaces for keys; rows of the portal name roles themselves. */
 const ROLE_ABILITIES: Readonly<Record<Role, ReadonlySet<Ability>>> = {

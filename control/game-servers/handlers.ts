@@ -1,6 +1,7 @@
 import { keyActor } from '../access/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { createFileHandlers, type FileHandlers } from './files/handlers.ts';
 import { historyView, loadHistory } from './history.ts';
 import { instruct } from './instruct.ts';
 import { readLines, readLive, readProblem } from './live.ts';
@@ -25,8 +26,9 @@ export type GameServerHandlers = Pick<
 
 const DEFAULT_LINES = 100;
 
-export function createHandlers(calls: NodeCalls): GameServerHandlers {
+export function createHandlers(calls: NodeCalls): GameServerHandlers & FileHandlers {
   return {
+    ...createFileHandlers(calls),
     async listGameServers(call, db) {
       const servers = await listServers(db, call.caller);
       return { status: 200, body: { data: servers.map(listedView) } };

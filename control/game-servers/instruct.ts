@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
-import { keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
 import type { Call, Writing } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
+import { recordAttempt } from './attempt.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
 import { loadServer, type ServerRow } from './store.ts';
 
@@ -27,10 +26,11 @@ export async function instruct(
   const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
   if (server === null) throw notSeen();
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
-  const entry = await audit(db, call, instruction);
+  const { kind, ...detail } = instruction;
+  const attempt = await recordAttempt(db, call, `server.${kind}`, detail);
   const withinMs = calls.timeouts.instructMs;
   const acknowledged = acknowledge(await calls.call(server, instruction, withinMs), withinMs);
-  await entry.close(acknowledged);
+  await attempt.close(acknowledged.body);
   return acknowledged;
 }
 
@@ -75,30 +75,4 @@ function asClause(sentence: string): string {
   const text = sentence.trim().replace(/\.+$/, '');
   const clause = /^\p{Lu}\p{Ll}/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
   return `${clause === '' ? 'it gave no reason' : clause}.`;
-}
-
-/** Written before the outcome is known, so that a dead process leaves the attempt. */
-async function audit(db: Reader, call: Call & Writing, instruction: Instruction) {
-  const { caller } = call;
-  const { kind, ...detail } = instruction;
-  const actor = keyActor(call);
-  // Reads the rights of the caller again, so that nothing is sent for one who lost them.
-  const id = await call.write((tx) =>
-    recordAudit(tx, {
-      actor,
-      organisationId: caller.organisationId,
-      action: `server.${kind}`,
-      target: `server:${call.server}`,
-      detail,
-    }),
-  );
-  return {
-    async close({ body }: Acknowledged): Promise<void> {
-      const outcome = JSON.stringify(body);
-      // The attempt is committed already; the outcome need not be waited for.
-      await sql`
-        update audit set detail = detail || ${outcome}::jsonb
-         where id = ${id} and set_config('synchronous_commit', 'off', true) = 'off'`.execute(db);
-    },
-  };
 }

@@ -84,9 +84,9 @@ const FILE_OPERATIONS = kinds({
   search: {
     path,
     /** A part of the name, or a pattern with `*` and `?`. */
-    name: nullable(text(255)),
+    name: nullable(text(512)),
     /** A part of a line. */
-    text: nullable(text(1_024)),
+    text: nullable(text(2_048)),
     limit: integer(1, MAX_FOUND),
   },
   measure: { path },

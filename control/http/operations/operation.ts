@@ -15,6 +15,7 @@ export type OperationRow = Pick<
   | 'path'
   | 'query'
   | 'body'
+  | 'bodyBytes'
   | 'write'
   | 'idempotent'
   | 'stream'
