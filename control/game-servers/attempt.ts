@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import { keyActor, recordAudit } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
-import type { Call, Writing } from '../http/operations/operation.ts';
+import type { CallerCall, Writing } from '../http/operations/operation.ts';
+
+/** A request about a server of the caller. */
+export type ServerCall = CallerCall<{ readonly slice: string }>;
 
 /** An audited attempt, whose outcome is recorded when it is known. */
 export interface Attempt {
@@ -12,19 +15,18 @@ export interface Attempt {
 /** Audits what a node is about to be asked for, so that a dead process leaves the attempt. */
 export async function recordAttempt(
   db: Reader,
-  call: Call & Writing,
+  call: ServerCall & Writing,
   action: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<Attempt> {
-  const { caller } = call;
   const actor = keyActor(call);
   // Reads the rights of the caller again, so that nothing is sent for one who lost them.
   const id = await call.write((tx) =>
     recordAudit(tx, {
       actor,
-      organisationId: caller.organisationId,
+      organisationId: call.by.organisationId,
       action,
-      target: `server:${call.server}`,
+      target: `server:${call.params.slice}`,
       detail,
     }),
   );

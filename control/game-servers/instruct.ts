@@ -1,8 +1,8 @@
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
 import type { Reader } from '../db/database.ts';
-import type { Call, Writing } from '../http/operations/operation.ts';
+import type { Writing } from '../http/operations/operation.ts';
 import { notSeen } from '../http/operations/not-found.ts';
-import { recordAttempt } from './attempt.ts';
+import { recordAttempt, type ServerCall } from './attempt.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
 import { loadServer, type ServerRow } from './store.ts';
 
@@ -20,10 +20,10 @@ export interface Acknowledged {
 export async function instruct(
   calls: NodeCalls,
   db: Reader,
-  call: Call & Writing,
+  call: ServerCall & Writing,
   instruction: Instruction,
 ): Promise<Acknowledged> {
-  const server = await loadServer(db, call.caller, 'game-servers.manage', call.server);
+  const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
   if (server === null) throw notSeen();
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const { kind, ...detail } = instruction;

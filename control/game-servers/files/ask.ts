@@ -6,11 +6,12 @@ import type {
   FileOperation,
   FileRefusalCode,
 } from '@portcullis/link/messages/files.ts';
+import { keyActor } from '../../access/index.ts';
 import type { Reader } from '../../db/database.ts';
 import { notSeen } from '../../http/operations/not-found.ts';
-import type { Call, Writing } from '../../http/operations/operation.ts';
+import type { Writing } from '../../http/operations/operation.ts';
 import { conflict, Problem } from '../../problem.ts';
-import { recordAttempt } from '../attempt.ts';
+import { recordAttempt, type ServerCall } from '../attempt.ts';
 import type { NodeCalls, Silence } from '../nodes/calls.ts';
 import { loadServer, type ServerRow } from '../store.ts';
 
@@ -21,7 +22,7 @@ type Answered = Exclude<FileAnswer, { readonly kind: 'refused' }>;
 export async function readFiles<K extends Answered['kind']>(
   calls: NodeCalls,
   db: Reader,
-  call: Call,
+  call: ServerCall,
   kind: K,
   operation: FileOperation,
 ): Promise<FileAnswerOf<K>> {
@@ -33,7 +34,7 @@ export async function readFiles<K extends Answered['kind']>(
 export async function readTag(
   calls: NodeCalls,
   db: Reader,
-  call: Call,
+  call: ServerCall,
   path: string,
 ): Promise<string | null> {
   const server = await loadReady(db, call, 'game-servers.files.manage');
@@ -46,7 +47,7 @@ export async function readTag(
 export async function changeFiles<K extends Answered['kind']>(
   calls: NodeCalls,
   db: Reader,
-  call: Call & Writing,
+  call: ServerCall & Writing,
   kind: K,
   operation: FileOperation,
 ): Promise<FileAnswerOf<K>> {
@@ -57,8 +58,8 @@ export async function changeFiles<K extends Answered['kind']>(
   return expect(kind, answer);
 }
 
-async function loadReady(db: Reader, call: Call, ability: Ability): Promise<ServerRow> {
-  const server = await loadServer(db, call.caller, ability, call.server);
+async function loadReady(db: Reader, call: ServerCall, ability: Ability): Promise<ServerRow> {
+  const server = await loadServer(db, call.by, ability, call.params.slice);
   if (server === null) throw notSeen();
   if (server.provisioned) return server;
   throw conflict('The server is not provisioned yet: it has no files.');
@@ -66,12 +67,12 @@ async function loadReady(db: Reader, call: Call, ability: Ability): Promise<Serv
 
 function send(
   calls: NodeCalls,
-  { caller }: Call,
+  call: ServerCall,
   server: ServerRow,
   operation: FileOperation,
 ): Promise<FileAnswer | Silence> {
-  const rights = fileRightsOf(caller.abilities);
-  const message = { rights, actor: caller.keyName.slice(0, 255), operation };
+  const rights = fileRightsOf(call.by.abilities);
+  const message = { rights, actor: keyActor(call).name.slice(0, 255), operation };
   return calls.files(server, message, calls.timeouts.instructMs);
 }
 

@@ -127,7 +127,7 @@ function createChanges(calls: NodeCalls) {
       return changed(await changeFiles(calls, db, call, 'done', { kind: 'setMode', files }));
     },
     async cancelFileJob(call, db) {
-      const id = call.params['job'] ?? '';
+      const id = call.params.job;
       if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
       const operation = { kind: 'cancelJob', id } as const;
       const { job } = await changeFiles(calls, db, call, 'job', operation);
