@@ -32,7 +32,11 @@ const post = { ...change, method: 'POST' } as const;
 const remove = { ...change, method: 'DELETE' } as const;
 
 /** What the node may refuse. */
-const REFUSED = ['not_found', 'conflict', 'limit_exceeded'] as const satisfies readonly ProblemCode[];
+const REFUSED = [
+  'not_found',
+  'conflict',
+  'limit_exceeded',
+] as const satisfies readonly ProblemCode[];
 
 const SOME_TIME = 'Waits for the node, 5 s at most.';
 
@@ -195,9 +199,7 @@ export const X1_FILE_ENDPOINTS = [
     description: `Below a folder, until the limit or some seconds have passed. What the egg denies is left out. ${SOME_TIME}`,
     query: schemas.FileSearchQuery,
     responses: reads(schemas.FilesFound, {
-      data: [
-        { path: 'server.properties', type: 'file', size: 11, line: 1, text: 'motd=Hello' },
-      ],
+      data: [{ path: 'server.properties', type: 'file', size: 11, line: 1, text: 'motd=Hello' }],
       meta: { complete: true },
     }),
   },
@@ -245,7 +247,8 @@ export const X1_FILE_ENDPOINTS = [
     operationId: 'emptyBin',
     path: '/game-servers/{slice}/files/bin',
     summary: 'Remove deleted files for good',
-    description: 'Those named, or with an empty object all of them. The disk is free a moment later.',
+    description:
+      'Those named, or with an empty object all of them. The disk is free a moment later.',
     body: schemas.EmptyBinRequest,
     bodyExamples: { all: {} },
     responses: changes(schemas.FilesChanged, { data: { done: [BINNED], failed: [] } }),
@@ -255,7 +258,8 @@ export const X1_FILE_ENDPOINTS = [
     operationId: 'listFileJobs',
     path: '/game-servers/{slice}/files/jobs',
     summary: 'List long operations on files',
-    description: 'Those that run, and those that ended lately. A node that is restarted forgets them.',
+    description:
+      'Those that run, and those that ended lately. A node that is restarted forgets them.',
     responses: reads(schemas.FileJobs, { data: [JOB] }),
   },
   {

@@ -50,7 +50,6 @@ const base64: Schema<string> = (value, at) =>
   parsedBy((one) => BASE64.test(one), 'base64 of at most 4 MiB', MAX_BASE64)(value, at);
 
 export const ARCHIVE_FORMATS = ['zip', 'tar', 'tar.gz', 'tar.zst'] as const;
-export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
 
 const FILE_OPERATIONS = kinds({
   list: {

@@ -102,14 +102,13 @@ export type Refused = Static<(typeof REPLIES)['refused']>;
 /** Calls of control to one agent: each has one answer. */
 const CALLS = { ...EDGE_CALLS, ...NODE_CALLS, ...FILE_CALLS };
 export type AgentCall = EdgeCall | NodeCall | NodeImageCall | FileCall;
-const ANSWERS: Readonly<
-  Record<AgentCall['kind'], Readonly<Record<string, Schema<AgentAnswer>>>>
-> = {
-  'edge.explain': EDGE_ANSWERS,
-  'node.call': NODE_ANSWERS,
-  'node.image': NODE_ANSWERS,
-  'node.files': FILE_ANSWERS,
-};
+const ANSWERS: Readonly<Record<AgentCall['kind'], Readonly<Record<string, Schema<AgentAnswer>>>>> =
+  {
+    'edge.explain': EDGE_ANSWERS,
+    'node.call': NODE_ANSWERS,
+    'node.image': NODE_ANSWERS,
+    'node.files': FILE_ANSWERS,
+  };
 export type AgentAnswer = EdgeAnswer | NodeAnswer | FileAnswer;
 export type AnswerTo<C extends AgentCall> = C extends EdgeCall
   ? EdgeAnswer

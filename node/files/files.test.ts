@@ -88,7 +88,7 @@ describe('the files of a server', () => {
     const codes = await Promise.all(
       texts.map((text) => files.code(writing('a', text, { expected: tag }))),
     );
-    assert.deepEqual(codes.toSorted(), ['changed', 'changed', 'changed', 'changed', 'written']);
+    assert.equal(codes.filter((code) => code === 'changed').length, 4);
     const winner = texts[codes.indexOf('written')];
     assert.equal(readFileSync(join(files.folder, 'a'), 'utf8'), winner);
   });
@@ -117,7 +117,10 @@ describe('the files of a server', () => {
     assert.equal(readFileSync(join(files.folder, 'b'), 'utf8'), '1');
     // What was replaced is in the bin.
     const { items } = await files.ok('bin', { kind: 'listBin' });
-    assert.deepEqual(items.map(({ path }) => path), ['b']);
+    assert.deepEqual(
+      items.map(({ path }) => path),
+      ['b'],
+    );
     const several = await files.ok('done', {
       kind: 'move',
       moves: [
@@ -126,7 +129,10 @@ describe('the files of a server', () => {
       ],
       replace: false,
     });
-    assert.deepEqual([several.done, several.failed.map(({ code }) => code)], [['b'], ['not_found']]);
+    assert.deepEqual(
+      [several.done, several.failed.map(({ code }) => code)],
+      [['b'], ['not_found']],
+    );
   });
 
   it('are in the bin when deleted, come back from it, and leave it after seven days', async (t) => {
@@ -137,7 +143,7 @@ describe('the files of a server', () => {
     await files.ok('done', { kind: 'delete', paths: ['world/region', 'a'], forGood: false });
     assert.deepEqual(await files.names(), ['world', 'b']);
     const { items, days } = await files.ok('bin', { kind: 'listBin' });
-    assert.deepEqual(items.map(({ path, type }) => [path, type]).toSorted(), [
+    assert.deepEqual(items.map(({ path, type }) => [path, type]).toSorted(byPath), [
       ['a', 'file'],
       ['world/region', 'folder'],
     ]);
@@ -146,18 +152,25 @@ describe('the files of a server', () => {
     files.put('a', 'newer');
     const back = await files.ok('done', { kind: 'restore', ids });
     assert.equal(back.done.length, 1);
-    assert.deepEqual(back.failed.map(({ code }) => code), ['exists']);
+    assert.deepEqual(
+      back.failed.map(({ code }) => code),
+      ['exists'],
+    );
     assert.equal(readFileSync(join(files.folder, 'world/region/r.mca'), 'utf8'), 'x');
     await files.ok('done', { kind: 'delete', paths: ['b'], forGood: true });
     const left = await files.ok('bin', { kind: 'listBin' });
-    assert.deepEqual(left.items.map(({ path }) => path), ['a']);
+    assert.deepEqual(
+      left.items.map(({ path }) => path),
+      ['a'],
+    );
     // Eight days later.
     const bin = join(files.folder, '.portcullis/bin');
     const [id = ''] = readdirSync(bin);
     const old = (Date.now() - 8 * 86_400_000).toString(36) + id.slice(id.indexOf('-'));
     renameSync(join(bin, id), join(bin, old));
     await files.ok('done', { kind: 'delete', paths: ['a'], forGood: true });
-    while (readdirSync(bin).length + readdirSync(join(files.folder, TMP)).length > 0) await delay(5);
+    while (readdirSync(bin).length + readdirSync(join(files.folder, TMP)).length > 0)
+      await delay(5);
   });
 
   it('are copied by a job, with folders, and without links and devices', async (t) => {
@@ -172,7 +185,10 @@ describe('the files of a server', () => {
     assert.equal(existsSync(join(files.folder, 'backup/world/link')), false);
     assert.equal(await files.code({ kind: 'copy', from: 'world', to: 'backup/world' }), 'exists');
     const { jobs } = await files.ok('jobs', { kind: 'listJobs' });
-    assert.deepEqual(jobs.map(({ kind, state }) => [kind, state]), [['copy', 'done']]);
+    assert.deepEqual(
+      jobs.map(({ kind, state }) => [kind, state]),
+      [['copy', 'done']],
+    );
     const one = await files.ok('job', { kind: 'copy', from: 'world/level.dat', to: 'copy.dat' });
     assert.equal(one.job.bytes, 5);
   });
@@ -189,7 +205,7 @@ describe('the files of a server', () => {
     assert.deepEqual(await names('*.yml'), ['conf/other.yml']);
     const { found, complete } = await search(null, 'hello');
     assert.equal(complete, true);
-    assert.deepEqual(found.map(({ path, line, text }) => [path, line, text]).toSorted(), [
+    assert.deepEqual(found.map(({ path, line, text }) => [path, line, text]).toSorted(byPath), [
       ['conf/other.yml', 1, 'say: hello again'],
       ['conf/server.properties', 1, 'motd=Hello'],
     ]);
@@ -201,10 +217,13 @@ describe('the files of a server', () => {
     files.put('small', 'x');
     const { children, complete } = await files.ok('measured', { kind: 'measure', path: '' });
     assert.equal(complete, true);
-    assert.deepEqual(children.map(({ name, entries }) => [name, entries]), [
-      ['world', 2],
-      ['small', 1],
-    ]);
+    assert.deepEqual(
+      children.map(({ name, entries }) => [name, entries]),
+      [
+        ['world', 2],
+        ['small', 1],
+      ],
+    );
     assert.ok((children[0]?.bytes ?? 0) >= 100_000);
   });
 
@@ -231,3 +250,8 @@ const LIST = {
   limit: 10,
   withContent: false,
 } as const;
+
+/** Orders rows that begin with a path. */
+function byPath(a: readonly unknown[], b: readonly unknown[]): number {
+  return String(a[0]) < String(b[0]) ? -1 : 1;
+}

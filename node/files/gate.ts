@@ -109,7 +109,8 @@ export class Gate {
     this.require(right);
     this.requireAllowed(path);
     const name = nameToBytes(path.at(-1) ?? '');
-    if (name === null) throw new FileRefusal('impossible', 'This is the folder of the server itself.');
+    if (name === null)
+      throw new FileRefusal('impossible', 'This is the folder of the server itself.');
     const folder = await this.#enter(path.slice(0, -1), make);
     return { path, folder, name: Buffer.from(name) };
   }

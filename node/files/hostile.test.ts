@@ -50,7 +50,10 @@ describe('links out of a folder (CVE-2023-25152, CVE-2023-25168, CVE-2024-27102)
     for (const path of ['out/secret', 'out/new', 'root/etc/passwd']) {
       for (const operation of operationsOn(path)) {
         const code = await files.code(operation);
-        assert.ok(code === 'impossible' || code === 'not_found', `${operation.kind} ${path}: ${code}`);
+        assert.ok(
+          code === 'impossible' || code === 'not_found',
+          `${operation.kind} ${path}: ${code}`,
+        );
       }
     }
     for (const operation of [
@@ -154,7 +157,9 @@ describe('permissions (GHSA-rhq6-9rgh-v45c)', () => {
     assert.equal(statSync(join(files.folder, 'a')).mode & 0o7777, 0o700);
   });
 
-  it('of a foreign file with a name in the folder are not changed, and its content is not read', { skip: !isRoot && 'needs root' }, async (t) => {
+  it('of a foreign file with a name in the folder are not changed, and its content is not read', {
+    skip: !isRoot && 'needs root',
+  }, async (t) => {
     const files = new TestFiles(t);
     linkSync(join(files.outside, 'secret'), join(files.folder, 'hard'));
     const watch = new FolderWatch(files.outside);
@@ -180,7 +185,10 @@ describe('what is no file and no folder', () => {
       assert.equal(await files.code({ kind: 'read', path }), 'impossible');
       assert.equal(await files.code(writing(path, 'x')), 'impossible');
       assert.equal(await files.code({ kind: 'copy', from: path, to: 'c' }), 'impossible');
-      assert.equal(await files.code({ kind: 'setMode', files: [{ path, mode: 0o777 }] }), 'impossible');
+      assert.equal(
+        await files.code({ kind: 'setMode', files: [{ path, mode: 0o777 }] }),
+        'impossible',
+      );
     }
     await files.ok('job', { kind: 'copy', from: 'plain', to: 'folder/plain' });
     renameSync(join(files.folder, 'pipe'), join(files.folder, 'folder/pipe'));
@@ -211,7 +219,10 @@ describe('the denylist of an egg (panel#5042, #5650)', () => {
       assert.equal(await files.code(operation), 'denied', operation.kind);
     const copied = await files.call({ kind: 'copy', from: 'conf', to: 'other' });
     assert.equal(copied?.kind === 'refused' && copied.code, 'denied');
-    assert.deepEqual((await files.list('conf')).entries.map(({ denied }) => denied), [true]);
+    assert.deepEqual(
+      (await files.list('conf')).entries.map(({ denied }) => denied),
+      [true],
+    );
     assert.equal(await files.code({ ...LIST, path: 'secrets' }), 'denied');
     const text = { kind: 'search', path: '', name: null, text: 'token', limit: 10 } as const;
     assert.deepEqual((await files.ok('found', text)).found, []);
@@ -238,7 +249,7 @@ describe('the denylist of an egg (panel#5042, #5650)', () => {
     const files = new TestFiles(t);
     files.denylist = ['secrets/é'];
     files.put('secrets/é', 'x');
-    for (const path of ['/secrets/é', 'secrets/é/', `secrets/${'\uefc3\uefa9'}`])
+    for (const path of ['/secrets/é', 'secrets/é/', 'secrets/\uefc3\uefa9'])
       assert.equal(await files.code({ kind: 'read', path }), 'denied', path);
   });
 });
@@ -287,8 +298,11 @@ describe('the disk quota', () => {
     const files = new TestFiles(t);
     files.limitMib = 8;
     const half = Buffer.alloc(3 * 1024 * 1024, 1);
-    const codes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => files.code(writing(name, half))));
-    assert.deepEqual(codes.toSorted(), ['quota', 'quota', 'written', 'written']);
+    const codes = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((name) => files.code(writing(name, half))),
+    );
+    assert.equal(codes.filter((code) => code === 'written').length, 2, codes.join());
+    assert.equal(codes.filter((code) => code === 'quota').length, 2);
     const kept = ['a', 'b', 'c', 'd'].find((_, index) => codes[index] === 'written') ?? '';
     for (let round = 0; round < 4; round += 1)
       assert.equal(await files.code(writing(kept, half)), 'written');

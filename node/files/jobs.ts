@@ -56,7 +56,12 @@ export class Jobs {
       entries: 0,
       notes: [] as string[],
     };
-    const job: Job = { view, controller: new AbortController(), failure: null, ended: Promise.resolve() };
+    const job: Job = {
+      view,
+      controller: new AbortController(),
+      failure: null,
+      ended: Promise.resolve(),
+    };
     job.ended = this.#run(job, work);
     this.#jobs.set(id, job);
     return id;

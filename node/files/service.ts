@@ -79,7 +79,10 @@ export class FileService {
   /** Starts to remove what deleted files and a killed agent left. */
   start(): void {
     const sweep = (): void => void this.#sweepAll();
-    this.#timers.push(setTimeout(sweep, FIRST_SWEEP_MS).unref(), setInterval(sweep, SWEEP_MS).unref());
+    this.#timers.push(
+      setTimeout(sweep, FIRST_SWEEP_MS).unref(),
+      setInterval(sweep, SWEEP_MS).unref(),
+    );
   }
 
   async stop(): Promise<void> {
@@ -143,10 +146,7 @@ export class FileService {
     const { quota, jobs, changes, inUse } = shared;
     const denylist = parseDenylist(settings.denylist);
     const sweep = (): void => this.#sweepSoon(uuid);
-    return Gate.open(
-      { uuid, folder, owner, denylist, quota, jobs, changes, inUse, sweep },
-      rights,
-    );
+    return Gate.open({ uuid, folder, owner, denylist, quota, jobs, changes, inUse, sweep }, rights);
   }
 
   #perform(
@@ -220,7 +220,8 @@ export class FileService {
   #refusalOf(uuid: string, error: unknown): FileAnswer {
     if (error instanceof FileRefusal) return refused(error.code, error.message);
     if (error instanceof EngineError) return refused('unavailable', error.message);
-    if (error instanceof Refusal) return refused('impossible', `The files cannot be used: ${error.message}.`);
+    if (error instanceof Refusal)
+      return refused('impossible', `The files cannot be used: ${error.message}.`);
     this.#options.log.error({ uuid, error: describeError(error) }, 'an operation on files failed');
     return refused('unavailable', 'The node failed at this; its log says why.');
   }
@@ -229,14 +230,22 @@ export class FileService {
   #record(uuid: string, actor: string, operation: FileOperation, answer: FileAnswer): void {
     const outcome = answer.kind === 'refused' ? answer.code : 'done';
     const { kind } = operation;
-    this.#options.log.info({ uuid, actor, operation: kind, outcome }, 'files of a server were changed');
+    this.#options.log.info(
+      { uuid, actor, operation: kind, outcome },
+      'files of a server were changed',
+    );
   }
 
   /** Removes the leftovers of one server, after sweeps of it that run. */
   #sweepSoon(uuid: string): void {
-    const sweep = this.#shared(uuid).sweeps.run(() => this.#sweep(uuid)).catch((error: unknown) => {
-      this.#options.log.warn({ uuid, error: describeError(error) }, 'deleted files were not removed');
-    });
+    const sweep = this.#shared(uuid)
+      .sweeps.run(() => this.#sweep(uuid))
+      .catch((error: unknown) => {
+        this.#options.log.warn(
+          { uuid, error: describeError(error) },
+          'deleted files were not removed',
+        );
+      });
     this.#sweeps.add(sweep);
     void sweep.finally(() => this.#sweeps.delete(sweep));
   }

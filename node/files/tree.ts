@@ -1,6 +1,10 @@
 import type { BigIntStats } from 'node:fs';
-import { type FilePath, MAX_PATH_DEPTH, nameFromBytes } from '@portcullis/core/game-servers/files/path.ts';
-import { type Entry, Folder, type Name, Refusal } from '../server-folder/folder.ts';
+import {
+  type FilePath,
+  MAX_PATH_DEPTH,
+  nameFromBytes,
+} from '@portcullis/core/game-servers/files/path.ts';
+import { type Entry, type Folder, type Name, Refusal } from '../server-folder/folder.ts';
 
 /** An entry that a walk has reached. */
 export interface Visit {
@@ -76,7 +80,8 @@ export class TreeWalk {
 
   #goesOn(): boolean {
     this.#entries += 1;
-    if (this.#entries <= this.#limits.maxEntries && this.#limits.signal?.aborted !== true) return true;
+    if (this.#entries <= this.#limits.maxEntries && this.#limits.signal?.aborted !== true)
+      return true;
     this.complete = false;
     return false;
   }

@@ -108,7 +108,11 @@ export class Folder {
     });
     if (owner === null) return;
     const made = await this.enter(name, null);
-    await made?.handle.chown(owner.uid, owner.gid).finally(() => made.close());
+    try {
+      await made?.handle.chown(owner.uid, owner.gid);
+    } finally {
+      await made?.close();
+    }
   }
 
   /** Whether there is an entry of this name, of any type: a link is one, wherever it leads. */

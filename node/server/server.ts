@@ -50,7 +50,8 @@ const SLOW_START_MS = 5 * 60_000;
 const BUILDING = 'The server is being built.';
 const GONE = 'The server is no longer on this node.';
 const SUSPENDED = 'The server is suspended.';
-const NOT_BUILT = 'The server is being built, or was not built: its files can be reached once it is.';
+const NOT_BUILT =
+  'The server is being built, or was not built: its files can be reached once it is.';
 /** The settings of an instance of ours of which neither control nor the journal says anything. */
 const UNKNOWN_CRASHES = { restart: false, withinMs: 60_000 } as const;
 const UNKNOWN_LAUNCH: LaunchedWith = {

@@ -138,9 +138,10 @@ const ACTIONS = {
 const MAX_NAMED = 20;
 
 /** What the audit trail keeps of an operation: never the content of a file, and of long lists the beginning. */
-function summaryOf({ kind: _, ...operation }: FileOperation): Readonly<Record<string, unknown>> {
+function summaryOf(operation: FileOperation): Readonly<Record<string, unknown>> {
   const summary: Record<string, unknown> = {};
   for (const [name, value] of Object.entries<unknown>(operation)) {
+    if (name === 'kind') continue;
     if (name === 'content') summary['size'] = Math.floor((String(value).length * 3) / 4);
     else summary[name] = Array.isArray(value) ? value.slice(0, MAX_NAMED) : value;
     if (Array.isArray(value) && value.length > MAX_NAMED) summary['of'] = value.length;

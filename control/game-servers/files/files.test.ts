@@ -22,7 +22,8 @@ async function start(t: TestContext): Promise<
   const node = await new TestNode(world.nodes, 'node-1', await addNode(world.db, 'node-1')).join();
   t.after(() => node.link.close());
   const calls: FileCall[] = [];
-  const files = { ...world, calls, answer: (_: FileCall): FileAnswer | null => null };
+  const answer: (call: FileCall) => FileAnswer | null = () => null;
+  const files = { ...world, calls, answer };
   node.link.onCall(async (call) => {
     if (call.kind !== 'node.files') return null;
     calls.push(call);
@@ -128,7 +129,11 @@ test('a server of others, or one that the key may not manage, is 404 for every o
     assertRefused(await client.get(at(number)), 404, 'not_found');
     assertRefused(await client.get(`${at(number)}/content?path=a`), 404, 'not_found');
     assertRefused(await client.post(`${at(number)}/folders`, { path: 'a' }), 404, 'not_found');
-    const write = await client.put(`${at(number)}/content?path=a`, { content: 'x' }, { 'if-match': '*' });
+    const write = await client.put(
+      `${at(number)}/content?path=a`,
+      { content: 'x' },
+      { 'if-match': '*' },
+    );
     assertRefused(write, 404, 'not_found');
   }
   assert.equal(world.calls.length, 0);
@@ -180,7 +185,7 @@ test('what is no text is base64, and 4 MiB go through', async (t) => {
   const bytes = Buffer.alloc(4 * 1024 * 1024, 0xff);
   world.answer = ({ operation }) =>
     operation.kind === 'read'
-      ? { ...(content('', 't') as object), content: bytes.toString('base64') } as FileAnswer
+      ? ({ ...(content('', 't') as object), content: bytes.toString('base64') } as FileAnswer)
       : { kind: 'written', tag: 't', size: 4, created: true };
   const path = `${at(1)}/content?path=a`;
   const { data } = (await key.get(path)).body as { data: { encoding: string; content: string } };
@@ -189,7 +194,10 @@ test('what is no text is base64, and 4 MiB go through', async (t) => {
   const written = await key.put(path, { content: data.content, encoding: 'base64' });
   assert.equal(written.status, 200, written.text);
   const more = Buffer.concat([bytes, Buffer.of(1)]).toString('base64');
-  const refused = await key.put(path, { content: more.slice(0, -4) + more.slice(-4), encoding: 'base64' });
+  const refused = await key.put(path, {
+    content: more.slice(0, -4) + more.slice(-4),
+    encoding: 'base64',
+  });
   assert.ok([413, 422].includes(refused.status), `${refused.status}`);
   assertRefused(await key.put(path, { content: 'a\0b' }), 422, 'invalid_request');
   assertRefused(await key.put(path, { content: '%%', encoding: 'base64' }), 422, 'invalid_request');

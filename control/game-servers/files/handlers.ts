@@ -31,7 +31,12 @@ const DEFAULT_PAGE = 200;
 const DEFAULT_FOUND = 100;
 
 export function createFileHandlers(calls: NodeCalls): FileHandlers {
-  return { ...createReads(calls), ...createChanges(calls), ...createBin(calls) };
+  return {
+    ...createReads(calls),
+    ...createChanges(calls),
+    ...createJobs(calls),
+    ...createBin(calls),
+  };
 }
 
 function createReads(calls: NodeCalls) {
@@ -73,10 +78,6 @@ function createReads(calls: NodeCalls) {
       const { kind: _, ...measured } = answer;
       return { status: 200, body: { data: measured } };
     },
-    async listFileJobs(call, db) {
-      const { jobs } = await readFiles(calls, db, call, 'jobs', { kind: 'listJobs' });
-      return { status: 200, body: { data: jobs.map(jobView) } };
-    },
   } satisfies Partial<FileHandlers>;
 }
 
@@ -107,12 +108,6 @@ function createChanges(calls: NodeCalls) {
       const operation = { kind: 'move', moves, replace: call.body.replace ?? false } as const;
       return changed(await changeFiles(calls, db, call, 'done', operation));
     },
-    async copyFile(call, db) {
-      const from = pathOf(call.body.from, { pointer: '/from' });
-      const to = pathOf(call.body.to, { pointer: '/to' });
-      const { job } = await changeFiles(calls, db, call, 'job', { kind: 'copy', from, to });
-      return { status: 200, body: { data: jobView(job) } };
-    },
     async deleteFiles(call, db) {
       const { paths, permanently: forGood = false } = call.body;
       const checked = paths.map((path, index) => pathOf(path, { pointer: `/paths/${index}` }));
@@ -125,6 +120,21 @@ function createChanges(calls: NodeCalls) {
         mode: Number.parseInt(mode, 8),
       }));
       return changed(await changeFiles(calls, db, call, 'done', { kind: 'setMode', files }));
+    },
+  } satisfies Partial<FileHandlers>;
+}
+
+function createJobs(calls: NodeCalls) {
+  return {
+    async listFileJobs(call, db) {
+      const { jobs } = await readFiles(calls, db, call, 'jobs', { kind: 'listJobs' });
+      return { status: 200, body: { data: jobs.map(jobView) } };
+    },
+    async copyFile(call, db) {
+      const from = pathOf(call.body.from, { pointer: '/from' });
+      const to = pathOf(call.body.to, { pointer: '/to' });
+      const { job } = await changeFiles(calls, db, call, 'job', { kind: 'copy', from, to });
+      return { status: 200, body: { data: jobView(job) } };
     },
     async cancelFileJob(call, db) {
       const id = call.params.job;

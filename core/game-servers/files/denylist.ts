@@ -35,14 +35,20 @@ function matchesLast(patterns: readonly Pattern[], path: FilePath): boolean {
 }
 
 function matchesNames(names: Pattern['names'], path: FilePath): boolean {
-  return matches(path, names, (pattern) => pattern === null, (name, pattern) =>
-    pattern === null ? false : matchesName(pattern, name),
+  return matches(
+    path,
+    names,
+    (pattern) => pattern === null,
+    (name, pattern) => (pattern === null ? false : matchesName(pattern, name)),
   );
 }
 
 function matchesName(tokens: readonly Token[], name: string): boolean {
-  return matches([...name], tokens, ({ kind }) => kind === 'any', (character, token) =>
-    token.kind === 'one' && token.test(character),
+  return matches(
+    Array.from(name),
+    tokens,
+    ({ kind }) => kind === 'any',
+    (character, token) => token.kind === 'one' && token.test(character),
   );
 }
 
@@ -86,7 +92,7 @@ function parseLine(line: string): Pattern[] {
 
 function parseTokens(name: string): Token[] {
   const tokens: Token[] = [];
-  const characters = [...name];
+  const characters = Array.from(name);
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at] as string;
     if (character === '*') tokens.push({ kind: 'any' });

@@ -10,7 +10,16 @@ describe('a path of a file', () => {
     for (const text of ['plugins/a.jar', '/plugins/a.jar', 'plugins/a.jar/'])
       assert.deepEqual(parsePath(text), { ok: true, value: ['plugins', 'a.jar'] }, text);
     for (const text of ['', '/']) assert.deepEqual(parsePath(text), { ok: true, value: [] });
-    for (const text of ['..', 'a/../b', './a', 'a//b', '//', 'a\0b', '.portcullis/bin', '/.portcullis'])
+    for (const text of [
+      '..',
+      'a/../b',
+      './a',
+      'a//b',
+      '//',
+      'a\0b',
+      '.portcullis/bin',
+      '/.portcullis',
+    ])
       assert.equal(parsePath(text).ok, false, text);
     // Nothing is decoded, so these are odd names and no way out.
     for (const text of ['%2e%2e/a', '..%2f', '\\..\\a', '%username%', '....'])
@@ -30,7 +39,11 @@ describe('a path of a file', () => {
     const byte = fc.integer({ min: 1, max: 255 }).filter((one) => one !== 0x2f);
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), fc.array(byte), (raw, more) => {
-        const bytes = Uint8Array.from([...raw.filter((one) => one !== 0 && one !== 0x2f), ...more, 97]);
+        const bytes = Uint8Array.from([
+          ...raw.filter((one) => one !== 0 && one !== 0x2f),
+          ...more,
+          97,
+        ]);
         const name = nameFromBytes(bytes);
         assert.deepEqual(nameToBytes(name), bytes);
         assert.doesNotMatch(name, /[\p{Cc}\u2028\u2029\u202a-\u202e]/u);

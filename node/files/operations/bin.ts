@@ -192,12 +192,7 @@ function readId(id: string): Binned | null {
 }
 
 /** Opens a folder below another one; its caller closes it. */
-async function enterAll(
-  gate: Gate,
-  from: Folder,
-  names: FilePath,
-  make: boolean,
-): Promise<Folder> {
+async function enterAll(gate: Gate, from: Folder, names: FilePath, make: boolean): Promise<Folder> {
   let folder = await from.again();
   for (const name of names) {
     const { owner } = gate.files;
@@ -217,6 +212,7 @@ async function enterAll(
 
 /** What a game left in the bin is no item of it. */
 function ignoreRefusal(error: unknown): null {
-  if (error instanceof Error && (error.name === 'Refusal' || error instanceof FileRefusal)) return null;
+  if (error instanceof Error && (error.name === 'Refusal' || error instanceof FileRefusal))
+    return null;
   throw error;
 }

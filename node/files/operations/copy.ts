@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
-import { formatPath } from '@portcullis/core/game-servers/files/path.ts';
+import { formatPath, nameToBytes } from '@portcullis/core/game-servers/files/path.ts';
 import type { FileOperationOf } from '@portcullis/link/messages/files.ts';
-import { finishFile, Folder, type OpenFile, Refusal } from '../../server-folder/folder.ts';
+import { finishFile, type Folder, type OpenFile, Refusal } from '../../server-folder/folder.ts';
 import type { Gate, Place } from '../gate.ts';
 import type { RunningJob } from '../jobs.ts';
 import { FileRefusal } from '../refusal.ts';
@@ -9,7 +9,6 @@ import { TreeWalk, type Visit } from '../tree.ts';
 import { type Draft, publish, withDraft, writeDraft } from '../work.ts';
 import { requireOutside, requirePresent } from './change.ts';
 import { pathOf } from './list.ts';
-import { nameToBytes } from '@portcullis/core/game-servers/files/path.ts';
 
 const CHUNK = 256 * 1024;
 /** Entries of a folder that is copied. */
@@ -58,7 +57,7 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
   const { owner } = gate.files;
   await draft.tmp.make(draft.name, owner);
   const made = await draft.tmp.enter(draft.name, null);
-  if (made === null) throw new FileRefusal('impossible', 'The copy was removed while it was made.');
+  if (made === null) throw copyRemoved();
   const walk = new TreeWalk({ maxEntries: MAX_ENTRIES, signal: job.signal });
   try {
     for await (const visit of walk.of(source.folder, source.name)) {
@@ -73,7 +72,8 @@ async function copyFolder(gate: Gate, source: Place, draft: Draft, job: RunningJ
     await made.close();
   }
   job.signal.throwIfAborted();
-  if (!walk.complete) throw new FileRefusal('too_large', 'The folder is too deep, or has too many files.');
+  if (!walk.complete)
+    throw new FileRefusal('too_large', 'The folder is too deep, or has too many files.');
 }
 
 async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJob): Promise<void> {
@@ -107,11 +107,21 @@ async function copyVisited(gate: Gate, visit: Visit, into: Folder, job: RunningJ
 async function enterCopy(root: Folder, names: readonly string[]): Promise<Folder> {
   let folder = await root.again();
   for (const name of names) {
-    const next = await folder.enter(Buffer.from(nameToBytes(name) ?? []), null).finally(() => folder.close());
-    if (next === null) throw new FileRefusal('impossible', 'The copy was removed while it was made.');
-    folder = next;
+    try {
+      const next = await folder.enter(Buffer.from(nameToBytes(name) ?? []), null);
+      if (next === null) throw copyRemoved();
+      await folder.close();
+      folder = next;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
   }
   return folder;
+}
+
+function copyRemoved(): FileRefusal {
+  return new FileRefusal('impossible', 'The copy was removed while it was made.');
 }
 
 /** Copies a file's content, as far as its size was when it was opened, and takes the quota for that. */

@@ -5,11 +5,7 @@ import {
   parsePath,
   RESERVED_NAME,
 } from '@portcullis/core/game-servers/files/path.ts';
-import type {
-  FileAnswerOf,
-  FileEntry,
-  FileOperationOf,
-} from '@portcullis/link/messages/files.ts';
+import type { FileAnswerOf, FileEntry, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import type { Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
 import { contentOf, describeEntry } from './describe.ts';
@@ -95,10 +91,7 @@ async function describe(
   return describeEntry(name, stat, { denied, content });
 }
 
-async function inBatches<T, R>(
-  items: readonly T[],
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
+async function inBatches<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += BATCH) {
     results.push(...(await Promise.all(items.slice(at, at + BATCH).map(work))));

@@ -4,7 +4,11 @@ import {
   nameFromBytes,
   RESERVED_NAME,
 } from '@portcullis/core/game-servers/files/path.ts';
-import { type FileAnswerOf, type FileOperationOf, MAX_PAGE } from '@portcullis/link/messages/files.ts';
+import {
+  type FileAnswerOf,
+  type FileOperationOf,
+  MAX_PAGE,
+} from '@portcullis/link/messages/files.ts';
 import { type DiskUse, ENTRY_BYTES, type MeasureDisk } from '../../disk/measure.ts';
 import type { Folder } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';

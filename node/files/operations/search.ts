@@ -1,5 +1,9 @@
 import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
-import { type FilePath, formatPath, RESERVED_NAME } from '@portcullis/core/game-servers/files/path.ts';
+import {
+  type FilePath,
+  formatPath,
+  RESERVED_NAME,
+} from '@portcullis/core/game-servers/files/path.ts';
 import type { FileAnswerOf, FileOperationOf } from '@portcullis/link/messages/files.ts';
 import { readWhole, Refusal } from '../../server-folder/folder.ts';
 import type { Gate } from '../gate.ts';
@@ -38,7 +42,9 @@ export async function search(
     if (!isVisible(visit.path) || !matchesName(visit.path.at(-1) ?? '')) continue;
     const hit = { path: formatPath([...base, ...visit.path]), ...sizeOf(visit) };
     if (text === null) found.push({ ...hit, line: null, text: null });
-    else for (const line of await linesWith(gate, visit, text, budget)) found.push({ ...hit, ...line });
+    else
+      for (const line of await linesWith(gate, visit, text, budget))
+        found.push({ ...hit, ...line });
     if (found.length < limit && budget.bytes > 0) continue;
     complete = false;
     break;
@@ -73,10 +79,13 @@ async function linesWith(
   try {
     const file = await folder.openFile(name, gate.files.owner);
     if (file === null) return [];
-    const bytes = await readWhole(file.handle, MAX_TEXT_BYTES).finally(() => file.handle.close());
-    budget.bytes -= bytes.length;
-    if (bytes.includes(0)) return [];
-    return linesOf(bytes.toString(), wanted.toLowerCase());
+    try {
+      const bytes = await readWhole(file.handle, MAX_TEXT_BYTES);
+      budget.bytes -= bytes.length;
+      return bytes.includes(0) ? [] : linesOf(bytes.toString(), wanted.toLowerCase());
+    } finally {
+      await file.handle.close();
+    }
   } catch (error) {
     if (error instanceof Refusal) return [];
     throw error;

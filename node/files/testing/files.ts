@@ -73,12 +73,22 @@ export class TestFiles {
     rights: readonly FileRight[] = ALL,
     withinMs = 20_000,
   ): Promise<FileAnswer | null> {
-    const call = { kind: 'node.files', uuid: UUID, actor: 'alex', rights, operation, withinMs } as const;
+    const call = {
+      kind: 'node.files',
+      uuid: UUID,
+      actor: 'alex',
+      rights,
+      operation,
+      withinMs,
+    } as const;
     return this.service.run(call);
   }
 
   /** The answer of this kind; throws for any other one. */
-  async ok<K extends FileAnswer['kind']>(kind: K, operation: FileOperation): Promise<FileAnswerOf<K>> {
+  async ok<K extends FileAnswer['kind']>(
+    kind: K,
+    operation: FileOperation,
+  ): Promise<FileAnswerOf<K>> {
     const answer = await this.call(operation);
     if (answer?.kind !== kind) throw new Error(`not ${kind}: ${JSON.stringify(answer)}`);
     return answer as FileAnswerOf<K>;
