@@ -6,6 +6,7 @@ import { eachOf } from '../../file/load.ts';
 import { loadOpenTo } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, printTable } from '../../output.ts';
+import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
 import { addPower } from './power.ts';
@@ -15,7 +16,7 @@ import { addShow } from './show.ts';
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console')
+    .description('game servers: state, power, console, files')
     .addHelpText(
       'after',
       `
@@ -27,6 +28,7 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers command Survival say Restart in five minutes
   portcullis servers logs Survival --lines 200
   portcullis servers logs Survival --follow
+  portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
@@ -44,6 +46,7 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
       .argument('<words...>', 'joined by spaces'),
   ).action(sendCommand);
   addLogs(servers);
+  addFiles(servers);
   addReinstall(servers);
 }
 

@@ -7,6 +7,8 @@ export const ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files.read',
+  'game-servers.files.manage',
 ] as const satisfies ApiKeyInput['abilities'];
 export type Ability = (typeof ABILITIES)[number];
 
