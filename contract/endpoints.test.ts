@@ -51,6 +51,8 @@ const BEYOND = [
   'POST /game-servers/{slice}/files/folders game-servers.files.manage none',
   'POST /game-servers/{slice}/files/move game-servers.files.manage none',
   'POST /game-servers/{slice}/files/copy game-servers.files.manage none',
+  'POST /game-servers/{slice}/files/archive game-servers.files.manage none',
+  'POST /game-servers/{slice}/files/unpack game-servers.files.manage none',
   'POST /game-servers/{slice}/files/mode game-servers.files.manage none',
   'GET /game-servers/{slice}/files/search game-servers.files.read none',
   'GET /game-servers/{slice}/files/usage game-servers.files.read none',

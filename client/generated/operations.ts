@@ -275,6 +275,13 @@ export type ApprovedHosts = {
   };
 };
 
+export type ArchiveRequest = {
+  readonly paths: readonly string[];
+  /** The new archive, where nothing is. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to: string;
+  readonly format: 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
+};
+
 /** Number of an autonomous system. */
 export type Asn = number;
 
@@ -2867,6 +2874,13 @@ export type UnblockRequest = {
   readonly target?: string | null;
 };
 
+export type UnpackRequest = {
+  /** An archive: zip, tar, or either compressed by gzip or zstd. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly path: string;
+  /** The folder that its content goes to. Relative to the server’s folder, names separated by `/`; empty is the folder itself. A byte that is no UTF-8 and a control character are each one character from U+EF00 on, as lists have them. */
+  readonly to?: string;
+};
+
 /** The highest traffic outside of attacks. Null: never a quarter of its threshold. */
 export type UsualPeak = {
   readonly pps: number;
@@ -3261,6 +3275,22 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: CopyRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Make an archive of files and folders. */
+  archiveFiles: {
+    params: { slice: string };
+    query: never;
+    body: ArchiveRequest;
+    headers: 'idempotencyKey';
+    result: FileJobAnswer;
+  };
+  /** Unpack an archive. */
+  unpackFile: {
+    params: { slice: string };
+    query: never;
+    body: UnpackRequest;
     headers: 'idempotencyKey';
     result: FileJobAnswer;
   };
@@ -4218,6 +4248,8 @@ export const OPERATIONS = {
   makeFolder: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/folders', idempotent: true },
   moveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/move', idempotent: true },
   copyFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/copy', idempotent: true },
+  archiveFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/archive', idempotent: true },
+  unpackFile: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/unpack', idempotent: true },
   setFileModes: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/mode', idempotent: true },
   searchFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/search', idempotent: false },
   measureFiles: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/usage', idempotent: false },

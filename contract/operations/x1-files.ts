@@ -183,6 +183,30 @@ export const X1_FILE_ENDPOINTS = [
   },
   {
     ...post,
+    operationId: 'archiveFiles',
+    path: '/game-servers/{slice}/files/archive',
+    summary: 'Make an archive of files and folders',
+    description:
+      'As a job, like a copy. Only regular files and folders get into an archive; what else there is, and what the egg denies, is left out, and the job says so.',
+    body: schemas.ArchiveRequest,
+    bodyExamples: {
+      world: { paths: ['world'], to: 'backups/world.tar.zst', format: 'tar.zst' },
+    },
+    responses: changes(schemas.FileJobAnswer, { data: { ...JOB, kind: 'archive' } }),
+  },
+  {
+    ...post,
+    operationId: 'unpackFile',
+    path: '/game-servers/{slice}/files/unpack',
+    summary: 'Unpack an archive',
+    description:
+      'As a job. Each file gets its name when it is whole, and replaces a file of that name. Links, devices and set-user-id bits never leave an archive; a name that leads out of the folder, a bomb, or a full quota ends the job.',
+    body: schemas.UnpackRequest,
+    bodyExamples: { plugins: { path: 'plugins.zip', to: 'plugins' } },
+    responses: changes(schemas.FileJobAnswer, { data: { ...JOB, kind: 'unpack' } }),
+  },
+  {
+    ...post,
     operationId: 'setFileModes',
     path: '/game-servers/{slice}/files/mode',
     summary: 'Set permissions of files and folders',

@@ -135,6 +135,17 @@ export const CopyRequest = sent('CopyRequest', {
   to: path('A path where nothing is.', 'backups/world'),
 });
 
+export const ArchiveRequest = sent('ArchiveRequest', {
+  paths: Type.Array(path('A file or folder.', 'world'), { minItems: 1, maxItems: MAX_FILES }),
+  to: path('The new archive, where nothing is.', 'backups/world.tar.zst'),
+  format: choice(['zip', 'tar', 'tar.gz', 'tar.zst']),
+});
+
+export const UnpackRequest = sent('UnpackRequest', {
+  path: path('An archive: zip, tar, or either compressed by gzip or zstd.', 'plugins.zip'),
+  to: Type.Optional(path('The folder that its content goes to.', 'plugins')),
+});
+
 export const DeleteFilesRequest = sent('DeleteFilesRequest', {
   paths: Type.Array(path('A file or folder.'), { minItems: 1, maxItems: MAX_FILES }),
   permanently: Type.Optional(

@@ -66,6 +66,8 @@ export const ALL_ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
+  'game-servers.files.read',
+  'game-servers.files.manage',
 ];
 
 /** Shorter and distinct timeouts for tests. */

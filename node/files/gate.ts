@@ -115,6 +115,21 @@ export class Gate {
     return { path, folder, name: Buffer.from(name) };
   }
 
+  /** Runs work on a place and closes its folder then, for those that visit many. Refusals are worded. */
+  async at<T>(
+    path: FilePath,
+    { right, make = false }: { readonly right: FileRight; readonly make?: boolean },
+    work: (place: Place) => Promise<T>,
+  ): Promise<T> {
+    const place = await this.place(path, right, make);
+    try {
+      return await this.about(path, () => work(place));
+    } finally {
+      this.#opened.splice(this.#opened.indexOf(place.folder), 1);
+      await place.folder.close();
+    }
+  }
+
   /** Whether the server has a reserved folder. */
   hasWork(): Promise<boolean> {
     return this.#root.has(RESERVED_NAME);

@@ -7,6 +7,8 @@ import type { DiskUse, MeasureDisk } from '../disk/measure.ts';
 import { EngineError } from '../engine/engine.ts';
 import { Refusal } from '../server-folder/folder.ts';
 import type { ReadyFolder } from '../server-folder/server-folders.ts';
+import { archive } from './archives/pack.ts';
+import { unpack } from './archives/unpack.ts';
 import { Gate, type ServerFiles } from './gate.ts';
 import { Jobs } from './jobs.ts';
 import { deleteFiles, emptyBin, expireBin, listBin, restore } from './operations/bin.ts';
@@ -192,7 +194,9 @@ export class FileService {
         gate.requireAny('file.create', 'file.archive');
         return jobs.cancel(operation.id);
       case 'archive':
+        return archive(gate, operation).then(answerJob);
       case 'unpack':
+        return unpack(gate, operation).then(answerJob);
       default:
         throw new FileRefusal('impossible', 'This node does not know that operation.');
     }

@@ -18,16 +18,19 @@ import { loadServer, type ServerRow } from '../store.ts';
 /** Answers of a node but for refusals, which are thrown as problems. */
 type Answered = Exclude<FileAnswer, { readonly kind: 'refused' }>;
 
-/** Asks the node of the call's server to read something of its files. Throws what the caller is answered instead. */
+/**
+ * Asks the node of the call's server to read something of its files. `operationOf` checks the input, which comes after the
+ * check that the server is seen. Throws what the caller is answered instead.
+ */
 export async function readFiles<K extends Answered['kind']>(
   calls: NodeCalls,
   db: Reader,
   call: ServerCall,
   kind: K,
-  operation: FileOperation,
+  operationOf: () => FileOperation,
 ): Promise<FileAnswerOf<K>> {
   const server = await loadReady(db, call, 'game-servers.files.read');
-  return expect(kind, await send(calls, call, server, operation));
+  return expect(kind, await send(calls, call, server, operationOf()));
 }
 
 /** The tag of a file's content; null if there is no file. */
@@ -35,10 +38,10 @@ export async function readTag(
   calls: NodeCalls,
   db: Reader,
   call: ServerCall,
-  path: string,
+  pathOf: () => string,
 ): Promise<string | null> {
   const server = await loadReady(db, call, 'game-servers.files.manage');
-  const answer = await send(calls, call, server, { kind: 'read', path });
+  const answer = await send(calls, call, server, { kind: 'read', path: pathOf() });
   if (answer.kind === 'refused' && answer.code === 'not_found') return null;
   return expect('content', answer).tag;
 }
@@ -49,9 +52,10 @@ export async function changeFiles<K extends Answered['kind']>(
   db: Reader,
   call: ServerCall & Writing,
   kind: K,
-  operation: FileOperation,
+  operationOf: () => FileOperation,
 ): Promise<FileAnswerOf<K>> {
   const server = await loadReady(db, call, 'game-servers.files.manage');
+  const operation = operationOf();
   const attempt = await recordAttempt(db, call, ACTIONS[operation.kind], summaryOf(operation));
   const answer = await send(calls, call, server, operation);
   await attempt.close(outcomeOf(answer));

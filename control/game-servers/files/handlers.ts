@@ -16,6 +16,8 @@ export type FileHandlers = Pick<
   | 'makeFolder'
   | 'moveFiles'
   | 'copyFile'
+  | 'archiveFiles'
+  | 'unpackFile'
   | 'deleteFiles'
   | 'setFileModes'
   | 'searchFiles'
@@ -44,39 +46,45 @@ function createReads(calls: NodeCalls) {
     async listFiles(call, db) {
       const { query } = call;
       const { page = 1, per_page: perPage = DEFAULT_PAGE, sort = 'name', content = false } = query;
-      const path = pathOf(query.path ?? '', { parameter: 'path' });
-      const answer = await readFiles(calls, db, call, 'entries', {
+      const answer = await readFiles(calls, db, call, 'entries', () => ({
         kind: 'list',
-        path,
+        path: folderOf(query),
         sort,
         descending: query.order === 'descending',
         offset: (page - 1) * perPage,
         limit: perPage,
         withContent: content,
-      });
+      }));
       const { total, complete, entries } = answer;
       const meta = { current_page: page, per_page: perPage, total, complete };
-      return { status: 200, body: { data: entries.map((one) => entryView(path, one)), meta } };
+      const data = entries.map((one) => entryView(folderOf(query), one));
+      return { status: 200, body: { data, meta } };
     },
     async readFile(call, db) {
-      const path = pathOf(call.query.path, { parameter: 'path' });
-      const answer = await readFiles(calls, db, call, 'content', { kind: 'read', path });
-      return { status: 200, body: { data: contentView(path, answer) }, state: answer.tag };
+      const pathOfFile = () => pathOf(call.query.path, IN_QUERY);
+      const answer = await readFiles(calls, db, call, 'content', () => ({
+        kind: 'read',
+        path: pathOfFile(),
+      }));
+      const data = contentView(pathOfFile(), answer);
+      return { status: 200, body: { data }, state: answer.tag };
     },
     async searchFiles(call, db) {
       const { name = null, text = null, limit = DEFAULT_FOUND } = call.query;
-      if (name === null && text === null)
-        throw invalidValue('The search', { parameter: 'name' }, 'needs a name or a text');
-      const path = pathOf(call.query.path ?? '', { parameter: 'path' });
-      const operation = { kind: 'search', path, name, text, limit } as const;
-      const { found, complete } = await readFiles(calls, db, call, 'found', operation);
+      const { found, complete } = await readFiles(calls, db, call, 'found', () => {
+        if (name === null && text === null)
+          throw invalidValue('The search', { parameter: 'name' }, 'needs a name or a text');
+        return { kind: 'search', path: folderOf(call.query), name, text, limit };
+      });
       return { status: 200, body: { data: found, meta: { complete } } };
     },
     async measureFiles(call, db) {
-      const path = pathOf(call.query.path ?? '', { parameter: 'path' });
-      const answer = await readFiles(calls, db, call, 'measured', { kind: 'measure', path });
-      const { kind: _, ...measured } = answer;
-      return { status: 200, body: { data: measured } };
+      const answer = await readFiles(calls, db, call, 'measured', () => ({
+        kind: 'measure',
+        path: folderOf(call.query),
+      }));
+      const { bytes, entries, complete, children } = answer;
+      return { status: 200, body: { data: { bytes, entries, complete, children } } };
     },
   } satisfies Partial<FileHandlers>;
 }
@@ -84,42 +92,54 @@ function createReads(calls: NodeCalls) {
 function createChanges(calls: NodeCalls) {
   return {
     async writeFile(call, db) {
-      const path = pathOf(call.query.path, { parameter: 'path' });
-      const operation = {
+      const path = () => pathOf(call.query.path, IN_QUERY);
+      const expected = await expectedOf(calls, db, call, path);
+      const { size, created } = await changeFiles(calls, db, call, 'written', () => ({
         kind: 'write',
-        path,
+        path: path(),
         content: bytesOf(call.body).toString('base64'),
         mode: call.body.mode === undefined ? null : Number.parseInt(call.body.mode, 8),
-        expected: await expectedOf(calls, db, call, path),
-      } as const;
-      const { size, created } = await changeFiles(calls, db, call, 'written', operation);
-      return { status: 200, body: { data: { path, size, created } } };
+        expected,
+      }));
+      return { status: 200, body: { data: { path: path(), size, created } } };
     },
     async makeFolder(call, db) {
-      const path = pathOf(call.body.path, { pointer: '/path' });
-      const operation = { kind: 'makeFolder', path } as const;
-      return changed(await changeFiles(calls, db, call, 'done', operation));
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'makeFolder',
+        path: pathOf(call.body.path, { pointer: '/path' }),
+      }));
+      return changed(answer);
     },
     async moveFiles(call, db) {
-      const moves = call.body.moves.map(({ from, to }, index) => ({
-        from: pathOf(from, { pointer: `/moves/${index}/from` }),
-        to: pathOf(to, { pointer: `/moves/${index}/to` }),
+      const { moves, replace = false } = call.body;
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'move',
+        moves: moves.map(({ from, to }, index) => ({
+          from: pathOf(from, { pointer: `/moves/${index}/from` }),
+          to: pathOf(to, { pointer: `/moves/${index}/to` }),
+        })),
+        replace,
       }));
-      const operation = { kind: 'move', moves, replace: call.body.replace ?? false } as const;
-      return changed(await changeFiles(calls, db, call, 'done', operation));
+      return changed(answer);
     },
     async deleteFiles(call, db) {
       const { paths, permanently: forGood = false } = call.body;
-      const checked = paths.map((path, index) => pathOf(path, { pointer: `/paths/${index}` }));
-      const operation = { kind: 'delete', paths: checked, forGood } as const;
-      return changed(await changeFiles(calls, db, call, 'done', operation));
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'delete',
+        paths: pathsOf(paths),
+        forGood,
+      }));
+      return changed(answer);
     },
     async setFileModes(call, db) {
-      const files = call.body.files.map(({ path, mode }, index) => ({
-        path: pathOf(path, { pointer: `/files/${index}/path` }),
-        mode: Number.parseInt(mode, 8),
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'setMode',
+        files: call.body.files.map(({ path, mode }, index) => ({
+          path: pathOf(path, { pointer: `/files/${index}/path` }),
+          mode: Number.parseInt(mode, 8),
+        })),
       }));
-      return changed(await changeFiles(calls, db, call, 'done', { kind: 'setMode', files }));
+      return changed(answer);
     },
   } satisfies Partial<FileHandlers>;
 }
@@ -127,20 +147,43 @@ function createChanges(calls: NodeCalls) {
 function createJobs(calls: NodeCalls) {
   return {
     async listFileJobs(call, db) {
-      const { jobs } = await readFiles(calls, db, call, 'jobs', { kind: 'listJobs' });
+      const { jobs } = await readFiles(calls, db, call, 'jobs', () => ({ kind: 'listJobs' }));
       return { status: 200, body: { data: jobs.map(jobView) } };
     },
     async copyFile(call, db) {
-      const from = pathOf(call.body.from, { pointer: '/from' });
-      const to = pathOf(call.body.to, { pointer: '/to' });
-      const { job } = await changeFiles(calls, db, call, 'job', { kind: 'copy', from, to });
+      const { from, to } = call.body;
+      const { job } = await changeFiles(calls, db, call, 'job', () => ({
+        kind: 'copy',
+        from: pathOf(from, { pointer: '/from' }),
+        to: pathOf(to, { pointer: '/to' }),
+      }));
+      return { status: 200, body: { data: jobView(job) } };
+    },
+    async archiveFiles(call, db) {
+      const { paths, to, format } = call.body;
+      const { job } = await changeFiles(calls, db, call, 'job', () => ({
+        kind: 'archive',
+        paths: pathsOf(paths),
+        to: pathOf(to, { pointer: '/to' }),
+        format,
+      }));
+      return { status: 200, body: { data: jobView(job) } };
+    },
+    async unpackFile(call, db) {
+      const { path, to = '' } = call.body;
+      const { job } = await changeFiles(calls, db, call, 'job', () => ({
+        kind: 'unpack',
+        path: pathOf(path, { pointer: '/path' }),
+        to: pathOf(to, { pointer: '/to' }),
+      }));
       return { status: 200, body: { data: jobView(job) } };
     },
     async cancelFileJob(call, db) {
-      const id = call.params.job;
-      if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
-      const operation = { kind: 'cancelJob', id } as const;
-      const { job } = await changeFiles(calls, db, call, 'job', operation);
+      const { job: id } = call.params;
+      const { job } = await changeFiles(calls, db, call, 'job', () => {
+        if (!ID.test(id)) throw new Problem('not_found', 'There is no such job.');
+        return { kind: 'cancelJob', id };
+      });
       return { status: 200, body: { data: jobView(job) } };
     },
   } satisfies Partial<FileHandlers>;
@@ -149,17 +192,23 @@ function createJobs(calls: NodeCalls) {
 function createBin(calls: NodeCalls) {
   return {
     async listDeletedFiles(call, db) {
-      const { items, days } = await readFiles(calls, db, call, 'bin', { kind: 'listBin' });
+      const { items, days } = await readFiles(calls, db, call, 'bin', () => ({ kind: 'listBin' }));
       return { status: 200, body: { data: items.map(deletedView), meta: { days } } };
     },
     async restoreFiles(call, db) {
-      const operation = { kind: 'restore', ids: idsOf(call.body.ids) } as const;
-      return changed(await changeFiles(calls, db, call, 'done', operation));
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'restore',
+        ids: idsOf(call.body.ids),
+      }));
+      return changed(answer);
     },
     async emptyBin(call, db) {
       const { ids } = call.body;
-      const operation = { kind: 'emptyBin', ids: ids === undefined ? null : idsOf(ids) } as const;
-      return changed(await changeFiles(calls, db, call, 'done', operation));
+      const answer = await changeFiles(calls, db, call, 'done', () => ({
+        kind: 'emptyBin',
+        ids: ids === undefined ? null : idsOf(ids),
+      }));
+      return changed(answer);
     },
   } satisfies Partial<FileHandlers>;
 }
@@ -175,6 +224,16 @@ function pathOf(text: string, where: Where): string {
   const path = parsePath(text);
   if (!path.ok) throw invalidValue('The path', where, path.reason);
   return formatPath(path.value);
+}
+
+const IN_QUERY = { parameter: 'path' } as const;
+
+function folderOf({ path = '' }: { readonly path?: string }): string {
+  return pathOf(path, IN_QUERY);
+}
+
+function pathsOf(paths: readonly string[]): readonly string[] {
+  return paths.map((path, index) => pathOf(path, { pointer: `/paths/${index}` }));
 }
 
 /** Of an item of the bin, and of a job. */
@@ -200,11 +259,11 @@ async function expectedOf(
   calls: NodeCalls,
   db: Parameters<FileHandlers['writeFile']>[1],
   call: CallOf<'writeFile'>,
-  path: string,
+  path: () => string,
 ): Promise<string | null> {
   const { ifMatch } = call;
   if (ifMatch === null) return null;
   const tag = await readTag(calls, db, call, path);
   if (tag !== null && sameState(ifMatch, tag)) return tag;
-  throw new Problem('precondition_failed', `${path} was changed since it was read.`);
+  throw new Problem('precondition_failed', `${path()} was changed since it was read.`);
 }

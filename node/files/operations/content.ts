@@ -92,8 +92,8 @@ async function exists(gate: Gate, path: FilePath): Promise<boolean> {
   }
 }
 
-/** The regular file at a place; null if there is nothing. */
-async function present({ path, folder, name }: Place) {
+/** The regular file at a place; null if there is nothing. Throws for anything else. */
+export async function present({ path, folder, name }: Place) {
   const stat = await folder.stat(name);
   if (stat === null) return null;
   if (!stat.isFile()) {
