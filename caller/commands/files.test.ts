@@ -85,6 +85,11 @@ test('puts, lists, reads, edits, moves, copies, finds and deletes files of a ser
   );
   assert.match(await ok('du', 'Survival'), /KiB +3 +old/);
 
+  assert.match(await ok('archive', 'Survival', 'all.tar.zst', 'conf'), /archive of 1 files is done/);
+  await ok('unpack', 'Survival', 'all.tar.zst', 'unpacked');
+  assert.equal(readFileSync(join(files.folder, 'unpacked/conf/a.cfg'), 'utf8'), 'changed\n');
+  assert.match(await ok('jobs', 'Survival'), /unpack +done +2 +all\.tar\.zst/);
+
   assert.match(await ok('rm', 'Survival', 'conf/a.cfg'), /moved to the bin/);
   assert.equal(existsSync(join(files.folder, 'conf/a.cfg')), false);
   const { data } = JSON.parse(await ok('bin', 'Survival', '--json')) as { data: { id: string }[] };

@@ -1,4 +1,4 @@
-import { type BigIntStats, constants } from 'node:fs';
+import { type BigIntStats, constants, lstatSync } from 'node:fs';
 import {
   chmod,
   type FileHandle,
@@ -130,9 +130,14 @@ export class Folder {
     }
   }
 
-  /** The properties of this directory. */
-  async ownStat(): Promise<BigIntStats> {
-    return this.handle.stat({ bigint: true });
+  /** As `stat`, at once: thousands of small calls one after the other cost a tenth of as many promises. */
+  statNow(name: Name): BigIntStats | null {
+    try {
+      return lstatSync(this.at(name), { bigint: true });
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return null;
+      throw refusalOf(error, name);
+    }
   }
 
   /** The entries in the order of the file system. */

@@ -5,7 +5,7 @@ import { extract, type Entry } from 'tar-stream';
 import yauzl from 'yauzl';
 import type { OpenFile } from '../../server-folder/folder.ts';
 import { FileRefusal } from '../refusal.ts';
-import type { ArchiveEntry } from './unpack.ts';
+import type { ArchiveEntry } from './entry.ts';
 
 const HEAD_BYTES = 512;
 /** Marks at the beginning of a file, in hexadecimal. */

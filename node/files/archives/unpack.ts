@@ -13,6 +13,7 @@ import { present } from '../operations/content.ts';
 import { pathOf } from '../operations/list.ts';
 import { FileRefusal, notFound } from '../refusal.ts';
 import { publish, withDraft, writeDraft } from '../work.ts';
+import type { ArchiveEntry } from './entry.ts';
 import { readArchive } from './read.ts';
 import { QuotaSink } from './sink.ts';
 
@@ -26,16 +27,6 @@ const MAX_RATIO = 250;
 const FILE_MODE = 0o644;
 /** Refusals that concern one entry alone. */
 const LEFT_OUT: ReadonlySet<FileRefusalCode> = new Set(['denied', 'impossible', 'exists']);
-
-/** An entry of an archive. What it says of itself is not trusted. */
-export interface ArchiveEntry {
-  readonly name: Buffer;
-  readonly type: 'file' | 'folder' | 'other';
-  /** Null: unknown. */
-  readonly mode: number | null;
-  /** The content of a file. */
-  readonly content: () => Promise<AsyncIterable<Uint8Array>>;
-}
 
 /** Unpacks an archive into a folder, as a job. Returns the id of the job. */
 export async function unpack(gate: Gate, operation: FileOperationOf<'unpack'>): Promise<string> {

@@ -14,6 +14,8 @@ import { contentOf, describeEntry } from './describe.ts';
 const MAX_ENTRIES = 100_000;
 /** Concurrent calls of the file system. */
 const BATCH = 32;
+/** Entries whose properties are read without a pause. */
+const PAUSE_ENTRIES = 256;
 
 interface Listed {
   readonly name: string;
@@ -58,15 +60,24 @@ async function collect(
     }
     found.push({ name: text, isFolder, key: text.toLowerCase() });
   }
-  const listed =
-    sort === 'name'
-      ? found
-      : await inBatches(found, async (entry) => {
-          const stat = await folder.stat(bytesOf(entry.name));
-          const key = sort === 'size' ? stat?.size : stat?.mtimeMs;
-          return { ...entry, key: Number(key ?? 0) };
-        });
+  const listed = sort === 'name' ? found : await withKeys(folder, found, sort);
   return { listed: listed.toSorted((a, b) => compare(a, b, descending)), complete };
+}
+
+async function withKeys(
+  folder: Folder,
+  found: readonly Listed[],
+  sort: 'size' | 'modified',
+): Promise<Listed[]> {
+  const listed: Listed[] = [];
+  for (const entry of found) {
+    // The agent gets to do other work.
+    if (listed.length % PAUSE_ENTRIES === 0) await new Promise(setImmediate);
+    const stat = folder.statNow(bytesOf(entry.name));
+    const key = sort === 'size' ? stat?.size : stat?.mtimeMs;
+    listed.push({ ...entry, key: Number(key ?? 0) });
+  }
+  return listed;
 }
 
 function compare(a: Listed, b: Listed, descending: boolean): number {

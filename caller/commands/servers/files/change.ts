@@ -2,8 +2,9 @@ import type { FilesChanged } from '@portcullis/client/generated/operations.ts';
 import { connect } from '../../../connect.ts';
 import { failed, usageError } from '../../../exit.ts';
 import type { CallOptions } from '../../../options.ts';
-import { print, printable, printJson, warn } from '../../../output.ts';
+import { print, printable, printJson } from '../../../output.ts';
 import { findUuid } from '../find.ts';
+import { reportJob } from './archive.ts';
 
 interface RemoveOptions extends CallOptions {
   readonly permanently?: boolean;
@@ -47,14 +48,7 @@ export async function copyFile(
   const client = connect(options);
   const slice = await findUuid(client, server);
   const { data } = await client.copyFile({ slice, body: { from, to } });
-  if (options.json === true) return printJson(data);
-  for (const note of data.notes) warn(printable(note));
-  if (options.quiet === true) return;
-  print(
-    data.state === 'done'
-      ? `${printable(from)} was copied: ${data.entries} files.`
-      : `${printable(from)} is being copied: job ${data.id}.`,
-  );
+  await reportJob(client, slice, data, options);
 }
 
 export async function makeFolder(

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { withCallOptions } from '../../../options.ts';
+import { archiveFiles, listJobs, unpackFile } from './archive.ts';
 import { binFiles, emptyBin, restoreFiles } from './bin.ts';
 import { chmodFiles, copyFile, makeFolder, moveFiles, removeFiles } from './change.ts';
 import { editFile, getFile, putFile } from './content.ts';
@@ -20,6 +21,7 @@ Paths are relative to the folder of the server. Deleted files stay in its bin fo
   portcullis servers files edit Survival server.properties
   portcullis servers files mv Survival plugins/map.jar old/map.jar
   portcullis servers files rm Survival logs/latest.log
+  portcullis servers files archive Survival backups/world.tar.zst world
   portcullis servers files find Survival --text max-players
 
 The key needs game-servers.files.read, and game-servers.files.manage to change something.`,
@@ -27,6 +29,7 @@ The key needs game-servers.files.read, and game-servers.files.manage to change s
   addLooks(files);
   addContent(files);
   addChanges(files);
+  addArchives(files);
   addBin(files);
 }
 
@@ -121,6 +124,28 @@ function addChanges(files: Command): void {
       .argument('<mode>')
       .argument('<paths...>'),
   ).action(chmodFiles);
+}
+
+function addArchives(files: Command): void {
+  withCallOptions(
+    files
+      .command('archive')
+      .description('make an archive; its name says which: .zip, .tar, .tar.gz or .tar.zst')
+      .argument('<server>')
+      .argument('<archive>')
+      .argument('<paths...>'),
+  ).action(archiveFiles);
+  withCallOptions(
+    files
+      .command('unpack')
+      .description('unpack an archive')
+      .argument('<server>')
+      .argument('<archive>')
+      .argument('[folder]', 'where to; without it, the folder of the server'),
+  ).action(unpackFile);
+  withCallOptions(
+    files.command('jobs').description('list long operations').argument('<server>'),
+  ).action(listJobs);
 }
 
 function addBin(files: Command): void {
