@@ -8,12 +8,12 @@ export const ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
-  'game-servers.files.read',
-  'game-servers.files.manage',
+  'game-servers.files',
+  'game-servers.settings',
 ] as const;
 export type Ability = (typeof ABILITIES)[number];
 
-/** Of keys of the operator, which belong to no organisation. */
+/** The abilities of keys of the operator, which belong to no organisation. */
 export type OperatorAbility = 'operator.read' | 'operator.manage';
 
 /** The activation flag of an area, set by the operator for an organisation. */
@@ -29,7 +29,7 @@ export type HeaderUse = HeaderName | `${HeaderName}?`;
 export interface Link {
   readonly operationId: string;
   readonly description: string;
-  /** By the parameter name of the other operation. */
+  /** Parameters by the parameter name of the other operation. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, string | readonly string[]>>;
 }
@@ -48,13 +48,13 @@ export interface ResponseRow {
 }
 
 /**
- * What a person needs to use a row of the portal: a role in the organisation of the path, each including those before
- * it; a session alone; nothing; or to be an operator.
+ * The roles that a person needs to use a row of the portal: a role in the organisation of the path, each including
+ * those before it; a session alone; nothing; or to be an operator.
  */
 export const ROLES = ['read-only', 'member', 'admin', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What every row has. Routes, checks and OpenAPI are derived from it. */
+/** Fields that every row has. Routes, checks and OpenAPI are derived from it. */
 export interface Row {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -84,6 +84,11 @@ export interface Row {
   readonly stream?: boolean;
   /** Accepts Idempotency-Key. */
   readonly idempotent?: boolean;
+  /**
+   * With the query `dry_run=true` it answers what it would do, writes nothing, and needs this ability instead of its
+   * own: a caller that may read could find it out by itself.
+   */
+  readonly dryRun?: Ability;
 }
 
 /** The contract of an operation for API keys. */

@@ -4,7 +4,9 @@ import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
-/** What operates the fleet: a row per operation, for keys of the operator and for the sessions of operators. */
+/**
+ * Endpoints that operate the fleet: a row per operation, for keys of the operator and for the sessions of operators.
+ */
 export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,

@@ -1,16 +1,16 @@
 import type { Channel } from './db/listen.ts';
 
-/** What database notifications wake. */
+/** Parts that database notifications wake. */
 export interface Woken {
   readonly access: { forget(): void };
   readonly events: { wake(): void };
-  /** Of webhooks. */
+  /** The queue of webhooks. */
   readonly deliveries: { wake(): void };
   readonly links: { notify(channel: Channel, payload: string | null): void };
   readonly mitigations: { wake(): void };
   /** The timers of the fleet: holdings that begin and end. */
   readonly timers: { wake(): void };
-  readonly watching: { wake(): void };
+  readonly detection: { wake(): void };
   /** A backup was restored: nothing that this process remembers is true any more. */
   onRestored(): void;
 }
@@ -34,14 +34,14 @@ const WAKES: Readonly<Partial<Record<Channel, Wake>>> = {
   portcullis_restored({ onRestored }, _channel, payload) {
     if (payload !== null) onRestored();
   },
-  portcullis_watch({ mitigations, watching }) {
+  portcullis_watch({ detection, mitigations }) {
     mitigations.wake();
-    watching.wake();
+    detection.wake();
   },
-  portcullis_holdings({ mitigations, timers, watching }) {
+  portcullis_holdings({ detection, mitigations, timers }) {
     mitigations.wake();
     timers.wake();
-    watching.wake();
+    detection.wake();
   },
 };
 

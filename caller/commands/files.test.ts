@@ -26,7 +26,7 @@ async function start(t: TestContext) {
   await addServer(world.db, { number: 1, name: 'Survival' });
   const files = new TestFiles(t);
   node.link.onCall(async (call) => (call.kind === 'node.files' ? files.service.run(call) : null));
-  const abilities = ['game-servers.read', 'game-servers.files.read', 'game-servers.files.manage'];
+  const abilities = ['game-servers.read', 'game-servers.files'];
   const { authorization } = await world.client({ abilities });
   const session = new CommandSession({ PATH: process.env['PATH'], HOME: home, TZ: 'UTC' });
   t.after(async () => {
@@ -85,7 +85,10 @@ test('puts, lists, reads, edits, moves, copies, finds and deletes files of a ser
   );
   assert.match(await ok('du', 'Survival'), /KiB +3 +old/);
 
-  assert.match(await ok('archive', 'Survival', 'all.tar.zst', 'conf'), /archive of 1 files is done/);
+  assert.match(
+    await ok('archive', 'Survival', 'all.tar.zst', 'conf'),
+    /archive of 1 files is done/,
+  );
   await ok('unpack', 'Survival', 'all.tar.zst', 'unpacked');
   assert.equal(readFileSync(join(files.folder, 'unpacked/conf/a.cfg'), 'utf8'), 'changed\n');
   assert.match(await ok('jobs', 'Survival'), /unpack +done +2 +all\.tar\.zst/);

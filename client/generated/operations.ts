@@ -111,6 +111,18 @@ export type AddressChanged = {
   readonly message: string;
 };
 
+/** Numbers of own rules and filters, and what happens to them in words. A filter that gets other settings is changed. */
+export type AddressDifference = {
+  readonly created: number;
+  readonly deleted: number;
+  /** Rules that stay and get another ref or end, and filters that get other settings. */
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly changes: readonly DescribedChange[];
+  /** New rules that change no verdict, and why. */
+  readonly notes: readonly string[];
+};
+
 /** The difference that a write made. */
 export type AddressReplaced = {
   readonly data: {
@@ -118,6 +130,7 @@ export type AddressReplaced = {
     readonly deleted: ObjectNames;
     /** Own rules and filters that stayed as they were. */
     readonly unchanged: number;
+    readonly difference: AddressDifference;
   };
   /** What was accepted, and how long it propagates. */
   readonly message: string;
@@ -126,7 +139,7 @@ export type AddressReplaced = {
 export type AddressReplacement = {
   /** As it was read; ignored. */
   readonly ip?: string;
-  /** As it was read; ignored. */
+  /** As it was read; ignored. A dry run evaluates its notes under this default. */
   readonly default?: string;
   /** All rules that the address shall have of its own; [] for none. */
   readonly rules: readonly ReplacementRule[];
@@ -208,7 +221,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files.read' | 'game-servers.files.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -239,7 +252,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files.read' | 'game-servers.files.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -373,9 +386,9 @@ export type AttackMitigation = {
   /** `observe` marks what would have been dropped, and drops nothing. Later versions may add values. */
   readonly mode: 'enforce' | 'observe' | (string & {});
   readonly since: string;
-  /** When it was withdrawn; null: it stands, as far as the edge has said. */
+  /** When it was withdrawn; null: it stands, as far as the edge has reported. */
   readonly until: string | null;
-  /** Why it was withdrawn: the attack is over, nothing was heard of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
+  /** Why it was withdrawn: the attack is over, nothing was reported of it any more, somebody cancelled, or settings say otherwise. Null: it stands, or an edge did it by itself. Later versions may add values. */
   readonly ended_because: 'over' | 'expired' | 'cancelled' | 'settings' | (string & {}) | null;
 };
 
@@ -728,6 +741,36 @@ export type DeliveryStarted = {
   };
 };
 
+/** A change of rules that differ only in their ports, or of filters of one type. */
+export type DescribedChange = {
+  readonly operation: 'add' | 'remove' | 'change';
+  /** `marks`: the ref, the end or the note of a rule alone, which no packet meets. */
+  readonly effect: 'opens' | 'closes' | 'filters' | 'marks';
+  /** The object as one can paste it, and what to know of it. */
+  readonly text: string;
+  /** Null: it is a filter. */
+  readonly rule: DescribedRule | null;
+  /** Null: it is a rule. */
+  readonly filter: DescribedFilter | null;
+};
+
+export type DescribedFilter = {
+  readonly type: string;
+  /** A port expression. */
+  readonly port: string;
+};
+
+export type DescribedRule = {
+  readonly action: 'allow' | 'deny';
+  readonly protocol: string;
+  /** A port expression or `SERVER:PORT`; null: any. */
+  readonly destination_port: string | null;
+  /** Null: any. */
+  readonly source_ip: string | null;
+  readonly ref: string | null;
+  readonly expires_at: string | null;
+};
+
 export type Done = {
   readonly data: {
     readonly done: boolean;
@@ -892,9 +935,9 @@ export type EdgeAnswer = {
   readonly explanation: string;
   /** `observe`: it drops nothing. `no_device`: neither does it, because no packet can come in by its devices. */
   readonly mode: 'enforce' | 'observe' | 'no_device';
-  /** Of the policy that judged. */
+  /** The generation of the policy that was evaluated. */
   readonly generation: number;
-  /** Whether it judges by the accepted policy of the address. */
+  /** Whether it evaluates the accepted policy of the address. */
   readonly up_to_date: boolean;
   /** `disturbed`: somebody else changed what the edge put into its kernel, and it is not mended yet. `unknown`: the edge cannot look. Later versions may add values. */
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
@@ -1017,9 +1060,9 @@ export type ExplainRequest = {
   readonly icmp_type?: number;
   /** With icmp; default 0. */
   readonly icmp_code?: number;
-  /** Judge by what was accepted, or by what is live on every edge: nothing while no edge enforces. */
+  /** Evaluate what was accepted, or what is live on every edge: nothing while no edge enforces. */
   readonly view?: 'accepted' | 'live';
-  /** Judge by what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
+  /** Evaluate what is accepted as this would change it; nothing is written, and what would refuse the change refuses it here. No edge is asked. */
   readonly change?: ExplainedChange | null;
 };
 
@@ -1455,12 +1498,14 @@ export type GameServerBuildState = {
   readonly epoch: number;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** The rights of the caller to it, as `listServerPeople` explains them. */
+  readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
   readonly problem: string | null;
   readonly allocation: Allocation;
@@ -1561,7 +1606,7 @@ export type GameServerStatus = {
   readonly crashed_at: string | null;
   /** Where it runs. */
   readonly node: string;
-  /** Whether its node was heard lately. */
+  /** Whether its node reported lately. */
   readonly node_connected: boolean;
   /** What it is. */
   readonly egg: string;
@@ -1626,6 +1671,11 @@ export type Group = {
     readonly id: number;
     readonly type: string;
     readonly port: Port;
+    /** The organisation’s own name for it; null: none. */
+    readonly ref: string | null;
+    /** When it ends by itself; null: never. */
+    readonly expires_at: string | null;
+    readonly note: string | null;
   }>;
   /** Addresses and prefixes that it is assigned to. */
   readonly targets: readonly string[];
@@ -1640,13 +1690,26 @@ export type GroupConflict = {
   readonly detail: string;
 };
 
+export type GroupFilterInput = {
+  /** A slug from the catalogue of the same address. */
+  readonly type: string;
+  /** The ports to filter: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. */
+  readonly port: string;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
+};
+
 /** A group whole: what is there and not here is taken out. */
 export type GroupInput = {
   readonly name: string;
   /** All of its rules. */
-  readonly rules: readonly RuleInput[];
+  readonly rules: readonly GroupRuleInput[];
   /** All of its filters. */
-  readonly filters: readonly FilterInput[];
+  readonly filters: readonly GroupFilterInput[];
   /** Addresses, or prefixes inside holdings; each once. */
   readonly targets: readonly string[];
 };
@@ -1685,6 +1748,26 @@ export type GroupRule = {
   readonly source_ip: string | null;
   /** Null: any port. */
   readonly destination_port: number | null;
+  /** The organisation’s own name for it; null: none. */
+  readonly ref: string | null;
+  /** When it ends by itself; null: never. */
+  readonly expires_at: string | null;
+  readonly note: string | null;
+};
+
+export type GroupRuleInput = {
+  readonly action: RuleAction;
+  readonly protocol: RuleProtocol;
+  /** With tcp and udp only: a port, a range `low-high`, or a comma-separated list of either. Ports are 1 to 65535 without leading zeros; overlaps count once. Left out or null: any port. */
+  readonly destination_port?: string | null;
+  /** An address or a CIDR block of the address’s own family, without host bits. Left out or null: any source. */
+  readonly source_ip?: string | null;
+  /** Your own name for it, unique in the group; for at most one port. Default: none. */
+  readonly ref?: string | null;
+  /** When it ends by itself, in the future. Default: never. */
+  readonly expires_at?: string | null;
+  /** Plain text, of one or more lines; null: none. */
+  readonly note?: string | null;
 };
 
 export type GroupSaved = {
@@ -2313,6 +2396,10 @@ export type PortalLink = {
     readonly organisation: string | null;
     /** Later versions may add values. */
     readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {}) | null;
+    /** Name of the one server that it is an invitation to. */
+    readonly server: string | null;
+    /** Rights to that server. */
+    readonly rights: readonly string[];
     readonly expires_at: string;
   };
 };
@@ -2551,6 +2638,32 @@ export type SampleCount = {
   readonly sources: number;
 };
 
+/** What was done with a server. */
+export type ServerActivity = {
+  /** Newest first. The newest 5,000 of a server are kept, for 90 days. */
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    readonly at: string;
+    /** A key, a person, the operator, or Portcullis itself. Later versions may add values. */
+    readonly actor_kind: 'key' | 'user' | 'operator' | 'system' | (string & {});
+    readonly actor: string;
+    /** How it came. Later versions may add values. */
+    readonly door: 'api' | 'portal' | 'sftp' | 'node' | (string & {});
+    /** The address that it came from. */
+    readonly source: string | null;
+    readonly action: string;
+    readonly detail: Readonly<Record<string, unknown>>;
+    /** How often it was done within a minute. */
+    readonly times: number;
+  }>;
+  readonly meta: ServerActivityMeta;
+};
+
+export type ServerActivityMeta = {
+  /** Send it as `before` for older entries; null: there are none. */
+  readonly next: number | null;
+};
+
 /** What is left out stays as it is. */
 export type ServerChange = {
   /** What a billing system calls it; unique in its organisation. */
@@ -2633,6 +2746,12 @@ export type ServerInput = {
   readonly crashes?: CrashPolicyInput;
 };
 
+export type ServerInvitation = {
+  readonly email: string;
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
+};
+
 export type ServerLimits = {
   /** MiB. */
   readonly memory: number;
@@ -2640,6 +2759,39 @@ export type ServerLimits = {
   readonly cpu: number;
   /** MiB. */
   readonly disk: number;
+};
+
+/** The people who have rights to one server. */
+export type ServerPeople = {
+  readonly data: ServerPeopleData;
+};
+
+export type ServerPeopleData = {
+  /** By email. Members of the organisation are here only if they have more rights here than by their role. */
+  readonly people: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    readonly name: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly since: string;
+  }>;
+  readonly invitations: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly created_by: string;
+    readonly expires_at: string;
+  }>;
+  /** Every right that there is. */
+  readonly rights: ReadonlyArray<{
+    readonly group: string;
+    readonly right: string;
+    readonly description: string;
+    /** Whether the caller has it, and so may give it. */
+    readonly own: boolean;
+  }>;
 };
 
 export type ServerPort = {
@@ -2650,6 +2802,11 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerRightsChange = {
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
 };
 
 export type ServerSample = {
@@ -2960,8 +3117,8 @@ export type WhoAmI = {
     readonly organisations: ReadonlyArray<{
       readonly slug: string;
       readonly name: string;
-      /** Each role includes those before it. Later versions may add values. */
-      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      /** Each role includes those before it. `guest`: rights to single servers only. Later versions may add values. */
+      readonly role: 'guest' | 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
       /** `fleet`: the fleet file owns it, and its name is changed there. Later versions may add values. */
       readonly owner: 'fleet' | 'portal' | (string & {});
     }>;
@@ -3081,7 +3238,7 @@ export interface X1Operations {
   /** Replace the own rules and filters of an address. */
   replaceAddress: {
     params: { ip: string };
-    query: never;
+    query: { dry_run?: boolean };
     body: AddressReplacement;
     headers: 'ifMatch';
     result: AddressReplaced;
@@ -3357,6 +3514,54 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: FileJobAnswer;
+  };
+  /** List the people of a server. */
+  listServerPeople: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: never;
+    result: ServerPeople;
+  };
+  /** Invite a person to a server. */
+  inviteToServer: {
+    params: { slice: string };
+    query: never;
+    body: ServerInvitation;
+    headers: 'idempotencyKey';
+    result: NewLink;
+  };
+  /** Set the rights of a person to a server. */
+  setServerRights: {
+    params: { slice: string; person: number };
+    query: never;
+    body: ServerRightsChange;
+    headers: never;
+    result: Done;
+  };
+  /** Remove a person from a server. */
+  removeFromServer: {
+    params: { slice: string; person: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Withdraw an invitation to a server. */
+  withdrawServerInvitation: {
+    params: { slice: string; invitation: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Read what was done with a server. */
+  listServerActivity: {
+    params: { slice: string };
+    query: { before?: number; limit?: number };
+    body: never;
+    headers: never;
+    result: ServerActivity;
   };
   /** Read an attack. */
   readAttack: {
@@ -4258,6 +4463,12 @@ export const OPERATIONS = {
   restoreFiles: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/files/bin/restore', idempotent: true },
   listFileJobs: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/files/jobs', idempotent: false },
   cancelFileJob: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/files/jobs/{job}', idempotent: true },
+  listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
+  inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
+  setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },
+  removeFromServer: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: true },
+  withdrawServerInvitation: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/invitations/{invitation}', idempotent: true },
+  listServerActivity: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/activity', idempotent: false },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
   acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },

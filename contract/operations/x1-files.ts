@@ -16,14 +16,14 @@ const common = { tag: 'Game servers', flag: null, params: SERVER_PARAMS } as con
 const read = {
   ...common,
   method: 'GET',
-  ability: 'game-servers.files.read',
+  ability: 'game-servers.files',
   write: false,
   waits: true,
   requestHeaders: ['If-None-Match'],
 } as const;
 const change = {
   ...common,
-  ability: 'game-servers.files.manage',
+  ability: 'game-servers.files',
   write: 'instructs',
   requestHeaders: ['Idempotency-Key'],
   idempotent: true,
@@ -129,7 +129,7 @@ export const X1_FILE_ENDPOINTS = [
     operationId: 'writeFile',
     method: 'PUT',
     path: '/game-servers/{slice}/files/content',
-    ability: 'game-servers.files.manage',
+    ability: 'game-servers.files',
     write: 'instructs',
     bodyBytes: schemas.MAX_CONTENT_BODY,
     requestHeaders: ['If-Match'],

@@ -127,7 +127,7 @@ const GameServerStatus = object('GameServerStatus', {
     description: 'When it last ended by itself while it should run; null: not since its start.',
   }),
   node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-  node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+  node_connected: Type.Boolean({ description: 'Whether its node reported lately.' }),
   egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
   allocation: Allocation,
 });
@@ -150,9 +150,12 @@ export const GameServerBuild = object(
       log: textOrNull({ description: 'The last lines of the install, while it runs and after.' }),
       epoch: natural({ description: 'How often it was asked to be built.', examples: [1] }),
       node: Type.String({ description: 'Where it runs.', examples: ['node-1'] }),
-      node_connected: Type.Boolean({ description: 'Whether its node was heard lately.' }),
+      node_connected: Type.Boolean({ description: 'Whether its node reported lately.' }),
       egg: Type.String({ description: 'What it is.', examples: ['eggs/flying-squid.json'] }),
       suspended: Type.Boolean({ description: 'The operator lets it not run.' }),
+      rights: Type.Array(Type.String(), {
+        description: 'The rights of the caller to it, as `listServerPeople` explains them.',
+      }),
       problem: textOrNull({
         description:
           'What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s.',

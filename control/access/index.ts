@@ -21,6 +21,7 @@ export type { Actor } from './audit.ts';
 export { keyActor, operatorActor, personActor, recordAudit, recordAudits } from './audit.ts';
 export type {
   Caller,
+  Guest,
   Identity,
   Key,
   Member,
@@ -42,7 +43,7 @@ export {
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
 export { subscriberBlock, unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
-export { seesServer, type ServerHolder, withinReach } from './reach.ts';
+export { rightsOn, seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { holdRight, takeRight, waitForWrites } from './held-rights.ts';
 export { hashToken, readCookie, sessionCookieName } from './sessions.ts';
 export { findOrganisation, listOrganisations } from './organisation-store.ts';
@@ -50,7 +51,8 @@ export { findOrganisation, listOrganisations } from './organisation-store.ts';
 export interface Access {
   /**
    * Authenticates by the Authorization header and the canonical source address ('' if unknown). Throws
-   * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect within a second on every replica.
+   * `unauthenticated`, or `rate_limited` where too many unknown keys came from. A change of the key takes effect
+   * within a second on every replica.
    */
   authenticate(authorization: string | undefined, source: string): Promise<KeyHolder>;
   /** Like `authenticate`, from the database as it is now: for the transaction that writes. */

@@ -23,7 +23,7 @@ import {
 
 type SessionNames = 'readSession' | 'readAccount' | 'listSessions' | 'endSession' | 'renameAccount';
 
-/** What people do with their sessions and their name. */
+/** Operations of people on their sessions and their name. */
 export function sessionHandlers(): Pick<Handlers, SessionNames> {
   return {
     readSession: async (call, db) => ({
@@ -64,7 +64,7 @@ export function sessionHandlers(): Pick<Handlers, SessionNames> {
   };
 }
 
-/** What people do with their password. */
+/** Operations of people on their password. */
 export function passwordHandlers(publicUrl: string): Pick<Handlers, 'changePassword'> {
   return {
     async changePassword(call, db) {
@@ -99,7 +99,7 @@ async function replacePassword(
   if (rows.length === 0) throw refuse('/password', 'was changed meanwhile; try again');
 }
 
-/** Those that still sign in after a change of the password, which the person is shown. */
+/** Passkeys: those that still sign in after a change of the password, which the person is shown. */
 async function loadPasskeys(db: Reader, personId: number): Promise<object[]> {
   const { rows } = await sql<object>`
     select id, name, to_json(created_at) as created_at, to_json(last_used_at) as last_used_at
@@ -146,7 +146,7 @@ export function totpHandlers(publicUrl: string): Pick<Handlers, 'beginTotp' | 'c
   };
 }
 
-/** Of an authenticator app that is on. */
+/** Operations of an authenticator app that is on. */
 export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewRecoveryCodes'> {
   return {
     async renewRecoveryCodes(call, db) {
@@ -174,7 +174,8 @@ export function secondFactorHandlers(): Pick<Handlers, 'removeTotp' | 'renewReco
 interface OrganisationRow {
   readonly slug: string;
   readonly name: string;
-  readonly role: Role;
+  /** `guest`: rights to single servers only. */
+  readonly role: Role | 'guest';
   readonly owner: Owner;
 }
 
@@ -187,10 +188,13 @@ async function readWhoAmI(db: Db, person: Person): Promise<object> {
   }>`
     select p.name, a.slug as acting_for, coalesce((
         select json_agg(json_build_object('slug', o.slug, 'name', o.name, 'owner', o.owner,
-                                          'role', case when o.id = a.id then 'owner' else m.role end) order by o.slug)
+                                          'role', case when o.id = a.id then 'owner' else coalesce(m.role, 'guest') end)
+                        order by o.slug)
           from organisations o
           left join members m on m.organisation_id = o.id and m.person_id = p.id
-         where m.person_id is not null or o.id = a.id), '[]') as organisations
+         where m.person_id is not null or o.id = a.id
+            or exists (select from server_people sp join game_servers g on g.uuid = sp.server
+                        where sp.person_id = p.id and g.organisation_id = o.id)), '[]') as organisations
       from people p
       join sessions s on s.id = ${person.sessionId}
       left join organisations a on a.id = s.acting_id and p.is_operator

@@ -10,12 +10,12 @@ import { conflict, Problem } from '../problem.ts';
 import { loadOrganisations } from './store.ts';
 import { organisationView } from './views.ts';
 
-/** What an operator did, for the audit trail. */
+/** Actions that an operator did, for the audit trail. */
 export interface Done {
   readonly action: string;
   readonly target: string;
   readonly detail: Readonly<Record<string, unknown>>;
-  /** What was made, by its id; absent: nothing that has one. */
+  /** The object that was made, by its id; absent: nothing that has one. */
   readonly made?: { readonly id: number };
 }
 
@@ -81,7 +81,7 @@ export async function finishWrite(
   };
 }
 
-/** What somebody else has, by the constraint that says so. */
+/** Names that somebody else has, by the constraint that says so. */
 const TAKEN: Readonly<Record<string, readonly [pointer: string, detail: string]>> = {
   // Others wrote at the same time: agents, or a release that does not take the lock.
   holdings_one_holder: [

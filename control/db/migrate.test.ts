@@ -12,6 +12,10 @@ const APPLIED = [
   ['0002-people.sql', '95b793634d464ff5de893e8c81acde7b2e55b9788d7cc6564857e35abef5a979'],
   ['0003-wire.sql', '178d30a415cb33fbddd113601a179b3a6fb2cc91019e312baa4d471263fc20ca'],
   ['0006-postgres-15.sql', '5dbd8cbc9003158b9760e17178c2ea694e4a3bd4624d97f5f77fc1b172187201'],
+  ['0007-group-rule-marks.sql', '461fa2a43668ba3ca85b283f6363d49b77eb0a0117e70c47566d2555e3901de2'],
+  ['0008-outbox.sql', '4c49d5b28032638ac2944fa3178a21001ec329cf231de8f518bdcbf19106d31a'],
+  ['0009-unanswered-only.sql', 'f142698a63854aead6311f6d33e33009428102caa6d421557df0725fb68a1781'],
+  ['0013-server-people.sql', 'a2a6f4938f7bb0a4196191ecc7ac62349cea476e6742e8d86a05b35b46d4f08f'],
 ];
 const two = { name: '0002-more.sql', text: '', hash: 'b' };
 

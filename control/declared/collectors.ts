@@ -11,8 +11,8 @@ export interface DeclaredExporter extends Omit<CollectorExporter, 'prefixes'> {
 }
 
 /**
- * What is not said stays as it is: exporters of before this had to be said keep everything. A new exporter has to say what
- * it is believed of. Returns its address if it does not.
+ * Completes exporters: what is not said stays as it is: exporters of before this had to be said keep everything. A
+ * new exporter has to say what it is believed of. Returns its address if it does not.
  */
 export function completeExporters(
   declared: readonly DeclaredExporter[],

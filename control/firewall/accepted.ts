@@ -5,11 +5,10 @@ import { inSnapshot, loadAddressPolicy } from '../fleet/policies/policies.ts';
 import { notHeld } from '../http/operations/not-found.ts';
 import type { AddressCall } from '../http/operations/operation.ts';
 import { loadServingEdges, type ServingEdge } from './held-store.ts';
+import { filterKey, ruleKey } from '@portcullis/core/firewall/rules/content.ts';
 import {
   type AddressState,
   enforcedGeneration,
-  filterKey,
-  ruleKey,
   type StoredFilter,
   type StoredRule,
 } from './objects.ts';
@@ -29,7 +28,7 @@ export interface AcceptedAddress {
   readonly propagation: PropagationTime | null;
 }
 
-/** What drops packets to an address beside its rules and default. */
+/** Everything that drops packets to an address beside its rules and default. */
 export interface AlsoDrops {
   readonly blocked: readonly BlockedList[];
   readonly geo: Policy['geo'];

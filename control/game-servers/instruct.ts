@@ -1,10 +1,25 @@
 import type { NodeAnswer, NodeCall } from '@portcullis/link/messages/node.ts';
+import type { ServerRight } from '@portcullis/core/access/server-rights.ts';
+import type { Caller } from '../access/index.ts';
 import type { Reader } from '../db/database.ts';
 import type { Writing } from '../http/operations/operation.ts';
-import { notSeen } from '../http/operations/not-found.ts';
-import { recordAttempt, type ServerCall } from './attempt.ts';
 import type { NodeCalls, Silence } from './nodes/calls.ts';
-import { loadServer, type ServerRow } from './store.ts';
+import { recordAttempt } from './attempt.ts';
+import { requireServer, type ServerCall } from './require-server.ts';
+import type { ServerRow } from './store.ts';
+
+/** The right that an instruction needs. */
+function rightFor(instruction: Instruction): ServerRight {
+  if (instruction.kind === 'command') return 'control.console';
+  return RIGHT_OF_SIGNAL[instruction.signal];
+}
+
+const RIGHT_OF_SIGNAL = {
+  start: 'control.start',
+  stop: 'control.stop',
+  kill: 'control.stop',
+  restart: 'control.restart',
+} as const satisfies Record<string, ServerRight>;
 
 export type Instruction = Extract<NodeCall['call'], { readonly kind: 'power' | 'command' }>;
 
@@ -20,14 +35,17 @@ export interface Acknowledged {
 export async function instruct(
   calls: NodeCalls,
   db: Reader,
-  call: ServerCall & Writing,
+  call: ServerCall & Writing<Caller>,
   instruction: Instruction,
 ): Promise<Acknowledged> {
-  const server = await loadServer(db, call.by, 'game-servers.manage', call.params.slice);
-  if (server === null) throw notSeen();
+  const server = await requireServer(db, call, rightFor(instruction));
   if (!server.provisioned) return refused(422, wordUnprovisioned(server));
   const { kind, ...detail } = instruction;
-  const attempt = await recordAttempt(db, call, `server.${kind}`, detail);
+  const attempt = await recordAttempt(db, call, {
+    action: kind,
+    detail,
+    check: (tx, by) => requireServer(tx, { ...call, by }, rightFor(instruction)),
+  });
   const withinMs = calls.timeouts.instructMs;
   const acknowledged = acknowledge(await calls.call(server, instruction, withinMs), withinMs);
   await attempt.close(acknowledged.body);

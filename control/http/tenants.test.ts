@@ -5,7 +5,7 @@ import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { PORTAL_ENDPOINTS, PORTAL_PREFIX } from '@portcullis/contract/portal-endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { putAttack, putEvidence } from '../attacks/testing.ts';
+import { putAttack, putEvidence } from '../detection/testing.ts';
 import type { Db } from '../db/database.ts';
 import { recordDrops } from '../fleet/edges/drops.ts';
 import { insertEdge } from '../fleet/testing.ts';
@@ -25,7 +25,7 @@ const OF_ORGANISATIONS = PORTAL_ENDPOINTS.filter(({ path }) => path.startsWith('
 const ONLY_OWN = new Set(['createKey', 'createWebhook', 'inviteMember', 'renameOrganisation']);
 
 interface Victim {
-  /** What a stranger would put for each parameter of a path. */
+  /** Values that another organisation would put for each parameter of a path. */
   readonly params: Readonly<Record<string, string>>;
   readonly bodies: Readonly<Record<string, unknown>>;
 }

@@ -2,8 +2,9 @@ import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
+import { createServerPeople } from '../server-people/index.ts';
 import { createJoining } from '../joining/index.ts';
-import { createAttacks } from '../attacks/index.ts';
+import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
 import type { Db } from '../db/database.ts';
 import { testDatabase } from '../db/testing.ts';
@@ -66,8 +67,8 @@ export const ALL_ABILITIES = [
   'attacks.read',
   'game-servers.read',
   'game-servers.manage',
-  'game-servers.files.read',
-  'game-servers.files.manage',
+  'game-servers.files',
+  'game-servers.settings',
 ];
 
 /** Shorter and distinct timeouts for tests. */
@@ -149,6 +150,8 @@ const ADMINISTRATION = {
   eggs: SHIPPED_EGGS,
 } as const;
 
+const GOOD = { ok: true, detail: 'As it should be.' };
+
 function serverDeps({
   db,
   events,
@@ -160,9 +163,8 @@ function serverDeps({
 }: HttpParts): HttpDeps {
   const publicUrl = 'https://portcullis.example';
   const firewall = createFirewall({ loadSourceSets, queryEdges, publicUrl, registry, log });
-  const attacks = createAttacks({ db, publicUrl, registry, log });
+  const history = createHistory({ publicUrl });
   const webhooks = createWebhooks({ db, networks: [], registry, log });
-  const good = { ok: true, detail: 'As it should be.' };
   return {
     config: {
       listen: { host: '127.0.0.1', port: 0 },
@@ -176,8 +178,9 @@ function serverDeps({
     handlers: {
       ...firewall.handlers,
       ...gameServers.handlers,
-      ...attacks.handlers,
+      ...history.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
+      ...createServerPeople({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,
@@ -190,10 +193,10 @@ function serverDeps({
     },
     registry,
     readiness: async () => ({
-      database: good,
-      migrations: good,
-      embeddedPostgres: good,
-      fleet: good,
+      database: GOOD,
+      migrations: GOOD,
+      embeddedPostgres: GOOD,
+      fleet: GOOD,
       enforcement: { state: 'none', detail: 'Nothing is enforced.', edges: [] },
     }),
     log,

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Row } from '@portcullis/contract/endpoint.ts';
 import { ENDPOINTS, V1_PREFIX } from '@portcullis/contract/endpoints.ts';
 import { X1_ENDPOINTS, X1_PREFIX } from '@portcullis/contract/x1-endpoints.ts';
-import { putAttack } from '@portcullis/control/attacks/testing.ts';
+import { putAttack } from '@portcullis/control/detection/testing.ts';
 import type { Db } from '@portcullis/control/db/database.ts';
 import { dataOf, type TestClient, type TestReply } from '@portcullis/control/testing/client.ts';
 import { startEnvironment } from '@portcullis/control/testing/fixture.ts';
@@ -48,7 +48,7 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
   listAttacks: ['', `?ip=${OUTSIDE}`, '?prefix=203.0.113.0/24'],
   listFilters: [''],
 };
-/** Of the key itself, and of game servers, which other bounds of a key are about. */
+/** Characters that the key itself, and of game servers, which other bounds of a key are about. */
 const ELSEWHERE = new Set(['readCaller', 'streamEvents']);
 const ROWS = [
   ...ENDPOINTS.map((row) => ({ prefix: V1_PREFIX, row: row as Row })),

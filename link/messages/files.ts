@@ -1,4 +1,4 @@
-import { FILE_RIGHTS, type FileRight } from '@portcullis/core/game-servers/files/rights.ts';
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import { MAX_PATH_LENGTH, parsePath } from '@portcullis/core/game-servers/files/path.ts';
 import {
   array,
@@ -111,7 +111,7 @@ export const FILE_CALLS = kinds({
     withinMs: answerTimeoutMs,
     uuid,
     /** Rights of the caller now. */
-    rights: array(oneOf(...(Object.keys(FILE_RIGHTS) as readonly FileRight[])), 16),
+    rights: array(oneOf(...FILE_RIGHTS), 16),
     /** The caller, for the node's log. */
     actor: prose(255),
     operation: union<FileOperation>(FILE_OPERATIONS),

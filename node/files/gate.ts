@@ -6,7 +6,7 @@ import {
   nameToBytes,
   RESERVED_NAME,
 } from '@portcullis/core/game-servers/files/path.ts';
-import type { FileRight } from '@portcullis/core/game-servers/files/rights.ts';
+import type { FileRight } from '@portcullis/core/access/server-rights.ts';
 import type { Limiter } from '@portcullis/link/limiter.ts';
 import { Folder, type Name, type Owner } from '../server-folder/folder.ts';
 import type { Jobs } from './jobs.ts';

@@ -1,5 +1,5 @@
 import { parseDenylist } from '@portcullis/core/game-servers/files/denylist.ts';
-import { FILE_RIGHTS, type FileRight } from '@portcullis/core/game-servers/files/rights.ts';
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import { describeError, type Log } from '@portcullis/core/log.ts';
 import { Limiter } from '@portcullis/link/limiter.ts';
 import type { FileAnswer, FileCall, FileOperation } from '@portcullis/link/messages/files.ts';
@@ -28,7 +28,7 @@ const MAX_AT_ONCE = 8;
 const WORK_SHARE = 0.8;
 const SWEEP_MS = 3_600_000;
 const FIRST_SWEEP_MS = 60_000;
-const ALL_RIGHTS = new Set(Object.keys(FILE_RIGHTS) as FileRight[]);
+const ALL_RIGHTS = new Set(FILE_RIGHTS);
 
 /** Operations that change nothing leave no line of activity. */
 const QUIET: ReadonlySet<FileOperation['kind']> = new Set([

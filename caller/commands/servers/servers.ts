@@ -6,9 +6,11 @@ import { eachOf } from '../../file/load.ts';
 import { loadOpenTo } from '../../open-to.ts';
 import { type CallOptions, withCallOptions } from '../../options.ts';
 import { print, printJson, printTable } from '../../output.ts';
+import { addActivity } from './activity.ts';
 import { addFiles } from './files/files.ts';
 import { findUuid } from './find.ts';
 import { addLogs } from './logs.ts';
+import { addPeople } from './people.ts';
 import { addPower } from './power.ts';
 import { addReinstall } from './reinstall.ts';
 import { addShow } from './show.ts';
@@ -16,7 +18,7 @@ import { addShow } from './show.ts';
 export function addServers(program: Command): void {
   const servers = program
     .command('servers')
-    .description('game servers: state, power, console, files')
+    .description('game servers: state, power, console, files, people')
     .addHelpText(
       'after',
       `
@@ -30,6 +32,8 @@ A server is named by its uuid, or by its name if no other server has it.
   portcullis servers logs Survival --follow
   portcullis servers files ls Survival plugins
   portcullis servers reinstall 6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11    after a failed build
+  portcullis servers people list Survival
+  portcullis servers activity Survival
 
 If the node refuses, or a --wait times out, the exit code is 1.`,
     );
@@ -48,6 +52,8 @@ If the node refuses, or a --wait times out, the exit code is 1.`,
   addLogs(servers);
   addFiles(servers);
   addReinstall(servers);
+  addPeople(servers);
+  addActivity(servers);
 }
 
 interface ListOptions extends CallOptions {

@@ -10,7 +10,7 @@ import {
   type RuleContent,
   ruleIdentity,
   type WantedRule,
-} from '../objects.ts';
+} from '@portcullis/core/firewall/rules/content.ts';
 import {
   openWriteScope,
   ownObjects,
@@ -79,7 +79,7 @@ function isOver({ expiresAt }: PastRule): boolean {
   return expiresAt !== null && expiresAt.getTime() <= Date.now();
 }
 
-/** What is there without what the generation created, and with what it deleted; each once. */
+/** Merges what is there without what the generation created, and with what it deleted; each once. */
 function merge<T>(
   there: readonly (T & { readonly id: number })[],
   past: readonly { readonly id: number; readonly created: number }[],

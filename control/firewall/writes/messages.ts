@@ -1,11 +1,11 @@
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
-import { portItems } from '@portcullis/core/net/ports.ts';
+import { portList } from '@portcullis/core/net/ports.ts';
 import type { Enforcement, GroupRef } from '../objects.ts';
 
 /** The wording of the interface; beyond it a message has what is measured (propagation.ts). */
 const PROPAGATION = 'Changes take 3-5 minutes to propagate globally.';
 
-/** What every message of a write says while no edge enforces. */
+/** The text in every message of a write while no edge enforces. */
 export function notEnforced(target: string): string {
   return `At the moment no edge enforces rules for ${target}, so packets to it are not filtered until one does.`;
 }
@@ -17,7 +17,7 @@ const RECONNECT =
 /** At most this many items are spelled out in a sentence. */
 const LISTED = 20;
 
-/** What a write does to the own objects of an address: rules and filters together. */
+/** The effect of a write on the own objects of an address: rules and filters together. */
 export interface Change {
   /** Rules that stay and get another name or end. */
   readonly marked: number;
@@ -59,7 +59,7 @@ export function filtersDeleted(deleted: number, missing: Missing, change: Change
 
 export function addressReplaced(change: Change): string {
   if (change.created + change.deleted === 0 && change.marked > 0) {
-    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are judged as before.`;
+    return `The name or the end of ${counted(change.marked, 'rule', 'rules')} was changed; packets are evaluated as before.`;
   }
   if (change.created + change.deleted === 0) {
     return 'Nothing was changed: the address already has exactly these rules and filters.';
@@ -70,6 +70,12 @@ export function addressReplaced(change: Change): string {
     change.propagation,
     change,
   );
+}
+
+/** The message of a dry run of the same. */
+export function replacementPlanned(change: Change): string {
+  const what = `Nothing was written. The same request without dry_run creates ${counted(change.created, 'object', 'objects')}, deletes ${change.deleted}, and gives ${counted(change.marked, 'rule', 'rules')} another name or end.`;
+  return sentences(what, change.filtersCreated ? RECONNECT : '', change);
 }
 
 export function settingsAccepted(change: Change): string {
@@ -123,13 +129,6 @@ export function ownedByGroup(group: GroupRef, what: 'rule' | 'filter', name: str
   return `The ${what} ${name} is managed by the firewall group ${JSON.stringify(group.name)} (id ${group.id}) and can only be changed there; nothing was deleted.`;
 }
 
-/** `port 80`, `ports 80, 443, 7000-7010 and 3 more`. Takes ports in ascending order. */
-export function portList(ports: readonly number[]): string {
-  const runs = portItems(ports);
-  const more = runs.length > LISTED ? ` and ${runs.length - LISTED} more` : '';
-  return `${ports.length === 1 ? 'port' : 'ports'} ${runs.slice(0, LISTED).join(', ')}${more}`;
-}
-
 function deletion(deleted: number, missing: Missing, one: string, many: string): string {
   if (missing.length === 0) return `${counted(deleted, one, many)} deleted.`;
   const more = missing.length > LISTED ? ` and ${missing.length - LISTED} more` : '';
@@ -144,5 +143,5 @@ function counted(count: number, one: string, many: string): string {
 function sentences(what: string, promise: string, change: Change): string {
   const all = [what, promise, ...change.noEffect];
   if (change.enforcement === 'none') all.push(notEnforced('this address'));
-  return all.join(' ');
+  return all.filter(Boolean).join(' ');
 }

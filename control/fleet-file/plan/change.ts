@@ -1,6 +1,11 @@
 import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
+import type {
+  RuleContent,
+  WantedFilter,
+  WantedRule,
+} from '@portcullis/core/firewall/rules/content.ts';
+import type { GroupEdit } from '../../firewall/groups/index.ts';
 import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {
@@ -36,7 +41,7 @@ interface ChangeDescription {
   readonly sign: '+' | '~' | '-';
   /** The object with its name: `organisation acme`. */
   readonly subject: string;
-  /** What changes; '' when the sign says everything. */
+  /** Words on what changes; '' when the sign says everything. */
   readonly words: string;
   /** Null for objects of no organisation (baseline, edges). */
   readonly organisation: string | null;
@@ -86,17 +91,10 @@ export type FleetChange = ChangeDescription &
     | {
         readonly do: 'group.create';
         readonly name: string;
-        readonly rules: readonly RuleContent[];
-        readonly filters: readonly FilterContent[];
+        readonly rules: readonly WantedRule[];
+        readonly filters: readonly WantedFilter[];
       }
-    | {
-        readonly do: 'group.edit';
-        readonly id: number;
-        readonly addRules: readonly RuleContent[];
-        readonly removeRules: readonly number[];
-        readonly addFilters: readonly FilterContent[];
-        readonly removeFilters: readonly number[];
-      }
+    | ({ readonly do: 'group.edit'; readonly id: number } & Required<Omit<GroupEdit, 'name'>>)
     | { readonly do: 'group.delete'; readonly id: number }
     | (NewAssignment & { readonly do: 'group.assign' })
     | (NewAssignment & { readonly do: 'geo.assign' })
@@ -153,7 +151,7 @@ export interface FleetPlan {
   readonly changes: readonly FleetChange[];
   /** Reasons why the plan cannot be applied. */
   readonly mistakes: readonly Mistake[];
-  /** What would end or be lost: applied only with `--force`. */
+  /** Objects that would end or be lost: applied only with `--force`. */
   readonly losses: readonly Mistake[];
   /** Facts that the operator should know and that change nothing. */
   readonly notes: readonly string[];

@@ -8,13 +8,15 @@ import {
   overlaps,
 } from '@portcullis/core/net/cidr.ts';
 import { mergeCidrs, rangeToCidrs } from '@portcullis/core/net/cidr-sets.ts';
-import type { Db, Tx } from '../../db/database.ts';
+import type { Tx } from '../../db/database.ts';
 import { PolicyAssembly, storedCidr } from './assembly.ts';
 import { isEmptyPolicy } from '@portcullis/core/firewall/build-policy.ts';
 import type { DefaultAction, Policy } from '@portcullis/core/firewall/policy.ts';
 import { lostFleet } from '../generations.ts';
 import { loadFormerTargets, loadPolicyRows, type OwnRow, type PolicyRows } from './rows.ts';
 import { PrefixIndex } from '@portcullis/core/net/prefix-index.ts';
+
+export { inSnapshot } from '../../db/snapshot.ts';
 
 /** A range of addresses whose policies are loaded together. */
 interface Slice {
@@ -145,15 +147,6 @@ interface SnapshotMoment {
   readonly asOf: string;
 }
 
-/** Runs `read` in a read-only snapshot. */
-export async function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(read);
-}
-
 /**
  * Reads the generation and time of this snapshot.
  *
@@ -257,7 +250,7 @@ export async function loadAddressPolicy(
   return new PolicyAssembly(await loadAddressRows(tx, ip, generation)).policyOf(storedCidr(ip));
 }
 
-/** What a change in memory makes of the accepted objects of an address; absent: as they are. */
+/** The accepted objects of an address after a change in memory; absent: as they are. */
 export interface ChangedAddress {
   readonly holdingId: number;
   readonly own?: Pick<OwnRow, 'rules' | 'filters'>;
@@ -289,7 +282,7 @@ async function loadAddressRows(tx: Tx, ip: string, generation: number | null): P
   return loadPolicyRows(tx, { region: [ip], asOf, generation });
 }
 
-/** What has to be removed, unless a policy of it is found. */
+/** Loads targets that have to be removed, unless a policy of it is found. */
 async function loadGone(
   tx: Tx,
   requested: readonly Cidr[],

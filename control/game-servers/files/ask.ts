@@ -1,17 +1,18 @@
-import type { Ability } from '@portcullis/core/access/abilities.ts';
-import { fileRightsOf } from '@portcullis/core/game-servers/files/rights.ts';
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import type {
   FileAnswer,
   FileAnswerOf,
   FileOperation,
   FileRefusalCode,
 } from '@portcullis/link/messages/files.ts';
-import { keyActor } from '../../access/index.ts';
+import { type Caller, keyActor, rightsOn } from '../../access/index.ts';
 import type { Reader } from '../../db/database.ts';
 import { notSeen } from '../../http/operations/not-found.ts';
 import type { Writing } from '../../http/operations/operation.ts';
 import { conflict, Problem } from '../../problem.ts';
-import { recordAttempt, type ServerCall } from '../attempt.ts';
+import { requireRight } from '../../http/operations/server-right.ts';
+import { recordAttempt } from '../attempt.ts';
+import type { ServerCall } from '../require-server.ts';
 import type { NodeCalls, Silence } from '../nodes/calls.ts';
 import { loadServer, type ServerRow } from '../store.ts';
 
@@ -29,7 +30,7 @@ export async function readFiles<K extends Answered['kind']>(
   kind: K,
   operationOf: () => FileOperation,
 ): Promise<FileAnswerOf<K>> {
-  const server = await loadReady(db, call, 'game-servers.files.read');
+  const server = await loadReady(db, call);
   return expect(kind, await send(calls, call, server, operationOf()));
 }
 
@@ -40,7 +41,7 @@ export async function readTag(
   call: ServerCall,
   pathOf: () => string,
 ): Promise<string | null> {
-  const server = await loadReady(db, call, 'game-servers.files.manage');
+  const server = await loadReady(db, call);
   const answer = await send(calls, call, server, { kind: 'read', path: pathOf() });
   if (answer.kind === 'refused' && answer.code === 'not_found') return null;
   return expect('content', answer).tag;
@@ -50,23 +51,42 @@ export async function readTag(
 export async function changeFiles<K extends Answered['kind']>(
   calls: NodeCalls,
   db: Reader,
-  call: ServerCall & Writing,
+  call: ServerCall & Writing<Caller>,
   kind: K,
   operationOf: () => FileOperation,
 ): Promise<FileAnswerOf<K>> {
-  const server = await loadReady(db, call, 'game-servers.files.manage');
+  const server = await loadReady(db, call);
   const operation = operationOf();
-  const attempt = await recordAttempt(db, call, ACTIONS[operation.kind], summaryOf(operation));
+  const attempt = await recordAttempt(db, call, {
+    action: ACTIONS[operation.kind],
+    detail: summaryOf(operation),
+    check: (tx, by) => loadSeen(tx, { ...call, by }),
+  });
   const answer = await send(calls, call, server, operation);
   await attempt.close(outcomeOf(answer));
   return expect(kind, answer);
 }
 
-async function loadReady(db: Reader, call: ServerCall, ability: Ability): Promise<ServerRow> {
-  const server = await loadServer(db, call.by, ability, call.params.slice);
-  if (server === null) throw notSeen();
+async function loadReady(db: Reader, call: ServerCall): Promise<ServerRow> {
+  const server = await loadSeen(db, call);
   if (server.provisioned) return server;
   throw conflict('The server is not provisioned yet: it has no files.');
+}
+
+/** The server of the path, to whose files the caller has some right: which ones an operation needs, its node decides. */
+async function loadSeen(
+  db: Reader,
+  { by, params: { slice } }: Pick<ServerCall, 'by' | 'params'>,
+): Promise<ServerRow> {
+  const server = await loadServer(db, by, slice);
+  if (server === null) throw notSeen();
+  requireRight(by, slice, 'file.read', ...FILE_RIGHTS);
+  return server;
+}
+
+function fileRightsOf(by: Caller, uuid: string): readonly FileRight[] {
+  const rights = rightsOn(by, uuid);
+  return FILE_RIGHTS.filter((right) => rights.has(right));
 }
 
 function send(
@@ -75,7 +95,7 @@ function send(
   server: ServerRow,
   operation: FileOperation,
 ): Promise<FileAnswer | Silence> {
-  const rights = fileRightsOf(call.by.abilities);
+  const rights = fileRightsOf(call.by, server.uuid);
   const message = { rights, actor: keyActor(call).name.slice(0, 255), operation };
   return calls.files(server, message, calls.timeouts.instructMs);
 }
@@ -94,7 +114,7 @@ const PROBLEMS = {
   not_found: 'not_found',
   exists: 'conflict',
   changed: 'precondition_failed',
-  forbidden: 'conflict',
+  forbidden: 'ability_missing',
   denied: 'conflict',
   too_large: 'limit_exceeded',
   quota: 'limit_exceeded',
@@ -117,25 +137,25 @@ function silence(why: Silence['why']): Problem {
   return new Problem('unavailable', SILENCES[why], { headers: { 'retry-after': '5' } });
 }
 
-/** Names of the audit trail. */
+/** Names of the activity, and with `server.` before them of the audit trail. */
 const ACTIONS = {
-  list: 'server.files.list',
-  read: 'server.files.read',
-  write: 'server.files.write',
-  move: 'server.files.move',
-  copy: 'server.files.copy',
-  delete: 'server.files.delete',
-  makeFolder: 'server.files.folder',
-  setMode: 'server.files.mode',
-  search: 'server.files.search',
-  measure: 'server.files.measure',
-  listBin: 'server.files.bin',
-  restore: 'server.files.restore',
-  emptyBin: 'server.files.empty-bin',
-  archive: 'server.files.archive',
-  unpack: 'server.files.unpack',
-  listJobs: 'server.files.jobs',
-  cancelJob: 'server.files.cancel',
+  list: 'files.list',
+  read: 'files.read',
+  write: 'files.write',
+  move: 'files.move',
+  copy: 'files.copy',
+  delete: 'files.delete',
+  makeFolder: 'files.folder',
+  setMode: 'files.mode',
+  search: 'files.search',
+  measure: 'files.measure',
+  listBin: 'files.bin',
+  restore: 'files.restore',
+  emptyBin: 'files.empty-bin',
+  archive: 'files.archive',
+  unpack: 'files.unpack',
+  listJobs: 'files.jobs',
+  cancelJob: 'files.cancel',
 } as const satisfies Readonly<Record<FileOperation['kind'], string>>;
 
 /** Items of a list that the audit trail keeps. */

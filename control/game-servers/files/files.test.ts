@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sql } from 'kysely';
+import { FILE_RIGHTS } from '@portcullis/core/access/server-rights.ts';
 import type { FileAnswer, FileCall } from '@portcullis/link/messages/files.ts';
 import { assertRefused } from '../../testing/client.ts';
 import { OTHER, startEnvironment, type TestEnvironment } from '../../testing/fixture.ts';
 import { TestNode } from '../testing/node.ts';
 import { addNode, addServer, uuidOf } from '../testing/servers.ts';
 
-const READ = 'game-servers.files.read';
-const MANAGE = 'game-servers.files.manage';
+const FILES = 'game-servers.files';
 const at = (number: number): string => `/api/x1/game-servers/${uuidOf(number)}/files`;
 
 /** A node that answers file calls by this function. */
@@ -61,7 +61,7 @@ test('lists a folder with the spelling of the interface, and passes page, order 
     total: 7,
     complete: true,
   });
-  const reader = await world.client({ abilities: [READ] });
+  const reader = await world.client({ abilities: [FILES] });
   const path = `${at(1)}?path=/plugins/&sort=size&order=descending&page=3&per_page=2&content=true`;
   const { status, body } = await reader.get(path);
   assert.equal(status, 200);
@@ -81,7 +81,7 @@ test('lists a folder with the spelling of the interface, and passes page, order 
     meta: { current_page: 3, per_page: 2, total: 7, complete: true },
   });
   const [call] = world.calls;
-  assert.deepEqual(call?.rights, ['file.read', 'file.read-content']);
+  assert.deepEqual(call?.rights, FILE_RIGHTS);
   assert.deepEqual(call?.operation, {
     kind: 'list',
     path: 'plugins',
@@ -93,23 +93,31 @@ test('lists a folder with the spelling of the interface, and passes page, order 
   });
 });
 
-test('a key needs the ability of files, and one that may only read changes nothing', async (t) => {
+test('a key needs the ability of files, a person a right to them, and the node gets what each has', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   world.answer = () => DONE;
   const folder = { path: 'new' };
   const without = await world.client({ abilities: ['game-servers.read', 'game-servers.manage'] });
   assertRefused(await without.get(at(1)), 403, 'ability_missing');
-  const reader = await world.client({ abilities: [READ] });
-  assertRefused(await reader.post(`${at(1)}/folders`, folder), 403, 'ability_missing');
-  assert.equal(world.calls.length, 0);
-  const writer = await world.client({ abilities: [MANAGE] });
-  assert.equal((await writer.post(`${at(1)}/folders`, folder)).status, 200);
-  assert.ok(world.calls[0]?.rights.includes('file.create'));
-  // Roles: a member may, one that only reads may not see secrets in files.
   const session = `/api/portal/organisations/acme/x1/game-servers/${uuidOf(1)}/files`;
+  // Files hold passwords, which a role that only reads may not see.
   assertRefused(await world.session('read-only').get(session), 403, 'ability_missing');
+  assert.equal(world.calls.length, 0);
+  const key = await world.client({ abilities: [FILES] });
+  assert.equal((await key.post(`${at(1)}/folders`, folder)).status, 200);
+  assert.deepEqual(world.calls.at(-1)?.rights, FILE_RIGHTS);
   assert.equal((await world.session('member').post(`${session}/folders`, folder)).status, 200);
+  assert.ok(world.calls.at(-1)?.rights.includes('file.create'));
+  await sql`
+    insert into server_people (server, person_id, rights)
+    select ${uuidOf(1)}, id, '{websocket.connect,file.read}' from people where name = 'read-only'`.execute(
+    world.db,
+  );
+  world.answer = () => ({ kind: 'refused', code: 'forbidden', reason: 'This needs more.' });
+  const refused = await world.session('read-only').post(`${session}/folders`, folder);
+  assertRefused(refused, 403, 'ability_missing');
+  assert.deepEqual(world.calls.at(-1)?.rights, ['file.read']);
 });
 
 test('a server of others, or one that the key may not manage, is 404 for every operation', async (t) => {
@@ -119,8 +127,8 @@ test('a server of others, or one that the key may not manage, is 404 for every o
     world.db,
   );
   await addServer(world.db, { number: 900, service: 601 });
-  const key = await world.client({ abilities: [MANAGE, READ], managedServers: [] });
-  const acme = await world.client({ abilities: [MANAGE, READ] });
+  const key = await world.client({ abilities: [FILES], managedServers: [] });
+  const acme = await world.client({ abilities: [FILES] });
   for (const [client, number] of [
     [key, 1],
     [acme, 900],
@@ -142,7 +150,7 @@ test('a server of others, or one that the key may not manage, is 404 for every o
 test('a file is read with a tag, and written only on what was read', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  const key = await world.client({ abilities: [MANAGE, READ] });
+  const key = await world.client({ abilities: [FILES] });
   let present: FileAnswer = content('one', 'tag-one');
   world.answer = ({ operation }) => {
     if (operation.kind === 'read') return present;
@@ -181,7 +189,7 @@ test('a file is read with a tag, and written only on what was read', async (t) =
 test('what is no text is base64, and 4 MiB go through', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  const key = await world.client({ abilities: [MANAGE, READ] });
+  const key = await world.client({ abilities: [FILES] });
   const bytes = Buffer.alloc(4 * 1024 * 1024, 0xff);
   world.answer = ({ operation }) =>
     operation.kind === 'read'
@@ -206,7 +214,7 @@ test('what is no text is base64, and 4 MiB go through', async (t) => {
 test('a path that leads upward or is reserved is 422, and reaches no node', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  const key = await world.client({ abilities: [MANAGE, READ] });
+  const key = await world.client({ abilities: [FILES] });
   for (const path of ['../x', 'a/../../x', '.portcullis/bin', 'a//b']) {
     const encoded = encodeURIComponent(path);
     assertRefused(await key.get(`${at(1)}?path=${encoded}`), 422, 'invalid_request');
@@ -223,7 +231,7 @@ test('a refusal of the node has its problem, and a node that is away is 503', as
   const world = await start(t);
   await addServer(world.db, { number: 1 });
   await addServer(world.db, { number: 2, built: false });
-  const key = await world.client({ abilities: [MANAGE, READ] });
+  const key = await world.client({ abilities: [FILES] });
   const folder = { path: 'a' };
   for (const [code, status, problem] of [
     ['exists', 422, 'conflict'],
@@ -248,7 +256,7 @@ test('a refusal of the node has its problem, and a node that is away is 503', as
 test('changes are in the audit trail with their outcome and without content', async (t) => {
   const world = await start(t);
   await addServer(world.db, { number: 1 });
-  const key = await world.client({ abilities: [MANAGE] });
+  const key = await world.client({ abilities: [FILES] });
   world.answer = ({ operation }) =>
     operation.kind === 'write'
       ? { kind: 'written', tag: 't', size: 6, created: true }

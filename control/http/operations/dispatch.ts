@@ -1,4 +1,5 @@
 import type { Ability } from '@portcullis/contract/endpoint.ts';
+import { rightsOfAbility, SEES } from '@portcullis/core/access/server-rights.ts';
 import { sql } from 'kysely';
 import {
   findHolding,
@@ -11,6 +12,7 @@ import {
   waitForWrites,
 } from '../../access/index.ts';
 import type { Db, Tx } from '../../db/database.ts';
+import { inSnapshot } from '../../db/snapshot.ts';
 import { type FieldError, Problem } from '../../problem.ts';
 import { entityTag } from './etag.ts';
 import {
@@ -31,6 +33,7 @@ import type {
   Writing,
 } from './operation.ts';
 import type { PathParams } from './path-params.ts';
+import { requireRight } from './server-right.ts';
 import type { ValidateQuery } from '../input/query.ts';
 import { type Deadline, runTransaction } from './transaction.ts';
 import type { Validate, Validated } from '../input/validation.ts';
@@ -62,7 +65,7 @@ export interface Incoming
   readonly traceparent: string | null;
 }
 
-/** What a request was admitted by, before its body came. */
+/** The right that admitted a request, before its body came. */
 export interface Right {
   /** The id of the key, or the negative id of the person. */
   readonly holderId: number;
@@ -93,6 +96,7 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     const call = await requireValidCall(db, present, noEffects());
     return toReply(await handler.run(call, db));
   }
+  if (isDryRun(operation.row, incoming.query)) return planWrite(handler, db, incoming);
   const effects = noEffects();
   const reply = await (handler.kind === 'instruct'
     ? instruct(handler, db, incoming, effects)
@@ -102,6 +106,19 @@ export async function dispatch(operation: Operation, db: Db, incoming: Incoming)
     await waitForWrites(db, effects.endedRights);
   }
   return reply;
+}
+
+/** Whether a request asks what it would do. Then its handler reads one snapshot, in which nothing can be written. */
+export function isDryRun({ dryRun }: OperationRow, query: Validated): boolean {
+  return dryRun !== undefined && query.ok && Object(query.value)['dry_run'] === true;
+}
+
+async function planWrite(handler: OperationHandler, db: Db, incoming: Incoming): Promise<Reply> {
+  if (handler.kind !== 'write') throw new Error('only a write has a dry run');
+  const present = await readRight(db, incoming);
+  return inSnapshot(db, async (tx) =>
+    toReply(await handler.run(await requireValidCall(tx, present, noEffects()), tx)),
+  );
 }
 
 type HandlerOf<Kind extends OperationHandler['kind']> = OperationHandler & { readonly kind: Kind };
@@ -115,10 +132,11 @@ async function instruct(
   const present = await readRight(db, incoming);
   const run = async () => {
     const call = await requireValidCall(db, present, effects);
-    const write: Writing['write'] = (script, how) => {
-      const attempt = (tx: Tx) => {
+    const write: Writing<never>['write'] = (script, how) => {
+      const attempt = (tx: Tx, { by }: Incoming) => {
         forget(effects);
-        return script(tx);
+        // The row authorised the sender again, so it is of the kind that its handler takes.
+        return script(tx, by as never);
       };
       return runWrite(db, incoming, attempt, how === 'alone' ? takeRight : holdRight);
     };
@@ -173,7 +191,7 @@ async function readRight(db: Db | Tx, incoming: Incoming): Promise<Incoming> {
   return incoming.right === null ? incoming : { ...incoming, by: await incoming.right.recheck(db) };
 }
 
-/** What follows a commit. */
+/** Effects that follow a commit. */
 interface Effects {
   readonly afterCommit: (() => void)[];
   readonly endedRights: number[];
@@ -183,7 +201,7 @@ function noEffects(): Effects {
   return { afterCommit: [], endedRights: [] };
 }
 
-/** Of an attempt that was rolled back. */
+/** Forgets the effects of an attempt that was rolled back. */
 function forget({ afterCommit, endedRights }: Effects): void {
   afterCommit.length = 0;
   endedRights.length = 0;
@@ -260,15 +278,17 @@ function idempotentRequest({ by }: Pick<Incoming, 'by'>, once: IdempotentCall): 
   };
 }
 
-/** 404 unless the caller holds the path's address or reaches its server. */
+/** 404 unless the caller holds the path's address or reaches its server; 403 for a person who may do nothing of this there. */
 async function requireSubject(
   db: Db | Tx,
   { by, params: { ip, slice }, ability }: Pick<Incoming, 'by' | 'params' | 'ability'>,
 ): Promise<void> {
   if (!isCaller(by)) return;
   if (typeof ip === 'string' && (await findHolding(db, by, ip)) === null) throw notHeld();
-  const needed = ability ?? 'game-servers.read';
-  if (typeof slice === 'string' && !(await seesServer(db, by, needed, slice))) throw notSeen();
+  if (typeof slice !== 'string') return;
+  if (!(await seesServer(db, by, slice))) throw notSeen();
+  const [right = SEES, ...others] = rightsOfAbility(ability ?? 'game-servers.read');
+  requireRight(by, slice, right, ...others);
 }
 
 function toReply({ status, body, remembered, state, headers: own }: Answer): Reply {

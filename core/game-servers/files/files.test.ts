@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseDenylist } from './denylist.ts';
 import { formatPath, isInside, nameFromBytes, nameToBytes, parsePath } from './path.ts';
-import { fileRightsOf } from './rights.ts';
 
 describe('a path of a file', () => {
   it('is its names, however it is written, and never leads upward', () => {
@@ -101,16 +100,5 @@ describe('a denylist', () => {
     assert.equal(list.denies(['a'.repeat(255)]), false);
     assert.equal(list.denies(Array.from({ length: 64 }, () => 'x')), false);
     assert.ok(performance.now() - startMs < 1_000);
-  });
-});
-
-describe('the file rights of abilities', () => {
-  it('are all, those of a reader, or none', () => {
-    assert.ok(fileRightsOf(new Set(['game-servers.files.manage'])).includes('file.delete'));
-    assert.deepEqual(fileRightsOf(new Set(['game-servers.files.read'])), [
-      'file.read',
-      'file.read-content',
-    ]);
-    assert.deepEqual(fileRightsOf(new Set(['game-servers.manage', 'game-servers.read'])), []);
   });
 });

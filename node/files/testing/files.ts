@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { FILE_RIGHTS, type FileRight } from '@portcullis/core/game-servers/files/rights.ts';
+import { FILE_RIGHTS, type FileRight } from '@portcullis/core/access/server-rights.ts';
 import type {
   FileAnswer,
   FileAnswerOf,
@@ -24,7 +24,7 @@ import type { Owner } from '../../server-folder/folder.ts';
 import { FileService } from '../service.ts';
 
 const UUID = '6f1c2f1e-6b3a-4b0e-9a55-0a4f4f8f3c11';
-const ALL = Object.keys(FILE_RIGHTS) as FileRight[];
+const ALL = FILE_RIGHTS;
 
 /** As root, files of a server are of an account of its own. */
 export const OWNER: Owner | null = process.getuid?.() === 0 ? { uid: 31_337, gid: 31_337 } : null;

@@ -10,6 +10,7 @@ import {
 } from 'lucide-react';
 import type { LinkProps } from '@tanstack/react-router';
 import { messages } from '../messages/index.ts';
+import { useRole } from '../session/rights.ts';
 import { useSession } from '../session/session.ts';
 
 /** An entry of the navigation. README.md says how to add one. */
@@ -19,7 +20,7 @@ export interface Area {
   readonly icon: LucideIcon;
   /** The key that goes there after `g`. */
   readonly letter: string;
-  /** What it shows has no operation for API keys. */
+  /** Whether what it shows has no operation for API keys. */
   readonly isForPeople?: boolean;
   /** It shows all organisations, to operators. */
   readonly isForOperators?: boolean;
@@ -66,8 +67,10 @@ const AREAS: readonly Area[] = [
 /** The areas of the navigation for whoever is signed in. */
 export function useAreas(): readonly Area[] {
   const { people, person } = useSession();
+  const isGuest = useRole() === 'guest';
   return AREAS.filter(
-    ({ isForPeople, isForOperators }) =>
+    ({ path, isForPeople, isForOperators, isInFoot }) =>
+      (!isGuest || path === '/servers' || isForOperators === true || isInFoot === true) &&
       (isForPeople !== true || people !== null) &&
       (isForOperators !== true || person?.operator === true),
   );

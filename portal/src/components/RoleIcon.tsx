@@ -8,18 +8,21 @@ interface Props {
   readonly needs?: Role;
   /** There is no operation for API keys. */
   readonly isForPeople?: boolean;
-  /** What it does, and to what: said to those who do not see the icon. */
+  /** Another reason why it cannot be pressed now; null when there is none. */
+  readonly refusal?: string | null;
+  /** A label on what it does, and to what, for those who do not see the icon. */
   readonly label: string;
-  /** What it does, in a tooltip; its default is the label. */
+  /** A hint on what it does, in a tooltip; its default is the label. */
   readonly hint?: string;
   readonly children: ReactNode;
   onClick(): void;
 }
 
 /** An icon that can be pressed, and says why not like `RoleButton`. */
-export function RoleIcon({ needs, isForPeople, label, hint = label, children, onClick }: Props) {
+export function RoleIcon({ needs, isForPeople, refusal = null, label, ...props }: Props) {
+  const { hint = label, children, onClick } = props;
   const byRole = useRefusal(needs ?? 'read-only', isForPeople);
-  const why = needs === undefined ? null : byRole;
+  const why = (needs === undefined ? null : byRole) ?? refusal;
   const isRefused = why !== null;
   return (
     <Tooltip

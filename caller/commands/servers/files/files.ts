@@ -24,7 +24,7 @@ Paths are relative to the folder of the server. Deleted files stay in its bin fo
   portcullis servers files archive Survival backups/world.tar.zst world
   portcullis servers files find Survival --text max-players
 
-The key needs game-servers.files.read, and game-servers.files.manage to change something.`,
+The key needs the ability game-servers.files.`,
     );
   addLooks(files);
   addContent(files);
