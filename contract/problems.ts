@@ -81,8 +81,8 @@ export const PROBLEMS = {
     status: 412,
     title: 'Precondition failed',
     explanation:
-      'The If-Match header names a state of the address that is no longer the accepted one: somebody else wrote to it in between. Nothing was changed.',
-    remedy: 'Read the address again, redo the change on what it has now, and send the new ETag.',
+      'The If-Match header names a state of the address or file that is no longer the present one: somebody else wrote to it in between. Nothing was changed.',
+    remedy: 'Read it again, redo the change on what it has now, and send the new ETag.',
   },
   payload_too_large: {
     status: 413,
