@@ -2100,6 +2100,20 @@ export type NewPasskey = {
   readonly credential: Readonly<Record<string, unknown>>;
 };
 
+export type NewSftpPassword = {
+  readonly name: string;
+  /** Days until it ends. */
+  readonly days: number;
+  readonly password: string;
+};
+
+export type NewSshKey = {
+  readonly name: string;
+  /** The line of a .pub file: Ed25519, ECDSA, or RSA of 2048 bits and more. */
+  readonly public_key: string;
+  readonly password: string;
+};
+
 /** What it offers to servers that are placed. */
 export type NodeInput = {
   /** MiB. Null: without limit. */
@@ -2838,6 +2852,36 @@ export type Sessions = {
     readonly created_at: string;
     readonly last_seen_at: string;
   }>;
+};
+
+export type SftpAccess = {
+  readonly data: {
+    readonly keys: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly type: string;
+      /** As ssh-keygen -l shows it. */
+      readonly fingerprint: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+    }>;
+    readonly passwords: ReadonlyArray<{
+      readonly id: number;
+      readonly name: string;
+      readonly created_at: string;
+      readonly last_used_at: string | null;
+      readonly expires_at: string;
+    }>;
+  };
+};
+
+/** Shown this once. */
+export type SftpPassword = {
+  readonly data: {
+    readonly id: number;
+    readonly password: string;
+    readonly expires_at: string;
+  };
 };
 
 export type SignInRequest = {
@@ -3759,6 +3803,46 @@ export interface PortalOperations {
     headers: never;
     result: Done;
   };
+  /** Read SSH keys and SFTP passwords. */
+  readSftpAccess: {
+    params: {};
+    query: never;
+    body: never;
+    headers: never;
+    result: SftpAccess;
+  };
+  /** Add an SSH key. */
+  addSshKey: {
+    params: {};
+    query: never;
+    body: NewSshKey;
+    headers: never;
+    result: Done;
+  };
+  /** Delete an SSH key. */
+  deleteSshKey: {
+    params: { ssh_key: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
+  /** Make an SFTP password. */
+  makeSftpPassword: {
+    params: {};
+    query: never;
+    body: NewSftpPassword;
+    headers: never;
+    result: SftpPassword;
+  };
+  /** Delete an SFTP password. */
+  deleteSftpPassword: {
+    params: { sftp_password: number };
+    query: never;
+    body: never;
+    headers: never;
+    result: Done;
+  };
   /** List members and open invitations. */
   listMembers: {
     params: { organisation?: string };
@@ -4493,6 +4577,11 @@ export const OPERATIONS = {
   beginPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys/options', idempotent: false },
   addPasskey: { method: 'POST', version: 'portal', path: '/account/passkeys', idempotent: false },
   deletePasskey: { method: 'DELETE', version: 'portal', path: '/account/passkeys/{passkey}', idempotent: false },
+  readSftpAccess: { method: 'GET', version: 'portal', path: '/account/sftp', idempotent: false },
+  addSshKey: { method: 'POST', version: 'portal', path: '/account/ssh-keys', idempotent: false },
+  deleteSshKey: { method: 'DELETE', version: 'portal', path: '/account/ssh-keys/{ssh_key}', idempotent: false },
+  makeSftpPassword: { method: 'POST', version: 'portal', path: '/account/sftp-passwords', idempotent: false },
+  deleteSftpPassword: { method: 'DELETE', version: 'portal', path: '/account/sftp-passwords/{sftp_password}', idempotent: false },
   listMembers: { method: 'GET', version: 'portal', path: '/organisations/{organisation}/members', idempotent: false },
   changeMember: { method: 'PUT', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },
   removeMember: { method: 'DELETE', version: 'portal', path: '/organisations/{organisation}/members/{member}', idempotent: false },

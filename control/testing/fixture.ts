@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
 import { createServerPeople } from '../server-people/index.ts';
+import { sftpAccessHandlers, SftpLogins } from '../sftp/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createHistory } from '../history/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -101,7 +102,13 @@ export async function startEnvironment(
   });
   const access = createAccess({ db, log });
   const registry = createRegistry();
-  const gameServers = createGameServers({ db, registry, log, ...TEST_DEADLINES });
+  const gameServers = createGameServers({
+    db,
+    registry,
+    log,
+    sftp: new SftpLogins(db),
+    ...TEST_DEADLINES,
+  });
   const nodes = createMemoryLink(gameServers.agentHandler, gameServers.admit);
   gameServers.useLink(nodes.control);
   const ground = { db, events, access, log, queryEdges, registry, gameServers };
@@ -180,6 +187,7 @@ function serverDeps({
       ...gameServers.handlers,
       ...history.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
+      ...sftpAccessHandlers(),
       ...createServerPeople({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
       ...createAdministration({
