@@ -41,7 +41,7 @@ export {
   reachesNetwork,
 } from './reach.ts';
 export { type KeyView, listKeys, type NewKey, notifyAccess } from './key-store.ts';
-export { subscriberBlock, unauthenticated } from './authenticate.ts';
+export { unauthenticated } from './authenticate.ts';
 export { createKey, createKeys, generateSecret, hashSecret, revokeKey } from './keys.ts';
 export { rightsOn, seesServer, type ServerHolder, withinReach } from './reach.ts';
 export { holdRight, takeRight, waitForWrites } from './held-rights.ts';

@@ -1,6 +1,6 @@
 import type { ControlReply } from '@portcullis/link/messages/messages.ts';
 import type { SftpCheck, SftpLogin, SftpRequest } from '@portcullis/link/messages/sftp.ts';
-import { subscriberBlock } from '../access/index.ts';
+import { subscriberBlock } from '@portcullis/core/net/subscriber.ts';
 import type { Db } from '../db/database.ts';
 import { recordDone } from '../game-servers/index.ts';
 import { TokenBuckets } from '../token-buckets.ts';

@@ -58,6 +58,8 @@ export const SFTP_REPLIES = kinds({
 });
 export type SftpAdmitted = Static<(typeof SFTP_REPLIES)['sftp.admitted']>;
 
+export type SftpRights = Static<(typeof SFTP_REPLIES)['sftp.rights']>;
+
 export const SFTP_NOTICES = kinds({
   /** Rights of people changed: nodes ask again for those of their sessions. */
   'node.access': {},
