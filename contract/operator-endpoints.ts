@@ -1,6 +1,9 @@
 import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
+import { declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
+
+import { EDGE } from './schemas/declared/edge.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
@@ -9,4 +12,5 @@ export const OPERATOR_ENDPOINTS = [
   ...ORGANISATIONS,
   ...OPERATOR_SERVER_ENDPOINTS,
   ...OPERATOR_FLEET_ENDPOINTS,
+  ...declaredEndpoints(EDGE),
 ] as const;

@@ -28,8 +28,11 @@ export async function declareAgent(
     );
   }
   const batch = new NewBatch(tx, 'portal');
-  if (kind === 'edge') await declareEdge(batch, name);
-  else if (kind === 'node') await declareNode(batch, name);
+  if (kind === 'edge') {
+    await declareEdge(batch, name, actor);
+    return true;
+  }
+  if (kind === 'node') await declareNode(batch, name);
   else throw usageError('a collector names its exporters: add it in the fleet file or the portal');
   const action = `${kind}.create`;
   const generation = await batch.takeGeneration(action);
@@ -38,15 +41,11 @@ export async function declareAgent(
   return true;
 }
 
-async function declareEdge(batch: Batch, name: string): Promise<void> {
-  const [{ saveEdge }, { parsePart }, { parseEdges }] = await Promise.all([
-    import('@portcullis/control/declared/edges.ts'),
-    import('@portcullis/control/fleet-file/part.ts'),
-    import('@portcullis/control/fleet-file/parse/parse.ts'),
-  ]);
-  const entries = [{ name, devices: [ANY_CARD] }];
-  const [edge] = parsePart(entries, (scope) => parseEdges(entries, scope));
-  if (edge !== undefined) await saveEdge(batch, edge);
+async function declareEdge(batch: Batch, name: string, actor: Actor): Promise<void> {
+  const { kindNamed, saveByHand } = await import('@portcullis/control/operator/index.ts');
+  const kind = kindNamed('edge');
+  if (kind === undefined) throw new Error('there is no kind of edges');
+  await saveByHand(batch, kind, name, () => ({ name, devices: [ANY_CARD] }), { actor });
 }
 
 async function declareNode(batch: Batch, name: string): Promise<void> {

@@ -597,6 +597,33 @@ export type DecidedBy = {
   readonly named_port: string | null;
 };
 
+export type DeclaredEdge = {
+  /** What the edge enrols as. */
+  readonly name: string;
+  /** Where it stands. Default: its name. */
+  readonly site: string;
+  /** Network devices that packets from outside come in by. */
+  readonly devices: readonly string[];
+  /** Prefixes that it serves. Default: all. */
+  readonly serves: readonly string[];
+  /** Directions that it sees. */
+  readonly sees: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
+  readonly fragments: 'reassemble' | 'limit';
+  /** Always reachable on the edge host. */
+  readonly management: readonly ManagementPort[];
+  /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
+  readonly owner: 'fleet' | 'portal' | (string & {});
+};
+
+export type DeclaredEdgeAnswer = {
+  readonly data: DeclaredEdge;
+};
+
+export type DeclaredEdgesAnswer = {
+  readonly data: readonly DeclaredEdge[];
+};
+
 export type DefaultChange = {
   /** A held address, or a prefix inside a holding. */
   readonly target: string;
@@ -859,18 +886,28 @@ export type EdgeAnswer = {
   readonly kernel: 'undisturbed' | 'disturbed' | 'unknown' | (string & {});
 };
 
-/** As in the fleet file. */
 export type EdgeInput = {
   /** Where it stands. Default: its name. */
   readonly site?: string;
-  /** Devices that packets from outside come in by, or beginnings of names: `ens*`. */
+  /** Network devices that packets from outside come in by. */
   readonly devices: readonly string[];
   /** Prefixes that it serves. Default: all. */
   readonly serves?: readonly string[];
+  /** Directions that it sees. */
   readonly sees?: 'both' | 'inbound';
+  /** limit: where several edges may see one datagram. */
   readonly fragments?: 'reassemble' | 'limit';
-  /** Always reachable on the edge host. Default: tcp 22. */
+  /** Always reachable on the edge host. */
   readonly management?: readonly ManagementPort[];
+};
+
+export type EdgePatch = {
+  readonly site?: string | null;
+  readonly devices?: readonly string[] | null;
+  readonly serves?: readonly string[] | null;
+  readonly sees?: 'both' | 'inbound' | null;
+  readonly fragments?: 'reassemble' | 'limit' | null;
+  readonly management?: readonly ManagementPort[] | null;
 };
 
 /** How far an edge that serves the address has come. */
@@ -1714,7 +1751,9 @@ export type ManagedFilter = {
 };
 
 export type ManagementPort = {
+  /** Of the port. */
   readonly protocol: 'tcp' | 'udp';
+  /** A port. */
   readonly port: number;
 };
 
@@ -2725,7 +2764,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FirewallAddress;
   };
   /** List the filters that an address can have. */
@@ -2733,7 +2772,7 @@ export interface V1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** Create rules on an address. */
@@ -2773,7 +2812,7 @@ export interface V1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerList;
   };
   /** Read a game server. */
@@ -2781,7 +2820,7 @@ export interface V1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerRead;
   };
   /** Send a power signal. */
@@ -2805,7 +2844,7 @@ export interface V1Operations {
     params: {};
     query: { ip?: string; prefix?: string; asn?: number; from?: string; to?: string; ongoing?: boolean; per_page?: number; page?: number; snapshot?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackPage;
   };
 }
@@ -2817,7 +2856,7 @@ export interface X1Operations {
     params: {};
     query: { after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HeldAddresses;
   };
   /** Read what is accepted for an address. */
@@ -2825,7 +2864,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AcceptedAddress;
   };
   /** Replace the own rules and filters of an address. */
@@ -2865,7 +2904,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: DefaultPreview;
   };
   /** Explain what happens to a packet. */
@@ -2881,7 +2920,7 @@ export interface X1Operations {
     params: { ip: string };
     query: { from?: string; to?: string; edge?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Drops;
   };
   /** See what passes. */
@@ -2889,7 +2928,7 @@ export interface X1Operations {
     params: { ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Traffic;
   };
   /** Try rules, filters or a default. */
@@ -2905,7 +2944,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FilterCatalogue;
   };
   /** List blocked sources. */
@@ -2913,7 +2952,7 @@ export interface X1Operations {
     params: {};
     query: { after?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: BlockedSources;
   };
   /** Block sources. */
@@ -2937,7 +2976,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerStatuses;
   };
   /** See how far a server is built. */
@@ -2945,7 +2984,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerBuild;
   };
   /** Read the last day of a server. */
@@ -2953,7 +2992,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GameServerHistory;
   };
   /** Read the last lines of a console. */
@@ -2961,7 +3000,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { lines?: number; colours?: boolean };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Console;
   };
   /** Install a server again. */
@@ -2977,7 +3016,7 @@ export interface X1Operations {
     params: { attack: number };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AttackDetail;
   };
   /** Withdraw what is done against an attack. */
@@ -3009,7 +3048,7 @@ export interface X1Operations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: CallerView;
   };
 }
@@ -3061,7 +3100,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: WhoAmI;
   };
   /** Sign out. */
@@ -3077,7 +3116,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Account;
   };
   /** List sessions. */
@@ -3085,7 +3124,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Sessions;
   };
   /** End a session. */
@@ -3173,7 +3212,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Members;
   };
   /** Change the role of a member. */
@@ -3221,7 +3260,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: People;
   };
   /** Make a person an operator, or disable it. */
@@ -3253,7 +3292,7 @@ export interface PortalOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OpenLinks;
   };
   /** Withdraw a link. */
@@ -3285,7 +3324,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: { search?: string; after?: string; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: NotedAddresses;
   };
   /** List the notes and tags of the rules of an address. */
@@ -3293,7 +3332,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: RuleNotes;
   };
   /** Save the note and tags of a rule. */
@@ -3309,7 +3348,7 @@ export interface PortalOperations {
     params: { organisation?: string; ip: string };
     query: { before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: History;
   };
   /** Undo a change of an address. */
@@ -3333,7 +3372,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Groups;
   };
   /** Create a firewall group. */
@@ -3381,7 +3420,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: GeoRules;
   };
   /** Create a geo rule. */
@@ -3413,7 +3452,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key. */
@@ -3453,7 +3492,7 @@ export interface PortalOperations {
     params: { organisation?: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Webhooks;
   };
   /** Create a webhook. */
@@ -3501,7 +3540,7 @@ export interface PortalOperations {
     params: { organisation?: string; webhook: number };
     query: { state?: 'pending' | 'delivered' | 'failed' | 'skipped'; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Deliveries;
   };
   /** Deliver again. */
@@ -3521,7 +3560,7 @@ export interface OperatorOperations {
     params: {};
     query: { external_id?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Read an organisation. */
@@ -3529,7 +3568,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Organisations;
   };
   /** Create or change an organisation. */
@@ -3609,7 +3648,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ThresholdSuggestions;
   };
   /** Set when traffic is an attack. */
@@ -3625,7 +3664,7 @@ export interface OperatorOperations {
     params: { slug: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ApiKeys;
   };
   /** Create an API key of an organisation. */
@@ -3649,7 +3688,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: Eggs;
   };
   /** Read an egg of your own. */
@@ -3665,7 +3704,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: HostImages;
   };
   /** Make an image on a node. */
@@ -3681,7 +3720,7 @@ export interface OperatorOperations {
     params: {};
     query: { organisation?: string; external_id?: string; node?: string };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OperatedServers;
   };
   /** Create a game server. */
@@ -3697,7 +3736,7 @@ export interface OperatorOperations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: OperatedServers;
   };
   /** Change a game server. */
@@ -3721,7 +3760,7 @@ export interface OperatorOperations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerEgg;
   };
   /** Suspend a game server. */
@@ -3753,7 +3792,7 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: FleetHealth;
   };
   /** Read the command that starts enforcement. */
@@ -3761,16 +3800,8 @@ export interface OperatorOperations {
     params: {};
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: EnforceCommand;
-  };
-  /** Create or change an edge. */
-  saveEdge: {
-    params: { name: string };
-    query: never;
-    body: EdgeInput;
-    headers: never;
-    result: FleetHealth;
   };
   /** Create or change a node. */
   saveNode: {
@@ -3788,7 +3819,7 @@ export interface OperatorOperations {
     headers: never;
     result: FleetHealth;
   };
-  /** Remove an edge, a node or a collector. */
+  /** Remove a node or a collector. */
   removeAgent: {
     params: { kind: string; name: string };
     query: never;
@@ -3817,8 +3848,48 @@ export interface OperatorOperations {
     params: {};
     query: { search?: string; organisation?: string; before?: number; per_page?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: AuditTrail;
+  };
+  /** List the edges. */
+  listEdges: {
+    params: {};
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgesAnswer;
+  };
+  /** Read an edge. */
+  readEdge: {
+    params: { name: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Create or replace an edge. */
+  saveEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgeInput;
+    headers: 'ifMatch' | 'ifNoneMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Change an edge. */
+  changeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: EdgePatch;
+    headers: 'ifMatch';
+    result: DeclaredEdgeAnswer;
+  };
+  /** Remove an edge. */
+  removeEdge: {
+    params: { name: string };
+    query: { allow_losses?: boolean };
+    body: never;
+    headers: 'idempotencyKey' | 'ifMatch';
+    result: Done;
   };
 }
 
@@ -3953,11 +4024,15 @@ export const OPERATIONS = {
   reinstallServer: { method: 'POST', version: 'operator', path: '/game-servers/{slice}/reinstall', idempotent: true },
   readFleetHealth: { method: 'GET', version: 'operator', path: '/fleet', idempotent: false },
   readEnforceCommand: { method: 'GET', version: 'operator', path: '/fleet/enforce-command', idempotent: false },
-  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
   saveNode: { method: 'PUT', version: 'operator', path: '/nodes/{name}', idempotent: false },
   saveCollector: { method: 'PUT', version: 'operator', path: '/collectors/{name}', idempotent: false },
   removeAgent: { method: 'DELETE', version: 'operator', path: '/fleet/{kind}/{name}', idempotent: true },
   createJoinCommand: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/join', idempotent: true },
   approveHosts: { method: 'POST', version: 'operator', path: '/fleet/{kind}/{name}/approve', idempotent: true },
   readAuditTrail: { method: 'GET', version: 'operator', path: '/audit', idempotent: false },
+  listEdges: { method: 'GET', version: 'operator', path: '/edges', idempotent: false },
+  readEdge: { method: 'GET', version: 'operator', path: '/edges/{name}', idempotent: false },
+  saveEdge: { method: 'PUT', version: 'operator', path: '/edges/{name}', idempotent: false },
+  changeEdge: { method: 'PATCH', version: 'operator', path: '/edges/{name}', idempotent: false },
+  removeEdge: { method: 'DELETE', version: 'operator', path: '/edges/{name}', idempotent: true },
 } as const;

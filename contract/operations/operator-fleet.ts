@@ -6,7 +6,6 @@ import {
   AuditQuery,
   AuditTrail,
   CollectorInput,
-  EdgeInput,
   EnforceCommand,
   FleetHealth,
   JoinCommand,
@@ -49,17 +48,6 @@ export const OPERATOR_FLEET_ENDPOINTS = [
   },
   {
     ...save,
-    operationId: 'saveEdge',
-    path: '/edges/{name}',
-    params: NAME,
-    summary: 'Create or change an edge',
-    description: 'What is left out gets its default.',
-    body: EdgeInput,
-    bodyExamples: { plain: { devices: ['eth0'] } },
-    responses: saveAnswer('The fleet.', FleetHealth),
-  },
-  {
-    ...save,
     operationId: 'saveNode',
     path: '/nodes/{name}',
     params: NAME,
@@ -90,9 +78,8 @@ export const OPERATOR_FLEET_ENDPOINTS = [
     operationId: 'removeAgent',
     path: '/fleet/{kind}/{name}',
     params: AGENT,
-    summary: 'Remove an edge, a node or a collector',
-    description:
-      'With its credential. An edge must be out of service, and a node without game servers.',
+    summary: 'Remove a node or a collector',
+    description: 'With its credential. A node must have no game servers.',
     responses: doneAnswer('Removed.', Done),
   },
   {

@@ -3,7 +3,6 @@ import { owner } from './operator.ts';
 import {
   answer,
   arrayOf,
-  choice,
   CLOSED,
   id,
   integer,
@@ -133,35 +132,6 @@ export const AuditQuery = Type.Object(
 const cidrs = (description: string) =>
   Type.Array(sentText({ minLength: 2, maxLength: 50 }), { maxItems: 1_000, description });
 const MIB = 2_147_483_647;
-
-export const EdgeInput = sent('EdgeInput', 'As in the fleet file.', {
-  site: Type.Optional(
-    sentText({ minLength: 1, maxLength: 200, description: 'Where it stands. Default: its name.' }),
-  ),
-  devices: Type.Array(
-    Type.String({
-      maxLength: 15,
-      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
-    }),
-    {
-      minItems: 1,
-      maxItems: 64,
-      description: 'Devices that packets from outside come in by, or beginnings of names: `ens*`.',
-    },
-  ),
-  serves: Type.Optional(cidrs('Prefixes that it serves. Default: all.')),
-  sees: Type.Optional(choice(['both', 'inbound'])),
-  fragments: Type.Optional(choice(['reassemble', 'limit'])),
-  management: Type.Optional(
-    Type.Array(
-      sent('ManagementPort', {
-        protocol: choice(['tcp', 'udp']),
-        port: integer({ minimum: 1, maximum: 65_535 }),
-      }),
-      { maxItems: 64, description: 'Always reachable on the edge host. Default: tcp 22.' },
-    ),
-  ),
-});
 
 export const NodeInput = sent('NodeInput', 'What it offers to servers that are placed.', {
   memory: Type.Optional(

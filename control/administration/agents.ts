@@ -3,12 +3,10 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor, recordAudit } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import { completeExporters, loadExporters, saveCollector } from '../declared/collectors.ts';
-import { saveEdge } from '../declared/edges.ts';
 import { saveNode } from '../declared/nodes.ts';
 import { parsePart } from '../fleet-file/part.ts';
 import { parseCollectors } from '../fleet-file/parse/collectors.ts';
 import { parseNodes } from '../fleet-file/parse/game-servers.ts';
-import { parseEdges } from '../fleet-file/parse/parse.ts';
 import type { Batch } from '../fleet/batch.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
@@ -16,21 +14,15 @@ import { timeView } from '../http/operations/view.ts';
 import { approveHost, createToken, loadWaitingHosts, type TokenMaker } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
 import { findAgent, readFleet } from './fleet.ts';
-import { operate } from './organisation-write.ts';
+import { operate } from '../operator/index.ts';
 
-type Names = 'saveEdge' | 'saveNode' | 'saveCollector' | 'createJoinCommand' | 'approveHosts';
+type Names = 'saveNode' | 'saveCollector' | 'createJoinCommand' | 'approveHosts';
 
 const DEFAULT_MINUTES = 60;
 
 /** Makes and changes edges, nodes and collectors, and lets hosts join as them. */
 export function createAgentHandlers(publicUrl: string): Pick<Handlers, Names> {
   return {
-    saveEdge: (call, tx) =>
-      save(call, tx, 'edge', async (batch, name) => {
-        const entries = [{ name, ...call.body }];
-        const [edge] = parsePart(entries, (scope) => parseEdges(entries, scope));
-        if (edge !== undefined) await saveEdge(batch, edge);
-      }),
     saveNode: (call, tx) =>
       save(call, tx, 'node', async (batch, name) => {
         const entries = [{ name, ...withoutNulls(call.body) }];

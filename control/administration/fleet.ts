@@ -5,12 +5,12 @@ import type { Db, Tx } from '../db/database.ts';
 import { lockClause, noteLock } from '../db/locks.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
-import { deleteEdge, loadEdgeStatuses } from '../fleet/index.ts';
+import { loadEdgeStatuses } from '../fleet/index.ts';
 import { deleteNode, loadNodeStatuses } from '../game-servers/index.ts';
 import type { Handlers } from '../http/operations/handlers.ts';
 import type { Answer, Call } from '../http/operations/operation.ts';
 import { conflict, Problem } from '../problem.ts';
-import { operate } from './organisation-write.ts';
+import { operate } from '../operator/index.ts';
 import { collectorView, edgeView, nodeView } from './views.ts';
 
 /** Edges, nodes and collectors. */
@@ -62,29 +62,16 @@ async function removeAgent(call: Call, batch: Batch): Promise<Answer> {
 }
 
 interface Agent {
-  readonly kind: 'edge' | 'node' | 'collector';
+  readonly kind: 'node' | 'collector';
   readonly owner: Owner;
   /** Why it cannot be removed; null if it can. */
   readonly hindrance: string | null;
   remove(batch: Batch): Promise<void>;
 }
 
-/** Locked, so that an edge does not join meanwhile. `kind`: `edges`, `nodes` or `collectors`. */
+/** Locked, so that an edge does not join meanwhile. `kind`: `nodes` or `collectors`. */
 export async function findAgent(tx: Tx, kind: string, name: string): Promise<Agent | null> {
   const isIt = (one: { readonly name: string }): boolean => one.name === name;
-  if (kind === 'edges') {
-    noteLock(tx, 'edges');
-    await sql`select from edges where name = ${name} ${lockClause('update')}`.execute(tx);
-    const edge = (await loadEdgeStatuses(tx, name)).find(isIt);
-    if (edge === undefined) return null;
-    const inService = `The edge ${name} is in service: stop its agent, and wait until its lease has ended.`;
-    return {
-      kind: 'edge',
-      owner: edge.owner,
-      hindrance: edge.inService ? inService : null,
-      remove: (batch) => deleteEdge(batch, edge.id),
-    };
-  }
   if (kind === 'nodes') {
     noteLock(tx, 'nodes');
     await sql`select from nodes where name = ${name} ${lockClause('update')}`.execute(tx);

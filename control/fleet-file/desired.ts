@@ -1,7 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorContent, DeclaredExporter } from '../declared/collectors.ts';
-import type { EdgeContent } from '../declared/edges.ts';
 import type { GameServerContent } from '../declared/game-servers.ts';
 import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
@@ -9,6 +8,7 @@ import type { ResponderSpec } from '../db/schema.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';
 import type { DefaultAction } from '@portcullis/core/firewall/policy.ts';
+import type { DeclaredObjects } from '../operator/index.ts';
 import type { Position } from './mistakes.ts';
 
 /**
@@ -18,11 +18,12 @@ import type { Position } from './mistakes.ts';
 export interface FleetFile {
   /** The path as given, for messages. */
   readonly path: string;
+  /** Of every kind of `control/operator`. */
+  readonly objects: DeclaredObjects<Position>;
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
-  readonly edges: readonly DesiredEdge[];
   readonly nodes: readonly DesiredNode[];
   readonly gameServers: readonly DesiredGameServer[];
   readonly collectors: readonly DesiredCollector[];
@@ -110,8 +111,6 @@ export interface DesiredBaselineRule extends Located {
   readonly prefix: string;
   readonly rule: RuleContent;
 }
-
-export interface DesiredEdge extends Located, EdgeContent {}
 
 export interface DesiredNode extends Located, NodeContent {}
 

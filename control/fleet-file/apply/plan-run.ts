@@ -3,14 +3,13 @@ import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { deleteCollector } from '../../collectors/index.ts';
 import { saveCollector } from '../../declared/collectors.ts';
-import { saveEdge } from '../../declared/edges.ts';
 import {
   changeGameServer,
   createGameServer,
   deleteGameServer,
 } from '../../declared/game-servers.ts';
 import { saveNode } from '../../declared/nodes.ts';
-import { deleteEdge } from '../../fleet/index.ts';
+import { applyChanges } from '../../operator/index.ts';
 import { deleteNode } from '../../game-servers/index.ts';
 import { endBlocked, saveBlocked } from '../../firewall/blocked/index.ts';
 import { setDefault } from '../../firewall/defaults/index.ts';
@@ -34,7 +33,13 @@ import {
   saveOrganisations,
   saveServices,
 } from '../../organisations/index.ts';
-import type { Change, DetectionPlace, FleetChange, HoldingRef } from '../plan/change.ts';
+import type {
+  Change,
+  DetectionPlace,
+  FleetChange,
+  HoldingRef,
+  ObjectAction,
+} from '../plan/change.ts';
 import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
 import { saveResponder } from './responders.ts';
@@ -72,10 +77,16 @@ const TOGETHER = [
 
 type Together = Change<(typeof TOGETHER)[number]>;
 
+type KindChange = Change<ObjectAction>;
+
+function isKindChange(change: FleetChange): change is KindChange {
+  return 'kind' in change;
+}
+
 /** Whether changes of this kind may be applied in one call. */
-export function isTogether(change: FleetChange): change is Together {
+export function isTogether(change: FleetChange): change is Together | KindChange {
   const kinds: readonly FleetChange['do'][] = TOGETHER;
-  return kinds.includes(change.do);
+  return isKindChange(change) || kinds.includes(change.do);
 }
 
 function isKind<Kind extends FleetChange['do']>(
@@ -121,6 +132,7 @@ export class PlanRun {
   async apply(changes: readonly FleetChange[]): Promise<void> {
     const [first] = changes;
     if (first === undefined) return;
+    if (isKindChange(first)) return applyChanges(this.#batch, changes.filter(isKindChange));
     if (!isTogether(first)) {
       return isDetectionChange(first) ? this.#saveDetection(first) : this.#saveObject(first);
     }
@@ -145,7 +157,9 @@ export class PlanRun {
     );
   }
 
-  async #saveObject(change: Exclude<FleetChange, DetectionChange | Together>): Promise<void> {
+  async #saveObject(
+    change: Exclude<FleetChange, DetectionChange | Together | KindChange>,
+  ): Promise<void> {
     switch (change.do) {
       case 'organisation.close':
         return this.#closeOrganisation(change);
@@ -169,11 +183,6 @@ export class PlanRun {
       case 'baseline.add':
       case 'baseline.remove':
         return saveBaseline(this.#batch, change);
-      case 'edge.create':
-      case 'edge.update':
-        return saveEdge(this.#batch, change.edge);
-      case 'edge.delete':
-        return deleteEdge(this.#batch, change.id);
       case 'node.create':
       case 'node.update':
         return saveNode(this.#batch, change.node);

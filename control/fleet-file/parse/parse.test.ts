@@ -277,8 +277,8 @@ test('substitutes environment variables in values only, and names missing ones',
     B: 'h0',
   });
   assert.deepEqual(
-    [file.edges[0]?.name, file.edges[0]?.devices, file.edges[0]?.site],
-    ['fra1', ['eth0'], '${x}'],
+    file.objects.edge.map(({ object: { name, devices, site } }) => [name, devices, site]),
+    [['fra1', ['eth0'], '${x}']],
   );
   // No consequential error is reported, such as the empty name.
   assert.deepEqual(mistakes('edges: [{ name: "${NOPE}", devices: [x] }]'), [
@@ -289,7 +289,7 @@ test('substitutes environment variables in values only, and names missing ones',
     A: '${B}',
     B: 'no',
   });
-  assert.equal(nested.edges[0]?.site, '${B}');
+  assert.equal(nested.objects.edge[0]?.object.site, '${B}');
   assert.match(
     mistakes('edges: [{ name: "${toString}", devices: [x] }]')[0] ?? '',
     /toString is not set/,
@@ -306,7 +306,7 @@ test('fills in defaults of optional fields', () => {
     { type: 'tcp-syn-proxy', ports: null },
     { type: 'udp-stateful', ports: null },
   ]);
-  const { at, ...edge } = file.edges[0] ?? {};
+  const { at, object: edge } = file.objects.edge[0] ?? {};
   assert.deepEqual([at?.line, at?.column], [6, 9]);
   assert.deepEqual(edge, {
     name: 'e',
@@ -366,7 +366,7 @@ test('reads thresholds, mitigation modes and safelists of every scope, and colle
 test('accepts anchors and limits their expansion', () => {
   const shared = mustParse('edges:\n- &e { name: a, devices: &d [x] }\n- { name: b, devices: *d }');
   assert.deepEqual(
-    shared.edges.map(({ devices }) => devices),
+    shared.objects.edge.map(({ object }) => object.devices),
     [['x'], ['x']],
   );
   const levels = Array.from(

@@ -1,5 +1,6 @@
 import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
-import type { DesiredBaselineRule, DesiredEdge, FleetFile } from '../desired.ts';
+import { readObjects } from '../../operator/index.ts';
+import type { DesiredBaselineRule, FleetFile } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
 import { parseCollectors } from './collectors.ts';
 import { parseRules } from './firewall.ts';
@@ -63,10 +64,13 @@ function parseChecked(text: FleetText, path: string, scope: Scope, eggs: LoadedE
   refuseOverlaps(organisations, scope);
   return {
     path,
+    objects: readObjects(text, {
+      at: (pointer) => scope.inside(pointer).at,
+      refuse: (pointer, message) => scope.inside(pointer).refuse(message),
+    }),
     asns: operatorAsns,
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
-    edges: parseEdges(text.edges ?? [], scope.in('edges')),
     nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
     gameServers: parseGameServers(text, organisations, eggs, scope),
     collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
@@ -95,34 +99,4 @@ function parseBaseline(
     }
   }
   return found;
-}
-
-function describePort({
-  protocol,
-  port,
-}: {
-  readonly protocol: string;
-  readonly port: number;
-}): string {
-  return `${protocol} ${port}`;
-}
-
-export function parseEdges(entries: NonNullable<FleetText['edges']>, scope: Scope): DesiredEdge[] {
-  scope.unique(entries, ({ name }) => name, 'name', 'The edge');
-  return entries.map((edge, index) => {
-    const itemScope = scope.in(index);
-    itemScope.in('devices').unique(edge.devices, (device) => device, '', 'The device');
-    const management = edge.management ?? [{ protocol: 'tcp', port: 22 }];
-    itemScope.in('management').unique(management, describePort, '', 'The port');
-    return {
-      at: itemScope.at,
-      name: edge.name,
-      site: edge.site ?? edge.name,
-      devices: edge.devices,
-      serves: itemScope.in('serves').cidrs(edge.serves ?? ['0.0.0.0/0', '::/0']),
-      sees: edge.sees ?? 'both',
-      fragments: edge.fragments ?? 'reassemble',
-      management,
-    };
-  });
 }

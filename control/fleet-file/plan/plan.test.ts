@@ -19,7 +19,7 @@ const EMPTY: FleetState = {
   blocked: [],
   defaults: [],
   baseline: [],
-  edges: [],
+  objects: { edge: [] },
   nodes: [],
   gameServers: [],
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
@@ -95,20 +95,24 @@ const IN_USE: FleetState = {
       assignments: [{ id: 31, holdingId: 5, target: '203.0.113.0/24' }],
     },
   ],
-  edges: [
-    {
-      id: 2,
-      name: 'fra1',
-      site: 'fra',
-      devices: ['eth0'],
-      serves: ['0.0.0.0/0', '::/0'],
-      sees: 'both',
-      fragments: 'reassemble',
-      owner: 'fleet',
-      management: [{ protocol: 'tcp', port: 22 }],
-      hostDevices: ['ens18', 'eth0', 'lo'],
-    },
-  ],
+  objects: {
+    edge: [
+      {
+        id: 2,
+        owner: 'fleet',
+        object: {
+          name: 'fra1',
+          site: 'fra',
+          devices: ['eth0'],
+          serves: ['0.0.0.0/0', '::/0'],
+          sees: 'both',
+          fragments: 'reassemble',
+          management: [{ protocol: 'tcp', port: 22 }],
+        },
+        facts: { inService: true, hostDevices: ['ens18', 'eth0', 'lo'] },
+      },
+    ],
+  },
 };
 
 test('golden: edits of a fleet in use', async () => {

@@ -6,7 +6,8 @@ import type { FleetPlan } from './change.ts';
 import { planCollectors, planDetection, planResponders } from './detection.ts';
 import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
-import { planBaseline, planDefaults, planEdges, planGeoRules, planGroups } from './firewall.ts';
+import { planBaseline, planDefaults, planGeoRules, planGroups } from './firewall.ts';
+import { planObjects } from './objects.ts';
 import { planGameServers, planNodes } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
 
@@ -27,7 +28,7 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planBlocked(draft, index);
   planDefaults(draft, planned);
   planBaseline(draft);
-  planEdges(draft);
+  planObjects(draft);
   planNodes(draft);
   planGameServers(draft);
   planDetection(draft, planned);

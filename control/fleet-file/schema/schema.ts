@@ -1,5 +1,6 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
+import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
 import { type Static, Type } from 'typebox';
 import { gameServer, node } from './game-servers.ts';
 import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
@@ -192,37 +193,6 @@ const organisation = closed({
   ),
 });
 
-const edge = closed({
-  name: Type.String({
-    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-    description: 'What the edge enrols as.',
-  }),
-  site: Type.Optional(text('Where it stands. Default: its name.')),
-  devices: list(
-    Type.String({
-      pattern: '^(?:[A-Za-z0-9_.:@-]{1,15}|[A-Za-z0-9_.:@-]{1,14}\\*)$',
-      description: 'A device, or the beginning of its name: ens*.',
-    }),
-    'Network devices that packets from outside come in by.',
-    { minItems: 1, maxItems: 64 },
-  ),
-  serves: Type.Optional(list(text('A CIDR.', 50), 'Prefixes that it serves. Default: all.')),
-  sees: Type.Optional(oneOf(['both', 'inbound'], 'Directions that it sees. Default: both.')),
-  fragments: Type.Optional(
-    oneOf(['reassemble', 'limit'], 'limit: where several edges may see one datagram.'),
-  ),
-  management: Type.Optional(
-    list(
-      closed({
-        protocol: oneOf(['tcp', 'udp'], 'Of the port.'),
-        port: whole(1, 65_535, 'A port.'),
-      }),
-      'Always reachable on the edge host. Default: tcp 22.',
-      { maxItems: 64 },
-    ),
-  ),
-});
-
 const collector = closed({
   name: Type.String({
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
@@ -316,7 +286,7 @@ export const FleetSchema = Type.Object(
         "The operator's own rules, before everybody else's.",
       ),
     ),
-    edges: Type.Optional(list(edge, 'Hosts that judge packets.')),
+    edges: Type.Optional(list(EDGE.schema, 'Hosts that enforce.')),
     collectors: Type.Optional(list(collector, 'Listeners for flow samples.', { maxItems: 100 })),
     responders: Type.Optional(
       list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),

@@ -52,6 +52,8 @@ export interface Call<Body = unknown, Query = unknown> {
   readonly query: Query;
   /** The `If-Match` header as sent; null without one. */
   readonly ifMatch: string | null;
+  /** The `If-None-Match` header as sent; null without one. */
+  readonly ifNoneMatch: string | null;
   /** The `Last-Event-ID` header as sent; null without one. */
   readonly lastEventId: string | null;
   /** For writes: runs after the commit. For effects that cannot be undone, such as a log line. */

@@ -294,6 +294,7 @@ function incomingOf(operation: Operation, deps: RouteDeps, request: FastifyReque
     server: request.gameServer,
     attack: request.attack,
     ifMatch: request.headers['if-match'] ?? null,
+    ifNoneMatch: request.headers['if-none-match'] ?? null,
     lastEventId: lastEventIdOf(request),
     query: operation.validateQuery(query),
     body: operation.validateBody?.(body?.value) ?? null,

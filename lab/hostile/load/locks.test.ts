@@ -88,6 +88,7 @@ const BODIES: Bodies = {
   createServer: server,
   changeServer: (n) => ({ limits: { memory: 64 + (n % 9), cpu: 1, disk: 64 } }),
   saveEdge: () => ({ devices: ['eth0'] }),
+  changeEdge: (n) => ({ site: `site ${n}` }),
   saveNode: () => ({ memory: 65_536, addresses: [IP] }),
   saveCollector: () => ({
     listen: '0.0.0.0:6343',
