@@ -79,3 +79,15 @@ export function name(description: string): TUnsafe<string> {
     description,
   });
 }
+
+/** A text, or null for none, which is its default. */
+export function textOrNone(description: string, maxLength = 200) {
+  const bounds = { minLength: 1, maxLength, pattern: NO_CONTROL_CHARACTERS };
+  const type = ['string', 'null'];
+  return Type.Optional(Type.Unsafe<string | null>({ type, ...bounds, description, default: null }));
+}
+
+/** Another value, or null for none, which is its default. */
+export function orNone<T extends TSchema>(schema: T) {
+  return Type.Optional(Type.Union([schema, Type.Null()], { default: null }));
+}
