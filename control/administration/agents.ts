@@ -3,7 +3,7 @@ import type { AgentRef } from '@portcullis/link/messages/messages.ts';
 import { operatorActor } from '../access/index.ts';
 import type { Tx } from '../db/database.ts';
 import type { CallOf, Handlers } from '../http/operations/handlers.ts';
-import type { Answer, Call } from '../http/operations/operation.ts';
+import type { Answer, OperatorCall } from '../http/operations/operation.ts';
 import { timeView } from '../http/operations/view.ts';
 import { approveHost, createToken, loadWaitingHosts, type TokenMaker } from '../joining/tokens.ts';
 import { Problem } from '../problem.ts';
@@ -61,15 +61,14 @@ async function createJoin(
   return { status: 201, body: { data }, remembered, headers: { 'cache-control': 'no-store' } };
 }
 
-function makerOf({ person, operatorKey }: Pick<Call, 'person' | 'operatorKey'>): TokenMaker {
-  if (person !== null) return { personId: person.id };
-  return operatorKey && { keyId: operatorKey.keyId };
+function makerOf({ by }: Pick<OperatorCall, 'by'>): TokenMaker {
+  return by.kind === 'person' ? { personId: by.id } : { keyId: by.keyId };
 }
 
 const KINDS = { edges: 'edge', nodes: 'node', collectors: 'collector' } as const;
 
-function agentOf({ params }: Pick<Call, 'params'>): AgentRef {
-  const { kind: plural = '', name = '' } = params;
+function agentOf({ params }: Pick<CallOf<'approveHosts'>, 'params'>): AgentRef {
+  const { kind: plural, name } = params;
   const [, kind] = Object.entries(KINDS).find(([known]) => known === plural) ?? [];
   if (kind !== undefined) return { kind, name };
   throw new Problem('not_found', 'Agents are edges, nodes and collectors.');
