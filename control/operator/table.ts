@@ -53,68 +53,81 @@ const READ: Readonly<
     sql`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')`,
 };
 
-export function kindTable<T extends object, Facts extends object = object>({
-  table,
-  key,
-  columns,
-  facts,
-}: TableOptions<T, Facts>): KindTable<T, Facts> {
-  const fields = Object.entries<Column>(columns).map(([field, column]) => {
-    const [name, type] = typeof column === 'string' ? ([field, column] as const) : column;
-    return { field, name, type };
-  });
-  const keyName = fields.find(({ field }) => field === key)?.name ?? key;
-  const selected = fields.map(({ field, name, type }) => {
-    const column = sql.ref(name);
-    return sql`${READ[type]?.(column) ?? column} as ${sql.ref(field)}`;
-  });
+export function kindTable<T extends object, Facts extends object = object>(
+  options: TableOptions<T, Facts>,
+): KindTable<T, Facts> {
+  const { table, key, facts } = options;
+  const fields = fieldsOf(options.columns);
   const factual = Object.entries<RawBuilder<unknown>>(facts ?? {});
-  const known = factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`);
-  const names = sql.join(fields.map(({ name }) => sql.ref(name)));
-  const typed = sql.join(fields.map(({ field, type }) => sql`${sql.ref(field)} ${sql.raw(type)}`));
-  const changed = fields.filter(({ field }) => field !== key);
-  const changes = sql.join(
-    changed.map(({ name }) => sql`${sql.ref(name)} = excluded.${sql.ref(name)}`),
-  );
+  const keyColumn = sql.ref(fields.find(({ field }) => field === key)?.name ?? key);
+  const selected = sql.join([
+    ...fields.map(({ field, read }) => sql`${read} as ${sql.ref(field)}`),
+    ...factual.map(([name, fact]) => sql`${fact} as ${sql.ref(name)}`),
+  ]);
+  const fieldNames = fields.map(({ field }) => field);
+  const factNames = factual.map(([name]) => name);
   return {
     async load(db, keys) {
       const wanted = keys ?? null;
       const { rows } = await sql<Row>`
-        select id, owner, ${sql.join([...selected, ...known])} from ${sql.table(table)}
-         where ${wanted}::text[] is null or ${sql.ref(keyName)}::text = any(${wanted}::text[])
-         order by ${sql.ref(keyName)}`.execute(db);
+        select id, owner, ${selected} from ${sql.table(table)}
+         where ${wanted}::text[] is null or ${keyColumn}::text = any(${wanted}::text[])
+         order by ${keyColumn}`.execute(db);
       return rows.map(({ id, owner, ...row }) => ({
         id,
         owner,
-        object: pick(
-          row,
-          fields.map(({ field }) => field),
-        ) as T,
-        facts: pick(
-          row,
-          factual.map(([name]) => name),
-        ) as Facts,
+        object: pick(row, fieldNames) as T,
+        facts: pick(row, factNames) as Facts,
       }));
     },
-    async upsert({ tx, owner }, objects) {
-      await sql`
-        insert into ${sql.table(table)} (${names}, owner)
-        select ${sql.join(fields.map(({ field }) => sql.ref(field)))}, ${owner}
-          from jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) as given (${typed})
-        on conflict (${sql.ref(keyName)}) do update set ${changes}`.execute(tx);
-    },
+    upsert: (batch, objects) => upsert(batch, objects, { table, keyColumn, fields }),
     async adopt(tx, keys) {
       await sql`
         update ${sql.table(table)} set owner = 'fleet'
-         where owner = 'portal' and ${sql.ref(keyName)}::text = any(${keys}::text[])`.execute(tx);
+         where owner = 'portal' and ${keyColumn}::text = any(${keys}::text[])`.execute(tx);
     },
     async delete(tx, rows) {
-      await sql`
-        delete from ${sql.table(table)} where id = any(${rows.map(({ id }) => id)}::bigint[])`.execute(
-        tx,
-      );
+      const ids = rows.map(({ id }) => id);
+      await sql`delete from ${sql.table(table)} where id = any(${ids}::bigint[])`.execute(tx);
     },
   };
+}
+
+interface StoredField {
+  readonly field: string;
+  /** Its column. */
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly read: RawBuilder<unknown>;
+}
+
+function fieldsOf(columns: Readonly<Record<string, Column>>): StoredField[] {
+  return Object.entries(columns).map(([field, column]) => {
+    const [name, type] = typeof column === 'string' ? ([field, column] as const) : column;
+    return { field, name, type, read: READ[type]?.(sql.ref(name)) ?? sql.ref(name) };
+  });
+}
+
+interface Upserting {
+  readonly table: string;
+  readonly keyColumn: RawBuilder<unknown>;
+  readonly fields: readonly StoredField[];
+}
+
+async function upsert(
+  { tx, owner }: Batch,
+  objects: readonly object[],
+  { table, keyColumn, fields }: Upserting,
+): Promise<void> {
+  const columns = fields.map(({ name }) => sql.ref(name));
+  const given = fields.map(({ field }) => sql.ref(field));
+  const typed = fields.map(({ field, type }) => sql`${sql.ref(field)} ${sql.raw(type)}`);
+  const changes = columns.map((column) => sql`${column} = excluded.${column}`);
+  await sql`
+    insert into ${sql.table(table)} (${sql.join(columns)}, owner)
+    select ${sql.join(given)}, ${owner}
+      from jsonb_to_recordset(${JSON.stringify(objects)}::jsonb) as given (${sql.join(typed)})
+    on conflict (${keyColumn}) do update set ${sql.join(changes)}`.execute(tx);
 }
 
 interface Row {
