@@ -3215,7 +3215,7 @@ export interface X1Operations {
     params: { slice: string };
     query: never;
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerPeople;
   };
   /** Invite a person to a server. */
@@ -3255,7 +3255,7 @@ export interface X1Operations {
     params: { slice: string };
     query: { before?: number; limit?: number };
     body: never;
-    headers: never;
+    headers: 'ifNoneMatch';
     result: ServerActivity;
   };
   /** Read an attack. */
