@@ -609,7 +609,7 @@ export type DeclaredCollector = {
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly Exporter[];
+  readonly exporters: readonly DeclaredExporter[];
   /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
   readonly site: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
@@ -638,7 +638,7 @@ export type DeclaredEdge = {
   /** limit: where several edges may see one datagram. */
   readonly fragments: 'reassemble' | 'limit';
   /** Always reachable on the edge host. */
-  readonly management: readonly ManagementPort[];
+  readonly management: readonly DeclaredManagementPort[];
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -649,6 +649,22 @@ export type DeclaredEdgeAnswer = {
 
 export type DeclaredEdgesAnswer = {
   readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredExporter = {
+  /** The exporter. */
+  readonly ip: string;
+  /** Where the exporter sends none. */
+  readonly sampling_rate: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes: readonly string[] | 'all' | null;
+};
+
+export type DeclaredManagementPort = {
+  /** Of the port. */
+  readonly protocol: 'tcp' | 'udp';
+  /** A port. */
+  readonly port: number;
 };
 
 export type DeclaredNode = {
@@ -686,9 +702,9 @@ export type DeclaredResponder = {
   /** Only attacks whose peak is above either. Default: all. */
   readonly at: {
     /** Packets per second. */
-    readonly pps?: number | null;
+    readonly pps: number | null;
     /** Megabits per second. */
-    readonly mbps?: number | null;
+    readonly mbps: number | null;
   };
   /** A call takes no longer. */
   readonly timeout_seconds: number;

@@ -145,12 +145,47 @@ function viewSchema<Fields extends TProperties>({
   title,
   schema,
 }: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema'>) {
-  const shown = Type.Object(
-    { ...schema.properties, owner },
-    { title: `Declared${title}`, required: [...Object.keys(schema.properties), 'owner'] },
-  );
+  const { properties } = filled({ properties: schema.properties });
+  const shown = { ...properties, owner };
   type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>(shown);
+  return Type.Unsafe<View>({
+    type: 'object',
+    title: `Declared${title}`,
+    required: Object.keys(shown),
+    properties: shown,
+  });
+}
+
+/** The parts of a schema that have others in them. */
+interface Part {
+  readonly title?: string;
+  /** Later versions may add fields to an answer. */
+  readonly additionalProperties?: unknown;
+  readonly properties?: Readonly<Record<string, Part>>;
+  readonly items?: Part;
+  readonly anyOf?: readonly Part[];
+}
+
+/** A schema of which nothing is left out: every field of every object is there. */
+function filled({
+  additionalProperties: _open,
+  title,
+  properties,
+  items,
+  anyOf,
+  ...part
+}: Part): Part {
+  const members = Object.entries(properties ?? {});
+  return {
+    ...part,
+    ...(title !== undefined && { title: `Declared${title}` }),
+    ...(properties && {
+      required: members.map(([name]) => name),
+      properties: Object.fromEntries(members.map(([name, field]) => [name, filled(field)])),
+    }),
+    ...(items && { items: filled(items) }),
+    ...(anyOf && { anyOf: anyOf.map(filled) }),
+  };
 }
 
 function answerOf<S extends Parameters<typeof Type.Array>[0]>(data: S, title: string) {
