@@ -3,6 +3,7 @@ import { declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
 
+import { BASELINE } from './schemas/declared/baseline.ts';
 import { COLLECTOR } from './schemas/declared/collector.ts';
 import { EDGE } from './schemas/declared/edge.ts';
 import { NODE } from './schemas/declared/node.ts';
@@ -16,6 +17,7 @@ export const OPERATOR_ENDPOINTS = [
   ...OPERATOR_SERVER_ENDPOINTS,
   ...OPERATOR_FLEET_ENDPOINTS,
   ...declaredEndpoints(NODE),
+  ...declaredEndpoints(BASELINE),
   ...declaredEndpoints(EDGE),
   ...declaredEndpoints(COLLECTOR),
   ...declaredEndpoints(RESPONDER),

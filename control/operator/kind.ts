@@ -51,6 +51,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   complete?(given: Given<T>): Partial<T>;
   /** Refuses what a schema cannot say. */
   check?(object: T, refuse: Refuse): void;
+  /** Makes several objects of an entry of a file. */
+  spread?(entry: object): readonly Spread[];
+  /** Joins two entries of a file that are of one object. Absent: the second is refused. */
+  combine?(one: T, other: T, refuse: Refuse): T;
   /** Refuses objects that do not go together; `index` is that of the list. */
   checkAll?(
     objects: readonly T[],
@@ -74,6 +78,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   summary(object: T): string;
   /** The fields of a difference, where they are shown otherwise than by the schema; a secret never. */
   shown?(object: T): Readonly<Record<string, unknown>>;
+  /** What else a change does, in words that follow those of the fields. */
+  further?(before: Current<T, Facts>, after: T): string[];
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** What ends or is lost with a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
@@ -84,6 +90,13 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   holds?(current: Current<T, Facts>): string | null;
   /** What an operator should know of a declared object and that changes nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
+}
+
+/** One of several objects that an entry of a file makes. */
+export interface Spread {
+  readonly value: object;
+  /** Where the entry has what the object has at a pointer, if elsewhere. */
+  readonly pointers: Readonly<Record<string, string>>;
 }
 
 /** A field that names an object of another kind. */

@@ -36,7 +36,6 @@ import type {
   HoldingRef,
   ObjectAction,
 } from '../plan/change.ts';
-import { saveBaseline } from './baseline.ts';
 import { suspendKey, updateKey } from './keys.ts';
 
 export interface CreatedFleetKey {
@@ -163,9 +162,6 @@ export class PlanRun {
         return this.#saveBlocked(change);
       case 'default.set':
         return this.#saveDefault(change);
-      case 'baseline.add':
-      case 'baseline.remove':
-        return saveBaseline(this.#batch, change);
       case 'server.create':
       case 'server.update':
       case 'server.delete':
