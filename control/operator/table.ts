@@ -27,7 +27,7 @@ interface TableOptions<T extends object, Facts extends object> {
   /** The field by which an object is found. */
   readonly key: keyof T & string;
   readonly columns: { readonly [Field in keyof T & string]: Column };
-  /** What is read beside the fields, as SQL. */
+  /** Facts that are read beside the fields, as SQL. */
   readonly facts?: { readonly [Fact in keyof Facts & string]: RawBuilder<unknown> };
 }
 
