@@ -27,7 +27,7 @@ export interface GameServerContent {
   readonly egg: FoundEgg;
   readonly image: string | null;
   readonly variables: Readonly<Record<string, string>>;
-  readonly limits: ServerLimits;
+  readonly limits: Omit<ServerLimits, 'swap'>;
   /** Canonical. */
   readonly ip: string;
   readonly port: number;
@@ -44,7 +44,7 @@ export interface GameServerContent {
 /** A server as it is stored. */
 export interface CurrentGameServer
   extends Omit<GameServerContent, 'egg' | 'limits' | 'crashes'>,
-    ServerLimits {
+    Omit<ServerLimits, 'swap'> {
   readonly organisationId: number;
   /** Its slug. */
   readonly organisation: string;

@@ -164,6 +164,7 @@ interface AssignmentRow {
   readonly memory: number;
   readonly cpu: number;
   readonly disk: number;
+  readonly swap: number;
   readonly ip: string;
   readonly port: number;
   readonly ports: readonly ServerPort[];
@@ -177,14 +178,15 @@ interface AssignmentRow {
 export async function loadAssignments(db: Db | Tx, nodeId: number): Promise<ServerAssignment[]> {
   const { rows } = await sql<AssignmentRow>`
     select s.uuid, o.slug as organisation, s.name, s.egg_digest as egg, s.image, s.variables,
-           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, host(s.ip) as ip, s.port, s.ports,
+           s.memory_mib as memory, s.cpu_percent as cpu, s.disk_mib as disk, s.swap_mib as swap,
+           host(s.ip) as ip, s.port, s.ports,
            s.suspended, s.crash_restart as restart, s.crash_within_ms as "withinMs",
            s.build_epoch as "buildEpoch"
       from game_servers s join organisations o on o.id = s.organisation_id
      where s.node_id = ${nodeId} order by s.uuid`.execute(db);
-  return rows.map(({ memory, cpu, disk, ip, port, restart, withinMs, ...row }) => ({
+  return rows.map(({ memory, cpu, disk, swap, ip, port, restart, withinMs, ...row }) => ({
     ...row,
-    limits: { memory, cpu, disk },
+    limits: { memory, cpu, disk, swap },
     allocation: { ip, port },
     crashes: { restart, withinMs },
   }));
