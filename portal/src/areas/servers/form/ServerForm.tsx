@@ -63,9 +63,6 @@ function Form({
       submit={text.create}
       pointers={{
         '/service_id': 'service',
-        '/limits/memory': 'memory',
-        '/limits/cpu': 'cpu',
-        '/limits/disk': 'disk',
         '/allocations/0': 'port',
         '/allocations/0/ip': 'address',
         '/allocations/0/port': 'port',
@@ -130,7 +127,7 @@ function Chosen({ form, egg, services }: ChosenProps) {
       )}
       <fieldset className="plain">
         <legend>{text.limits}</legend>
-        <LimitFields inputProps={(limit) => form.getInputProps(limit)} />
+        <LimitFields inputProps={(path) => form.getInputProps(path)} />
       </fieldset>
       <PlaceFields form={form} />
     </>

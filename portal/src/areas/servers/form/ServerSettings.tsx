@@ -6,7 +6,7 @@ import { Loaded } from '../../../components/Loaded.tsx';
 import { Notice } from '../../../components/Notice.tsx';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 import { personClient } from '../../../session/session.ts';
-import { type EggVariable, givenVariables, limitsOf } from './draft.ts';
+import { type EggVariable, givenVariables, sentLimits } from './draft.ts';
 import { LimitFields } from './LimitFields.tsx';
 import { VariableFields } from './VariableFields.tsx';
 
@@ -50,21 +50,16 @@ function SettingsForm({ server, variables }: FormProps) {
   return (
     <WriteForm
       label={text.change.title}
-      initial={{ name, ...limits, variables: { ...server.variables }, open: open !== false }}
+      initial={{ name, limits, variables: { ...server.variables }, open: open !== false }}
       submit={text.change.save}
       saved={text.change.saved}
-      pointers={{
-        '/limits/memory': 'memory',
-        '/limits/cpu': 'cpu',
-        '/limits/disk': 'disk',
-      }}
       refusal={(draft) => draft.name.trim() === ''}
       write={(draft) =>
         personClient.changeServer({
           slice,
           body: {
             name: draft.name.trim(),
-            limits: limitsOf(draft),
+            limits: sentLimits(draft),
             variables: givenVariables(variables, draft.variables),
             // Single ports that are named elsewhere stay as they are.
             ...(typeof open === 'boolean' && { open_while_running: draft.open }),
@@ -90,7 +85,7 @@ function SettingsForm({ server, variables }: FormProps) {
               inputProps={(path) => form.getInputProps(path)}
             />
           )}
-          <LimitFields inputProps={(limit) => form.getInputProps(limit)} />
+          <LimitFields inputProps={(path) => form.getInputProps(path)} />
           {typeof open === 'boolean' && (
             <Switch
               label={text.open}

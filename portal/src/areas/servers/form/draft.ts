@@ -8,6 +8,18 @@ export type EggVariable = Egg['variables'][number];
 /** The name by which the form knows an egg of its own. */
 export const OWN_EGG = 'own';
 
+export type LimitName = keyof ServerInput['limits'];
+
+/** The limits of a server with the values that their fields begin with and the least that they take. */
+export const LIMITS = {
+  memory: { initial: 1_024, least: 1 },
+  cpu: { initial: 100, least: 1 },
+  disk: { initial: 2_048, least: 1 },
+} as const satisfies Record<LimitName, { readonly initial: number; readonly least: number }>;
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+type LimitsDraft = Readonly<Record<LimitName, number | string>>;
+
 /** What the form of a new server holds. */
 export interface Draft {
   readonly name: string;
@@ -18,9 +30,7 @@ export interface Draft {
   readonly image: string | null;
   /** Those of the chosen egg that differ from their default, by environment name. */
   readonly variables: Readonly<Record<string, string>>;
-  readonly memory: number | string;
-  readonly cpu: number | string;
-  readonly disk: number | string;
+  readonly limits: LimitsDraft;
   readonly address: string | null;
   readonly port: number | string;
   readonly open: boolean;
@@ -33,9 +43,7 @@ export const EMPTY: Draft = {
   node: null,
   image: null,
   variables: {},
-  memory: 1_024,
-  cpu: 100,
-  disk: 2_048,
+  limits: limitsBy((limit) => LIMITS[limit].initial),
   address: null,
   port: '',
   open: true,
@@ -82,14 +90,21 @@ export function serverInput(
     node: draft.node,
     image: draft.image,
     variables: givenVariables(egg.variables, draft.variables),
-    limits: limitsOf(draft),
+    limits: sentLimits(draft),
     open_while_running: draft.open,
     ...(isPlaced && { allocations: [{ ip: address, port: Number(port) }] }),
   };
 }
 
-export function limitsOf({ memory, cpu, disk }: Pick<Draft, 'memory' | 'cpu' | 'disk'>) {
-  return { memory: Number(memory), cpu: Number(cpu), disk: Number(disk) };
+export function sentLimits({ limits }: Pick<Draft, 'limits'>): ServerInput['limits'] {
+  return limitsBy((limit) => Number(limits[limit]));
+}
+
+function limitsBy<T>(valueOf: (limit: LimitName) => T): Record<LimitName, T> {
+  return Object.fromEntries(LIMIT_NAMES.map((limit) => [limit, valueOf(limit)])) as Record<
+    LimitName,
+    T
+  >;
 }
 
 /** What a variable takes, in words, by the rules of its egg. */
