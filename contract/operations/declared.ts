@@ -49,12 +49,14 @@ export function declaredEndpoints<
   const params = paramsOf(kind, path);
   const listPath = path.replace(/\/\{\w+\}$/, '');
   const now = `The ${called} as it is now.`;
+  const written = writtenSchema(kind, View);
   return [
     {
       ...read,
       operationId: `list${plural}`,
       path: listPath,
       params: paramsOf(kind, listPath),
+      ...(kind.search && { query: kind.search }),
       summary: `List the ${many}`,
       description: 'As they are declared, by the fleet file or by hand.',
       responses: readAnswer(`The ${many}.`, answerOf(Type.Array(View), plural)),
@@ -80,9 +82,9 @@ export function declaredEndpoints<
       body: bodySchema(kind),
       bodyExamples: { plain: example },
       responses: {
-        ...saveAnswer(now, answerOf(View, title), LOSSES),
-        ...tagged(200, now, answerOf(View, title)),
-        ...tagged(201, 'It was created.', answerOf(View, title)),
+        ...saveAnswer(now, written, LOSSES),
+        ...tagged(200, now, written),
+        ...tagged(201, 'It was created.', written),
       },
     },
     {
@@ -97,8 +99,8 @@ export function declaredEndpoints<
       body: patchSchema(kind),
       bodyExamples: { plain: example },
       responses: {
-        ...saveAnswer(now, answerOf(View, title), LOSSES),
-        ...tagged(200, now, answerOf(View, title)),
+        ...saveAnswer(now, written, LOSSES),
+        ...tagged(200, now, written),
       },
     },
     {
@@ -122,21 +124,37 @@ function tagged(status: 200 | 201, description: string, schema: TObject) {
   >;
 }
 
-/** An object as it is answered: every field, and who declares it. */
-function viewSchema<Fields extends TProperties>({
+/** An object as it is answered: every field but those that are only written, and who declares it. */
+export function viewSchema<Fields extends TProperties>({
   title,
   schema,
-}: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema'>) {
-  const shown = Type.Object(
-    { ...schema.properties, owner },
-    { title: `Declared${title}`, required: [...Object.keys(schema.properties), 'owner'] },
-  );
+  output = {},
+}: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema' | 'output'>) {
+  const fields = Object.entries<TSchema & { readonly writeOnly?: boolean }>(schema.properties);
+  const shown = fields.filter(([, { writeOnly = false }]) => !writeOnly);
+  const properties = { ...Object.fromEntries(shown), ...output, owner };
+  const view = Type.Object(properties, {
+    title: `Declared${title}`,
+    required: Object.keys(properties),
+  });
   type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>(shown);
+  return Type.Unsafe<View>(view);
 }
 
 function answerOf<S extends Parameters<typeof Type.Array>[0]>(data: S, title: string) {
   return Type.Object({ data }, { title: `Declared${title}Answer` });
+}
+
+/** The answer to a write. */
+export function writtenSchema<S extends TSchema>(
+  { title, remarks: description }: { readonly title: string; readonly remarks?: string },
+  data: S,
+) {
+  const message = description && { message: Type.Optional(Type.String({ description })) };
+  return Type.Object(
+    { data, ...message },
+    { title: `${message ? 'Written' : 'Declared'}${title}Answer` },
+  );
 }
 
 function paramsOf<Fields extends TProperties>(

@@ -1,7 +1,9 @@
+import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
 import type { TObject } from 'typebox';
 import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
+import type { EggFile } from '../game-servers/eggs.ts';
 
 /** An object as it is stored. */
 export interface Current<T extends object, Facts extends object = object> {
@@ -37,6 +39,8 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly plural: string;
   /** The whole object: the file's JSON Schema, the request, the answer and the document are made of it. */
   readonly schema: TObject;
+  /** The fields of requests that are not declared (`beside`). */
+  readonly input?: object;
   /** The path of the API below its prefix: `/edges/{name}`. The last name is that of the object in its place. */
   readonly path: string;
   /** Where it is in the file: `/edges/*`; a name in braces is the member's name, and a field of the object. */
@@ -47,15 +51,25 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly refersTo: readonly Reference<T>[];
   /** The slug of its organisation. Absent: the kind is of none. */
   organisation?(object: T): string;
+  /** Finds what an object names that no kind declares, by hand: `given` matches the schema. */
+  outside?(tx: Tx, given: object, library: EggLibrary): Promise<Outside>;
   /** Returns fields that were left out and whose default depends on others. */
-  complete?(given: Given<T>): Partial<T>;
+  complete?(given: Given<T>, outside: Outside): Partial<T>;
   /** Refuses what a schema cannot say. */
-  check?(object: T, refuse: Refuse): void;
+  check?(object: T, refuse: Refuse, outside: Outside): void;
   /** Refuses objects that do not go together; `index` is that of the list. */
   checkAll?(
     objects: readonly T[],
     refuse: (index: number, ...why: Parameters<Refuse>) => void,
   ): void;
+  /** Refuses objects of a file that do not go together with those that were made by hand. */
+  checkStored?(
+    objects: readonly T[],
+    byHand: readonly Current<T, Facts>[],
+    refuse: (index: number, message: string) => void,
+  ): void;
+  /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
+  admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
   /** Those of the keys, or all, ordered. */
   load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
   /** Locks the row against those who change it without declaring it, such as an agent that connects. */
@@ -70,14 +84,48 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   summary(object: T): string;
   /** The fields of a difference, where they are shown otherwise than by the schema; a secret never. */
   shown?(object: T): Readonly<Record<string, unknown>>;
+  /** What else a change does, in words that follow those of the fields. */
+  further?(before: Current<T, Facts>, after: T): string[];
+  /** The words of a removal. Default: none. */
+  ending?(current: Current<T, Facts>): string;
+  /** Why an object cannot become another: a sentence; null if it can. */
+  obstacle?(before: Current<T, Facts>, after: T): string | null;
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** What ends or is lost with a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
   losses?(change: Losing<T, Facts>): string[];
   /** Why it cannot be removed by hand at present; null if it can. */
   hindrance?(current: Current<T, Facts>): string | null;
+  /** What requests and answers have beside the object (`beside` of its interface). */
+  readonly beside?: Beside<Facts>;
+  /** What the answer to a write says of the object, in sentences. */
+  remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
   /** What an operator should know of an object and that changes nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
+}
+
+/** Fields of requests and answers that are not declared, such as what a billing system calls an object. */
+export interface Beside<Facts extends object> {
+  /** Completes the object of a request by what the request has beside it. */
+  complete(tx: Tx, given: object, beside: object, library: EggLibrary): Promise<object>;
+  save(tx: Tx, key: string, beside: object): Promise<void>;
+  show(facts: Facts): object;
+}
+
+/** What objects name that no kind declares. */
+export interface Outside {
+  readonly eggs: ReadonlyMap<string, EggFile>;
+  /** Compiles `regex:` rules of eggs; null: nodes alone check them. */
+  readonly compile: PatternCompiler | null;
+}
+
+export const NOTHING_OUTSIDE: Outside = { eggs: new Map(), compile: null };
+
+/** Where eggs come from when an object is written by hand. */
+export interface EggLibrary extends Pick<Outside, 'compile'> {
+  find(name: string): Promise<EggFile>;
+  /** An egg that came as a document. */
+  read(document: unknown): EggFile;
 }
 
 /** A field that names an object of another kind. */
@@ -94,6 +142,8 @@ export interface Losing<T extends object, Facts extends object = object> {
   readonly after: T | null;
   /** It is the only one of its kind. */
   readonly isLast: boolean;
+  /** It was named, rather than left out of a file. */
+  readonly byHand: boolean;
 }
 
 /** A kind of the interface, with what control does with its objects. */
@@ -105,7 +155,7 @@ export function defineKind<
   return { ...declared, ...kind };
 }
 
-type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path';
+type DeclaredMember = 'name' | 'title' | 'plural' | 'schema' | 'path' | 'input';
 
 export function subjectOf<T extends object>(kind: Kind<T>, object: T): string {
   return kind.subject?.(object) ?? `${kind.name.replaceAll('-', ' ')} ${kind.key(object)}`;

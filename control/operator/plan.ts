@@ -1,4 +1,4 @@
-import { describeField, fieldsOf } from './fields.ts';
+import { describeField, type Field, fieldsOf } from './fields.ts';
 import { type Current, type Kind, subjectOf } from './kind.ts';
 
 /** A change of one object, in words. */
@@ -19,7 +19,9 @@ export function differenceOf<T extends object>(
 ): Difference | null {
   const subject = subjectOf(kind, object);
   if (before === null) return { sign: '+', subject, words: kind.summary(object) };
-  const words = describeChanges(kind, before.object, object);
+  const words = [describeChanges(kind, before.object, object), ...(kind.further?.(before, object) ?? [])]
+    .filter((part) => part !== '')
+    .join(', ');
   return words === '' ? null : { sign: '~', subject, words };
 }
 
@@ -33,11 +35,20 @@ function describeChanges<T extends object>(kind: Kind<T>, before: T, after: T): 
 }
 
 function describeAll<T extends object>(kind: Kind<T>, object: T): Readonly<Record<string, string>> {
-  const fields = fieldsOf(kind.schema);
-  const shown = Object.entries(kind.shown?.(object) ?? object);
-  return Object.fromEntries(
-    shown.map(([name, value]) => [name, describeField(fields[name] ?? {}, value)]),
-  );
+  return Object.fromEntries(describeFields(fieldsOf(kind.schema), kind.shown?.(object) ?? object));
+}
+
+/** The fields in words; those of an object by their own names. */
+function describeFields(
+  fields: Readonly<Record<string, Field>>,
+  object: object,
+): (readonly [string, string])[] {
+  return Object.entries(object).flatMap(([name, value]) => {
+    const field = fields[name] ?? {};
+    return field.properties !== undefined && typeof value === 'object' && value !== null
+      ? describeFields(field.properties, value)
+      : [[name, describeField(field, value)] as const];
+  });
 }
 
 /** An object that a file declares, where it does. */
@@ -59,9 +70,12 @@ export interface PlanSink<At> {
   add(change: ObjectChange, at: At | null): void;
   /** Refuses an entry whose object was made by hand. */
   refusePortal(at: At, subject: string): void;
+  refuse(at: At, message: string): void;
   lose(at: At | null, message: string): void;
   note(message: string): void;
 }
+
+const IMPLIED = { isLast: false, byHand: false } as const;
 
 /** Plans the changes that make the objects of a kind what a file declares. Objects made by hand are not touched. */
 export function planKind<T extends object, At>(
@@ -71,6 +85,14 @@ export function planKind<T extends object, At>(
   sink: PlanSink<At>,
 ): void {
   const left = new Map(rows.map((row) => [kind.key(row.object), row]));
+  kind.checkStored?.(
+    wanted.map(({ object }) => object),
+    rows.filter(({ owner }) => owner === 'portal'),
+    (index, message) => {
+      const { at } = wanted[index] ?? {};
+      if (at !== undefined) sink.refuse(at, message);
+    },
+  );
   for (const { object, at } of wanted) {
     const before = left.get(kind.key(object)) ?? null;
     left.delete(kind.key(object));
@@ -78,18 +100,24 @@ export function planKind<T extends object, At>(
       sink.refusePortal(at, `The ${subjectOf(kind, object)}`);
       continue;
     }
+    const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
+    if (obstacle !== null) {
+      sink.refuse(at, obstacle);
+      continue;
+    }
     for (const note of kind.notes?.(object, before) ?? []) sink.note(note);
     const difference = differenceOf(kind, before, object);
     if (difference === null) continue;
-    const lost = before && kind.losses?.({ before, after: object, isLast: false });
+    const lost = before && kind.losses?.({ before, after: object, ...IMPLIED });
     for (const loss of lost ?? []) sink.lose(at, loss);
     sink.add({ ...difference, kind: kind.name, object, before }, at);
   }
   for (const before of left.values()) {
     if (before.owner !== 'fleet') continue;
-    const isLast = wanted.length === 0;
-    for (const loss of kind.losses?.({ before, after: null, isLast }) ?? []) sink.lose(null, loss);
+    const losing = { before, after: null, byHand: false, isLast: wanted.length === 0 };
+    for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
     const subject = subjectOf(kind, before.object);
-    sink.add({ kind: kind.name, sign: '-', subject, words: '', object: null, before }, null);
+    const words = kind.ending?.(before) ?? '';
+    sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
   }
 }

@@ -1,21 +1,26 @@
 import type { Form } from '@portcullis/contract/schemas/declared/shapes.ts';
 import { branchOf, describeField, type Field, fieldsOf } from './fields.ts';
 import { FORMS } from './forms.ts';
-import type { Kind, Refuse } from './kind.ts';
+import { type Kind, NOTHING_OUTSIDE, type Outside, type Refuse } from './kind.ts';
 
 /**
  * Reads an object that matches the schema of its kind: fills in defaults, brings texts into their one spelling, and
  * refuses the rest of what is wrong, at its JSON pointer. The result counts only if nothing was refused.
  */
-export function readObject<T extends object>(kind: Kind<T>, value: object, refuse: Refuse): T {
+export function readObject<T extends object>(
+  kind: Kind<T>,
+  value: object,
+  refuse: Refuse,
+  outside: Outside = NOTHING_OUTSIDE,
+): T {
   const fields = fieldsOf(kind.schema);
   const read = readFields(fields, value, { pointer: '', refuse }) as T;
-  const completed = { ...read, ...kind.complete?.(read) } as Readonly<Record<string, unknown>>;
+  const completed = { ...read, ...kind.complete?.(read, outside) } as Readonly<Record<string, unknown>>;
   // In the order of the schema, which is that of a difference and of an answer.
   const object = Object.fromEntries(
     Object.keys(fields).map((name) => [name, completed[name]]),
   ) as T;
-  kind.check?.(object, refuse);
+  kind.check?.(object, refuse, outside);
   return object;
 }
 

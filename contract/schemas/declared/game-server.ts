@@ -1,6 +1,5 @@
-import { type Static, type TProperties, Type } from 'typebox';
-import { openChoice, object, textOrNull } from '../values.ts';
-import { CLOSED, sentText, sentTextOrNull } from '../values.ts';
+import { type Static, Type } from 'typebox';
+import { CLOSED, object, openChoice, sentText, sentTextOrNull, textOrNull } from '../values.ts';
 import { declaredKind, type Filled } from './declared-kind.ts';
 import { formed, LARGEST, list, oneOf, slug, text, textOrNone, truth, whole } from './shapes.ts';
 
@@ -59,7 +58,9 @@ const ServerSchema = Type.Object(
       1_000,
     ),
     egg_digest: Type.Optional(
-      text('SHA-256 of the parsed egg. Left out: of the egg that has the name now.', 64),
+      text('SHA-256 of the parsed egg. Left out: of the egg that has the name now.', 64, {
+        'x-follows': 'egg',
+      }),
     ),
     image: textOrNone("The label of one of the egg's images. Null: the first.", { maxLength: 255 }),
     variables: Type.Optional(variables),
@@ -86,6 +87,7 @@ const ServerSchema = Type.Object(
       list(allocation, 'Its ports; the first one is SERVER_IP and SERVER_PORT.', {
         minItems: 1,
         maxItems: 64,
+        'x-follows': 'allocation',
       }),
     ),
     open_while_running: Type.Optional(
@@ -129,3 +131,52 @@ const ServerSchema = Type.Object(
 export type ServerObject = Omit<Filled<Static<typeof ServerSchema>>, 'allocation' | 'variables'> & {
   readonly variables: Readonly<Record<string, string>>;
 };
+
+export const EGG_DOCUMENT = Type.Record(Type.String(), Type.Unknown(), {
+  'x-document': true,
+  description:
+    'An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it.',
+});
+
+export const SERVER = declaredKind({
+  name: 'server',
+  title: 'Server',
+  plural: 'Servers',
+  path: '/game-servers/{uuid}',
+  schema: ServerSchema,
+  input: {
+    external_id: sentTextOrNull({
+      minLength: 1,
+      maxLength: 255,
+      description: 'What a billing system calls it; unique in its organisation.',
+    }),
+    egg_document: EGG_DOCUMENT,
+  },
+  output: {
+    external_id: textOrNull(),
+    build: object('BuildState', {
+      state: openChoice(['waiting', 'building', 'built', 'failed']),
+      reason: textOrNull(),
+    }),
+  },
+  search: Type.Object(
+    {
+      organisation: Type.Optional(sentText({ maxLength: 63, description: 'Its slug.' })),
+      external_id: Type.Optional(sentText({ maxLength: 255 })),
+      node: Type.Optional(sentText({ maxLength: 63 })),
+    },
+    CLOSED,
+  ),
+  remarks:
+    'Of a write: ports that players cannot reach, because the firewall closes them. Absent: none.',
+  about: 'Its node stops it for good and keeps its files until they are purged there.',
+  example: {
+    organisation: 'acme',
+    service: 501,
+    name: 'Survival',
+    node: 'node-1',
+    egg: 'eggs/flying-squid.json',
+    limits: { memory: 1_024, cpu: 100, disk: 2_048 },
+    allocations: [{ ip: '198.51.100.10', port: 25_565 }],
+  },
+});

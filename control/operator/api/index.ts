@@ -1,5 +1,5 @@
 import type { Handlers } from '../../http/operations/handlers.ts';
-import type { Kind } from '../kind.ts';
+import type { EggLibrary, Kind } from '../kind.ts';
 import { KINDS } from '../kinds.ts';
 import { createKindHandlers } from './handlers.ts';
 
@@ -10,9 +10,9 @@ type OperationOf<K extends AnyKind> =
 type KindOperation = OperationOf<AnyKind>;
 
 /** The handlers of the operations of every kind. */
-export function createOperatorHandlers(): Pick<Handlers, KindOperation> {
+export function createOperatorHandlers(library: EggLibrary): Pick<Handlers, KindOperation> {
   const bound = (KINDS as readonly Kind[]).flatMap((kind) => {
-    const { list, read, save, change, remove } = createKindHandlers(kind);
+    const { list, read, save, change, remove } = createKindHandlers(kind, library);
     return Object.entries({
       [`list${kind.plural}`]: list,
       [`read${kind.title}`]: read,
