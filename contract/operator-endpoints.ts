@@ -2,8 +2,8 @@ import { OPERATOR_ENDPOINTS as ORGANISATIONS } from './operations/operator.ts';
 import { declaredEndpoints } from './operations/declared.ts';
 import { OPERATOR_FLEET_ENDPOINTS } from './operations/operator-fleet.ts';
 import { OPERATOR_SERVER_ENDPOINTS } from './operations/operator-servers.ts';
-
 import { EDGE } from './schemas/declared/edge.ts';
+import { SERVER } from './schemas/declared/game-server.ts';
 
 export const OPERATOR_PREFIX = '/api/operator';
 
@@ -13,4 +13,5 @@ export const OPERATOR_ENDPOINTS = [
   ...OPERATOR_SERVER_ENDPOINTS,
   ...OPERATOR_FLEET_ENDPOINTS,
   ...declaredEndpoints(EDGE),
+  ...declaredEndpoints(SERVER),
 ] as const;

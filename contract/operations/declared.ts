@@ -1,14 +1,13 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { type OperatorEndpoint, RATE_HEADERS, type ResponseRow } from '../endpoint.ts';
 import type { ProblemCode } from '../problems.ts';
 import {
   bodySchema,
   type DeclaredKind,
-  type Filled,
   patchSchema,
   pathNames,
 } from '../schemas/declared/declared-kind.ts';
-import { owner } from '../schemas/operator.ts';
+import { answerSchema, viewSchema, writtenSchema } from '../schemas/declared/declared-answers.ts';
 import { Done } from '../schemas/portal-account.ts';
 import { CLOSED, id } from '../schemas/values.ts';
 import {
@@ -59,7 +58,7 @@ export function declaredEndpoints<
       ...(kind.search && { query: kind.search }),
       summary: `List the ${many}`,
       description: 'As they are declared, by the fleet file or by hand.',
-      responses: readAnswer(`The ${many}.`, answerOf(Type.Array(View), plural)),
+      responses: readAnswer(`The ${many}.`, answerSchema(Type.Array(View), plural)),
     },
     {
       ...read,
@@ -68,7 +67,7 @@ export function declaredEndpoints<
       params,
       summary: `Read ${one}`,
       description: 'As it is declared. Its ETag is what `If-Match` of a write takes.',
-      responses: readAnswer(now, answerOf(View, title)),
+      responses: readAnswer(now, answerSchema(View, title)),
     },
     {
       ...replace,
@@ -122,39 +121,6 @@ function tagged(status: 200 | 201, description: string, schema: TObject) {
   return { [status]: { description, schema, headers } } satisfies Readonly<
     Record<number, ResponseRow>
   >;
-}
-
-/** An object as it is answered: every field but those that are only written, and who declares it. */
-export function viewSchema<Fields extends TProperties>({
-  title,
-  schema,
-  output = {},
-}: Pick<DeclaredKind<string, string, string, string, Fields>, 'title' | 'schema' | 'output'>) {
-  const fields = Object.entries<TSchema & { readonly writeOnly?: boolean }>(schema.properties);
-  const shown = fields.filter(([, { writeOnly = false }]) => !writeOnly);
-  const properties = { ...Object.fromEntries(shown), ...output, owner };
-  const view = Type.Object(properties, {
-    title: `Declared${title}`,
-    required: Object.keys(properties),
-  });
-  type View = Filled<Static<TObject<Fields>>> & { readonly owner: Static<typeof owner> };
-  return Type.Unsafe<View>(view);
-}
-
-function answerOf<S extends Parameters<typeof Type.Array>[0]>(data: S, title: string) {
-  return Type.Object({ data }, { title: `Declared${title}Answer` });
-}
-
-/** The answer to a write. */
-export function writtenSchema<S extends TSchema>(
-  { title, remarks: description }: { readonly title: string; readonly remarks?: string },
-  data: S,
-) {
-  const message = description && { message: Type.Optional(Type.String({ description })) };
-  return Type.Object(
-    { data, ...message },
-    { title: `${message ? 'Written' : 'Declared'}${title}Answer` },
-  );
 }
 
 function paramsOf<Fields extends TProperties>(

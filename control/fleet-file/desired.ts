@@ -1,7 +1,7 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { CollectorContent, DeclaredExporter } from '../declared/collectors.ts';
-import type { GameServerContent } from '../declared/game-servers.ts';
+import type { FoundEgg } from '../game-servers/eggs.ts';
 import type { NodeContent } from '../declared/nodes.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { ResponderSpec } from '../db/schema.ts';
@@ -20,12 +20,13 @@ export interface FleetFile {
   readonly path: string;
   /** Of every kind of `control/operator`. */
   readonly objects: DeclaredObjects<Position>;
+  /** Those that its game servers name. */
+  readonly eggs: readonly NamedEgg[];
   /** The operator's own, for prefixes of any organisation. */
   readonly asns: readonly DesiredAsn[];
   readonly organisations: readonly DesiredOrganisation[];
   readonly baseline: readonly DesiredBaselineRule[];
   readonly nodes: readonly DesiredNode[];
-  readonly gameServers: readonly DesiredGameServer[];
   readonly collectors: readonly DesiredCollector[];
   readonly responders: readonly DesiredResponder[];
 }
@@ -124,6 +125,8 @@ export interface DesiredResponder extends Located {
   readonly spec: ResponderSpec;
 }
 
-export interface DesiredGameServer extends Located, GameServerContent {
-  readonly organisation: string;
+/** An egg by its name in the file. */
+export interface NamedEgg {
+  readonly name: string;
+  readonly found: FoundEgg;
 }

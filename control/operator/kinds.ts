@@ -1,8 +1,9 @@
 import type { Current, Kind } from './kind.ts';
 import { edge } from './kinds/edge.ts';
+import { server } from './kinds/game-server.ts';
 
 /** Every kind of object that an operator declares. A kind stands behind those that it refers to. */
-export const KINDS = [edge] as const;
+export const KINDS = [edge, server] as const;
 
 type AnyKind = (typeof KINDS)[number];
 export type KindName = AnyKind['name'];

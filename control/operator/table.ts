@@ -179,8 +179,9 @@ function objectOf(fields: readonly FieldColumn[], row: Row): object {
   const object: Record<string, unknown> = {};
   for (const { field, path } of fields) {
     const [last = '', ...outer] = path.toReversed();
-    let inside: Record<string, unknown> = object;
-    for (const name of outer.toReversed()) inside = inside[name] ??= {} as Record<string, unknown>;
+    const inside = outer
+      .toReversed()
+      .reduce((within, name) => (within[name] ??= {}) as Record<string, unknown>, object);
     inside[last] = row[field];
   }
   return object;

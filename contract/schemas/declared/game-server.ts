@@ -132,11 +132,21 @@ export type ServerObject = Omit<Filled<Static<typeof ServerSchema>>, 'allocation
   readonly variables: Readonly<Record<string, string>>;
 };
 
-export const EGG_DOCUMENT = Type.Record(Type.String(), Type.Unknown(), {
+const eggDocument = Type.Record(Type.String(), Type.Unknown(), {
   'x-document': true,
   description:
     'An egg as Pterodactyl or Pelican exports it, as JSON, with its scripts as they are. Pelican exports YAML too: `readEgg` makes JSON of it. `egg` may be left out then: it is the name in it.',
 });
+
+/** What a request has beside a server. */
+export const BESIDE_SERVER = {
+  external_id: sentTextOrNull({
+    minLength: 1,
+    maxLength: 255,
+    description: 'What a billing system calls it; unique in its organisation.',
+  }),
+  egg_document: eggDocument,
+};
 
 export const SERVER = declaredKind({
   name: 'server',
@@ -144,14 +154,7 @@ export const SERVER = declaredKind({
   plural: 'Servers',
   path: '/game-servers/{uuid}',
   schema: ServerSchema,
-  input: {
-    external_id: sentTextOrNull({
-      minLength: 1,
-      maxLength: 255,
-      description: 'What a billing system calls it; unique in its organisation.',
-    }),
-    egg_document: EGG_DOCUMENT,
-  },
+  input: BESIDE_SERVER,
   output: {
     external_id: textOrNull(),
     build: object('BuildState', {

@@ -70,11 +70,6 @@ function namesOf({ organisations, asns, ...file }: FleetFile): Named[] {
       key: sql`name`,
       names: file[table].map(({ name }) => name),
     })),
-    {
-      table: 'game_servers',
-      key: sql`uuid::text`,
-      names: file.gameServers.map(({ uuid }) => uuid),
-    },
     ...all.filter(({ names }) => names.length > 0),
   ];
 }

@@ -3,11 +3,6 @@ import { type Actor, createKeys, type NewKey } from '../../access/index.ts';
 import { assignGeoRule, createGeoRule, deleteGeoRule } from '../../firewall/geo/index.ts';
 import { deleteCollector } from '../../collectors/index.ts';
 import { saveCollector } from '../../declared/collectors.ts';
-import {
-  changeGameServer,
-  createGameServer,
-  deleteGameServer,
-} from '../../declared/game-servers.ts';
 import { saveNode } from '../../declared/nodes.ts';
 import { applyChanges } from '../../operator/index.ts';
 import { deleteNode } from '../../game-servers/index.ts';
@@ -188,10 +183,6 @@ export class PlanRun {
         return saveNode(this.#batch, change.node);
       case 'node.delete':
         return deleteNode(this.#tx, change.id);
-      case 'server.create':
-      case 'server.update':
-      case 'server.delete':
-        return this.#saveServer(change);
       case 'group.edit':
         return editGroup(this.#batch, change.id, change);
       case 'group.delete':
@@ -202,16 +193,6 @@ export class PlanRun {
       case 'geo.assign':
         return this.#assignGeoRule(change);
     }
-  }
-
-  async #saveServer(
-    change: Change<'server.create' | 'server.update' | 'server.delete'>,
-  ): Promise<void> {
-    if (change.do === 'server.delete') return deleteGameServer(this.#batch, change.uuid);
-    if (change.do === 'server.update') {
-      return changeGameServer(this.#batch, change.server, change.move);
-    }
-    await createGameServer(this.#batch, change.server, this.#idOf(change));
   }
 
   get #tx() {

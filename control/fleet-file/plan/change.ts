@@ -1,10 +1,8 @@
 import type { CollectorContent } from '../../declared/collectors.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import type { FilterContent, RuleContent } from '../../firewall/groups/index.ts';
-import type { ServerMove } from '../../declared/game-servers.ts';
 import type { GeoContent } from '../../firewall/geo/index.ts';
 import type {
-  DesiredGameServer,
   DesiredKey,
   DesiredNode,
   DesiredResponder,
@@ -124,13 +122,6 @@ export type FleetChange = ChangeDescription &
     | (Pick<ObjectChange, 'kind' | 'object' | 'before'> & { readonly do: ObjectAction })
     | { readonly do: 'node.create' | 'node.update'; readonly node: DesiredNode }
     | { readonly do: 'node.delete'; readonly id: number }
-    | { readonly do: 'server.create'; readonly server: DesiredGameServer }
-    | {
-        readonly do: 'server.update';
-        readonly server: DesiredGameServer;
-        readonly move: ServerMove;
-      }
-    | { readonly do: 'server.delete'; readonly uuid: string }
     | {
         readonly do: 'detection.set';
         readonly of: DetectionPlace;

@@ -19,9 +19,8 @@ const EMPTY: FleetState = {
   blocked: [],
   defaults: [],
   baseline: [],
-  objects: { edge: [] },
+  objects: { edge: [], server: [] },
   nodes: [],
-  gameServers: [],
   detection: { organisations: new Map(), services: new Map(), holdings: new Map() },
   collectors: [],
   responders: [],
@@ -96,6 +95,7 @@ const IN_USE: FleetState = {
     },
   ],
   objects: {
+    server: [],
     edge: [
       {
         id: 2,

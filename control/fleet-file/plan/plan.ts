@@ -8,7 +8,7 @@ import { PlanDraft } from './draft.ts';
 import { planBlocked } from './blocked.ts';
 import { planBaseline, planDefaults, planGeoRules, planGroups } from './firewall.ts';
 import { planObjects } from './objects.ts';
-import { planGameServers, planNodes } from './game-servers.ts';
+import { noteEggs, noteUnknownServers, planNodes } from './game-servers.ts';
 import { HoldingIndex, planHoldings } from './holdings.ts';
 
 /**
@@ -30,7 +30,8 @@ export function planChanges(file: FleetFile, state: FleetState): FleetPlan {
   planBaseline(draft);
   planObjects(draft);
   planNodes(draft);
-  planGameServers(draft);
+  noteEggs(draft);
+  noteUnknownServers(draft);
   planDetection(draft, planned);
   planCollectors(draft);
   planResponders(draft);

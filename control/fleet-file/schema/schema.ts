@@ -1,8 +1,9 @@
 import { MITIGATION_MODES } from '@portcullis/core/attacks/detector/scope-settings.ts';
 import { MAX_BLOCKED } from '@portcullis/contract/operations/x1-blocked.ts';
 import { EDGE } from '@portcullis/contract/schemas/declared/edge.ts';
+import { SERVER } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { type Static, Type } from 'typebox';
-import { gameServer, node } from './game-servers.ts';
+import { node } from './game-servers.ts';
 import { closed, LARGEST, list, NO_CONTROL, oneOf, text, whole } from './shapes.ts';
 
 /**
@@ -292,7 +293,7 @@ export const FleetSchema = Type.Object(
       list(responder, 'What is called for attacks beside the edges.', { maxItems: 32 }),
     ),
     nodes: Type.Optional(list(node, 'Game hosts.')),
-    game_servers: Type.Optional(list(gameServer, 'Game servers.')),
+    game_servers: Type.Optional(list(SERVER.schema, 'Game servers.')),
   },
   {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -308,5 +309,4 @@ export type OrganisationText = Static<typeof organisation>;
 export type DetectionText = Pick<OrganisationText, keyof typeof detection>;
 export type RuleEntry = Static<typeof rule>;
 export type ServiceText = Static<typeof service>;
-export type GameServerText = Static<typeof gameServer>;
 export type KeyText = Static<typeof key>;

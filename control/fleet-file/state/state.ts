@@ -4,7 +4,6 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { RuleContent } from '../../firewall/groups/index.ts';
 import { loadObjects, type StoredObjects } from '../../operator/index.ts';
-import { type CurrentGameServer, loadGameServers } from '../../declared/game-servers.ts';
 import { type CurrentNode, loadNodes } from './nodes.ts';
 import {
   type CurrentCollector,
@@ -46,7 +45,6 @@ export interface FleetState {
   readonly defaults: readonly CurrentDefault[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
   readonly nodes: readonly CurrentNode[];
-  readonly gameServers: readonly CurrentGameServer[];
   readonly detection: CurrentDetection;
   readonly collectors: readonly CurrentCollector[];
   readonly responders: readonly CurrentResponder[];
@@ -174,7 +172,6 @@ export async function loadFleetState(
       db,
     ),
     nodes: await loadNodes(db),
-    gameServers: await loadGameServers(db),
     detection: await loadDetection(db),
     collectors: await loadCollectors(db),
     responders: await loadResponders(db),

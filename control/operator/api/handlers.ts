@@ -80,7 +80,7 @@ interface ObjectWrite<T extends object> {
 }
 
 /** Saves the object of a request and what the request has beside it, and answers it. */
-export async function writeObject<T extends object>(
+async function writeObject<T extends object>(
   batch: Batch,
   kind: Kind<T>,
   { key, body, make }: ObjectWrite<T>,
@@ -103,17 +103,21 @@ export async function writeObject<T extends object>(
   return answerOf(tx, kind, { ...written, current });
 }
 
-function partition(body: object, names: object): readonly [beside: object, declared: object] {
+/** What a request has beside the object, and the object. */
+export function partition<T extends object, Names extends object>(
+  body: T,
+  names: Names,
+): readonly [beside: Partial<T>, declared: Omit<T, keyof Names>] {
   const members = Object.entries(body);
   const isBeside = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(names, name);
   return [
-    Object.fromEntries(members.filter(isBeside)),
-    Object.fromEntries(members.filter((member) => !isBeside(member))),
+    Object.fromEntries(members.filter(isBeside)) as Partial<T>,
+    Object.fromEntries(members.filter((member) => !isBeside(member))) as Omit<T, keyof Names>,
   ];
 }
 
 /** An object after a merge patch. What follows from a field that the patch changes is left out, unless it names that too. */
-function patched<T extends object>(kind: Kind<T>, before: T, patch: object): object {
+export function patched<T extends object>(kind: Kind<T>, before: T, patch: object): object {
   const merged = Object(mergePatch(before, patch)) as Record<string, unknown>;
   for (const [name, { 'x-follows': of = '' }] of Object.entries(fieldsOf(kind.schema))) {
     const isChanged = Object.hasOwn(patch, of) && Reflect.get(before, of) !== merged[of];
@@ -122,11 +126,11 @@ function patched<T extends object>(kind: Kind<T>, before: T, patch: object): obj
   return merged;
 }
 
-export function viewOf<T extends object>(kind: Kind<T>, { object, owner, facts }: Current<T>): object {
+function viewOf<T extends object>(kind: Kind<T>, { object, owner, facts }: Current<T>): object {
   return { ...(kind.view?.(object) ?? object), ...kind.beside?.show(facts), owner };
 }
 
-async function answerOf<T extends object>(
+export async function answerOf<T extends object>(
   tx: Tx,
   kind: Kind<T>,
   { current, isNew, generation }: Written<T>,
