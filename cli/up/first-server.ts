@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { DEFAULT_NODE_PORTS, saveNode } from '@portcullis/control/declared/nodes.ts';
 import type { Batch } from '@portcullis/control/fleet/batch.ts';
 import { libraryOf, SHIPPED_EGGS } from '@portcullis/control/fleet-file/read/egg-files.ts';
-import { outsideOf, readWhole, server } from '@portcullis/control/operator/index.ts';
+import { saveDeclared } from '@portcullis/control/operator/index.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXAMPLE_EGG_NAME } from '../fleet-file.ts';
 import { LOCAL_NAME } from '../options.ts';
@@ -39,13 +38,7 @@ export async function createFirstServer(
   { organisation, service, ip: address }: Wanted,
 ): Promise<FirstServer> {
   const ip = address ?? LOOPBACK;
-  await saveNode(batch, {
-    name: LOCAL_NAME,
-    memory: null,
-    disk: null,
-    addresses: [ip],
-    ports: DEFAULT_NODE_PORTS,
-  });
+  await saveDeclared(batch, 'node', { name: LOCAL_NAME, addresses: [ip] });
   const given = {
     uuid: randomUUID(),
     organisation,
@@ -57,9 +50,7 @@ export async function createFirstServer(
     allocation: { ip, port: await freePort(ip) },
     open_while_running: true,
   };
-  const library = libraryOf(SHIPPED_EGGS);
-  const object = await readWhole(server, given, outsideOf(batch.tx, server, { library }));
-  await server.save(batch, [{ object, before: null }]);
+  await saveDeclared(batch, 'server', given, { library: libraryOf(SHIPPED_EGGS) });
   return { uuid: given.uuid, name: NAME, ...given.allocation };
 }
 

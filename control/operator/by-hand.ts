@@ -16,7 +16,7 @@ import {
   type Refuse,
   subjectOf,
 } from './kind.ts';
-import { kindNamed } from './kinds.ts';
+import { kindNamed, type KindName } from './kinds.ts';
 import { differenceOf } from './plan.ts';
 import { readObject } from './read.ts';
 
@@ -88,12 +88,15 @@ export async function saveByHand<T extends object>(
 ): Promise<Written<T>> {
   const { tx } = batch;
   const before = await loadForWrite(batch, kind, key, terms);
-  const object = await readWhole(kind, await make(before), outsideOf(tx, kind, terms));
+  const find = outsideOf(tx, kind, terms);
+  const object = await readWhole(kind, await make(before), before?.object ?? null, find);
   await requireReferences(tx, kind, object);
   const difference = differenceOf(kind, before, object);
   if (difference === null && before !== null)
     return { current: before, isNew: false, generation: null };
-  if (before !== null) refuseChange(kind, before, object, terms);
+  if (before !== null) {
+    refuseLosses(kind.losses?.({ before, after: object, isLast: false, byHand: true }), terms);
+  }
   await kind.admit?.(tx, { object, before });
   await kind.save(batch, [{ object, before }]);
   const { action = before === null ? 'create' : 'change' } = terms;
@@ -101,6 +104,22 @@ export async function saveByHand<T extends object>(
   const [current] = await kind.load(tx, [key]);
   if (current === undefined) throw new Error(`the ${subjectOf(kind, object)} was not saved`);
   return { current, isNew: before === null, generation };
+}
+
+/** Creates or changes an object that control declares by itself, such as the node of its own host. */
+export async function saveDeclared(
+  batch: Batch,
+  name: KindName,
+  given: object,
+  from: Pick<WriteTerms, 'library'> = {},
+): Promise<void> {
+  const kind = kindNamed(name);
+  if (kind === undefined) throw new Error(`there is no kind ${name}`);
+  const key = kind.key(given);
+  const [before = null] = await kind.load(batch.tx, [key]);
+  const find = outsideOf(batch.tx, kind, from);
+  const object = await readWhole(kind, given, before?.object ?? null, find);
+  await kind.save(batch, [{ object, before }]);
 }
 
 /** Removes an object of the side that writes. */
@@ -162,7 +181,8 @@ const validators = new WeakMap<object, Validator<unknown>>();
 export async function readWhole<T extends object>(
   kind: Kind<T>,
   given: object,
-  find: (given: object) => Promise<Outside> = async () => NOTHING_OUTSIDE,
+  before: T | null,
+  find: (given: object) => Promise<Outside>,
 ): Promise<T> {
   const validator = validators.get(kind.schema) ?? createValidator(kind.schema);
   validators.set(kind.schema, validator);
@@ -172,7 +192,9 @@ export async function readWhole<T extends object>(
   if (errors.length === 0) {
     const refuse: Refuse = (pointer, detail) => errors.push({ pointer, detail });
     const object = readObject(kind, given, refuse, await find(given));
-    if (errors.length === 0) return object;
+    kind.checkByHand?.(object, refuse);
+    const whole = kind.inherit?.(object, before, refuse) ?? object;
+    if (errors.length === 0) return whole;
   }
   throw new Problem('invalid_request', errors.map(({ detail }) => detail).join(' '), { errors });
 }
@@ -202,17 +224,6 @@ async function requireReferences<T extends object>(
     const detail = `There is no ${name.replaceAll('-', ' ')} ${key}.`;
     throw new Problem('invalid_request', detail, { errors: [{ pointer, detail }] });
   }
-}
-
-function refuseChange<T extends object>(
-  kind: Kind<T>,
-  before: Current<T>,
-  after: T,
-  terms: WriteTerms,
-): void {
-  const obstacle = kind.obstacle?.(before, after) ?? null;
-  if (obstacle !== null) throw conflict(obstacle);
-  refuseLosses(kind.losses?.({ before, after, isLast: false, byHand: true }), terms);
 }
 
 function refuseLosses(losses: readonly string[] = [], { allowsLosses = false }: WriteTerms): void {

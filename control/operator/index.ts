@@ -1,6 +1,6 @@
 export { createOperatorHandlers } from './api/index.ts';
 export { applyChanges, loadObjects } from './apply.ts';
-export { operate, outsideOf, readWhole, saveByHand } from './by-hand.ts';
+export { operate, saveByHand, saveDeclared } from './by-hand.ts';
 export { type DeclaredObjects, readObjects } from './file/objects.ts';
 export { FORMS, parseMoment } from './forms.ts';
 export { type EggLibrary, type Kind, NOTHING_OUTSIDE, type Outside } from './kind.ts';

@@ -53,7 +53,7 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   organisation?(object: T): string;
   /** Finds what an object names that no kind declares, by hand: `given` matches the schema. */
   outside?(tx: Tx, given: object, library: EggLibrary): Promise<Outside>;
-  /** Returns fields that were left out and whose default depends on others. */
+  /** Returns fields that depend on others: a default, or one spelling. */
   complete?(given: Given<T>, outside: Outside): Partial<T>;
   /** Refuses what a schema cannot say. */
   check?(object: T, refuse: Refuse, outside: Outside): void;
@@ -70,6 +70,10 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   ): void;
   /** Throws when an object cannot be saved by hand at present, such as for lack of capacity. */
   admit?(tx: Tx, wanted: Wanted<T, Facts>): Promise<void>;
+  /** Refuses what only the fleet file may declare. */
+  checkByHand?(object: T, refuse: Refuse): void;
+  /** Takes over from what is stored what the declaration leaves open. */
+  inherit?(object: T, before: T | null, refuse: Refuse): T;
   /** Those of the keys, or all, ordered. */
   load(db: Db | Tx, keys?: readonly string[]): Promise<Current<T, Facts>[]>;
   /** Locks the row against those who change it without declaring it, such as an agent that connects. */
@@ -88,8 +92,6 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   further?(before: Current<T, Facts>, after: T): string[];
   /** The words of a removal. Default: none. */
   ending?(current: Current<T, Facts>): string;
-  /** Why an object cannot become another: a sentence; null if it can. */
-  obstacle?(before: Current<T, Facts>, after: T): string | null;
   /** The object as it is answered, where something of it is not. */
   view?(object: T): object;
   /** What ends or is lost with a change (`after`) or a removal (null), in sentences: it then has to be allowed. */
@@ -100,7 +102,9 @@ export interface Kind<T extends object = object, Facts extends object = object> 
   readonly beside?: Beside<Facts>;
   /** What the answer to a write says of the object, in sentences. */
   remarks?(tx: Tx, current: Current<T, Facts>): Promise<string[]>;
-  /** What an operator should know of an object and that changes nothing. */
+  /** What it has that was made by hand, such as `2 servers`: the file cannot end it before. */
+  holds?(current: Current<T, Facts>): string | null;
+  /** What an operator should know of a declared object and that changes nothing. */
   notes?(object: T, current: Current<T, Facts> | null): string[];
 }
 

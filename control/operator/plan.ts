@@ -68,9 +68,9 @@ export interface ObjectChange<T extends object = object> extends Difference {
 /** What a plan of a kind is added to. `at`: the entry that asks for it, or null when the file no longer names the object. */
 export interface PlanSink<At> {
   add(change: ObjectChange, at: At | null): void;
+  refuse(at: At | null, message: string): void;
   /** Refuses an entry whose object was made by hand. */
   refusePortal(at: At, subject: string): void;
-  refuse(at: At, message: string): void;
   lose(at: At | null, message: string): void;
   note(message: string): void;
 }
@@ -88,36 +88,60 @@ export function planKind<T extends object, At>(
   kind.checkStored?.(
     wanted.map(({ object }) => object),
     rows.filter(({ owner }) => owner === 'portal'),
-    (index, message) => {
-      const { at } = wanted[index] ?? {};
-      if (at !== undefined) sink.refuse(at, message);
-    },
+    (index, message) => sink.refuse(wanted[index]?.at ?? null, message),
   );
-  for (const { object, at } of wanted) {
-    const before = left.get(kind.key(object)) ?? null;
-    left.delete(kind.key(object));
+  for (const { object: declared, at } of wanted) {
+    const before = left.get(kind.key(declared)) ?? null;
+    left.delete(kind.key(declared));
     if (before?.owner === 'portal') {
-      sink.refusePortal(at, `The ${subjectOf(kind, object)}`);
+      sink.refusePortal(at, `The ${subjectOf(kind, declared)}`);
       continue;
     }
-    const obstacle = (before && kind.obstacle?.(before, object)) ?? null;
-    if (obstacle !== null) {
-      sink.refuse(at, obstacle);
-      continue;
-    }
-    for (const note of kind.notes?.(object, before) ?? []) sink.note(note);
+    const object = inherit(kind, declared, before, (message) => sink.refuse(at, message));
+    if (object === null) continue;
+    for (const note of kind.notes?.(declared, before) ?? []) sink.note(note);
     const difference = differenceOf(kind, before, object);
     if (difference === null) continue;
     const lost = before && kind.losses?.({ before, after: object, ...IMPLIED });
     for (const loss of lost ?? []) sink.lose(at, loss);
     sink.add({ ...difference, kind: kind.name, object, before }, at);
   }
+  const isLast = wanted.length === 0;
   for (const before of left.values()) {
-    if (before.owner !== 'fleet') continue;
-    const losing = { before, after: null, byHand: false, isLast: wanted.length === 0 };
-    for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
-    const subject = subjectOf(kind, before.object);
-    const words = kind.ending?.(before) ?? '';
-    sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
+    if (before.owner === 'fleet') planRemoval(kind, before, isLast, sink);
   }
+}
+
+function planRemoval<T extends object, At>(
+  kind: Kind<T>,
+  before: Current<T>,
+  isLast: boolean,
+  sink: PlanSink<At>,
+): void {
+  const subject = subjectOf(kind, before.object);
+  const held = kind.holds?.(before) ?? null;
+  if (held !== null) {
+    const message = `The ${subject} is not in the file, but has ${held} made by hand: name them in the file and hand them to it with --adopt, or remove them first.`;
+    sink.refuse(null, message);
+    return;
+  }
+  const losing = { before, after: null, isLast, byHand: false };
+  for (const loss of kind.losses?.(losing) ?? []) sink.lose(null, loss);
+  const words = kind.ending?.(before) ?? '';
+  sink.add({ kind: kind.name, sign: '-', subject, words, object: null, before }, null);
+}
+
+/** Returns null when something was refused. */
+function inherit<T extends object>(
+  kind: Kind<T>,
+  object: T,
+  before: Current<T> | null,
+  refuse: (message: string) => void,
+): T | null {
+  let isRefused = false;
+  const inherited = kind.inherit?.(object, before?.object ?? null, (_pointer, message) => {
+    isRefused = true;
+    refuse(message);
+  });
+  return isRefused ? null : (inherited ?? object);
 }

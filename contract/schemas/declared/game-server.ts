@@ -21,8 +21,8 @@ const allocation = Type.Object(
   {
     ...bound,
     protocols,
-    variable: textOrNone('A variable of the egg that is set to the port.', { pattern: VARIABLE }),
-    name: textOrNone('What the port is for.', { pattern: PORT_NAME }),
+    variable: textOrNone('A variable of the egg that is set to the port.', 191, VARIABLE),
+    name: textOrNone('What the port is for.', 63, PORT_NAME),
   },
   { ...CLOSED, title: 'AllocationInput', 'x-words': ['ip', 'port', 'protocols', 'variable', 'name'] },
 );
@@ -62,7 +62,7 @@ const ServerSchema = Type.Object(
         'x-follows': 'egg',
       }),
     ),
-    image: textOrNone("The label of one of the egg's images. Null: the first.", { maxLength: 255 }),
+    image: textOrNone("The label of one of the egg's images. Null: the first.", 255),
     variables: Type.Optional(variables),
     limits: Type.Object(
       {

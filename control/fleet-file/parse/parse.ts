@@ -2,13 +2,11 @@ import { DEFAULT_LIMITS, parseOrganisation } from './organisation.ts';
 import { NOTHING_OUTSIDE, type Outside, readObjects } from '../../operator/index.ts';
 import type { DesiredBaselineRule, FleetFile, NamedEgg } from '../desired.ts';
 import { type Mistake, MistakeList } from '../mistakes.ts';
-import { parseCollectors } from './collectors.ts';
 import { parseRules } from './firewall.ts';
 import { NamedPorts } from './named-ports.ts';
 import { Scope } from './scope.ts';
-import { parseResponders } from './responders.ts';
 import { refuseOverlaps, refuseSharedNumbers } from './shared.ts';
-import { checkServers, parseNodes } from './game-servers.ts';
+import { checkServers } from './game-servers.ts';
 import type { FleetText } from '../schema/schema.ts';
 import { checkSchema } from '../schema/check.ts';
 import { type Environment, type Located, locateYaml, readYaml } from '../read/yaml-source.ts';
@@ -68,7 +66,7 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
   );
   refuseSharedNumbers({ organisations, operatorAsns }, scope);
   refuseOverlaps(organisations, scope);
-  checkServers(servers, { organisations, nodes: text.nodes ?? [] }, scope.in('game_servers'));
+  checkServers(servers, organisations, scope.in('game_servers'));
   return {
     path,
     objects,
@@ -76,9 +74,6 @@ function parseChecked(text: FleetText, path: string, scope: Scope, outside: Outs
     asns: operatorAsns,
     organisations,
     baseline: parseBaseline(text.baseline ?? [], scope.in('baseline')),
-    nodes: parseNodes(text.nodes ?? [], scope.in('nodes')),
-    collectors: parseCollectors(text.collectors ?? [], scope.in('collectors')),
-    responders: parseResponders(text.responders ?? [], scope.in('responders')),
   };
 }
 

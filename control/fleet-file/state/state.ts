@@ -4,15 +4,7 @@ import type { Db, Tx } from '../../db/database.ts';
 import type { ManagedFilter, Owner } from '../../db/schema.ts';
 import type { RuleContent } from '../../firewall/groups/index.ts';
 import { loadObjects, type StoredObjects } from '../../operator/index.ts';
-import { type CurrentNode, loadNodes } from './nodes.ts';
-import {
-  type CurrentCollector,
-  type CurrentDetection,
-  type CurrentResponder,
-  loadCollectors,
-  loadDetection,
-  loadResponders,
-} from './detection.ts';
+import { type CurrentDetection, loadDetection } from './detection.ts';
 import {
   type CurrentHolding,
   loadHoldings,
@@ -44,10 +36,7 @@ export interface FleetState {
   readonly blocked: readonly CurrentBlocked[];
   readonly defaults: readonly CurrentDefault[];
   readonly baseline: readonly (RuleContent & { readonly id: number; readonly prefix: string })[];
-  readonly nodes: readonly CurrentNode[];
   readonly detection: CurrentDetection;
-  readonly collectors: readonly CurrentCollector[];
-  readonly responders: readonly CurrentResponder[];
   /** Live own rules and filters whose addresses a network of the file would take out of a wider holding, by network. */
   readonly inside: ReadonlyMap<string, ObjectsInside>;
 }
@@ -171,10 +160,7 @@ export async function loadFleetState(
          where deleted_generation is null order by id`,
       db,
     ),
-    nodes: await loadNodes(db),
     detection: await loadDetection(db),
-    collectors: await loadCollectors(db),
-    responders: await loadResponders(db),
     inside: await loadInside(db, networks),
   };
 }

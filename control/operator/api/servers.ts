@@ -6,7 +6,7 @@ import type { Tx } from '../../db/database.ts';
 import type { Batch } from '../../fleet/batch.ts';
 import { reinstallServer } from '../../game-servers/index.ts';
 import type { CallOf, Handlers } from '../../http/operations/handlers.ts';
-import type { Answer, Call } from '../../http/operations/operation.ts';
+import type { Answer } from '../../http/operations/operation.ts';
 import { conflict } from '../../problem.ts';
 import { noSuch, operate, outsideOf, readWhole, saveByHand } from '../by-hand.ts';
 import type { EggLibrary } from '../kind.ts';
@@ -36,9 +36,11 @@ export function createServerHandlers(library: EggLibrary): Pick<Handlers, Names>
   };
 }
 
-async function requireServer({ params }: Pick<Call, 'params'>, tx: Tx): Promise<StoredServer> {
-  const uuid = params['uuid'] ?? '';
-  const [found] = await server.load(tx, [uuid.toLowerCase()]);
+async function requireServer(
+  { params: { uuid } }: Pick<CallOf<'suspendServer'>, 'params'>,
+  tx: Tx,
+): Promise<StoredServer> {
+  const [found] = await server.load(tx, [uuid]);
   if (found === undefined) throw noSuch(server, uuid);
   return found;
 }
@@ -105,7 +107,7 @@ async function answerSame(
   const named = Object.entries(given).filter(([, value]) => value !== null);
   const patch = Object.fromEntries(named);
   const find = outsideOf(tx, server, { library });
-  const wanted = await readWhole(server, patched(server, same.object, patch), find);
+  const wanted = await readWhole(server, patched(server, same.object, patch), same.object, find);
   const words = differenceOf(server, same, wanted)?.words ?? '';
   if (words !== '') {
     const detail = `The server ${same.object.uuid} has this external id and differs: ${words}. Change it instead.`;

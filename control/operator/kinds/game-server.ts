@@ -48,7 +48,7 @@ export const besideServer: Beside<StoredServer['facts']> = {
 
 export const server = defineKind<typeof SERVER, ServerObject, StoredServer['facts']>(SERVER, {
   place: '/game_servers/*',
-  key: ({ uuid }) => uuid.toLowerCase(),
+  key: ({ uuid }) => uuid,
   organisation: ({ organisation }) => organisation,
   refersTo: [
     { kind: 'organisation', pointer: '/organisation', key: ({ organisation }) => organisation },
@@ -130,9 +130,13 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
   },
   ending: ({ object: { node }, facts: { provisioned } }) =>
     provisioned ? `its files stay on ${node}` : '',
-  obstacle({ object: { uuid, organisation } }, after) {
-    if (organisation === after.organisation) return null;
-    return `The server ${uuid} is ${organisation}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
+  inherit(object, before, refuse) {
+    const { uuid, organisation = object.organisation } = before ?? object;
+    if (organisation !== object.organisation) {
+      const message = `The server ${uuid} is ${organisation}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
+      refuse('/organisation', message);
+    }
+    return object;
   },
   losses({ before: { object, facts }, after, byHand }) {
     const { uuid, name, node, organisation } = object;
