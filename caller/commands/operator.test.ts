@@ -81,7 +81,7 @@ test('prints one shape, and tells a full fleet from a typo', { timeout: 120_000 
   assert.equal(twice.code, 1, twice.err);
   assert.match(twice.err, /^portcullis: 192\.0\.3\.0\/24 is hive's since .*at the same time\.\n$/);
   const server = (memory: string) =>
-    shell(`echo '{"organisation": "hive", "service_id": 900, "name": "S", "egg": "eggs/flying-squid.json",
+    shell(`echo '{"organisation": "hive", "service": 900, "name": "S", "egg": "eggs/flying-squid.json",
       "limits": {"memory": ${memory}, "cpu": 100, "disk": 1024}}' | portcullis operator createServer --body - --json`);
   const full = await server('1024');
   const { error } = JSON.parse(full.err) as { error: Record<string, unknown> };

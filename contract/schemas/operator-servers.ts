@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
 import { viewSchema, writtenSchema } from './declared/declared-answers.ts';
 import { BESIDE_SERVER, SERVER } from './declared/game-server.ts';
-import { answer, integerOrNull, object, openChoice, sent, sentText, sentTextOrNull, textOrNull } from './values.ts';
+import {
+  answer,
+  integerOrNull,
+  object,
+  openChoice,
+  sent,
+  sentText,
+  sentTextOrNull,
+  textOrNull,
+} from './values.ts';
 
 const { uuid: _uuid, organisation, service, name, limits, ...others } = SERVER.schema.properties;
 

@@ -15,7 +15,9 @@ export function readObject<T extends object>(
 ): T {
   const fields = fieldsOf(kind.schema);
   const read = readFields(fields, value, { pointer: '', refuse }) as T;
-  const completed = { ...read, ...kind.complete?.(read, outside) } as Readonly<Record<string, unknown>>;
+  const completed = { ...read, ...kind.complete?.(read, outside) } as Readonly<
+    Record<string, unknown>
+  >;
   // In the order of the schema, which is that of a difference and of an answer.
   const object = Object.fromEntries(
     Object.keys(fields).map((name) => [name, completed[name]]),
@@ -41,7 +43,7 @@ function readFields(
     if (member !== undefined) {
       read[name] = readValue(field, member, { pointer: `${pointer}/${name}`, refuse });
     } else if (field.default !== undefined) read[name] = field.default;
-    else if (field.properties !== undefined) {
+    else if (field.properties !== undefined && (field.required ?? []).length === 0) {
       // An object that is left out has the defaults of its fields.
       read[name] = readFields(field.properties, {}, { pointer: `${pointer}/${name}`, refuse });
     }

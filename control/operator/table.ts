@@ -34,7 +34,9 @@ type Column = ColumnType | readonly [column: string, type: ColumnType] | MappedC
 
 /** Columns by field; a field that is an object may have a column for each of its own. */
 type Columns<T> = {
-  readonly [Field in keyof T & string]: Column | (T[Field] extends object ? Columns<T[Field]> : never);
+  readonly [Field in keyof T & string]:
+    | Column
+    | (T[Field] extends object ? Columns<T[Field]> : never);
 };
 
 interface TableOptions<T extends object, Facts extends object> {

@@ -5,7 +5,10 @@ import { formed, LARGEST, list, oneOf, slug, text, textOrNone, truth, whole } fr
 
 const VARIABLE = '^\\w{1,191}$';
 const PORT_NAME = '^[a-z0-9][a-z0-9-]{0,62}$';
-const bound = { ip: formed('address', 'An address of the node.'), port: whole(1, 65_535, 'A port.') };
+const bound = {
+  ip: formed('address', 'An address of the node.'),
+  port: whole(1, 65_535, 'A port.'),
+};
 
 const protocols = Type.Optional(
   Type.Union(
@@ -24,7 +27,11 @@ const allocation = Type.Object(
     variable: textOrNone('A variable of the egg that is set to the port.', 191, VARIABLE),
     name: textOrNone('What the port is for.', 63, PORT_NAME),
   },
-  { ...CLOSED, title: 'AllocationInput', 'x-words': ['ip', 'port', 'protocols', 'variable', 'name'] },
+  {
+    ...CLOSED,
+    title: 'AllocationInput',
+    'x-words': ['ip', 'port', 'protocols', 'variable', 'name'],
+  },
 );
 
 const variables = Type.Unsafe<Record<string, string | number | boolean>>({
@@ -53,10 +60,7 @@ const ServerSchema = Type.Object(
     service: whole(1, LARGEST, 'A service of the organisation.'),
     name: text('What people call it.'),
     node: text('The node that runs it.', 63),
-    egg: text(
-      'Its egg: a file beside the fleet file, or one of the library (`listEggs`).',
-      1_000,
-    ),
+    egg: text('Its egg: a file beside the fleet file, or one of the library (`listEggs`).', 1_000),
     egg_digest: Type.Optional(
       text('SHA-256 of the parsed egg. Left out: of the egg that has the name now.', 64, {
         'x-follows': 'egg',
@@ -107,9 +111,7 @@ const ServerSchema = Type.Object(
         },
       ),
     ),
-    suspended: Type.Optional(
-      truth('It must not run, and is not deleted.', { default: false }),
-    ),
+    suspended: Type.Optional(truth('It must not run, and is not deleted.', { default: false })),
     crashes: Type.Optional(
       Type.Object(
         {

@@ -68,7 +68,8 @@ async function builtBy(db: Db): Promise<void> {
 }
 
 test('fills in defaults of optional fields', () => {
-  const [parsed] = mustParse(fleet({ server: server({ uuid: UUID.toUpperCase() }) })).objects.server;
+  const [parsed] = mustParse(fleet({ server: server({ uuid: UUID.toUpperCase() }) })).objects
+    .server;
   assert.ok(parsed);
   assert.equal(parsed.at.line, 9);
   const { allocation: _, ...rest } = parsed.object as { readonly allocation?: object };
@@ -94,7 +95,10 @@ test('fills in defaults of optional fields', () => {
 
 test('passes variables to the game unchanged', () => {
   const text = fleet({ server: server({ variables: '{ SLOTS: 16, PASSWORD: true }' }) });
-  assert.deepEqual(mustParse(text).objects.server[0]?.object.variables, { SLOTS: '16', PASSWORD: 'true' });
+  assert.deepEqual(mustParse(text).objects.server[0]?.object.variables, {
+    SLOTS: '16',
+    PASSWORD: 'true',
+  });
 });
 
 test('reports each mistake in a server at its position', () => {

@@ -53,7 +53,12 @@ export function createKindHandlers<T extends object>(
       operate(tx, (batch) => {
         const names = namesOf(call.params);
         const make = (_before: unknown, body: object): object => ({ ...body, ...names });
-        return writeObject(batch, kind, { key: keyOf(call), body: Object(call.body), make }, termsOf(call, library));
+        return writeObject(
+          batch,
+          kind,
+          { key: keyOf(call), body: Object(call.body), make },
+          termsOf(call, library),
+        );
       }),
     change: (call, tx) =>
       operate(tx, (batch) => {
@@ -61,7 +66,12 @@ export function createKindHandlers<T extends object>(
           if (before === null) throw noSuch(kind, keyOf(call));
           return patched(kind, before.object, body);
         };
-        return writeObject(batch, kind, { key: keyOf(call), body: Object(call.body), make }, termsOf(call, library));
+        return writeObject(
+          batch,
+          kind,
+          { key: keyOf(call), body: Object(call.body), make },
+          termsOf(call, library),
+        );
       }),
     remove: (call, tx) =>
       operate(tx, async (batch) => {

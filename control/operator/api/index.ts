@@ -12,7 +12,9 @@ type ServerOperation = keyof ReturnType<typeof createServerHandlers>;
 type KindOperation = OperationOf<AnyKind>;
 
 /** The handlers of the operations of every kind. */
-export function createOperatorHandlers(library: EggLibrary): Pick<Handlers, KindOperation | ServerOperation> {
+export function createOperatorHandlers(
+  library: EggLibrary,
+): Pick<Handlers, KindOperation | ServerOperation> {
   const bound = (KINDS as readonly Kind[]).flatMap((kind) => {
     const { list, read, save, change, remove } = createKindHandlers(kind, library);
     return Object.entries({

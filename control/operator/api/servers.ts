@@ -93,7 +93,13 @@ async function findOrdered(
   const { rows } = await sql<{ uuid: string }>`
     select uuid from game_servers join organisations o on o.id = organisation_id
      where o.slug = ${organisation} and game_servers.external_id = ${externalId}`.execute(tx);
-  const [found = null] = rows.length === 0 ? [] : await server.load(tx, rows.map(({ uuid }) => uuid));
+  const [found = null] =
+    rows.length === 0
+      ? []
+      : await server.load(
+          tx,
+          rows.map(({ uuid }) => uuid),
+        );
   return found;
 }
 

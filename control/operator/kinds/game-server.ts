@@ -39,9 +39,7 @@ export const besideServer: Beside<StoredServer['facts']> = {
   },
   async save(tx, uuid, { external_id: externalId }: BesideServer) {
     if (externalId === undefined) return;
-    await sql`update game_servers set external_id = ${externalId} where uuid = ${uuid}`.execute(
-      tx,
-    );
+    await sql`update game_servers set external_id = ${externalId} where uuid = ${uuid}`.execute(tx);
   },
   show: ({ externalId, build }) => ({ external_id: externalId, build }),
 };
@@ -224,7 +222,10 @@ function checkAllocations({ allocation, allocations = [] }: ServerText, refuse: 
     }
     const isPlain = allocations.length === 1 && variable === null && name === null;
     if (protocols === null && !isPlain) {
-      refuse(`${at}/protocols`, 'Only a server with one port and no names for it leaves this open.');
+      refuse(
+        `${at}/protocols`,
+        'Only a server with one port and no names for it leaves this open.',
+      );
     }
   }
 }
@@ -238,10 +239,7 @@ function checkOpening(
   for (const [index, name] of open.entries()) {
     if (known.has(name)) continue;
     const names = [...known].join(', ');
-    refuse(
-      `/open_while_running/${index}`,
-      `The server has no port "${name}"; it has ${names}.`,
-    );
+    refuse(`/open_while_running/${index}`, `The server has no port "${name}"; it has ${names}.`);
   }
 }
 

@@ -37,6 +37,7 @@ export const serverFormMessages = {
     memory: 'Memory, MiB',
     cpu: 'Processor, %',
     disk: 'Disk, MiB',
+    swap: 'Swap, MiB (-1: no limit)',
   },
   settings: 'Settings of the game',
   image: 'Version',

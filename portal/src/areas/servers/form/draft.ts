@@ -1,4 +1,4 @@
-import type { Eggs, ServerInput } from '@portcullis/client/index.ts';
+import type { Eggs, ServerOrder } from '@portcullis/client/index.ts';
 import { serverFormMessages as text } from '../../../messages/server-form.ts';
 
 export type Egg = Eggs['data'][number];
@@ -8,13 +8,14 @@ export type EggVariable = Egg['variables'][number];
 /** The name by which the form knows an egg of its own. */
 export const OWN_EGG = 'own';
 
-export type LimitName = keyof ServerInput['limits'];
+export type LimitName = keyof ServerOrder['limits'];
 
 /** The limits of a server with the values that their fields begin with and the least that they take. */
 export const LIMITS = {
   memory: { initial: 1_024, least: 1 },
   cpu: { initial: 100, least: 1 },
   disk: { initial: 2_048, least: 1 },
+  swap: { initial: 0, least: -1 },
 } as const satisfies Record<LimitName, { readonly initial: number; readonly least: number }>;
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
@@ -72,17 +73,26 @@ export function givenVariables(
   return Object.fromEntries(given);
 }
 
+/** What a change of variables sends: null for those that have their default again. */
+export function variablesPatch(
+  variables: readonly EggVariable[],
+  typed: Readonly<Record<string, string>>,
+): Record<string, string | null> {
+  const given = givenVariables(variables, typed);
+  return Object.fromEntries(variables.map(({ env }) => [env, given[env] ?? null]));
+}
+
 /** What `createServer` takes. `document`: that of an egg of its own. */
 export function serverInput(
   organisation: string,
   draft: Draft,
   { egg, document }: { readonly egg: Egg; readonly document: object | null },
-): ServerInput {
+): ServerOrder {
   const { address, port } = draft;
   const isPlaced = address !== null && port !== '';
   return {
     organisation,
-    service_id: Number(draft.service),
+    service: Number(draft.service),
     name: draft.name.trim(),
     ...(document === null
       ? { egg: draft.egg }
@@ -96,7 +106,7 @@ export function serverInput(
   };
 }
 
-export function sentLimits({ limits }: Pick<Draft, 'limits'>): ServerInput['limits'] {
+export function sentLimits({ limits }: Pick<Draft, 'limits'>): ServerOrder['limits'] {
   return limitsBy((limit) => Number(limits[limit]));
 }
 
