@@ -620,6 +620,14 @@ export type DeclaredCollectorsAnswer = {
   readonly data: readonly DeclaredCollector[];
 };
 
+/** What happens when it ends by itself. */
+export type DeclaredCrashPolicy = {
+  /** Whether it is started again. */
+  readonly restart: boolean;
+  /** A crash this soon after another leaves it offline. */
+  readonly within_seconds: number;
+};
+
 export type DeclaredEdge = {
   /** What the edge enrols as. */
   readonly name: string;
@@ -682,9 +690,9 @@ export type DeclaredResponder = {
   /** Only attacks whose peak is above either. Default: all. */
   readonly at: {
     /** Packets per second. */
-    readonly pps?: number | null;
+    readonly pps: number | null;
     /** Megabits per second. */
-    readonly mbps?: number | null;
+    readonly mbps: number | null;
   };
   /** A call takes no longer. */
   readonly timeout_seconds: number;
@@ -719,18 +727,17 @@ export type DeclaredServer = {
   readonly egg_digest: string;
   /** The label of one of the egg's images. Null: the first. */
   readonly image: string | null;
-  /** By environment name, within the egg's rules; the others have the egg's defaults. */
   readonly variables: {
-    readonly [name: string]: string | number | boolean;
+    readonly [name: string]: string;
   };
-  readonly limits: ServerLimits;
+  readonly limits: DeclaredServerLimits;
   /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
   readonly allocations: readonly AllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running: boolean | readonly string[];
   /** It must not run, and is not deleted. */
   readonly suspended: boolean;
-  readonly crashes: CrashPolicy;
+  readonly crashes: DeclaredCrashPolicy;
   readonly external_id: string | null;
   readonly build: BuildState;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
@@ -739,6 +746,17 @@ export type DeclaredServer = {
 
 export type DeclaredServerAnswer = {
   readonly data: DeclaredServer;
+};
+
+export type DeclaredServerLimits = {
+  /** MiB. */
+  readonly memory: number;
+  /** Percent of one core. */
+  readonly cpu: number;
+  /** MiB. */
+  readonly disk: number;
+  /** MiB beyond its memory; -1: all that the host has. */
+  readonly swap: number;
 };
 
 export type DeclaredServersAnswer = {

@@ -158,6 +158,7 @@ export const SERVER = declaredKind({
   schema: ServerSchema,
   input: BESIDE_SERVER,
   output: {
+    variables: Type.Record(Type.String(), Type.String()),
     external_id: textOrNull(),
     build: object('BuildState', {
       state: openChoice(['waiting', 'building', 'built', 'failed']),

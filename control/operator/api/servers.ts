@@ -10,7 +10,7 @@ import type { Answer } from '../../http/operations/operation.ts';
 import { conflict } from '../../problem.ts';
 import { noSuch, operate, outsideOf, readWhole, saveByHand } from '../by-hand.ts';
 import type { EggLibrary } from '../kind.ts';
-import { besideServer, server } from '../kinds/game-server.ts';
+import { besideServer, noEgg, server } from '../kinds/game-server.ts';
 import type { StoredServer } from '../kinds/server-table.ts';
 import { placeServer } from '../places.ts';
 import { differenceOf } from '../plan.ts';
@@ -70,7 +70,13 @@ async function create(
   const { tx } = batch;
   const { organisation, external_id: externalId = null } = call.body;
   const [beside, { node = null, ...declared }] = partition(call.body, BESIDE_SERVER);
-  const given = await besideServer.complete(tx, declared, beside, library);
+  const given: { readonly egg?: string } = await besideServer.complete(
+    tx,
+    declared,
+    beside,
+    library,
+  );
+  if (given.egg === undefined) throw noEgg();
   const same = externalId === null ? null : await findOrdered(tx, organisation, externalId);
   if (same !== null) return answerSame(tx, same, given, library);
   const { eggs } = await outsideOf(tx, server, { library })(given);

@@ -2,7 +2,7 @@ import { SERVER, type ServerObject } from '@portcullis/contract/schemas/declared
 import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/variables.ts';
 import { sql } from 'kysely';
 import { loadStoredEgg, saveEggs } from '../../game-servers/eggs.ts';
-import { invalidField } from '../../problem.ts';
+import { invalidField, type Problem } from '../../problem.ts';
 import { admitServer } from '../places.ts';
 import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
 import { explainClosedPorts } from './closed-ports.ts';
@@ -157,7 +157,11 @@ const EGG_NAME_LENGTH = 200;
 function nameOf(document: object): string {
   const { name } = document as { readonly name?: unknown };
   if (typeof name === 'string' && name.trim() !== '') return name.trim().slice(0, EGG_NAME_LENGTH);
-  throw invalidField('/egg', 'A server needs an egg: a name of the library, or egg_document.');
+  throw noEgg();
+}
+
+export function noEgg(): Problem {
+  return invalidField('/egg', 'A server needs an egg: a name of the library, or egg_document.');
 }
 
 /** Variables as text, because YAML reads `true` and `25565` as other types. */
