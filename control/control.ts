@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createAccounts, releaseHashing } from './accounts/index.ts';
+import { createServerPeople } from './server-people/index.ts';
 import { prepareLinkFolder, prepareNodeFolder } from './root-rights.ts';
 import { createAccess, sessionCookieName, type Access } from './access/index.ts';
 import { createAdministration } from './administration/index.ts';
@@ -216,14 +217,14 @@ function composeAreas(deps: AreaDeps) {
   const collectors = createCollectors({ db, registry, log, watch });
   const mail = config.mail && createMail({ config: config.mail, log, registry });
   if (mail !== null) stops.push('mail', () => mail.stop());
-  const accounts = createAccounts({ publicUrl, mail });
   const events = createEvents({ db: pools.api });
   const webhooks = createWebhooks({ db, networks, ownHosts: ownHosts(config), registry, log });
   const handlers = {
     ...firewall.handlers,
     ...gameServers.handlers,
     ...attacks.handlers,
-    ...accounts.handlers,
+    ...createAccounts({ publicUrl, mail }).handlers,
+    ...createServerPeople({ publicUrl, mail }).handlers,
     ...administrationOf(config, webhooks, gameServers).handlers,
     ...createJoining().handlers,
     ...events.handlers,

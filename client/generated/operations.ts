@@ -207,7 +207,7 @@ export type ApiKey = {
   /** The first characters of the key. */
   readonly hint: string;
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -238,7 +238,7 @@ export type ApiKeyCreated = {
 
 export type ApiKeyInput = {
   readonly name: string;
-  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage'>;
+  readonly abilities: ReadonlyArray<'firewall.read' | 'firewall.manage' | 'attacks.read' | 'game-servers.read' | 'game-servers.manage' | 'game-servers.files' | 'game-servers.settings'>;
   /** Uuids of the servers that it sees; null: all. */
   readonly servers?: readonly string[] | null;
   /** Uuids of those that it may instruct; null: all that it sees. */
@@ -599,13 +599,25 @@ export type DecidedBy = {
   readonly named_port: string | null;
 };
 
+export type DeclaredAllocationInput = {
+  /** An address of the node. */
+  readonly ip: string;
+  /** A port. */
+  readonly port: number;
+  readonly protocols: ReadonlyArray<'tcp' | 'udp'> | null;
+  /** A variable of the egg that is set to the port. */
+  readonly variable: string | null;
+  /** What the port is for. */
+  readonly name: string | null;
+};
+
 export type DeclaredCollector = {
   /** What the collector is called. */
   readonly name: string;
   /** ADDRESS:PORT for sFlow, NetFlow and IPFIX over UDP. */
   readonly listen: string;
   /** Who may send. */
-  readonly exporters: readonly Exporter[];
+  readonly exporters: readonly DeclaredExporter[];
   /** What an edge of this site counts is the same traffic. Default: that of the first edge. */
   readonly site: string | null;
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
@@ -642,7 +654,7 @@ export type DeclaredEdge = {
   /** limit: where several edges may see one datagram. */
   readonly fragments: 'reassemble' | 'limit';
   /** Always reachable on the edge host. */
-  readonly management: readonly ManagementPort[];
+  readonly management: readonly DeclaredManagementPort[];
   /** `fleet`: the fleet file owns it, and it is changed there. Later versions may add values. */
   readonly owner: 'fleet' | 'portal' | (string & {});
 };
@@ -653,6 +665,22 @@ export type DeclaredEdgeAnswer = {
 
 export type DeclaredEdgesAnswer = {
   readonly data: readonly DeclaredEdge[];
+};
+
+export type DeclaredExporter = {
+  /** The exporter. */
+  readonly ip: string;
+  /** Where the exporter sends none. */
+  readonly sampling_rate: number | null;
+  /** The destinations of which it is believed. A new exporter has to say it; one without it stays as it is. */
+  readonly prefixes: readonly string[] | 'all' | null;
+};
+
+export type DeclaredManagementPort = {
+  /** Of the port. */
+  readonly protocol: 'tcp' | 'udp';
+  /** A port. */
+  readonly port: number;
 };
 
 export type DeclaredNode = {
@@ -732,7 +760,7 @@ export type DeclaredServer = {
   };
   readonly limits: DeclaredServerLimits;
   /** Its ports; the first one is SERVER_IP and SERVER_PORT. */
-  readonly allocations: readonly AllocationInput[];
+  readonly allocations: readonly DeclaredAllocationInput[];
   /** Its ports are allowed while it runs, whatever denies them. */
   readonly open_while_running: boolean | readonly string[];
   /** It must not run, and is not deleted. */
@@ -1410,6 +1438,8 @@ export type GameServerBuildState = {
   readonly egg: string;
   /** The operator lets it not run. */
   readonly suspended: boolean;
+  /** The rights of the caller to it, as `listServerPeople` explains them. */
+  readonly rights: readonly string[];
   /** What is amiss with a server that is built, live from its node: why its start failed, why it ended. Null: nothing, or the node did not answer within 2 s. */
   readonly problem: string | null;
   readonly allocation: Allocation;
@@ -2231,6 +2261,10 @@ export type PortalLink = {
     readonly organisation: string | null;
     /** Later versions may add values. */
     readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {}) | null;
+    /** Name of the one server that it is an invitation to. */
+    readonly server: string | null;
+    /** Rights to that server. */
+    readonly rights: readonly string[];
     readonly expires_at: string;
   };
 };
@@ -2498,6 +2532,32 @@ export type SampleCount = {
   readonly sources: number;
 };
 
+/** What was done with a server. */
+export type ServerActivity = {
+  /** Newest first. The newest 5,000 of a server are kept, for 90 days. */
+  readonly data: ReadonlyArray<{
+    readonly id: number;
+    readonly at: string;
+    /** A key, a person, the operator, or Portcullis itself. Later versions may add values. */
+    readonly actor_kind: 'key' | 'user' | 'operator' | 'system' | (string & {});
+    readonly actor: string;
+    /** How it came. Later versions may add values. */
+    readonly door: 'api' | 'portal' | 'sftp' | 'node' | (string & {});
+    /** The address that it came from. */
+    readonly source: string | null;
+    readonly action: string;
+    readonly detail: Readonly<Record<string, unknown>>;
+    /** How often it was done within a minute. */
+    readonly times: number;
+  }>;
+  readonly meta: ServerActivityMeta;
+};
+
+export type ServerActivityMeta = {
+  /** Send it as `before` for older entries; null: there are none. */
+  readonly next: number | null;
+};
+
 export type ServerEgg = {
   readonly data: {
     readonly egg: Egg;
@@ -2548,6 +2608,12 @@ export type ServerInput = {
   readonly egg_document?: {
     readonly [name: string]: unknown;
   };
+};
+
+export type ServerInvitation = {
+  readonly email: string;
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
 };
 
 export type ServerLimits = {
@@ -2632,6 +2698,39 @@ export type ServerPatch = {
   } | null;
 };
 
+/** The people who have rights to one server. */
+export type ServerPeople = {
+  readonly data: ServerPeopleData;
+};
+
+export type ServerPeopleData = {
+  /** By email. Members of the organisation are here only if they have more rights here than by their role. */
+  readonly people: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    readonly name: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly since: string;
+  }>;
+  readonly invitations: ReadonlyArray<{
+    readonly id: number;
+    readonly email: string;
+    /** In the order of `rights`. */
+    readonly rights: readonly string[];
+    readonly created_by: string;
+    readonly expires_at: string;
+  }>;
+  /** Every right that there is. */
+  readonly rights: ReadonlyArray<{
+    readonly group: string;
+    readonly right: string;
+    readonly description: string;
+    /** Whether the caller has it, and so may give it. */
+    readonly own: boolean;
+  }>;
+};
+
 export type ServerPort = {
   readonly ip: IpAddress;
   readonly port: Port;
@@ -2640,6 +2739,11 @@ export type ServerPort = {
   readonly variable: string | null;
   /** What the port is for. */
   readonly name: string | null;
+};
+
+export type ServerRightsChange = {
+  /** Rights by their names, which are those of Pterodactyl: `control.start`, `file.read-content`. Each brings `websocket.connect`, the right to see the server. */
+  readonly rights: readonly string[];
 };
 
 export type ServerSample = {
@@ -2943,8 +3047,8 @@ export type WhoAmI = {
     readonly organisations: ReadonlyArray<{
       readonly slug: string;
       readonly name: string;
-      /** Each role includes those before it. Later versions may add values. */
-      readonly role: 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
+      /** Each role includes those before it. `guest`: rights to single servers only. Later versions may add values. */
+      readonly role: 'guest' | 'read-only' | 'member' | 'admin' | 'owner' | (string & {});
       /** `fleet`: the fleet file owns it, and its name is changed there. Later versions may add values. */
       readonly owner: 'fleet' | 'portal' | (string & {});
     }>;
@@ -3210,6 +3314,54 @@ export interface X1Operations {
     body: never;
     headers: 'idempotencyKey';
     result: Reinstalled;
+  };
+  /** List the people of a server. */
+  listServerPeople: {
+    params: { slice: string };
+    query: never;
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerPeople;
+  };
+  /** Invite a person to a server. */
+  inviteToServer: {
+    params: { slice: string };
+    query: never;
+    body: ServerInvitation;
+    headers: 'idempotencyKey';
+    result: NewLink;
+  };
+  /** Set the rights of a person to a server. */
+  setServerRights: {
+    params: { slice: string; person: number };
+    query: never;
+    body: ServerRightsChange;
+    headers: never;
+    result: Done;
+  };
+  /** Remove a person from a server. */
+  removeFromServer: {
+    params: { slice: string; person: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Withdraw an invitation to a server. */
+  withdrawServerInvitation: {
+    params: { slice: string; invitation: number };
+    query: never;
+    body: never;
+    headers: 'idempotencyKey';
+    result: Done;
+  };
+  /** Read what was done with a server. */
+  listServerActivity: {
+    params: { slice: string };
+    query: { before?: number; limit?: number };
+    body: never;
+    headers: 'ifNoneMatch';
+    result: ServerActivity;
   };
   /** Read an attack. */
   readAttack: {
@@ -4230,6 +4382,12 @@ export const OPERATIONS = {
   readGameServerHistory: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/history', idempotent: false },
   readConsole: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/console', idempotent: false },
   reinstallGameServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/reinstall', idempotent: true },
+  listServerPeople: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/people', idempotent: false },
+  inviteToServer: { method: 'POST', version: 'x1', path: '/game-servers/{slice}/people', idempotent: true },
+  setServerRights: { method: 'PUT', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: false },
+  removeFromServer: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/people/{person}', idempotent: true },
+  withdrawServerInvitation: { method: 'DELETE', version: 'x1', path: '/game-servers/{slice}/invitations/{invitation}', idempotent: true },
+  listServerActivity: { method: 'GET', version: 'x1', path: '/game-servers/{slice}/activity', idempotent: false },
   readAttack: { method: 'GET', version: 'x1', path: '/attacks/{attack}', idempotent: false },
   cancelMitigations: { method: 'DELETE', version: 'x1', path: '/attacks/{attack}/mitigations', idempotent: true },
   acceptTraffic: { method: 'POST', version: 'x1', path: '/attacks/{attack}/accept', idempotent: true },

@@ -40,15 +40,28 @@ export function declaredEndpoints<
   Path extends string,
   Fields extends TProperties,
 >(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
-  const { path, title, plural, about, example } = kind;
-  const called = kind.name.replaceAll('-', ' ');
+  return [...reads(kind), ...writes(kind)] as const satisfies readonly OperatorEndpoint[];
+}
+
+/** `an edge`, `edge` and `edges`. */
+function wordsOf({ name, plural }: { readonly name: string; readonly plural: string }) {
+  const called = name.replaceAll('-', ' ');
   const one = `${/^[aeiou]/.test(called) ? 'an' : 'a'} ${called}`;
   const many = plural.replaceAll(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+  return { one, called, many };
+}
+
+function reads<
+  Name extends string,
+  Title extends string,
+  Plural extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
+  const { path, title, plural } = kind;
+  const { one, called, many } = wordsOf(kind);
   const View = viewSchema(kind);
-  const params = paramsOf(kind, path);
   const listPath = path.replace(/\/\{\w+\}$/, '');
-  const now = `The ${called} as it is now.`;
-  const written = writtenSchema(kind, View);
   return [
     {
       ...read,
@@ -64,56 +77,60 @@ export function declaredEndpoints<
       ...read,
       operationId: `read${title}`,
       path,
-      params,
+      params: paramsOf(kind, path),
       summary: `Read ${one}`,
       description: 'As it is declared. Its ETag is what `If-Match` of a write takes.',
-      responses: readAnswer(now, answerSchema(View, title)),
+      responses: readAnswer(`The ${called}.`, answerSchema(View, title)),
     },
+  ] as const;
+}
+
+function writes<
+  Name extends string,
+  Title extends string,
+  Plural extends string,
+  Path extends string,
+  Fields extends TProperties,
+>(kind: DeclaredKind<Name, Title, Plural, Path, Fields>) {
+  const { path, title, about, example } = kind;
+  const { one, called } = wordsOf(kind);
+  const now = `The ${called} as it is now.`;
+  const Answered = writtenSchema(kind, viewSchema(kind));
+  const answers = { ...saveAnswer(now, Answered, LOSSES), ...tagged(200, now, Answered) };
+  const where = { path, params: paramsOf(kind, path), query: LossesQuery };
+  return [
     {
       ...replace,
+      ...where,
       operationId: `save${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: `Create or replace ${one}`,
       description:
         'The body is the whole object: what is left out gets its default. With `If-None-Match: *` it only creates, and with `If-Match` it only replaces what was read; otherwise 412.',
       body: bodySchema(kind),
       bodyExamples: { plain: example },
-      responses: {
-        ...saveAnswer(now, written, LOSSES),
-        ...tagged(200, now, written),
-        ...tagged(201, 'It was created.', written),
-      },
+      responses: { ...answers, ...tagged(201, 'It was created.', Answered) },
     },
     {
       ...change,
+      ...where,
       operationId: `change${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: `Change ${one}`,
       description:
         'A merge patch (RFC 7396): what it names changes, null gives the default, and all else stays.',
       body: patchSchema(kind),
       bodyExamples: { plain: example },
-      responses: {
-        ...saveAnswer(now, written, LOSSES),
-        ...tagged(200, now, written),
-      },
+      responses: answers,
     },
     {
       ...remove,
+      ...where,
       requestHeaders: [...remove.requestHeaders, 'If-Match'],
       operationId: `remove${title}`,
-      path,
-      params,
-      query: LossesQuery,
       summary: `Remove ${one}`,
       description: about,
       responses: doneAnswer('Removed.', Done, LOSSES),
     },
-  ] as const satisfies readonly OperatorEndpoint[];
+  ] as const;
 }
 
 function tagged(status: 200 | 201, description: string, schema: TObject) {

@@ -2,6 +2,7 @@ import { SHIPPED_EGGS } from '../fleet-file/read/egg-files.ts';
 import { sql } from 'kysely';
 import { createAdministration } from '../administration/index.ts';
 import { createAccounts, releaseHashing } from '../accounts/index.ts';
+import { createServerPeople } from '../server-people/index.ts';
 import { createJoining } from '../joining/index.ts';
 import { createAttacks } from '../attacks/index.ts';
 import { type Access, createAccess, createKey } from '../access/index.ts';
@@ -176,6 +177,7 @@ function serverDeps({
       ...gameServers.handlers,
       ...attacks.handlers,
       ...createAccounts({ publicUrl, mail: null }).handlers,
+      ...createServerPeople({ publicUrl, mail: null }).handlers,
       ...createJoining().handlers,
       ...createAdministration({
         ...ADMINISTRATION,

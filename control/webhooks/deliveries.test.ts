@@ -262,7 +262,8 @@ test('repeats an attempt that a stop broke off', async (t) => {
   isHanging = false;
   startDeliveries(t, database_);
   const [delivery] = await settled(db, id);
-  assert.deepEqual([delivery?.state, delivery?.attempts], ['delivered', 1]);
+  assert.deepEqual([delivery?.state, delivery?.attempts, delivery?.released], ['delivered', 2, 1]);
+  assert.equal(delivery?.log.length, 1);
 });
 
 test('loses nothing when its process is killed', async (t) => {
@@ -290,7 +291,8 @@ test('loses nothing when its process is killed', async (t) => {
   });
   isHanging = false;
   // As if the lease had ended.
-  await sql`update webhook_deliveries set due_at = now() where state = 'pending'`.execute(db);
+  await sql`update webhook_deliveries set due_at = now(), claimed_until = now()
+    where state = 'pending'`.execute(db);
   startDeliveries(t, database_);
   const deliveries = await settled(db, id);
   assert.deepEqual(

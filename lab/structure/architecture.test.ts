@@ -37,6 +37,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   'game-servers': ['openings/index.ts'],
   mail: [],
   organisations: [],
+  outbox: [],
   webhooks: [],
 };
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import type { CallResult } from '../responders/result.ts';
+import type { CallOutcome, CallResult } from '../responders/result.ts';
 import type { Responded } from './respond.ts';
 
 /** Events of mitigations: each function writes its log line and its metric together. */
@@ -9,18 +9,47 @@ export interface MitigationEvents {
   responded(responded: Responded): void;
   /** The first enforcing edge has confirmed it. */
   mitigated(attackId: number): void;
-  /** A responder call ended or will be repeated. */
+  /** An attempt to call a responder ended. */
   called(
     responder: string,
     event: 'start' | 'withdraw',
     result: CallResult,
-    settled: boolean,
+    outcome: CallOutcome,
   ): void;
   failed(what: string, error: unknown): void;
 }
 
 export function createMitigationEvents(log: Logger, registry: Registry): MitigationEvents {
-  const registers = [registry];
+  const { changes, mitigated, calls, failures } = createCounters([registry]);
+  return {
+    responded({ attackId, subject, generation, actions }) {
+      changes.inc({ kind: actions > 0 ? 'mitigate' : 'withdraw' });
+      const what = actions > 0 ? 'an attack is to be mitigated' : 'mitigations are withdrawn';
+      log.info({ attackId, subject, generation, actions }, what);
+    },
+    mitigated(attackId) {
+      mitigated.inc();
+      log.info({ attackId }, 'an attack is mitigated');
+    },
+    called(responder, event, { succeeded, said }, outcome) {
+      const ended = succeeded ? 'succeeded' : 'failed';
+      calls.inc({ responder, event, outcome: outcome === 'superseded' ? outcome : ended });
+      const fields = { responder, event, said };
+      if (outcome === 'superseded')
+        log.warn(fields, 'a call of a responder ended after its lease; the repeated one counts');
+      else if (succeeded) log.info(fields, 'a responder was called');
+      else if (outcome === 'settled')
+        log.error(fields, 'a responder could not be called, and will not be called again');
+      else log.warn(fields, 'a responder could not be called; it is tried again');
+    },
+    failed(what, error) {
+      failures.inc();
+      log.error({ error }, `${what} failed`);
+    },
+  };
+}
+
+function createCounters(registers: Registry[]) {
   const changes = new Counter({
     name: 'portcullis_mitigation_changes_total',
     help: 'Times that what is done against an attack changed',
@@ -43,27 +72,5 @@ export function createMitigationEvents(log: Logger, registry: Registry): Mitigat
     help: 'Times that mitigating failed; it is tried again',
     registers,
   });
-  return {
-    responded({ attackId, subject, generation, actions }) {
-      changes.inc({ kind: actions > 0 ? 'mitigate' : 'withdraw' });
-      const what = actions > 0 ? 'an attack is to be mitigated' : 'mitigations are withdrawn';
-      log.info({ attackId, subject, generation, actions }, what);
-    },
-    mitigated(attackId) {
-      mitigated.inc();
-      log.info({ attackId }, 'an attack is mitigated');
-    },
-    called(responder, event, { succeeded, said }, settled) {
-      calls.inc({ responder, event, outcome: succeeded ? 'succeeded' : 'failed' });
-      const fields = { responder, event, said };
-      if (succeeded) log.info(fields, 'a responder was called');
-      else if (settled)
-        log.error(fields, 'a responder could not be called, and will not be called again');
-      else log.warn(fields, 'a responder could not be called; it is tried again');
-    },
-    failed(what, error) {
-      failures.inc();
-      log.error({ error }, `${what} failed`);
-    },
-  };
+  return { changes, mitigated, calls, failures };
 }

@@ -1,14 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
+import { CALL_BACK_OFF, retryAfterMs } from '@portcullis/core/outbox/back-off.ts';
 import type { Db } from '../../db/database.ts';
 import type { ResponderSpec } from '../../db/schema.ts';
+import { type Attempt, claimAttempts, storeResult } from '../../outbox/index.ts';
 import type { CallBody } from './call.ts';
-import type { CallResult } from './result.ts';
+import type { CallOutcome, CallResult } from './result.ts';
 
-export interface DueCall {
-  readonly id: number;
+export const CALLS = 'responder_calls';
+
+export interface DueCall extends Attempt {
   readonly responder: string;
   readonly spec: ResponderSpec;
-  readonly attempts: number;
   readonly body: CallBody;
 }
 
@@ -21,38 +23,31 @@ const SPARE_SECONDS = 15;
  */
 const PER_RESPONDER = 8;
 const PER_ORGANISATION = 4;
-/** The most concurrent calls of one process. */
-const AT_A_TIME = 256;
-/** Claims are serialised, because running calls of others are counted. */
-const CLAIMING = 0x70636c63;
-
-/** The time until the next call is due; 0 or less: one is. Infinity: none waits. */
-export async function nextDueMs(db: Db): Promise<number> {
-  const { rows } = await sql<{ ms: number | null }>`
-    select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms
-      from responder_calls where settled_at is null`.execute(db);
-  return rows[0]?.ms ?? Infinity;
-}
 
 /**
- * Claims due calls, beside the `underWay` calls of this process and those of others; a claim lasts for the call's
- * timeout. Responders do not wait for each other, and organisations share a responder fairly. A withdrawal waits until
- * its start is settled. The call of a dead process is repeated.
+ * Claims due calls, at most `room`, for the timeouts of their responders. Responders do not wait for each other, and
+ * organisations share a responder fairly. A withdrawal waits until its start is settled.
  */
-export async function claimCalls(db: Db, underWay: number): Promise<DueCall[]> {
-  const room = AT_A_TIME - underWay;
-  if (room <= 0) return [];
-  return db.transaction().execute(async (tx) => {
-    await sql`select pg_advisory_xact_lock(${CLAIMING})`.execute(tx);
-    const { rows } = await claim(room).execute(tx);
-    return rows.map(dueCallOf);
+export async function claimCalls(db: Db, room: number): Promise<DueCall[]> {
+  const rows = await claimAttempts<ClaimedRow>(db, CALLS, {
+    chosen: chooseCalls(room),
+    columns: sql`
+      c.kind, r.id as "runId", r.responder, r.spec, r.attack_id as "attackId",
+      r.expires_at as "expiresAt", a.target::text as target, a.facts ->> 'type' as type,
+      a.started_at as "startedAt",
+      (select json_build_object('pps', t.peak_pps, 'bps', t.peak_bps) from attacks t
+        where t.id = r.attack_id order by revision desc limit 1) as peak`,
+    joins: sql`
+      join responder_runs r on r.id = c.run_id
+      join attack_responses a on a.attack_id = r.attack_id`,
   });
+  return rows.map(dueCallOf);
 }
 
-function claim(room: number): RawBuilder<ClaimedRow> {
-  return sql<ClaimedRow>`
-    with ${IN_TURN}, due as materialized (
-      select c.id from responder_calls c
+function chooseCalls(room: number): RawBuilder<unknown> {
+  return sql`
+    ${IN_TURN}, due as materialized (
+      select c.id, c.run_id from responder_calls c
        where c.id in (select id from turns where nth + calls <= ${PER_RESPONDER}
                        order by nth + calls, id limit ${room})
          and c.settled_at is null and c.due_at <= now()
@@ -60,19 +55,13 @@ function claim(room: number): RawBuilder<ClaimedRow> {
     ), served as (
       insert into responder_turns
       select r.responder, coalesce(r.organisation_id, 0), clock_timestamp()
-        from due join responder_calls c on c.id = due.id join responder_runs r on r.id = c.run_id
+        from due join responder_runs r on r.id = due.run_id
        group by 1, 2 order by 1, 2
       on conflict (responder, organisation_id) do update set served_at = excluded.served_at
-    )
-    update responder_calls c set attempts = attempts + 1, due_at = t.until, claimed_until = t.until
-      from due, responder_runs r, attack_responses a, lateral (
-        select now() + ((r.spec ->> 'timeoutSeconds')::integer + ${SPARE_SECONDS}) * interval '1 second' as until) t
-     where c.id = due.id and r.id = c.run_id and a.attack_id = r.attack_id
-    returning c.id, c.kind, c.attempts, r.id as "runId", r.responder, r.spec, r.attack_id as "attackId",
-              r.expires_at as "expiresAt", a.target::text as target, a.facts ->> 'type' as type,
-              a.started_at as "startedAt",
-              (select json_build_object('pps', t.peak_pps, 'bps', t.peak_bps) from attacks t
-                where t.id = r.attack_id order by revision desc limit 1) as peak`;
+    ), chosen as (
+      select due.id, (r.spec ->> 'timeoutSeconds')::integer + ${SPARE_SECONDS} as lease_seconds
+        from due join responder_runs r on r.id = due.run_id
+    )`;
 }
 
 /** `turns`: the due calls, numbered per responder with organisations interleaved. */
@@ -102,10 +91,8 @@ const IN_TURN = sql`
        where w.nth + coalesce(b.calls, 0) <= ${PER_ORGANISATION}
     )`;
 
-interface ClaimedRow {
-  readonly id: number;
-  readonly kind: 'start' | 'withdraw';
-  readonly attempts: number;
+interface ClaimedRow extends Attempt {
+  readonly kind: CallBody['event'];
   readonly runId: number;
   readonly responder: string;
   readonly spec: ResponderSpec;
@@ -118,7 +105,7 @@ interface ClaimedRow {
 }
 
 function dueCallOf(row: ClaimedRow): DueCall {
-  const { id, kind, attempts, responder, spec, runId } = row;
+  const { id, kind, claim, attempts, responder, spec, runId } = row;
   const body: CallBody = {
     call: id,
     event: kind,
@@ -133,42 +120,21 @@ function dueCallOf(row: ClaimedRow): DueCall {
     },
     expires_at: row.expiresAt.toISOString(),
   };
-  return { id, responder, spec, attempts, body };
+  return { id, claim, attempts, responder, spec, body };
 }
 
-/**
- * A start is retried for half a minute, a withdrawal for a quarter of an hour, because a missing withdrawal does harm.
- */
-const ATTEMPTS: Readonly<Record<CallBody['event'], number>> = { start: 5, withdraw: 20 };
-const LONGEST_WAIT_SECONDS = 60;
-
-/** Returns whether it is settled: it succeeded or is out of retries. */
+/** Stores the result of an attempt. */
 export async function saveResult(
   db: Db,
-  { id, attempts, body }: DueCall,
+  due: DueCall,
   { succeeded, said }: CallResult,
-): Promise<boolean> {
-  const settled = succeeded || attempts >= ATTEMPTS[body.event];
-  const waitSeconds = Math.min(LONGEST_WAIT_SECONDS, 2 ** (attempts - 1));
+): Promise<CallOutcome> {
+  const backOff = CALL_BACK_OFF[due.body.event];
+  const retryMs = succeeded ? null : retryAfterMs(backOff, due.attempts, Math.random());
   // PostgreSQL takes no NUL in text.
   const result = said.replaceAll('\0', '\uFFFD').toWellFormed();
-  await sql`
-    update responder_calls
-       set result = ${result}, claimed_until = null, due_at = now() + ${waitSeconds} * interval '1 second',
-           settled_at = case when ${settled} then now() end,
-           succeeded = case when ${settled} then ${succeeded}::boolean end
-     where ${isOurs(id, attempts)}`.execute(db);
-  return settled;
-}
-
-/** Aborted by a stop: due immediately. It may have arrived, so it counts as an attempt. */
-export async function releaseCall(db: Db, { id, attempts }: DueCall): Promise<void> {
-  await sql`
-    update responder_calls set due_at = now(), claimed_until = null
-     where ${isOurs(id, attempts)}`.execute(db);
-}
-
-/** Not when the claim has ended and another process has begun the next attempt. */
-function isOurs(id: number, attempts: number): RawBuilder<boolean> {
-  return sql`id = ${id} and attempts = ${attempts} and settled_at is null`;
+  const outcome = retryMs === null ? succeeded : null;
+  const set = sql`result = ${result}, succeeded = ${outcome}::boolean`;
+  if (!(await storeResult(db, CALLS, due, { set, retryMs }))) return 'superseded';
+  return retryMs === null ? 'settled' : 'retried';
 }

@@ -3,7 +3,7 @@ import { describeRule, filterKey, ruleIdentity, ruleKey } from '../../firewall/g
 import type { DesiredGeoRule, DesiredGroup, DesiredTarget } from '../desired.ts';
 import type { CurrentAssignment, CurrentGroup } from '../state/state.ts';
 import type { HoldingRef } from './change.ts';
-import { PlanDraft, planMatching } from './draft.ts';
+import { type PlanDraft, planMatching } from './draft.ts';
 import { type HoldingIndex, type PlannedHolding, showCidr } from './holdings.ts';
 
 export function planGroups(draft: PlanDraft, holdings: HoldingIndex): void {
