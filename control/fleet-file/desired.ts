@@ -1,6 +1,6 @@
 import type { Ability, Flag } from '@portcullis/core/access/abilities.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import type { FoundEgg } from '../game-servers/eggs.ts';
+import type { FoundEgg } from '../game-servers/index.ts';
 import type { OrganisationLimits, ServiceContent } from '../organisations/index.ts';
 import type { GeoContent } from '../firewall/geo/index.ts';
 import type { FilterContent, RuleContent } from '../firewall/groups/index.ts';

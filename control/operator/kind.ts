@@ -3,7 +3,7 @@ import type { TObject } from 'typebox';
 import type { Db, Tx } from '../db/database.ts';
 import type { Owner } from '../db/schema.ts';
 import type { Batch } from '../fleet/batch.ts';
-import type { EggFile } from '../game-servers/eggs.ts';
+import type { EggFile } from '../game-servers/index.ts';
 
 /** An object as it is stored. */
 export interface Current<T extends object, Facts extends object = object> {

@@ -5,8 +5,7 @@ import { canonicalAddress } from '@portcullis/core/net/address.ts';
 import { parsePortExpression } from '@portcullis/core/net/ports.ts';
 import { sql } from 'kysely';
 import type { Tx } from '../db/database.ts';
-import { loadStoredEgg } from '../game-servers/eggs.ts';
-import { loadNodeStatuses, type NodeStatus } from '../game-servers/index.ts';
+import { loadNodeStatuses, loadStoredEgg, type NodeStatus } from '../game-servers/index.ts';
 import { conflict, invalidField, Problem } from '../problem.ts';
 import { hostsOf } from './egg-hosts.ts';
 

@@ -7,7 +7,7 @@ import { Batch } from '../../fleet/batch.ts';
 import { adoptNamed } from './adopt.ts';
 import { lockEverything } from '../../db/locks.ts';
 import { keepAppliedFile } from './applied-files.ts';
-import { saveEggs, sweepEggs } from '../../game-servers/eggs.ts';
+import { saveEggs, sweepEggs } from '../../game-servers/index.ts';
 import { type CreatedFleetKey, type KnownRows, isTogether, PlanRun } from './plan-run.ts';
 import { GroupConflict } from '../../firewall/groups/index.ts';
 import type { FleetChange, FleetPlan } from '../plan/change.ts';

@@ -8,7 +8,7 @@ import type { Db } from '../../db/database.ts';
 import { testDatabase } from '../../db/testing.ts';
 import { applyFleet, FleetRefused, planFleet } from './apply.ts';
 import { loadPolicies } from '../../fleet/policies/policies.ts';
-import type { FoundEgg } from '../../game-servers/eggs.ts';
+import type { FoundEgg } from '../../game-servers/index.ts';
 import { renderPlan } from '../plan/plan.ts';
 import { readFleetFile } from '../read/read.ts';
 import { applyText, mistakesOf, mustParse, parseText, TEST_ACTOR, TEST_EGG } from '../testing.ts';

@@ -5,7 +5,7 @@ import type { Egg } from '@portcullis/core/game-servers/egg.ts';
 import { parseEgg } from '@portcullis/core/game-servers/eggs/parse-egg.ts';
 import { compilePattern } from '@portcullis/core/game-servers/eggs/re2.ts';
 import type { PatternCompiler } from '@portcullis/core/game-servers/eggs/rules.ts';
-import type { EggFile, FoundEgg } from '../../game-servers/eggs.ts';
+import type { EggFile, FoundEgg } from '../../game-servers/index.ts';
 import type { EggLibrary } from '../../operator/index.ts';
 import { MAX_EGG_BYTES, readTextFile } from './text-file.ts';
 import { parsePlainYaml } from './yaml-source.ts';

@@ -35,6 +35,11 @@ export function createKindHandlers<T extends object>(
 ): KindHandlers {
   const namesOf = pathReader(kind);
   const keyOf = ({ params }: KindCall): string => kind.key(namesOf(params) as T);
+  const write = (call: KindCall, tx: Tx, make: ObjectWrite<T>['make']): Promise<Answer> =>
+    operate(tx, (batch) => {
+      const written = { key: keyOf(call), body: Object(call.body) as object, make };
+      return writeObject(batch, kind, written, termsOf(call, library));
+    });
   return {
     async list(call, db) {
       const within = Object.entries({ ...namesOf(call.params), ...Object(call.query) });
@@ -49,29 +54,11 @@ export function createKindHandlers<T extends object>(
       if (found === undefined) throw noSuch(kind, keyOf(call));
       return { status: 200, body: { data: viewOf(kind, found) }, state: stateOf(kind, found) };
     },
-    save: (call, tx) =>
-      operate(tx, (batch) => {
-        const names = namesOf(call.params);
-        const make = (_before: unknown, body: object): object => ({ ...body, ...names });
-        return writeObject(
-          batch,
-          kind,
-          { key: keyOf(call), body: Object(call.body), make },
-          termsOf(call, library),
-        );
-      }),
+    save: (call, tx) => write(call, tx, (_before, body) => ({ ...body, ...namesOf(call.params) })),
     change: (call, tx) =>
-      operate(tx, (batch) => {
-        const make = (before: Current<T> | null, body: object): object => {
-          if (before === null) throw noSuch(kind, keyOf(call));
-          return patched(kind, before.object, body);
-        };
-        return writeObject(
-          batch,
-          kind,
-          { key: keyOf(call), body: Object(call.body), make },
-          termsOf(call, library),
-        );
+      write(call, tx, (before, body) => {
+        if (before === null) throw noSuch(kind, keyOf(call));
+        return patched(kind, before.object, body);
       }),
     remove: (call, tx) =>
       operate(tx, async (batch) => {

@@ -1,7 +1,7 @@
 import { SERVER, type ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
 import { checkVariables, isReserved } from '@portcullis/core/game-servers/eggs/variables.ts';
 import { sql } from 'kysely';
-import { loadStoredEgg, saveEggs } from '../../game-servers/eggs.ts';
+import { loadStoredEgg, saveEggs } from '../../game-servers/index.ts';
 import { invalidField, type Problem } from '../../problem.ts';
 import { admitServer } from '../places.ts';
 import { type Beside, defineKind, type Outside, type Refuse } from '../kind.ts';
@@ -65,9 +65,9 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
   complete(given, { eggs }) {
     const text = given as unknown as ServerText;
     const file = eggs.get(text.egg);
-    const { egg_digest: digest = file?.ok === true ? file.found.digest : '' } = text;
+    const found = file?.ok === true ? file.found.digest : '';
     return {
-      egg_digest: digest,
+      egg_digest: given.egg_digest ?? found,
       variables: textsOf(text.variables),
       allocations: allocationsOf(text),
     };
@@ -129,7 +129,7 @@ export const server = defineKind<typeof SERVER, ServerObject, StoredServer['fact
   ending: ({ object: { node }, facts: { provisioned } }) =>
     provisioned ? `its files stay on ${node}` : '',
   inherit(object, before, refuse) {
-    const { uuid, organisation = object.organisation } = before ?? object;
+    const { uuid, organisation } = before ?? object;
     if (organisation !== object.organisation) {
       const message = `The server ${uuid} is ${organisation}'s, and its files are: it is not passed on. Give the new one a uuid of its own.`;
       refuse('/organisation', message);

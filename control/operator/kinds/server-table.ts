@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../db/database.ts';
 import { followPorts } from '../../firewall/named-ports/index.ts';
 import type { Batch } from '../../fleet/batch.ts';
-import { LIMIT_COLUMNS } from '../../game-servers/limits.ts';
+import { LIMIT_COLUMNS } from '../../game-servers/index.ts';
 import { lockNodes, settleOpenings } from '../../game-servers/openings/index.ts';
 import type { Current, Wanted } from '../kind.ts';
 import { given, kindTable, named } from '../table.ts';

@@ -149,7 +149,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
 
   it('does the same by program, and says why an egg of an unknown image is not built', async () => {
     const server = up.operator('POST', '/game-servers', SERVER) as Server;
-    const { uuid = '', allocations = [] } = server ?? {};
+    const { uuid, allocations } = server;
     await until('it is built', () => up.server(uuid).provisioned);
     up.power(uuid, 'start');
     await until('it runs', () => up.server(uuid).state === 'running');
