@@ -1,6 +1,6 @@
 import { parseSafelistEntry } from '@portcullis/core/attacks/detector/safelist.ts';
 import type { ScopeSettings } from '@portcullis/core/attacks/detector/scope-settings.ts';
-import { loadSuggestions, suggestionView } from '../attacks/index.ts';
+import { loadSuggestions, suggestionView } from '../detection/index.ts';
 import { countOf } from '@portcullis/core/count.ts';
 import { sql } from 'kysely';
 import { listKeys, operatorActor, revokeKey } from '../access/index.ts';

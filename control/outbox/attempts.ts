@@ -23,6 +23,12 @@ const CLAIMING: Readonly<Record<OutboxTable, number>> = {
   webhook_deliveries: 0x70636c64,
 };
 
+/** The condition of unsettled rows, in the words of their indexes. */
+const UNSETTLED = {
+  responder_calls: sql<boolean>`settled_at is null`,
+  webhook_deliveries: sql<boolean>`state = 'pending'`,
+} as const satisfies Record<OutboxTable, RawBuilder<boolean>>;
+
 export interface ClaimQuery {
   /** Common table expressions; the last is `chosen (id, lease_seconds)`, locked rows that are due. */
   readonly chosen: RawBuilder<unknown>;
@@ -64,11 +70,12 @@ export interface Waiting {
 }
 
 export async function loadWaiting(db: Db, table: OutboxTable): Promise<Waiting> {
+  const unsettled = sql`${sql.table(table)} where ${UNSETTLED[table]}`;
   const { rows } = await sql<Waiting>`
-    select coalesce(bool_or(due_at <= at), false) as "isDue",
-           (extract(epoch from min(due_at) filter (where due_at > at) - min(at)) * 1000)::float8 as "nextMs"
-      from ${sql.table(table)}, (select clock_timestamp() as at) clock
-     where settled_at is null`.execute(db);
+    select coalesce((select due_at from ${unsettled} order by due_at limit 1) <= at, false) as "isDue",
+           (select (extract(epoch from due_at - at) * 1000)::float8 from ${unsettled} and due_at > at
+             order by due_at limit 1) as "nextMs"
+      from (select clock_timestamp() as at) clock`.execute(db);
   return rows[0] ?? { isDue: false, nextMs: null };
 }
 
@@ -88,7 +95,7 @@ export async function storeResult(
        set ${set}, claimed_until = null,
            settled_at = case when ${retryMs}::float8 is null then now() end,
            due_at = now() + coalesce(${retryMs}::float8, 0) * interval '1 millisecond'
-     where ${isLast(id, claim)}`.execute(db);
+     where ${isLast(table, id, claim)}`.execute(db);
   return numAffectedRows === 1n;
 }
 
@@ -101,9 +108,9 @@ export async function releaseAttempt(
   await sql`
     update ${sql.table(table)}
        set due_at = now(), claimed_until = null, released = released + 1
-     where ${isLast(id, claim)}`.execute(db);
+     where ${isLast(table, id, claim)}`.execute(db);
 }
 
-function isLast(id: number, claim: number): RawBuilder<boolean> {
-  return sql`id = ${id} and attempts = ${claim} and settled_at is null`;
+function isLast(table: OutboxTable, id: number, claim: number): RawBuilder<boolean> {
+  return sql`id = ${id} and attempts = ${claim} and ${UNSETTLED[table]}`;
 }

@@ -49,7 +49,7 @@ function chooseDeliveries(room: number): RawBuilder<unknown> {
     running as (
       select d.webhook_id, w.organisation_id
         from webhook_deliveries d join webhooks w on w.id = d.webhook_id
-       where d.settled_at is null and d.claimed_until > now()
+       where d.state = 'pending' and d.claimed_until > now()
     ), webhook_load as (
       select webhook_id, count(*) as attempts from running group by 1
     ), organisation_load as (

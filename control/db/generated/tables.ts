@@ -366,6 +366,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   group_rules: {
     id: Generated<number>;
@@ -380,6 +383,9 @@ export interface Schema {
     created_at: Generated<Date>;
     deleted_generation: number | null;
     deleted_at: Date | null;
+    ref: string | null;
+    expires_at: Date | null;
+    note: string | null;
   };
   groups: {
     id: GeneratedAlways<number>;

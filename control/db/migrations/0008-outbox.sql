@@ -7,4 +7,4 @@ alter table webhook_deliveries
   add claimed_until timestamptz;
 alter table responder_calls add released integer not null default 0;
 create index webhook_deliveries_claimed on webhook_deliveries (claimed_until)
-  where settled_at is null and claimed_until is not null;
+  where state = 'pending' and claimed_until is not null;

@@ -1,10 +1,6 @@
 import type { ServerObject } from '@portcullis/contract/schemas/declared/game-server.ts';
-import {
-  findPort,
-  type FoundPort,
-  isPortName,
-  type NamedServer,
-} from '../../firewall/named-ports/index.ts';
+import { isPortName } from '@portcullis/core/firewall/rules/entry.ts';
+import { findPort, type FoundPort, type NamedServer } from '../../firewall/named-ports/index.ts';
 import { PRIMARY } from '../../operator/index.ts';
 import type { Scope } from './scope.ts';
 

@@ -157,7 +157,7 @@ describe('the first game on one box', { skip: skipUnless(NEEDS) }, () => {
     const { egg: _, variables: __, ...plain } = SERVER;
     const own = { ...plain, name: 'Own', node: 'local', egg_document: OWN_EGG };
     const failed = up.operator('POST', '/game-servers', own) as Server;
-    await page.goto(`${up.url}/servers/${failed?.uuid}`);
+    await page.goto(`${up.url}/servers/${failed.uuid}`);
     await page.getByText(/it is a local image, which this node never pulls/).waitFor();
     await page.getByText('Not built yet').waitFor();
     assert.equal(await page.getByText('Its node does not answer').count(), 0);
